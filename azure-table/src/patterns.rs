@@ -12,7 +12,7 @@
 //! | [`Periodic`] | a table for each month or day, dropped as a whole |
 //!
 //! Each is tested in every order of its requests, without and with a lost request or response (`testing::explore`). The
-//! pages say what each operation costs in requests, and what happens in a crash.
+//! pages say what each operation costs, in requests and in entities sent and received, and what happens in a crash.
 //!
 //! They are written on the public interface alone, so your own patterns can be like them.
 //!

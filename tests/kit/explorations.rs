@@ -1,4 +1,4 @@
-//! Every operation and every mistake in the list of explorations.
+//! Every operation, every pattern and every mistake in the list of explorations.
 
 use azure_table_tests::explorations::{operations, patterns, wrong};
 use azure_table_tests::house::root;
@@ -23,8 +23,26 @@ fn operations_hold_in_every_order_with_one_fault() {
 
 #[test]
 fn patterns_hold_in_every_order() {
-    for case in patterns::ALL {
+    for case in patterns::all() {
         let found = (case.explore)(0);
+        assert!(found.is_proof(), "{}: {found}", case.name);
+    }
+}
+
+#[test]
+fn patterns_hold_in_every_order_with_one_fault() {
+    // These take up to a minute: `--example explorations` has them.
+    let slow = [
+        "`Sequence`",
+        "clock jumps",
+        "the holder renews",
+        "`Log`: two appends",
+        "`Log`: an append",
+        "with what",
+    ];
+    let is_fast = |name: &str| !slow.iter().any(|part| name.contains(part));
+    for case in patterns::all().filter(|case| is_fast(case.name)) {
+        let found = (case.explore)(1);
         assert!(found.is_proof(), "{}: {found}", case.name);
     }
 }

@@ -25,6 +25,12 @@ use azure_table::{
 /// filtered out by the service. [`sweep`](Self::sweep): one request per 1,000 expired rows to find them, more where the
 /// service reads many others, and one batch for up to 100 rows of a partition.
 ///
+/// | call | requests | entities |
+/// |---|---|--:|
+/// | `get` | Get | 1 |
+/// | `query`, all expired | Query | 0 |
+/// | `sweep`, 2 rows of a partition | Query, Batch | 4 |
+///
 /// **Crash.** A sweep that ended early is completed by the next one: deleted rows are not found again.
 ///
 /// ```
@@ -124,6 +130,12 @@ impl<E: TableEntity> Expiring<E> {
 ///
 /// **Cost.** [`at`](Self::at): no request; the first write of a period takes two more. [`drop_before`](Self::drop_before):
 /// one request per 1,000 tables, and one for each table that it deletes, however many rows that has.
+///
+/// | call | requests | entities |
+/// |---|---|--:|
+/// | `at` | none | 0 |
+/// | `insert`, first of a period | Insert, CreateTable, Insert | 2 |
+/// | `drop_before`, one table | ListTables, DeleteTable | 0 |
 ///
 /// **Crash.** The next `drop_before` deletes the tables that are left. A late write to a period that was dropped creates
 /// its table again.

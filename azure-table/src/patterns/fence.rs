@@ -19,6 +19,13 @@ use azure_table::{ErrorKind, ReadEntity, Result, TableClient, TableEntity, Table
 /// batch of the operations and the header; in each conflict one read and one batch more. A batch has 99 operations
 /// besides the header.
 ///
+/// | call | requests | entities |
+/// |---|---|--:|
+/// | `open`, new header | Get, Insert, Get | 2 |
+/// | `open` | Get | 1 |
+/// | `transact`, one operation | Batch | 2 |
+/// | `transact` after a conflict | Batch, Get, Batch | 5 |
+///
 /// **Crash.** A batch is applied as a whole or not at all, so nothing needs repair.
 ///
 /// ```

@@ -23,6 +23,14 @@ use tokio::time::Instant;
 /// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each [`renew`](Lease::renew)
 /// and [`release`](Lease::release): one write. [`run`](Lease::run) renews at a third of the time.
 ///
+/// | call | requests | entities |
+/// |---|---|--:|
+/// | `acquire`, new row | Get, Insert | 1 |
+/// | `acquire`, free | Get, Replace | 2 |
+/// | `acquire`, held | Get | 1 |
+/// | `renew` | Replace | 1 |
+/// | `release` | Replace | 1 |
+///
 /// **Crash.** The lease is free a margin after its time. A lost response to `acquire` or `renew` is read back.
 ///
 /// ```

@@ -29,6 +29,19 @@ use serde::de::DeserializeOwned;
 /// [`trim`](Self::trim): one batch for the header, one request per 1,000 rows to find them, one batch per 100 to delete
 /// them.
 ///
+/// | call | requests | entities |
+/// |---|---|--:|
+/// | `open`, new log | Get, Insert, Get | 2 |
+/// | `open` | Get | 1 |
+/// | `append`, 2 events | Batch | 3 |
+/// | `append` after a conflict | Batch, Get, Batch | 7 |
+/// | `append_at`, 2 events | Batch | 3 |
+/// | `append_once`, 2 events | Batch | 4 |
+/// | `append_once` again | Batch, Get | 5 |
+/// | `position` | Get | 1 |
+/// | `read_from`, 8 events | Query | 8 |
+/// | `trim`, 8 events and a key | Batch, Query, Batch, Query, Delete | 19 |
+///
 /// **Crash.** A batch is applied as a whole or not at all. After a lost response the events show whether they were
 /// appended. If that cannot be read either, the error has [`may_have_applied`](crate::Error::may_have_applied), and an
 /// append with a key can be called again. A `trim` that ends early is completed by the next one.

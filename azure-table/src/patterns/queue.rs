@@ -29,6 +29,15 @@ use tokio::time::Instant;
 /// for each item that another worker takes meanwhile, one query more for every 32 items in work.
 /// [`complete`](Item::complete), [`abandon`](Item::abandon) and [`extend`](Item::extend): one write.
 ///
+/// | call | requests | entities |
+/// |---|---|--:|
+/// | `push` | Insert | 1 |
+/// | `take` | Query, Replace | 2 |
+/// | `take`, one item in work | Query | 1 |
+/// | `extend` | Replace | 1 |
+/// | `abandon` | Replace | 1 |
+/// | `complete` | Delete | 1 |
+///
 /// **Crash.** The item of a worker that ended is free a tenth behind its visibility time. A lost response to `push`, `take`
 /// or `extend` is read back. If that fails as well, an item that nobody knows to have is delivered later.
 ///

@@ -15,6 +15,14 @@ use azure_table::{ErrorKind, Guid, Result, TableClient, TableEntity, TableOperat
 /// **Cost.** [`insert`](Self::insert), [`replace`](Self::replace) and [`delete`](Self::delete): one batch of two or
 /// three operations. [`find`](Self::find): one read, and yours for the entity.
 ///
+/// | call | requests | entities |
+/// |---|---|--:|
+/// | `insert` | Batch | 2 |
+/// | `find` | Get | 1 |
+/// | `replace`, same value | Batch | 1 |
+/// | `replace`, new value | Batch | 3 |
+/// | `delete` | Batch | 2 |
+///
 /// **Crash.** Entity and value are written in one transaction, so nothing needs repair.
 ///
 /// ```

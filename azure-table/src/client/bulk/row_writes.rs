@@ -154,9 +154,11 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
             ..self.settings.clone()
         };
         let options = walk.options.clone();
+        let is_paced = settings.max_rate.is_some();
+        let engine = Engine::new(self.table.pipeline(), self.table.name(), options, settings);
         Ok(Box::new(Run {
             report: WriteReport::new(walk.from.clone(), done).of(self.settings.operation.name(), walk.identity),
-            engine: Engine::new(self.table.pipeline(), self.table.name(), options, settings),
+            engine: if is_paced { engine.paced() } else { engine },
             walk,
             rows: Vec::new().into_iter(),
             keys: Vec::new(),
@@ -327,7 +329,8 @@ macro_rules! row_writes {
 
             /// Limits the rows written per second across all partitions, to leave room for other clients.
             ///
-            /// No limit by default: the sending rate adapts to the service's throttling responses.
+            /// No limit by default. With one, throttled batches are sent again at a rate that adapts to the service's
+            /// responses, as in a bulk.
             pub fn max_rate(mut self, rows_per_second: u32) -> Self {
                 self.rows.settings.max_rate = Some(f64::from(rows_per_second.max(1)));
                 self

@@ -1,0 +1,241 @@
+//! The patterns: the costs that their pages name, as a spy measures them.
+
+use std::time::Duration;
+
+use azure_table::operation::OperationKind;
+use azure_table::patterns::{Expiring, Fence, Leases, Log, Periodic, Queue, Sequence, Unique};
+use azure_table::testing::{Exchange, Spy};
+use azure_table::{DateTime, DynamicEntity, Emulator, Guid, Result, TableClient, TableEntity, TableOperation};
+use azure_table::{TableServiceClient, Versioned};
+use azure_table_tests::house::root;
+use futures::TryStreamExt;
+use tokio::time::Instant;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+#[derive(TableEntity, Clone, Debug)]
+struct Row {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    id: String,
+    expires: DateTime,
+    #[table(write_id)]
+    write: Option<Guid>,
+}
+
+fn row(id: &str) -> Row {
+    Row {
+        group: "g".into(),
+        id: id.into(),
+        expires: DateTime::from_unix_seconds(0),
+        write: None,
+    }
+}
+
+/// A client whose requests are counted, and the lines of a table about them.
+struct Costs {
+    spy: Spy,
+    rows: TableClient<Row>,
+    lines: Vec<String>,
+}
+
+impl Costs {
+    async fn new() -> Result<Self> {
+        let spy = Spy::new(Emulator::new());
+        let rows = TableServiceClient::on(spy.clone()).table("Rows")?;
+        rows.create_table().await?;
+        Ok(Self {
+            spy,
+            rows,
+            lines: Vec::new(),
+        })
+    }
+
+    fn table(&self) -> TableClient<DynamicEntity> {
+        TableServiceClient::on(self.spy.clone()).dynamic_table("Rows").unwrap()
+    }
+
+    /// Adds a line about a call: its requests, and the entities sent and received.
+    async fn of<T>(&mut self, call: &str, running: impl Future<Output = Result<T>>) -> Result<T> {
+        self.spy.clear();
+        let output = running.await?;
+        let exchanges = self.spy.exchanges();
+        let kinds: Vec<String> = exchanges
+            .iter()
+            .map(|it| it.kind().map_or("?".to_owned(), |kind| format!("{kind:?}")))
+            .collect();
+        let kinds = match kinds.is_empty() {
+            true => "none".to_owned(),
+            false => kinds.join(", "),
+        };
+        let entities: usize = exchanges.iter().map(entities).sum();
+        self.lines.push(format!("| {call} | {kinds} | {entities} |"));
+        Ok(output)
+    }
+
+    /// Checks that the page of a file has these lines and no others.
+    fn check(self, file: &str) {
+        let path = root().join("azure-table/src/patterns").join(file);
+        let page = std::fs::read_to_string(path).unwrap();
+        let lines = page.lines().filter_map(|line| line.strip_prefix("/// "));
+        let written: Vec<&str> = lines.filter(|line| line.starts_with("| `")).collect();
+        assert_eq!(written, self.lines, "the costs of {file}:\n{}\n", self.lines.join("\n"));
+    }
+}
+
+fn entities(exchange: &Exchange) -> usize {
+    use OperationKind::{Batch, CreateTable, DeleteTable, Get, ListTables, Query};
+    match exchange.kind() {
+        Some(Batch) => exchange.body().matches(" HTTP/1.1").count(),
+        Some(Query) => exchange
+            .response_body()
+            .map_or(0, |body| body.matches("\"PartitionKey\":").count()),
+        Some(Get) => usize::from(exchange.status() == Some(200)),
+        Some(CreateTable | DeleteTable | ListTables) => 0,
+        _ => 1,
+    }
+}
+
+#[tokio::test]
+async fn fence_costs_what_its_page_says() -> Result<()> {
+    let mut costs = Costs::new().await?;
+    let rows = costs.rows.clone();
+    let mut fence = costs.of("`open`, new header", Fence::open(&rows, &row("$h"))).await?;
+    let mut other = costs.of("`open`", Fence::open(&rows, &row("$h"))).await?;
+    let insert = |id: &'static str| move |_: &mut Row| Ok(vec![TableOperation::insert(&row(id))]);
+    costs
+        .of("`transact`, one operation", fence.transact(insert("a")))
+        .await?;
+    costs
+        .of("`transact` after a conflict", other.transact(insert("b")))
+        .await?;
+    costs.check("fence.rs");
+    Ok(())
+}
+
+#[tokio::test]
+async fn log_costs_what_its_page_says() -> Result<()> {
+    let mut costs = Costs::new().await?;
+    let table = costs.table();
+    let events = ["a".to_owned(), "b".to_owned()];
+    let mut log = costs.of("`open`, new log", Log::open(&table, "g")).await?;
+    let mut other: Log<String> = costs.of("`open`", Log::open(&table, "g")).await?;
+    costs.of("`append`, 2 events", log.append(&events)).await?;
+    costs.of("`append` after a conflict", other.append(&events)).await?;
+    log.position().await?;
+    costs.of("`append_at`, 2 events", log.append_at(4, &events)).await?;
+    costs
+        .of("`append_once`, 2 events", log.append_once("k", &events))
+        .await?;
+    costs.of("`append_once` again", log.append_once("k", &events)).await?;
+    costs.of("`position`", log.position()).await?;
+    let read = costs.of("`read_from`, 8 events", log.read_from(0).try_collect::<Vec<_>>());
+    assert_eq!(read.await?.len(), 8);
+    assert_eq!(costs.of("`trim`, 8 events and a key", log.trim(8)).await?, 9);
+    costs.check("log.rs");
+    Ok(())
+}
+
+#[tokio::test]
+async fn queue_costs_what_its_page_says() -> Result<()> {
+    let mut costs = Costs::new().await?;
+    let queue = Queue::<u32>::new(&costs.table(), "g", "~");
+    costs.of("`push`", queue.push(&1)).await?;
+    let item = costs.of("`take`", queue.take(MINUTE)).await?;
+    let mut item = item.expect("it waits");
+    costs.of("`take`, one item in work", queue.take(MINUTE)).await?;
+    costs.of("`extend`", item.extend(MINUTE)).await?;
+    costs.of("`abandon`", item.abandon()).await?;
+    let item = queue.take(MINUTE).await?.expect("it is free");
+    assert_eq!(item.deliveries(), 2);
+    assert!(costs.of("`complete`", item.complete()).await?);
+    costs.check("queue.rs");
+    Ok(())
+}
+
+#[tokio::test]
+async fn leases_cost_what_their_page_says() -> Result<()> {
+    let mut costs = Costs::new().await?;
+    let leases = Leases::new(&costs.table(), MINUTE);
+    let first = costs.of("`acquire`, new row", leases.acquire("g", "l", "a")).await?;
+    first.expect("it is new").release().await?;
+    let lease = costs.of("`acquire`, free", leases.acquire("g", "l", "a")).await?;
+    let mut lease = lease.expect("it is free");
+    costs.of("`acquire`, held", leases.acquire("g", "l", "b")).await?;
+    costs.of("`renew`", lease.renew()).await?;
+    costs.of("`release`", lease.release()).await?;
+    costs.check("lease.rs");
+    Ok(())
+}
+
+#[tokio::test]
+async fn sequence_costs_what_its_page_says() -> Result<()> {
+    let mut costs = Costs::new().await?;
+    let mut sequence = Sequence::new(&costs.table(), "g", "s").block(2);
+    costs.of("`next`, new row", sequence.next()).await?;
+    costs.of("`next` within a block", sequence.next()).await?;
+    costs.of("`next`, new block", sequence.next()).await?;
+    costs.check("sequence.rs");
+    Ok(())
+}
+
+#[tokio::test]
+async fn unique_values_cost_what_their_page_says() -> Result<()> {
+    let mut costs = Costs::new().await?;
+    let values = Unique::new(&costs.rows, "~");
+    costs.of("`insert`", values.insert(&row("1"), "m")).await?;
+    costs.of("`find`", values.find("g", "m")).await?;
+    let rows = costs.rows.clone();
+    let read = || async { Ok::<Versioned<Row>, azure_table::Error>(rows.get(("g", "1")).versioned().await?.unwrap()) };
+    let entity = read().await?;
+    costs
+        .of("`replace`, same value", values.replace(&entity, "m", "m"))
+        .await?;
+    let entity = read().await?;
+    costs
+        .of("`replace`, new value", values.replace(&entity, "m", "n"))
+        .await?;
+    let entity = read().await?;
+    costs.of("`delete`", values.delete(&entity, "n")).await?;
+    costs.check("unique.rs");
+    Ok(())
+}
+
+#[tokio::test]
+async fn expiry_costs_what_its_pages_say() -> Result<()> {
+    let mut costs = Costs::new().await?;
+    let now = DateTime::from_unix_seconds(0);
+    assert_eq!(costs.rows.bulk().insert([row("1"), row("2")]).await?.applied(), 2);
+    let rows = Expiring::new(&costs.rows, Row::EXPIRES);
+    costs.of("`get`", rows.get(("g", "1"), now)).await?;
+    costs.of("`query`, all expired", rows.query(now).all()).await?;
+    let sweep = async { Ok(rows.sweep(now).await?) };
+    assert_eq!(costs.of("`sweep`, 2 rows of a partition", sweep).await?.applied(), 2);
+
+    let service = TableServiceClient::on(costs.spy.clone());
+    let tables = Periodic::<DynamicEntity>::daily(&service, "Days");
+    let today = costs.of("`at`", async { tables.at(now) }).await?;
+    let new = DynamicEntity::new("p", "r");
+    costs
+        .of("`insert`, first of a period", async { today.insert(&new).await })
+        .await?;
+    let later = now + MINUTE * 60 * 24;
+    let dropped = costs.of("`drop_before`, one table", tables.drop_before(later)).await?;
+    assert_eq!(dropped, ["Days19700101"]);
+    costs.check("expiry.rs");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn sweep_keeps_its_rate() -> Result<()> {
+    let costs = Costs::new().await?;
+    let inserted = costs.rows.bulk().insert((0..400).map(|n| row(&n.to_string()))).await?;
+    assert_eq!(inserted.applied(), 400);
+    let rows = Expiring::new(&costs.rows, Row::EXPIRES);
+    let begun = Instant::now();
+    let report = rows.sweep(DateTime::now()).max_rate(100).await?;
+    assert_eq!(report.applied(), 400);
+    assert!(begun.elapsed() >= Duration::from_millis(2_900), "{:?}", begun.elapsed());
+    Ok(())
+}
