@@ -34,7 +34,7 @@ fn patterns_hold_in_every_order_with_one_fault() {
     // These take up to a minute: `--example explorations` has them.
     let slow = [
         "`Sequence`",
-        "clock jumps",
+        "the clock jumps",
         "the holder renews",
         "`Log`: two appends",
         "`Log`: an append",

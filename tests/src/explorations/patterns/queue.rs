@@ -10,7 +10,7 @@ use futures::future::{join, join_all};
 
 use super::{Case, MOST, TABLE, TIME, Working, clients};
 
-pub(super) const ALL: [Case; 5] = [
+pub(super) const ALL: [Case; 6] = [
     Case {
         name: "`Queue`: two workers and two items",
         explore: |faults| explore(take).isolated().faults(faults).run(),
@@ -25,6 +25,10 @@ pub(super) const ALL: [Case; 5] = [
             let past = TIME + TIME / 2;
             explore(work).advance(past).faults(faults).max_time(MOST).run()
         },
+    },
+    Case {
+        name: "`Queue`: the clock jumps within the visibility time",
+        explore: |faults| explore(work).advance(TIME / 3).faults(faults).max_time(MOST).run(),
     },
     Case {
         name: "`Queue`: an item is completed with what it causes",
@@ -111,17 +115,20 @@ async fn work(world: World) {
     let [a, b] = clients(&world);
     push(&world, &["1"]).await;
     let (working, most) = (Cell::new(0), Cell::new(0));
-    let done = Cell::new(0);
+    let (done, last) = (Cell::new(0), Cell::new(0));
     let work = async |table: TableClient<DynamicEntity>| {
         let Ok(Some(item)) = queue(&table).take(TIME).await else {
             return;
         };
+        last.set(last.get().max(item.deliveries()));
+        let delivery = item.deliveries();
         let work = async {
             let _working = Working::begin(&working);
             most.set(most.get().max(working.get()));
             let _ = table.exists(("p", "work")).await;
         };
         if item.run(work).await.is_some() && item.complete().await.is_ok_and(|is_mine| is_mine) {
+            assert_eq!(delivery, last.get(), "completed by a worker that had lost it");
             done.set(done.get() + 1);
         }
     };
