@@ -1,7 +1,8 @@
 //! Every exploration as a table: its orders, without and with one fault, and the time that they took.
 //!
 //! `cargo run --release -p azure-table-tests --example explorations` takes some minutes. Behind `--`
-//! it takes `operations` or `patterns`, and a word that the names have. It ends with exit code 1 if something is not proven.
+//! it takes `operations` or `patterns`, and a word that the names have. It ends with exit code 1 if something is not
+//! proven.
 
 #![expect(clippy::print_stdout, reason = "a program for the command line")]
 

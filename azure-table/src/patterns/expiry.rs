@@ -18,8 +18,8 @@ use azure_table::{
 /// extended before the delete.
 ///
 /// The deadline is a property of your entity. Every method takes the time from you: [`DateTime::now`], or the same for
-/// several calls. A machine whose clock is wrong by a minute reads and sweeps a minute off. Rows without the property are
-/// neither found by [`query`](Self::query) nor swept.
+/// several calls. A machine whose clock is wrong by a minute reads and sweeps a minute off. Rows without the property
+/// are neither found by [`query`](Self::query) nor swept.
 ///
 /// **Cost.** [`get`](Self::get): one read. [`query`](Self::query): that of the query; rows past their deadline are
 /// filtered out by the service. [`sweep`](Self::sweep): one request per 1,000 expired rows to find them, more where the
@@ -122,14 +122,15 @@ impl<E: TableEntity> Expiring<E> {
 
 /// A table for each month or day, dropped as a whole.
 ///
-/// **Promise.** All rows of one period are in one table. [`drop_before`](Self::drop_before) deletes no table whose period
-/// ends after the time.
+/// **Promise.** All rows of one period are in one table. [`drop_before`](Self::drop_before) deletes no table whose
+/// period ends after the time.
 ///
 /// The name of a table is the prefix and the period in UTC: `Events202601` or `Events20260131`. Other tables with this
 /// prefix and as many digits would be dropped too. A table is created with the first write that needs it.
 ///
-/// **Cost.** [`at`](Self::at): no request; the first write of a period takes two more. [`drop_before`](Self::drop_before):
-/// one request per 1,000 tables, and one for each table that it deletes, however many rows that has.
+/// **Cost.** [`at`](Self::at): no request; the first write of a period takes two more.
+/// [`drop_before`](Self::drop_before): one request per 1,000 tables, and one for each table that it deletes, however
+/// many rows that has.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -137,8 +138,8 @@ impl<E: TableEntity> Expiring<E> {
 /// | `insert`, first of a period | Insert, CreateTable, Insert | 2 |
 /// | `drop_before`, one table | ListTables, DeleteTable | 0 |
 ///
-/// **Crash.** The next `drop_before` deletes the tables that are left. A late write to a period that was dropped creates
-/// its table again.
+/// **Crash.** The next `drop_before` deletes the tables that are left. A late write to a period that was dropped
+/// creates its table again.
 ///
 /// ```
 /// use azure_table::patterns::Periodic;
@@ -196,8 +197,8 @@ impl<E: TableEntity> Periodic<E> {
     /// Returns the table of the period that a time is in. Its first write creates it.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the name is not one of a table, since the prefix does not
-    ///   begin with a letter, has other characters than letters and digits, or is too long.
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the name is not one of a table, since the prefix does
+    ///   not begin with a letter, has other characters than letters and digits, or is too long.
     pub fn at(&self, time: DateTime) -> Result<TableClient<E>> {
         let table = self.service.table(self.name(time))?;
         Ok(table.create_on_not_found())
@@ -206,8 +207,8 @@ impl<E: TableEntity> Periodic<E> {
     /// Deletes the tables of the periods that end at this time or before it. Returns their names.
     ///
     /// # Errors
-    /// - Those of [`list_tables`](TableServiceClient::list_tables) and [`delete_table`](TableClient::delete_table). Tables
-    ///   may be left for the next call.
+    /// - Those of [`list_tables`](TableServiceClient::list_tables) and [`delete_table`](TableClient::delete_table).
+    ///   Tables may be left for the next call.
     pub async fn drop_before(&self, time: DateTime) -> Result<Vec<String>> {
         let current = self.name(time);
         let is_older = |name: &String| {

@@ -7,13 +7,13 @@ use azure_table::{ErrorKind, ReadEntity, Result, TableClient, TableEntity, Table
 /// A header row whose ETag guards every batch of its partition.
 ///
 /// **Promise.** All transactions through fences on the same header happen one after the other, and each is made from
-/// the header that the one before left. So whatever the header says of the partition (a balance, a length, a state)
-/// is true of every state of the partition that anyone can read.
+/// the header that the one before left. So whatever the header says of the partition (a balance, a length, a state) is
+/// true of every state of the partition that anyone can read.
 ///
 /// The header is your entity, in the partition and the table of the rows that it guards. Give it a
-/// [`write_id`](macro@crate::TableEntity): after a lost response it shows whether the transaction was applied.
-/// Without one, such a call fails with [`may_have_applied`](crate::Error::may_have_applied). Writes of the partition
-/// that do not go through a fence are not guarded.
+/// [`write_id`](macro@crate::TableEntity): after a lost response it shows whether the transaction was applied. Without
+/// one, such a call fails with [`may_have_applied`](crate::Error::may_have_applied). Writes of the partition that do
+/// not go through a fence are not guarded.
 ///
 /// **Cost.** [`open`](Self::open): one read; two requests more for a new header. [`transact`](Self::transact): one
 /// batch of the operations and the header; in each conflict one read and one batch more. A batch has 99 operations

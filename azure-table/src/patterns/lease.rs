@@ -15,13 +15,14 @@ use tokio::time::Instant;
 /// **Promise.** At most one [`Lease`] on a row is [valid](Lease::is_valid) at a time, whatever the clocks of the
 /// machines show. Each has a higher [token](Lease::token) than the one before.
 ///
-/// A lease is over by the service's clock, a [margin](Self::margin) after its time; its holder stops by its own
-/// clock, a margin before. So the promise needs clocks that run equally fast, within the margin: not clocks that are
-/// set equally. A process that stands still cannot stop in time. What it then writes must be rejected: store the
-/// token in what you write, and refuse a lower one.
+/// A lease is over by the service's clock, a [margin](Self::margin) after its time; its holder stops by its own clock,
+/// a margin before. So the promise needs clocks that run equally fast, within the margin: not clocks that are set
+/// equally. A process that stands still cannot stop in time. What it then writes must be rejected: store the token in
+/// what you write, and refuse a lower one.
 ///
-/// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each [`renew`](Lease::renew)
-/// and [`release`](Lease::release): one write. [`run`](Lease::run) renews at a third of the time.
+/// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each
+/// [`renew`](Lease::renew) and [`release`](Lease::release): one write. [`run`](Lease::run) renews at a third of the
+/// time.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|

@@ -19,15 +19,15 @@ use serde::de::DeserializeOwned;
 /// [key](Self::append_once) is applied at most once, however often it is called, by whatever processes.
 ///
 /// The events are any type with serde's traits, stored as JSON. The log has a partition for itself: the header
-/// `$log`, a row per event whose RowKey is the position in 20 digits, and a row `~{key}` per append with a key. Cosmos DB
-/// promises no order of rows, so a log is for Table storage.
+/// `$log`, a row per event whose RowKey is the position in 20 digits, and a row `~{key}` per append with a key. Cosmos
+/// DB promises no order of rows, so a log is for Table storage.
 ///
 /// **Cost.** [`open`](Self::open): one read; two requests more for a new log. [`append`](Self::append) and
-/// [`append_at`](Self::append_at): one batch of the events and the header; in each conflict one read and one batch more.
-/// [`append_once`](Self::append_once): the same with one row more; two batches at most and one read if it was appended
-/// before. [`position`](Self::position): one read. [`read_from`](Self::read_from): one request per 1,000 events.
-/// [`trim`](Self::trim): one batch for the header, one request per 1,000 rows to find them, one batch per 100 to delete
-/// them.
+/// [`append_at`](Self::append_at): one batch of the events and the header; in each conflict one read and one batch
+/// more. [`append_once`](Self::append_once): the same with one row more; two batches at most and one read if it was
+/// appended before. [`position`](Self::position): one read. [`read_from`](Self::read_from): one request per 1,000
+/// events. [`trim`](Self::trim): one batch for the header, one request per 1,000 rows to find them, one batch per 100
+/// to delete them.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -151,12 +151,14 @@ impl<T> Log<T> {
         Ok(header.first.unsigned_abs()..header.next.unsigned_abs())
     }
 
-    /// Deletes the events before a position, and the keys of appends that end before it. Returns how many rows it deleted.
+    /// Deletes the events before a position, and the keys of appends that end before it. Returns how many rows it
+    /// deleted.
     ///
     /// An append whose key was deleted would be applied again: keep events for longer than callers retry.
     ///
     /// # Errors
-    /// - Those of [`Fence::transact`] and [`delete_where`](TableClient::delete_where). Rows may be left for the next call.
+    /// - Those of [`Fence::transact`] and [`delete_where`](TableClient::delete_where). Rows may be left for the next
+    ///   call.
     pub async fn trim(&mut self, before: u64) -> Result<u64> {
         // The header first: no event is missing behind the first position.
         self.fence
@@ -200,7 +202,8 @@ impl<T: Serialize> Log<T> {
         Ok(appended.is_some())
     }
 
-    /// Appends 1 to 98 events, unless an append with this key was applied before. Returns their positions in both cases.
+    /// Appends 1 to 98 events, unless an append with this key was applied before. Returns their positions in both
+    /// cases.
     ///
     /// The key is the caller's, such as the ID of an order, and fit for a RowKey.
     ///

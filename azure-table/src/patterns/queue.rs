@@ -14,19 +14,19 @@ use tokio::time::Instant;
 
 /// The items of work in one partition. Also an outbox, beside the rows of your own.
 ///
-/// **Promise.** An item that was pushed is delivered until somebody completes it: at least once. At most one worker at a
-/// time has an item that is [valid](Item::is_valid), whatever the clocks of the machines show. Items are taken in the order
-/// of their [IDs](Item::id), as long as nobody abandons one. The ID is equal in every delivery: refuse work that was done
-/// under it.
+/// **Promise.** An item that was pushed is delivered until somebody completes it: at least once. At most one worker at
+/// a time has an item that is [valid](Item::is_valid), whatever the clocks of the machines show. Items are taken in the
+/// order of their [IDs](Item::id), as long as nobody abandons one. The ID is equal in every delivery: refuse work that
+/// was done under it.
 ///
-/// An item is free again by the service's clock, a tenth behind its visibility time; its worker stops by its own clock, a
-/// tenth before. So the promise needs clocks that run equally fast, within a tenth: not clocks that are set equally.
+/// An item is free again by the service's clock, a tenth behind its visibility time; its worker stops by its own clock,
+/// a tenth before. So the promise needs clocks that run equally fast, within a tenth: not clocks that are set equally.
 ///
 /// The items are any type with serde's traits, stored as JSON, in rows whose RowKey is `{prefix}{id}`. As an
 /// [`operation`](Self::operation) an item rides in your own batch: written if the batch is, and only then.
 ///
-/// **Cost.** [`push`](Self::push): one write. [`take`](Self::take): one query of up to 32 rows and one write; one write more
-/// for each item that another worker takes meanwhile, one query more for every 32 items in work.
+/// **Cost.** [`push`](Self::push): one write. [`take`](Self::take): one query of up to 32 rows and one write; one write
+/// more for each item that another worker takes meanwhile, one query more for every 32 items in work.
 /// [`complete`](Item::complete), [`abandon`](Item::abandon) and [`extend`](Item::extend): one write.
 ///
 /// | call | requests | entities |
@@ -38,8 +38,8 @@ use tokio::time::Instant;
 /// | `abandon` | Replace | 1 |
 /// | `complete` | Delete | 1 |
 ///
-/// **Crash.** The item of a worker that ended is free a tenth behind its visibility time. A lost response to `push`, `take`
-/// or `extend` is read back. If that fails as well, an item that nobody knows to have is delivered later.
+/// **Crash.** The item of a worker that ended is free a tenth behind its visibility time. A lost response to `push`,
+/// `take` or `extend` is read back. If that fails as well, an item that nobody knows to have is delivered later.
 ///
 /// ```
 /// use std::time::Duration;
@@ -104,7 +104,8 @@ struct ItemRow {
 const PAGE: usize = 32;
 
 impl<T> Queue<T> {
-    /// Creates the queue of a partition. Its rows begin with `prefix`, which no other row of the partition may begin with.
+    /// Creates the queue of a partition. Its rows begin with `prefix`, which no other row of the partition may begin
+    /// with.
     pub fn new<E: TableEntity>(
         table: &TableClient<E>,
         partition_key: impl Into<String>,
@@ -168,12 +169,15 @@ impl<T: Serialize> Queue<T> {
 }
 
 impl<T: DeserializeOwned> Queue<T> {
-    /// Takes the first item that nobody has, for this time. Returns `None` if there is none.
+    /// Takes the first item that nobody has, for this time.
+    ///
+    /// Returns `None` if all are in work, or the queue is empty.
     ///
     /// # Errors
-    /// - [`Other`](ErrorKind::Other): the payload is not a `T`. The item is taken all the same, and free after its time.
-    /// - An error with [`may_have_applied`](crate::Error::may_have_applied): an item may be taken by nobody who knows, until
-    ///   its time is over.
+    /// - [`Other`](ErrorKind::Other): the payload is not a `T`. The item is taken all the same, and free after its
+    ///   time.
+    /// - An error with [`may_have_applied`](crate::Error::may_have_applied): an item may be taken by nobody who knows,
+    ///   until its time is over.
     pub async fn take(&self, visibility: Duration) -> Result<Option<Item<T>>> {
         let context = OperationContext::new();
         let query = self.table.query().partition(&self.partition);

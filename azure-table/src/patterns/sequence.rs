@@ -8,8 +8,8 @@ use azure_table::{Guid, Result, TableClient, TableEntity};
 
 /// A source of numbers, from 1, shared by all who use the same row.
 ///
-/// **Promise.** No number is given twice, by whatever processes, and the numbers of one `Sequence` value rise.
-/// Numbers may be skipped: the rest of a block when a process ends, and a block whose response was lost.
+/// **Promise.** No number is given twice, by whatever processes, and the numbers of one `Sequence` value rise. Numbers
+/// may be skipped: the rest of a block when a process ends, and a block whose response was lost.
 ///
 /// **Cost.** One read and one write for each [block](Self::block) of numbers; the same again in each conflict. No
 /// request for the other numbers.
