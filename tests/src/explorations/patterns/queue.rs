@@ -136,7 +136,7 @@ async fn work(world: World) {
     assert!(done.get() <= 1, "completed {} times", done.get());
 }
 
-/// What an item causes is written once.
+/// The rows of a completion are written once.
 async fn complete_in_batch(world: World) {
     let [a, b] = clients(&world);
     push(&world, &["1"]).await;
