@@ -64,7 +64,6 @@ struct SequenceRow {
 
 impl Sequence {
     /// Creates the sequence of the row with this key. The row is inserted with the first block.
-    #[expect(clippy::reversed_empty_ranges, reason = "no number is left before the first block")]
     pub fn new<E: TableEntity>(
         table: &TableClient<E>,
         partition_key: impl Into<String>,
