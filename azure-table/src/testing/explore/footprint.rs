@@ -228,7 +228,7 @@ mod tests {
         for filter in [
             "PartitionKey eq 'b'",
             "PartitionKey eq 'a' and RowKey lt '5'",
-            "PartitionKey gt 'a'",
+            "PartitionKey gt 'b'",
         ] {
             assert!(!of(filter).conflicts(&put), "{filter}");
         }
@@ -244,7 +244,7 @@ mod tests {
         assert!(footprint("PUT", "Blogs?comp=acl", "").conflicts(&put));
         assert!(footprint("GET", "Tables", "").conflicts(&create(r#"{"TableName":"Other"}"#)));
         assert!(
-            footprint("GET", "some/thing", "").conflicts(&put),
+            footprint("GET", "Other?comp=other", "").conflicts(&put),
             "what cannot be read touches everything"
         );
     }
