@@ -121,7 +121,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// Reads the header again.
     ///
     /// # Errors
-    /// - [`NotFound`](ErrorKind::NotFound): the header was deleted.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the header was deleted.
     pub async fn refresh(&mut self) -> Result<()> {
         let key = azure_table::Key::of(&self.header)?;
         let read = self.table.get(key.clone()).versioned().await?;

@@ -36,7 +36,8 @@ use azure_table::{Guid, Result, TableClient, TableEntity};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+// Not `Clone`: both would give the rest of the block.
+#[derive(Debug)]
 pub struct Sequence {
     table: TableClient<SequenceRow>,
     key: (String, String),
@@ -87,15 +88,14 @@ impl Sequence {
     /// Returns the next number.
     ///
     /// # Errors
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the next block would end beyond `i64::MAX`.
     /// - Those of [`modify`](TableClient::modify). No number was given; a block may have been skipped.
     pub async fn next(&mut self) -> Result<i64> {
         if let Some(number) = self.left.next() {
             return Ok(number);
         }
         self.left = self.take().await?;
-        self.left
-            .next()
-            .ok_or_else(|| azure_table::Error::invalid_input("the numbers of the sequence are used up"))
+        self.left.next().ok_or_else(used_up)
     }
 
     /// Takes the next block.
@@ -108,8 +108,9 @@ impl Sequence {
             write: None,
         };
         let block = i64::from(self.block);
-        let take = |row: &mut SequenceRow| {
-            row.last = row.last.saturating_add(block);
+        let take = |row: &mut SequenceRow| -> Result<()> {
+            row.last = row.last.checked_add(block).ok_or_else(used_up)?;
+            Ok(())
         };
         loop {
             match self.table.modify((partition, name), take).or_insert(none).await {
@@ -120,4 +121,8 @@ impl Sequence {
             }
         }
     }
+}
+
+fn used_up() -> azure_table::Error {
+    azure_table::Error::invalid_input("the numbers of the sequence are used up: i64::MAX is the last")
 }
