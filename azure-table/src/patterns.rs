@@ -8,6 +8,7 @@
 //! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
 //! | [`Sequence`] | numbers that are never given twice |
 //! | [`Unique`] | at most one entity of a partition with a value |
+//! | [`UniqueAcross`] | at most one entity of a table with a value |
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
 //! | [`Periodic`] | a table for each month or day, dropped as a whole |
 //!
@@ -34,13 +35,16 @@
 
 // Imports the crate by its own name, as another crate would.
 
+mod conflict;
 mod expiry;
 mod fence;
 mod lease;
 mod log;
 mod queue;
 mod sequence;
+mod term;
 mod unique;
+mod unique_across;
 
 pub use self::expiry::{Expiring, Periodic};
 pub use self::fence::Fence;
@@ -49,3 +53,4 @@ pub use self::log::Log;
 pub use self::queue::{Item, Queue};
 pub use self::sequence::Sequence;
 pub use self::unique::Unique;
+pub use self::unique_across::UniqueAcross;

@@ -32,7 +32,8 @@
 //!
 //! When to use which: the guide `testing` (with the features `derive` and `emulator`).
 
-// Imports `pipeline::transport`, `protocol`, `codec` and `model`; never the client or the emulator.
+// Imports `pipeline::transport`, `protocol`, `codec` and `model`; never the client or the emulator. What joins all of
+// them to an exploration stands in `__private/explore.rs`, and is exported here alone.
 
 #[cfg(feature = "test-util")]
 mod address;

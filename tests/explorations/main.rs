@@ -22,7 +22,11 @@ fn main() -> ExitCode {
         }
     };
     if let Some(word) = arguments.next() {
-        cases.retain(|case| case.name.to_lowercase().contains(&word));
+        cases.retain(|case| case.name.to_lowercase().contains(&word.to_lowercase()));
+        if cases.is_empty() {
+            println!("no exploration has {word:?} in its name");
+            return ExitCode::from(2);
+        }
     }
     println!("| exploration | faults | orders | pruned | requests | time | |");
     println!("|---|--:|--:|--:|--:|--:|---|");

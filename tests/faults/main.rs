@@ -26,6 +26,7 @@ mod existing_rows;
 mod modify;
 mod outages;
 mod page_schedules;
+mod patterns;
 mod policies;
 mod prefetch;
 mod primary;

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::patterns::{Expiring, Fence, Leases, Log, Periodic, Queue, Sequence, Unique};
+use azure_table::patterns::{Expiring, Fence, Leases, Log, Periodic, Queue, Sequence, Unique, UniqueAcross};
 use azure_table::testing::{Exchange, Spy};
-use azure_table::{DateTime, DynamicEntity, Emulator, Guid, Result, TableClient, TableEntity, TableOperation};
+use azure_table::{
+    DateTime, DynamicEntity, Emulator, ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation,
+};
 use azure_table::{TableServiceClient, Versioned};
 use azure_table_tests::house::root;
 use futures::TryStreamExt;
@@ -199,6 +201,56 @@ async fn unique_values_cost_what_their_page_says() -> Result<()> {
     let entity = read().await?;
     costs.of("`delete`", values.delete(&entity, "n")).await?;
     costs.check("unique.rs");
+    Ok(())
+}
+
+#[tokio::test]
+async fn values_across_partitions_cost_what_their_page_says() -> Result<()> {
+    let mut costs = Costs::new().await?;
+    let claims = TableServiceClient::on(costs.spy.clone()).dynamic_table("Claims")?;
+    claims.create_table().await?;
+    let values = UniqueAcross::new(&costs.rows, &claims, "~");
+    costs.of("`insert`", values.insert(&row("1"), "m")).await?;
+    let other = Row {
+        group: "h".into(),
+        ..row("1")
+    };
+    let taken = costs.of("`insert`, value is taken", values.insert(&other, "m"));
+    assert!(!taken.await?);
+    costs.of("`find`", values.find("m")).await?;
+    let rows = costs.rows.clone();
+    let read = || async { Ok::<Versioned<Row>, azure_table::Error>(rows.get(("g", "1")).versioned().await?.unwrap()) };
+    let entity = read().await?;
+    costs
+        .of("`replace`, same value", values.replace(&entity, "m", "m"))
+        .await?;
+    let entity = read().await?;
+    costs
+        .of("`replace`, new value", values.replace(&entity, "m", "n"))
+        .await?;
+    let entity = read().await?;
+    costs.of("`delete`", values.delete(&entity, "n")).await?;
+    costs.check("unique_across.rs");
+    Ok(())
+}
+
+#[tokio::test]
+async fn sequence_ends_at_its_last_number_and_gives_none_twice() -> Result<()> {
+    let costs = Costs::new().await?;
+    let table = costs.table();
+    let mut stored = DynamicEntity::new("g", "s");
+    stored.insert("Last", i64::MAX - 3);
+    table.insert(&stored).await?;
+    let mut one = Sequence::new(&table, "g", "s").block(1);
+    let mut other = Sequence::new(&table, "g", "s").block(2);
+    let given = [one.next().await?, other.next().await?, other.next().await?];
+    assert_eq!(given, [i64::MAX - 2, i64::MAX - 1, i64::MAX]);
+    for sequence in [&mut one, &mut other] {
+        for _ in 0..2 {
+            let used_up = sequence.next().await.unwrap_err();
+            assert_eq!(used_up.kind(), ErrorKind::InvalidInput, "{used_up}");
+        }
+    }
     Ok(())
 }
 

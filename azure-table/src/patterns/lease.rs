@@ -1,6 +1,6 @@
 //! Leases: at most one holder at a time.
 //!
-//! Owns [`Leases`], [`Lease`] and the row of a lease.
+//! Owns [`Leases`], [`Lease`] and the row of a lease. The rule of its times is `term.rs`.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -9,6 +9,8 @@ use azure_table::telemetry::OperationContext;
 use azure_table::{DateTime, ErrorKind, Guid, Result, TableClient, TableEntity, Versioned};
 use futures_util::future::{Either, select};
 use tokio::time::Instant;
+
+use super::term::{Term, service_time};
 
 /// The leases of a table, with their time.
 ///
@@ -48,7 +50,7 @@ use tokio::time::Instant;
 /// let mut lease = leases.acquire("leases", "shard-7", "worker-1").await?.expect("it is free");
 /// assert!(leases.acquire("leases", "shard-7", "worker-2").await?.is_none());
 ///
-/// let done = lease.run(async { 6 * 7 }).await?;
+/// let done = lease.run(async { 6 * 7 }).await;
 /// assert_eq!(done, Some(42));
 /// lease.release().await?;
 /// # Ok(())
@@ -57,8 +59,7 @@ use tokio::time::Instant;
 #[derive(Clone, Debug)]
 pub struct Leases {
     table: TableClient<LeaseRow>,
-    time: Duration,
-    margin: Duration,
+    term: Term,
 }
 
 /// A lease that was acquired. Dropped, it is free after its time; [`release`](Self::release) frees it at once.
@@ -93,15 +94,14 @@ impl Leases {
     pub fn new<E: TableEntity>(table: &TableClient<E>, time: Duration) -> Self {
         Self {
             table: table.typed(),
-            time,
-            margin: time / 10,
+            term: Term::new(time),
         }
     }
 
     /// Sets the margin between the end for the holder and the end for others, on both sides.
     #[must_use]
     pub fn margin(mut self, margin: Duration) -> Self {
-        self.margin = margin;
+        self.term = self.term.with_margin(margin);
         self
     }
 
@@ -123,14 +123,13 @@ impl Leases {
         let Some(mut row) = read else {
             return self.insert(partition_key, row_key, holder).await;
         };
-        let now = context.attempts().last().and_then(|attempt| attempt.service_time());
-        let now = now.and_then(|now| DateTime::try_from(now).ok());
-        if row.holder.is_some() && !now.is_some_and(|now| self.is_over(&row, now)) {
+        let term = Term::stored(row.milliseconds).with_margin(self.term.margin());
+        if row.holder.is_some() && !term.is_over(&row, service_time(&context)) {
             return Ok(None);
         }
         row.holder = Some(holder.to_owned());
         row.token += 1;
-        row.milliseconds = i64::try_from(self.time.as_millis()).unwrap_or(i64::MAX);
+        row.milliseconds = self.term.milliseconds();
         let mut lease = Lease {
             of: self.clone(),
             row,
@@ -146,10 +145,10 @@ impl Leases {
             name: row_key.to_owned(),
             holder: Some(holder.to_owned()),
             token: 1,
-            milliseconds: i64::try_from(self.time.as_millis()).unwrap_or(i64::MAX),
+            milliseconds: self.term.milliseconds(),
             write: None,
         };
-        let valid_until = self.valid_until();
+        let valid_until = self.term.valid_until();
         let etag = self.table.insert_if_not_exists(&entity).await?;
         Ok(etag.map(|etag| Lease {
             of: self.clone(),
@@ -160,18 +159,6 @@ impl Leases {
             },
             valid_until,
         }))
-    }
-
-    /// Returns `true` if the time of the row's lease is over at `now`, by the service's clock.
-    fn is_over(&self, row: &Versioned<LeaseRow>, now: DateTime) -> bool {
-        let time = Duration::from_millis(row.milliseconds.unsigned_abs());
-        let age = now.duration_since(row.timestamp);
-        age.is_ok_and(|age| age >= time.saturating_add(self.margin))
-    }
-
-    /// Returns the end for a holder whose write is sent now.
-    fn valid_until(&self) -> Instant {
-        Instant::now() + self.time.saturating_sub(self.margin)
     }
 }
 
@@ -208,24 +195,21 @@ impl Lease {
     /// Runs `work`, and renews the lease at a third of its time.
     ///
     /// Returns `None` if the lease was lost first, or could not be renewed before its end. The work was dropped then,
-    /// while the lease was still valid: at an `await`, as every future.
-    ///
-    /// # Errors
-    /// None of its own. An error of a renewal is met by the next one, as long as there is time.
-    pub async fn run<T>(&mut self, work: impl Future<Output = T>) -> Result<Option<T>> {
+    /// while the lease was still valid: at an `await`, as every future. An error of a renewal is met by the next one, as
+    /// long as there is time.
+    pub async fn run<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         loop {
-            let step = self.of.time / 3;
-            let next = (Instant::now() + step).min(self.valid_until);
+            let next = (Instant::now() + self.of.term.time() / 3).min(self.valid_until);
             match select(work.as_mut(), pin!(tokio::time::sleep_until(next))).await {
-                Either::Left((done, _)) => return Ok(Some(done)),
-                Either::Right(_) if !self.is_valid() => return Ok(None),
+                Either::Left((done, _)) => return Some(done),
+                Either::Right(_) if !self.is_valid() => return None,
                 Either::Right(_) => {}
             }
             let renewed = {
                 let renewal = pin!(tokio::time::timeout_at(self.valid_until, self.write()));
                 match select(work.as_mut(), renewal).await {
-                    Either::Left((done, _)) => return Ok(Some(done)),
+                    Either::Left((done, _)) => return Some(done),
                     Either::Right((renewed, _)) => renewed,
                 }
             };
@@ -234,16 +218,16 @@ impl Lease {
                 Ok(Ok(true) | Err(_)) => {}
                 Ok(Ok(false)) => {
                     self.valid_until = Instant::now();
-                    return Ok(None);
+                    return None;
                 }
-                Err(_) => return Ok(None),
+                Err(_) => return None,
             }
         }
     }
 
     /// Writes the row under its ETag. Returns `false` if another write came first.
     async fn write(&mut self) -> Result<bool> {
-        let valid_until = self.of.valid_until();
+        let valid_until = self.of.term.valid_until();
         match self.of.table.replace(&self.row).await {
             Ok(etag) => {
                 self.row.etag = etag;

@@ -1,16 +1,19 @@
 //! Work that waits in rows, and who works on it.
 //!
-//! Owns [`Queue`], [`Item`] and the row of an item. The rule of its times is that of `lease.rs`.
+//! Owns [`Queue`], [`Item`] and the row of an item. The rule of its times is `term.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
 use azure_table::telemetry::OperationContext;
-use azure_table::{DateTime, Error, ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation, Versioned};
+use azure_table::{DateTime, Error, Guid, Result, TableClient, TableEntity, TableOperation, Versioned};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
+
+use super::conflict::was_unchanged;
+use super::term::{Term, service_time};
 
 /// The items of work in one partition. Also an outbox, beside the rows of your own.
 ///
@@ -139,7 +142,7 @@ impl<T: Serialize> Queue<T> {
     /// Adds an item under an ID of your own, fit for a RowKey. Returns `false` if an item waits or is in work under it.
     ///
     /// # Errors
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): the payload is not JSON, or the ID not fit for a RowKey.
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the payload is not JSON, or the ID not fit for a RowKey.
     /// - Those of [`insert`](TableClient::insert). Call it again with the same ID if the error has
     ///   [`may_have_applied`](crate::Error::may_have_applied).
     pub async fn push_with_id(&self, id: &str, payload: &T) -> Result<bool> {
@@ -150,7 +153,7 @@ impl<T: Serialize> Queue<T> {
     /// Returns the operation that adds an item, for a batch of the same partition.
     ///
     /// # Errors
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): the payload is not JSON.
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the payload is not JSON.
     pub fn operation(&self, id: &str, payload: &T) -> Result<TableOperation> {
         Ok(TableOperation::insert(&self.row(id, payload)?))
     }
@@ -174,7 +177,7 @@ impl<T: DeserializeOwned> Queue<T> {
     /// Returns `None` if all are in work, or the queue is empty.
     ///
     /// # Errors
-    /// - [`Other`](ErrorKind::Other): the payload is not a `T`. The item is taken all the same, and free after its
+    /// - [`Other`](azure_table::ErrorKind::Other): the payload is not a `T`. The item is taken all the same, and free after its
     ///   time.
     /// - An error with [`may_have_applied`](crate::Error::may_have_applied): an item may be taken by nobody who knows,
     ///   until its time is over.
@@ -184,9 +187,8 @@ impl<T: DeserializeOwned> Queue<T> {
         let query = query.filter(ItemRow::KEY.starts_with(&self.prefix)).versioned();
         let mut rows = query.page_size(PAGE).prefetch(0).context(&context).stream();
         while let Some(mut row) = rows.try_next().await? {
-            let now = context.attempts().last().and_then(|attempt| attempt.service_time());
-            let now = now.and_then(|now| DateTime::try_from(now).ok());
-            if !is_free(&row, now) {
+            let term = row.milliseconds.map(Term::stored);
+            if term.is_some_and(|term| !term.is_over(&row, service_time(&context))) {
                 continue;
             }
             row.deliveries = row.deliveries.saturating_add(1);
@@ -246,13 +248,13 @@ impl<T> Item<T> {
     /// # Errors
     /// - Those of [`delete`](TableClient::delete). If it was not applied, the item is delivered again.
     pub async fn complete(self) -> Result<bool> {
-        was_unchanged(self.table.delete(&self.row).await)
+        Ok(was_unchanged(self.table.delete(&self.row).await)?.is_some())
     }
 
     /// Returns the operation that [completes](Self::complete) the item, for a batch of the same partition.
     ///
     /// The rows of that batch are then written once, however often the item is delivered. The batch fails with
-    /// [`ConditionNotMet`](ErrorKind::ConditionNotMet) if another worker has the item by now.
+    /// [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet) if another worker has the item by now.
     pub fn completion(&self) -> TableOperation {
         TableOperation::delete::<ItemRow>(&self.row)
     }
@@ -266,16 +268,6 @@ impl<T> Item<T> {
     }
 }
 
-/// Returns `true` if nobody has the item at `now`, by the service's clock.
-fn is_free(row: &Versioned<ItemRow>, now: Option<DateTime>) -> bool {
-    let Some(milliseconds) = row.milliseconds else {
-        return true;
-    };
-    let time = Duration::from_millis(milliseconds.unsigned_abs());
-    let age = now.and_then(|now| now.duration_since(row.timestamp).ok());
-    age.is_some_and(|age| age >= time + time / 10)
-}
-
 /// Writes the row under its ETag, for a worker or for none. Returns the end for the worker, or `None` if another write
 /// came first.
 async fn write(
@@ -283,22 +275,11 @@ async fn write(
     row: &mut Versioned<ItemRow>,
     visibility: Option<Duration>,
 ) -> Result<Option<Instant>> {
-    let time = visibility.unwrap_or_default();
-    let valid_until = Instant::now() + (time - time / 10);
-    row.milliseconds = visibility.map(|time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+    let term = visibility.map(Term::new);
+    let valid_until = term.map_or_else(Instant::now, Term::valid_until);
+    row.milliseconds = term.map(Term::milliseconds);
     let written = table.replace(&*row).await.map(|etag| row.etag = etag);
-    Ok(was_unchanged(written)?.then_some(valid_until))
-}
-
-/// Returns `false` if another write came first, and this one was certainly not applied.
-fn was_unchanged(written: Result<()>) -> Result<bool> {
-    match written {
-        Ok(()) => Ok(true),
-        Err(e) => match e.kind() {
-            ErrorKind::ConditionNotMet | ErrorKind::NotFound if !e.may_have_applied() => Ok(false),
-            _ => Err(e),
-        },
-    }
+    Ok(was_unchanged(written)?.map(|()| valid_until))
 }
 
 impl<T> Clone for Queue<T> {

@@ -5,6 +5,8 @@
 
 mod control;
 mod control_access;
+mod control_faults;
+mod control_requests;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -101,8 +101,8 @@ impl Scenario {
         entry.is_batch || !matches!(self.faults[..], [Fault::FailBatchPart(_)])
     }
 
-    pub(crate) fn over(&self, ledger: Ledger, mode: Mode, seed: u64) -> Faults {
-        let faults = Faults::with_seed(ledger, seed);
+    pub(crate) fn over(&self, service: impl Transport + 'static, mode: Mode, seed: u64) -> Faults {
+        let faults = Faults::with_seed(service, seed);
         // Of many faults each is rare, so that some requests go through.
         let chance = if self.faults.len() == 1 { 0.5 } else { 0.04 };
         for fault in &self.faults {

@@ -43,14 +43,10 @@ impl Emulator {
     pub fn tables(&self) -> Vec<EmulatorTable> {
         let store = self.service.store.read();
         let (accounts, _) = store.all();
-        let mut names: Vec<_> = accounts.keys().collect();
-        names.sort();
-        let tables = names.into_iter().flat_map(|name| {
-            let tables = accounts
-                .get(name)
-                .into_iter()
-                .flat_map(|account| account.tables.values());
-            tables.map(|table| EmulatorTable {
+        let mut accounts: Vec<_> = accounts.iter().collect();
+        accounts.sort_unstable_by_key(|(name, _)| *name);
+        let tables = accounts.into_iter().flat_map(|(name, account)| {
+            account.tables.values().map(|table| EmulatorTable {
                 account: name.clone(),
                 name: table.name.clone(),
                 entity_count: table.rows.len(),

@@ -3,24 +3,39 @@
 use std::time::Duration;
 
 use azure_table::patterns::{Expiring, Periodic};
-use azure_table::testing::{World, explore};
+use azure_table::testing::explore;
 use azure_table::{DateTime, DynamicEntity, Guid, TableClient, TableEntity, TableServiceClient};
 use futures::future::join;
 
-use super::{Case, clients, stored};
+use super::{Case, Place, Promise, at, clients, stored};
 
 pub(super) const ALL: [Case; 3] = [
     Case {
         name: "`Expiring`: a sweep while a deadline is extended",
-        explore: |faults| explore(extend).isolated().faults(faults).run(),
+        explore: |faults| explore(at(extend)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Expiring`: a reader beside a sweep",
-        explore: |faults| explore(read).isolated().faults(faults).run(),
+        explore: |faults| explore(at(read)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Periodic`: tables are dropped while others are written",
-        explore: |faults| explore(periods).isolated().faults(faults).run(),
+        explore: |faults| explore(at(periods)).isolated().faults(faults).run(),
+    },
+];
+
+pub(super) const PROMISES: [Promise; 3] = [
+    Promise {
+        name: "`Expiring`: a sweep while a deadline is extended",
+        hold: |place| Box::pin(extend(place)),
+    },
+    Promise {
+        name: "`Expiring`: a reader beside a sweep",
+        hold: |place| Box::pin(read(place)),
+    },
+    Promise {
+        name: "`Periodic`: tables are dropped while others are written",
+        hold: |place| Box::pin(periods(place)),
     },
 ];
 
@@ -39,8 +54,8 @@ const NOW: DateTime = DateTime::from_unix_seconds(1_800_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Leaves a session that expires now, and one that lives for an hour.
-async fn sessions(world: &World) -> [TableClient<Session>; 2] {
-    let clients = clients(world);
+async fn sessions(place: &Place) -> [TableClient<Session>; 2] {
+    let clients = clients(place);
     let session = |id: &str, expires| Session {
         group: "g".into(),
         id: id.into(),
@@ -48,19 +63,19 @@ async fn sessions(world: &World) -> [TableClient<Session>; 2] {
         write: None,
     };
     let both = [session("over", NOW), session("live", NOW + HOUR)];
-    world.emulator().seed(super::TABLE, both).unwrap();
+    place.emulator().seed(super::TABLE, both).unwrap();
     clients
 }
 
-async fn extend(world: World) {
-    let [a, b] = sessions(&world).await;
+async fn extend(place: Place) {
+    let [a, b] = sessions(&place).await;
     let sweep = async { Expiring::new(&a, Session::EXPIRES).sweep(NOW).await };
     let extend = async {
         let extend = |session: &mut Session| session.expires = NOW + HOUR;
         b.modify(("g", "over"), extend).await
     };
     let (swept, extended) = join(sweep, extend).await;
-    let left: Vec<Session> = stored(&world, "").await;
+    let left: Vec<Session> = stored(&place, "").await;
     let is_left = |id: &str| left.iter().any(|session| session.id == id);
     assert!(is_left("live"), "a session was swept an hour early");
     if extended.is_ok() {
@@ -70,8 +85,8 @@ async fn extend(world: World) {
     }
 }
 
-async fn read(world: World) {
-    let [a, b] = sessions(&world).await;
+async fn read(place: Place) {
+    let [a, b] = sessions(&place).await;
     let sweep = async { Expiring::new(&a, Session::EXPIRES).sweep(NOW).await };
     let read = async {
         let sessions = Expiring::new(&b, Session::EXPIRES);
@@ -89,15 +104,15 @@ async fn read(world: World) {
     let (_, ()) = join(sweep, read).await;
 }
 
-async fn periods(world: World) {
+async fn periods(place: Place) {
     let time = |text: &str| text.parse::<DateTime>().unwrap();
     let (old, new) = (time("2026-01-31T23:59:59Z"), time("2026-02-01T00:00:00Z"));
     let tables = |service: &TableServiceClient| Periodic::<DynamicEntity>::monthly(service, "Rows");
-    let behind = tables(&TableServiceClient::on(world.emulator().clone()));
+    let behind = tables(&place.behind());
     let row = DynamicEntity::new("p", "r");
     behind.at(old).unwrap().insert(&row).await.unwrap();
 
-    let (a, b) = (world.client("a"), world.client("b"));
+    let (a, b) = (place.client("a"), place.client("b"));
     let drop = async { tables(&a).drop_before(new).await };
     let write = async { tables(&b).at(new).unwrap().insert(&row).await };
     let (dropped, written) = join(drop, write).await;

@@ -1,0 +1,115 @@
+//! The time for which somebody holds a row, by two clocks.
+//!
+//! Owns [`Term`]: its form in the row, its end for the holder by the holder's clock, and its end for all others by the
+//! service's. It begins with the Timestamp of the row. Who holds a row, and why, is the file's that uses it.
+
+use std::time::Duration;
+
+use azure_table::telemetry::OperationContext;
+use azure_table::{DateTime, Versioned};
+use tokio::time::Instant;
+
+/// The time of a holder, and what is added to it for others and taken from it for the holder.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Term {
+    time: Duration,
+    margin: Duration,
+}
+
+/// What is longer counts as this: an [`Instant`] cannot be any distance away.
+const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
+
+impl Term {
+    /// A term of this time, with a tenth of it as margin.
+    pub(super) fn new(time: Duration) -> Self {
+        let time = time.min(LONGEST);
+        Self {
+            time,
+            margin: time / 10,
+        }
+    }
+
+    /// The term of a row, from its [milliseconds](Self::milliseconds).
+    pub(super) fn stored(milliseconds: i64) -> Self {
+        Self::new(Duration::from_millis(milliseconds.unsigned_abs()))
+    }
+
+    pub(super) fn with_margin(self, margin: Duration) -> Self {
+        Self { margin, ..self }
+    }
+
+    pub(super) fn time(self) -> Duration {
+        self.time
+    }
+
+    pub(super) fn margin(self) -> Duration {
+        self.margin
+    }
+
+    /// What the row says. Rounded up: others must not see a shorter time than the holder.
+    pub(super) fn milliseconds(self) -> i64 {
+        let milliseconds = self.time.as_nanos().div_ceil(1_000_000);
+        i64::try_from(milliseconds).unwrap_or(i64::MAX)
+    }
+
+    /// The end for a holder whose write is sent now. The Timestamp of that write is later.
+    pub(super) fn valid_until(self) -> Instant {
+        Instant::now() + self.time.saturating_sub(self.margin)
+    }
+
+    /// Returns `true` if the row is free for others at `now`, by the service's clock. Not free if nobody knows the time.
+    pub(super) fn is_over<E>(self, row: &Versioned<E>, now: Option<DateTime>) -> bool {
+        let age = now.and_then(|now| now.duration_since(row.timestamp).ok());
+        age.is_some_and(|age| age >= self.time.saturating_add(self.margin))
+    }
+}
+
+/// The service's time of the last response.
+pub(super) fn service_time(context: &OperationContext) -> Option<DateTime> {
+    let attempts = context.attempts();
+    let time = attempts.last()?.service_time()?;
+    DateTime::try_from(time).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(timestamp: DateTime) -> Versioned<()> {
+        Versioned {
+            entity: (),
+            etag: azure_table::ETag::new("e"),
+            timestamp,
+        }
+    }
+
+    /// The term as others read it from the row.
+    fn for_others(term: Term) -> Term {
+        Term::stored(term.milliseconds()).with_margin(term.margin())
+    }
+
+    #[test]
+    fn row_is_never_free_before_the_holder_stops() {
+        let begun = DateTime::from_unix_seconds(1_800_000_000);
+        for time in [1, 999_999, 1_000_001, 30_000_000_000].map(Duration::from_nanos) {
+            let (term, others) = (Term::new(time), for_others(Term::new(time)));
+            assert!(!others.is_over(&row(begun), Some(begun + time)), "{term:?}: {others:?}");
+            assert!(others.is_over(&row(begun), Some(begun + time * 2 + Duration::from_millis(2))));
+        }
+    }
+
+    #[test]
+    fn row_is_not_free_while_nobody_knows_the_time() {
+        let begun = DateTime::from_unix_seconds(1_800_000_000);
+        let term = Term::new(Duration::from_secs(30));
+        assert!(!term.is_over(&row(begun), None));
+        assert!(!term.is_over(&row(begun + Duration::from_secs(60)), Some(begun)));
+    }
+
+    #[test]
+    fn any_time_has_an_end() {
+        let term = Term::new(Duration::MAX);
+        assert!(term.valid_until() > Instant::now());
+        assert_eq!(for_others(term).milliseconds(), term.milliseconds());
+    }
+}

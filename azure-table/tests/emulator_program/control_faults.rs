@@ -1,0 +1,190 @@
+//! Faults through the control port: what each does to a client of tables, and which are rejected.
+
+use std::time::Duration;
+
+use azure_table::{DynamicEntity, ErrorKind};
+
+use crate::control::{Port, ask, service};
+
+#[tokio::test]
+async fn faults_act_and_are_counted() {
+    let (running, port) = Port::start();
+    let service = service(&running);
+    let blogs = service.dynamic_table("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    let row = |key: &str| DynamicEntity::new("p", key);
+
+    let rule = "{\"fault\":\"respond\",\"status\":503,\"code\":\"ServerBusy\",\"headers\":{\"Retry-After\":\"7\"},\
+                \"operations\":[\"insert\"],\"table\":\"Blogs\",\"first\":1}";
+    port.ok("PUT /faults", rule);
+    let busy = blogs.insert(&row("1")).await.unwrap_err();
+    assert_eq!((busy.status(), busy.code()), (Some(503), Some("ServerBusy")));
+    assert_eq!(busy.retry_after(), Some(Duration::from_secs(7)));
+    blogs.insert(&row("1")).await.unwrap();
+
+    port.ok(
+        "POST /faults",
+        "{\"fault\":\"loseResponse\",\"operations\":[\"writes\"],\"atMost\":1}",
+    );
+    let lost = blogs.insert(&row("2")).await.unwrap_err();
+    assert!(lost.may_have_applied(), "{lost}");
+    let rules = port.lines("GET /faults");
+    assert_eq!((&rules[0]["matched"], &rules[0]["hits"]), (&3.into(), &1.into()));
+    assert_eq!((&rules[1]["matched"], &rules[1]["hits"]), (&1.into(), &1.into()));
+    assert!(blogs.get(("p", "2")).await.unwrap().is_some());
+
+    // The lines that are read can be sent back.
+    let lines = port.ok("GET /faults", "");
+    port.ok("PUT /faults", &lines);
+    port.ok("PUT /faults", "{\"fault\":\"loseRequest\"} {\"fault\":\"hangRequest\"}");
+    blogs.insert(&row("3")).await.unwrap_err();
+    let id = port.lines("GET /faults")[0]["id"].as_u64().unwrap();
+    port.ok(&format!("DELETE /faults/{id}"), "");
+    assert_eq!(port.refused(&format!("DELETE /faults/{id}"), "").0, 404);
+    let hanging = blogs.insert(&row("3")).timeout(Duration::from_millis(200)).await;
+    assert_eq!(hanging.unwrap_err().kind(), ErrorKind::Timeout);
+    port.ok("DELETE /faults", "");
+    assert_eq!(port.ok("GET /faults", ""), "");
+    blogs.insert(&row("3")).await.unwrap();
+
+    // A cut response announces all of its bytes.
+    port.ok("PUT /faults", "{\"fault\":\"cutResponse\",\"bytes\":5}");
+    let (_, tables) = running.connection_string.split_once("http://").unwrap();
+    let (status, head, body) = ask(
+        tables.split('/').next().unwrap(),
+        "GET /devstoreaccount1/Tables",
+        &[],
+        "",
+    );
+    let length: usize = head
+        .split("content-length: ")
+        .nth(1)
+        .unwrap()
+        .split('\r')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(status == 403 && body.len() == 5 && length > 5, "{head}\n{body}");
+    let lost = blogs.get(("p", "3")).await.unwrap_err();
+    assert_eq!(lost.status(), None, "{lost}");
+    port.ok(
+        "PUT /faults",
+        "{\"fault\":\"failBatchPart\",\"status\":409,\"code\":\"EntityAlreadyExists\",\"message\":\"0:It exists.\"}",
+    );
+    let mut batch = blogs.batch();
+    batch.insert(&row("4")).unwrap();
+    let failed = batch.submit().await.unwrap_err();
+    assert_eq!(
+        (failed.status(), failed.code()),
+        (Some(409), Some("EntityAlreadyExists"))
+    );
+
+    let log = port.lines("GET /requests");
+    let of = |status: Option<u16>, why: &str| {
+        let found = log
+            .iter()
+            .filter(|line| line["status"].as_u64() == status.map(u64::from));
+        found
+            .filter(|line| line["why"].as_str().is_some_and(|it| it.contains(why)))
+            .count()
+    };
+    assert_eq!(of(Some(503), "injected fault: response of a rule"), 1, "{log:?}");
+    assert_eq!(of(None, "injected fault: the answer was lost"), 1, "{log:?}");
+    assert_eq!(
+        of(None, "injected fault: the answer broke off after 5 of "),
+        2,
+        "{log:?}"
+    );
+}
+
+#[test]
+fn faults_that_mean_nothing_are_rejected() {
+    let (_running, port) = Port::start();
+    port.ok("PUT /faults", "{\"fault\":\"loseRequest\"}");
+    for (rule, why) in [
+        ("", "body: it has no rule"),
+        ("{}", "rule 1: missing field `fault`"),
+        (
+            "[{\"fault\":\"loseRequest\"}]",
+            "rule 1: expected a JSON object, found an array",
+        ),
+        (
+            "{\"fault\":\"loseRequest\"}\n{\"fault\":\"respond\",\"status\":\"503\"}",
+            "rule 2: status: invalid type: string \"503\", expected u16",
+        ),
+        (
+            "{\"fault\":\"loseRequest\",\"operations\":[\"insert\",1]}",
+            "operations[1]: invalid type",
+        ),
+        (
+            "{\"fault\":\"respond\",\"status\":500,\"headers\":{\"a\":1}}",
+            "headers.a: invalid type",
+        ),
+        ("{\"fault\":\"loseRequest\"} {", "rule 2: EOF while parsing"),
+        (
+            "{\"fault\":\"loseRequest\"} {\"fault\":\"reset\"}",
+            "rule 2: fault: \"reset\" is none of loseRequest, lose",
+        ),
+        (
+            "{\"fault\":\"loseRequest\",\"tabel\":\"T\"}",
+            "unknown field `tabel`, expected one of `fault`",
+        ),
+        (
+            "{\"fault\":\"loseRequest\",\"bytes\":1}",
+            "bytes: loseRequest has no such member",
+        ),
+        ("{\"fault\":\"cutResponse\"}", "bytes: missing"),
+        (
+            "{\"fault\":\"delayRequest\"}",
+            "milliseconds: missing, from 0 to 86400000",
+        ),
+        (
+            "{\"fault\":\"delayRequest\",\"milliseconds\":86400001}",
+            "milliseconds: 86400001, it must be 0 to 86400000",
+        ),
+        ("{\"fault\":\"respond\"}", "status: missing, from 200 to 599"),
+        (
+            "{\"fault\":\"respond\",\"status\":101}",
+            "status: 101, it must be 200 to 599",
+        ),
+        (
+            "{\"fault\":\"respond\",\"status\":500,\"message\":\"m\"}",
+            "message: it needs a code",
+        ),
+        (
+            "{\"fault\":\"respond\",\"status\":500,\"headers\":{\"a b\":\"\"}}",
+            "headers: \"a b\" is no name",
+        ),
+        (
+            "{\"fault\":\"respond\",\"status\":500,\"headers\":{\"a\":\"\\n\"}}",
+            "headers: a: \"\\n\" is no value",
+        ),
+        (
+            "{\"fault\":\"respond\",\"status\":500,\"headers\":{\"Content-Length\":\"1\"}}",
+            "headers: Content-Length belongs",
+        ),
+        (
+            "{\"fault\":\"loseRequest\",\"operations\":[\"upsert\"]}",
+            "operations: \"upsert\" is none of reads, writes, insert",
+        ),
+        ("{\"fault\":\"loseRequest\",\"nth\":0}", "nth: 0, it must be 1 or more"),
+        (
+            "{\"fault\":\"loseRequest\",\"nth\":1,\"every\":2}",
+            "nth, first, every, chance: 2 of them, the limit is 1",
+        ),
+        (
+            "{\"fault\":\"loseRequest\",\"chance\":1.5}",
+            "chance: 1.5, it must be 0 to 1",
+        ),
+        (
+            &"{\"fault\":\"loseRequest\"}".repeat(101),
+            "rules: 101, the limit is 100",
+        ),
+    ] {
+        let (status, error) = port.refused("PUT /faults", rule);
+        assert!(status == 400 && error.contains(why), "{rule}: {error}");
+    }
+    // None of them replaced the rule.
+    assert_eq!(port.lines("GET /faults").len(), 1);
+}

@@ -1,0 +1,109 @@
+//! The log of requests at the control port, and what the port does with many bodies at once.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use azure_table::DynamicEntity;
+use serde_json::Value;
+
+use crate::control::{Port, ROWS, service};
+
+#[tokio::test]
+async fn requests_are_logged_and_followed() {
+    let (running, port) = Port::start();
+    let service = service(&running);
+    service.list_tables().await.unwrap();
+    let line = &port.lines("GET /requests")[0];
+    assert_eq!(
+        (&line["number"], &line["method"], &line["status"]),
+        (&1.into(), &"GET".into(), &200.into())
+    );
+    assert_eq!(line["target"], "/devstoreaccount1/Tables");
+
+    let mut stream = TcpStream::connect(&port.0).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream
+        .write_all(format!("GET /requests?follow HTTP/1.1\r\nHost: {}\r\n\r\n", port.0).as_bytes())
+        .unwrap();
+    let mut reader = BufReader::new(stream);
+    let mut next = |text: &str| {
+        let mut line = String::new();
+        while !line.contains(text) {
+            line.clear();
+            assert_ne!(reader.read_line(&mut line).unwrap(), 0);
+        }
+    };
+    next("\"number\":1,");
+    service.dynamic_table("Blogs").unwrap().create_table().await.unwrap();
+    next("\"number\":2,");
+    port.ok("DELETE /requests", "");
+    assert_eq!(port.ok("GET /requests", ""), "");
+    // Only the newest are kept.
+    let blogs = service.dynamic_table("Blogs").unwrap();
+    for _ in 0..1_010 {
+        blogs.get(("p", "r")).await.unwrap();
+    }
+    let kept = port.lines("GET /requests");
+    assert_eq!((kept.len(), &kept[0]["number"]), (1_000, &13.into()));
+    assert_eq!(port.refused("GET /requests?follow=perhaps", "").0, 400);
+}
+
+#[test]
+fn request_is_logged_when_its_client_gives_up() {
+    let (running, port) = Port::start();
+    port.ok("PUT /faults", "{\"fault\":\"hangRequest\"}");
+    let (_, address) = running.connection_string.split_once("TableEndpoint=http://").unwrap();
+    let (address, _) = address.split_once('/').unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    while port.lines("GET /faults")[0]["hits"] == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(port.ok("GET /requests", ""), "");
+    drop(stream);
+    let logged = loop {
+        if let Some(line) = port.lines("GET /requests").pop() {
+            break line;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(
+        (&logged["target"], &logged["status"], &logged["why"]),
+        (
+            &"/devstoreaccount1/Tables".into(),
+            &Value::Null,
+            &"the connection closed before the response".into()
+        )
+    );
+}
+
+#[test]
+fn large_bodies_wait_for_each_other_and_small_ones_do_not() {
+    let (_running, port) = Port::start();
+    let announce = |mib: usize| {
+        let mut stream = TcpStream::connect(&port.0).unwrap();
+        let head = format!(
+            "POST /tables/Big HTTP/1.1\r\nHost: {}\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n",
+            port.0,
+            mib << 20
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    let is_read = |stream: &mut TcpStream, within: u64| {
+        stream.set_read_timeout(Some(Duration::from_millis(within))).unwrap();
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).map(|()| answer).ok()
+    };
+    let mut first = announce(200);
+    assert_eq!(is_read(&mut first, 10_000).as_ref(), Some(b"HTTP/1.1 100"));
+    port.ok("POST /tables/Small", ROWS);
+    let mut second = announce(100);
+    assert_eq!(is_read(&mut second, 200), None);
+    drop(first);
+    assert_eq!(is_read(&mut second, 10_000).as_ref(), Some(b"HTTP/1.1 100"));
+    let mut too_long = announce(257);
+    assert_eq!(is_read(&mut too_long, 10_000).as_ref(), Some(b"HTTP/1.1 413"));
+}

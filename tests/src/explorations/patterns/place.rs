@@ -1,0 +1,93 @@
+//! Where the promise of a pattern is held: in a run of an exploration, or behind faults.
+
+use azure_table::testing::World;
+use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
+use futures::future::LocalBoxFuture;
+
+/// A service, and how each task reaches it.
+#[derive(Debug)]
+pub struct Place {
+    emulator: Emulator,
+    to: To,
+    /// Whether a call that is repeated succeeds: at most one fault happens in all.
+    pub recovers: bool,
+}
+
+#[derive(Debug)]
+enum To {
+    World(World),
+    Services {
+        faulty: TableServiceClient,
+        sound: TableServiceClient,
+    },
+}
+
+/// What holds in every order of the requests, and with any fault.
+#[derive(Clone, Copy, Debug)]
+pub struct Promise {
+    /// The calls of the two tasks.
+    pub name: &'static str,
+    /// Runs the calls, and checks what they said and what is stored.
+    pub hold: fn(Place) -> LocalBoxFuture<'static, ()>,
+}
+
+impl Place {
+    /// The service of a run.
+    pub fn explored(world: World) -> Self {
+        Self {
+            emulator: world.emulator().clone(),
+            to: To::World(world),
+            recovers: true,
+        }
+    }
+
+    /// An emulator that all tasks reach by a client with faults, and the body by one without.
+    pub fn behind_faults(
+        emulator: &Emulator,
+        faulty: TableServiceClient,
+        sound: TableServiceClient,
+        recovers: bool,
+    ) -> Self {
+        Self {
+            emulator: emulator.clone(),
+            to: To::Services { faulty, sound },
+            recovers,
+        }
+    }
+
+    pub(super) fn emulator(&self) -> &Emulator {
+        &self.emulator
+    }
+
+    /// Returns a client beside the gate and the faults.
+    pub(super) fn behind(&self) -> TableServiceClient {
+        TableServiceClient::on(self.emulator.clone())
+    }
+
+    /// Returns the body's own client: in front of the gate, beside the faults.
+    pub(super) fn service(&self) -> TableServiceClient {
+        match &self.to {
+            To::World(world) => world.service(),
+            To::Services { sound, .. } => sound.clone(),
+        }
+    }
+
+    /// Returns the client of a task.
+    pub(super) fn client(&self, name: &str) -> TableServiceClient {
+        match &self.to {
+            To::World(world) => world.client(name),
+            To::Services { faulty, .. } => faulty.clone(),
+        }
+    }
+
+    /// Creates a table beside the gate, and returns a client of it for each of two tasks.
+    pub(super) fn clients<E>(&self, table: &str) -> [TableClient<E>; 2] {
+        self.emulator.seed(table, std::iter::empty::<DynamicEntity>()).unwrap();
+        ["a", "b"].map(|name| self.client(name).table(table).unwrap())
+    }
+}
+
+/// Returns the body of an exploration.
+pub(super) fn at(hold: impl AsyncFn(Place)) -> impl AsyncFn(World) {
+    async move |world| hold(Place::explored(world)).await
+}

@@ -1,0 +1,244 @@
+//! The promises of unique values, within a partition and across.
+
+use azure_table::patterns::{Unique, UniqueAcross};
+use azure_table::testing::explore;
+use azure_table::{DynamicEntity, Guid, TableEntity};
+use futures::future::{join, join_all};
+
+use super::{Case, MOST, Place, Promise, TABLE, TIME, at, clients, stored};
+
+pub(super) const ALL: [Case; 7] = [
+    Case {
+        name: "`Unique`: two inserts of one value",
+        explore: |faults| explore(at(insert)).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`Unique`: a value is freed and taken",
+        explore: |faults| explore(at(replace)).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`UniqueAcross`: two inserts of one value",
+        explore: |faults| explore(at(insert_across)).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`UniqueAcross`: two inserts, and the clock jumps",
+        explore: |faults| {
+            let jumping = explore(at(insert_across)).isolated().advance(TIME * 2);
+            jumping.faults(faults).max_time(MOST).run()
+        },
+    },
+    Case {
+        name: "`UniqueAcross`: two inserts of a value whose writer crashed",
+        explore: |faults| explore(at(insert_after_crash)).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`UniqueAcross`: a value is freed and taken",
+        explore: |faults| explore(at(replace_across)).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`UniqueAcross`: a value is deleted, and taken in its partition and in another",
+        explore: |faults| {
+            explore(at(delete_across))
+                .isolated()
+                .faults(faults)
+                .max_time(MOST)
+                .run()
+        },
+    },
+];
+
+pub(super) const PROMISES: [Promise; 6] = [
+    Promise {
+        name: "`Unique`: two inserts of one value",
+        hold: |place| Box::pin(insert(place)),
+    },
+    Promise {
+        name: "`Unique`: a value is freed and taken",
+        hold: |place| Box::pin(replace(place)),
+    },
+    Promise {
+        name: "`UniqueAcross`: two inserts of one value",
+        hold: |place| Box::pin(insert_across(place)),
+    },
+    Promise {
+        name: "`UniqueAcross`: two inserts of a value whose writer crashed",
+        hold: |place| Box::pin(insert_after_crash(place)),
+    },
+    Promise {
+        name: "`UniqueAcross`: a value is freed and taken",
+        hold: |place| Box::pin(replace_across(place)),
+    },
+    Promise {
+        name: "`UniqueAcross`: a value is deleted and taken",
+        hold: |place| Box::pin(delete_across(place)),
+    },
+];
+
+#[derive(TableEntity, Clone, Debug)]
+struct User {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    id: String,
+    mail: String,
+    #[table(write_id)]
+    write: Option<Guid>,
+}
+
+fn user_in(group: &str, id: &str, mail: &str) -> User {
+    User {
+        group: group.into(),
+        id: id.into(),
+        mail: mail.into(),
+        write: None,
+    }
+}
+
+fn user(id: &str, mail: &str) -> User {
+    user_in("g", id, mail)
+}
+
+/// Checks that each mail has one user, and is found by it.
+async fn check_mails(place: &Place, values: &Unique<User>) {
+    let users: Vec<User> = stored(place, "RowKey lt '~'").await;
+    for user in &users {
+        let with_mail = users.iter().filter(|other| other.mail == user.mail);
+        assert_eq!(with_mail.count(), 1, "{users:?} have one mail");
+        assert_eq!(values.find("g", &user.mail).await.unwrap().as_ref(), Some(&user.id));
+    }
+    let rows: Vec<DynamicEntity> = stored(place, "RowKey ge '~'").await;
+    assert_eq!(rows.len(), users.len(), "a value belongs to nobody");
+}
+
+/// Returns the values as seen beside the gate.
+fn mails_behind(place: &Place) -> Unique<User> {
+    Unique::new(&place.behind().table(TABLE).unwrap(), "~")
+}
+
+async fn insert(place: Place) {
+    let clients = clients::<User>(&place);
+    let add = clients
+        .iter()
+        .zip(["1", "2"])
+        .map(|(table, id)| async move { Unique::new(table, "~").insert(&user(id, "m"), "m").await });
+    let added = join_all(add).await;
+    check_mails(&place, &mails_behind(&place)).await;
+    check_winner(&added);
+}
+
+/// Checks that one insert wrote, unless one failed.
+fn check_winner(added: &[azure_table::Result<bool>]) {
+    let first = added.iter().filter(|result| matches!(result, Ok(true))).count();
+    assert!(first <= 1, "both have the value");
+    assert!(first == 1 || added.iter().any(Result::is_err), "nobody has the value");
+}
+
+async fn replace(place: Place) {
+    let [a, b] = clients::<User>(&place);
+    let behind = mails_behind(&place);
+    assert!(behind.insert(&user("1", "old"), "old").await.unwrap());
+    let change = async {
+        let mut first = a.get(("g", "1")).versioned().await?.unwrap();
+        first.mail = "new".into();
+        Unique::new(&a, "~").replace(&first, "old", "new").await
+    };
+    let take = async { Unique::new(&b, "~").insert(&user("2", "old"), "old").await };
+    let (_, _) = join(change, take).await;
+    check_mails(&place, &behind).await;
+}
+
+/// The claims of values are in a table of their own.
+const CLAIMS: &str = "Claims";
+
+/// Returns the values as each of two tasks sees them, and as they are seen beside the gate.
+fn across(place: &Place) -> ([UniqueAcross<User>; 2], UniqueAcross<User>) {
+    let users = clients::<User>(place);
+    let claims = place.clients::<DynamicEntity>(CLAIMS);
+    let [a, b] = [0, 1].map(|task| UniqueAcross::new(&users[task], &claims[task], "~").reservation_time(TIME));
+    let service = place.behind();
+    let (users, claims) = (service.table(TABLE).unwrap(), service.dynamic_table(CLAIMS).unwrap());
+    ([a, b], UniqueAcross::new(&users, &claims, "~").reservation_time(TIME))
+}
+
+/// Checks that each mail has one user, and is found by it; and that nothing is left after a repair.
+async fn check_across(place: &Place, values: &UniqueAcross<User>) {
+    let users: Vec<User> = stored(place, "RowKey lt '~'").await;
+    let check = async || {
+        for user in &users {
+            let with_mail = users.iter().filter(|other| other.mail == user.mail);
+            assert_eq!(with_mail.count(), 1, "{users:?} have one mail");
+            let owner = values.find(&user.mail).await.unwrap();
+            let owner = owner.as_ref().map(|key| (key.partition_key(), key.row_key()));
+            assert_eq!(owner, Some((user.group.as_str(), user.id.as_str())), "{}", user.mail);
+        }
+    };
+    check().await;
+    place.emulator().clock().advance(TIME * 2);
+    values.repair().await.unwrap();
+    check().await;
+    let rows: Vec<DynamicEntity> = stored(place, "RowKey ge '~'").await;
+    let claims = place.behind().dynamic_table(CLAIMS).unwrap();
+    let claims = claims.query().allow_table_scan().all().await.unwrap();
+    assert_eq!(
+        (rows.len(), claims.len()),
+        (users.len(), users.len()),
+        "{rows:?}, {claims:?}"
+    );
+}
+
+async fn insert_across(place: Place) {
+    let ([a, b], behind) = across(&place);
+    let (one, two) = (user_in("one", "1", "m"), user_in("two", "2", "m"));
+    let (a, b) = join(a.insert(&one, "m"), b.insert(&two, "m")).await;
+    check_across(&place, &behind).await;
+    assert!(!matches!((a, b), (Ok(true), Ok(true))), "both have the value");
+}
+
+/// A value that was reserved and claimed by a writer that ended, and is wanted in its partition and in another.
+async fn insert_after_crash(place: Place) {
+    let ([a, b], behind) = across(&place);
+    let mut row = DynamicEntity::new("one", "~m");
+    row.insert("Owner", "0");
+    row.insert("Confirmed", false);
+    place.emulator().seed(TABLE, [row]).unwrap();
+    let mut claim = DynamicEntity::new("m", "~");
+    claim.insert("Partition", "one");
+    place.emulator().seed(CLAIMS, [claim]).unwrap();
+    tokio::time::sleep(TIME * 2).await;
+    let (one, two) = (user_in("one", "1", "m"), user_in("two", "2", "m"));
+    let (a, b) = join(a.insert(&one, "m"), b.insert(&two, "m")).await;
+    check_across(&place, &behind).await;
+    check_winner(&[a, b]);
+}
+
+async fn replace_across(place: Place) {
+    let ([a, b], behind) = across(&place);
+    let (one, two) = (user_in("one", "1", "old"), user_in("two", "2", "old"));
+    assert!(behind.insert(&one, "old").await.unwrap());
+    let [users, _] = clients::<User>(&place);
+    let change = async {
+        let mut one = users.get(("one", "1")).versioned().await?.unwrap();
+        one.mail = "new".into();
+        a.replace(&one, "old", "new").await
+    };
+    let (_, _) = join(change, b.insert(&two, "old")).await;
+    check_across(&place, &behind).await;
+}
+
+async fn delete_across(place: Place) {
+    let ([a, b], behind) = across(&place);
+    let (one, again, two) = (
+        user_in("one", "1", "m"),
+        user_in("one", "2", "m"),
+        user_in("two", "3", "m"),
+    );
+    assert!(behind.insert(&one, "m").await.unwrap());
+    let [users, _] = clients::<User>(&place);
+    let swap = async {
+        let one = users.get(("one", "1")).versioned().await?.unwrap();
+        a.delete(&one, "m").await?;
+        a.insert(&again, "m").await
+    };
+    let (_, _) = join(swap, b.insert(&two, "m")).await;
+    check_across(&place, &behind).await;
+}
