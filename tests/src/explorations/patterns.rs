@@ -65,7 +65,8 @@ const ALL: [Case; 5] = [
         explore: |faults| {
             let third = TIME / 3;
             let renewing = explore(at(lease_with_work)).advance(third).advance(TIME);
-            renewing.faults(faults).max_time(MOST).run()
+            let renewing = renewing.max_schedules(200_000).max_time(MOST);
+            renewing.faults(faults).run()
         },
     },
 ];

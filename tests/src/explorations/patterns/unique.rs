@@ -7,7 +7,7 @@ use futures::future::{join, join_all};
 
 use super::{Case, MOST, Place, Promise, TABLE, TIME, at, clients, stored};
 
-pub(super) const ALL: [Case; 7] = [
+pub(super) const ALL: [Case; 9] = [
     Case {
         name: "`Unique`: two inserts of one value",
         explore: |faults| explore(at(insert)).isolated().faults(faults).run(),
@@ -28,8 +28,16 @@ pub(super) const ALL: [Case; 7] = [
         },
     },
     Case {
+        name: "`UniqueAcross`: two inserts of one value in one partition",
+        explore: |faults| explore(at(insert_beside)).isolated().faults(faults).run(),
+    },
+    Case {
         name: "`UniqueAcross`: two inserts of a value whose writer crashed",
         explore: |faults| explore(at(insert_after_crash)).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`UniqueAcross`: ... whose writer crashed in the partition of one of them",
+        explore: |faults| explore(at(insert_after_crash_beside)).isolated().faults(faults).run(),
     },
     Case {
         name: "`UniqueAcross`: a value is freed and taken",
@@ -47,7 +55,7 @@ pub(super) const ALL: [Case; 7] = [
     },
 ];
 
-pub(super) const PROMISES: [Promise; 6] = [
+pub(super) const PROMISES: [Promise; 8] = [
     Promise {
         name: "`Unique`: two inserts of one value",
         hold: |place| Box::pin(insert(place)),
@@ -61,8 +69,16 @@ pub(super) const PROMISES: [Promise; 6] = [
         hold: |place| Box::pin(insert_across(place)),
     },
     Promise {
+        name: "`UniqueAcross`: two inserts of one value in one partition",
+        hold: |place| Box::pin(insert_beside(place)),
+    },
+    Promise {
         name: "`UniqueAcross`: two inserts of a value whose writer crashed",
         hold: |place| Box::pin(insert_after_crash(place)),
+    },
+    Promise {
+        name: "`UniqueAcross`: ... whose writer crashed in the partition of one of them",
+        hold: |place| Box::pin(insert_after_crash_beside(place)),
     },
     Promise {
         name: "`UniqueAcross`: a value is freed and taken",
@@ -194,15 +210,31 @@ async fn insert_across(place: Place) {
     assert!(!matches!((a, b), (Ok(true), Ok(true))), "both have the value");
 }
 
-/// A value that was reserved and claimed by a writer that ended, and is wanted in its partition and in another.
-async fn insert_after_crash(place: Place) {
+async fn insert_beside(place: Place) {
     let ([a, b], behind) = across(&place);
-    let mut row = DynamicEntity::new("one", "~m");
+    let (one, two) = (user_in("one", "1", "m"), user_in("one", "2", "m"));
+    let (a, b) = join(a.insert(&one, "m"), b.insert(&two, "m")).await;
+    check_across(&place, &behind).await;
+    check_winner(&[a, b]);
+}
+
+async fn insert_after_crash(place: Place) {
+    insert_after_crash_in("zero", place).await;
+}
+
+async fn insert_after_crash_beside(place: Place) {
+    insert_after_crash_in("one", place).await;
+}
+
+/// A value that was reserved and claimed in `partition` by a writer that ended, and is wanted in two.
+async fn insert_after_crash_in(partition: &str, place: Place) {
+    let ([a, b], behind) = across(&place);
+    let mut row = DynamicEntity::new(partition, "~m");
     row.insert("Owner", "0");
     row.insert("Confirmed", false);
     place.emulator().seed(TABLE, [row]).unwrap();
     let mut claim = DynamicEntity::new("m", "~");
-    claim.insert("Partition", "one");
+    claim.insert("Partition", partition);
     place.emulator().seed(CLAIMS, [claim]).unwrap();
     tokio::time::sleep(TIME * 2).await;
     let (one, two) = (user_in("one", "1", "m"), user_in("two", "2", "m"));
