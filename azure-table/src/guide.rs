@@ -3,6 +3,8 @@
 //! | guide | questions it answers |
 //! |---|---|
 //! | [`accounts`] | How do I connect to Azure, Cosmos DB or Azurite, by key, shared access signature or Entra ID? |
+//! | [`cosmos`] | What is different on Cosmos DB, and what does the client do about it? |
+//! | [`design`] (feature `patterns`) | How do I choose the keys? One table or several? When not to use tables? |
 //! | [`entities`] | Which Rust types become keys and properties? How does a struct or an enum map to rows? |
 //! | [`queries`] | How do I filter, stream pages, continue later, and read many keys or a whole table? |
 //! | [`batches`] | How do I write several rows at once, or millions? |
@@ -18,6 +20,13 @@ pub mod entities {}
 
 #[doc = include_str!("../docs/accounts.md")]
 pub mod accounts {}
+
+#[doc = include_str!("../docs/cosmos.md")]
+pub mod cosmos {}
+
+#[cfg(feature = "patterns")]
+#[doc = include_str!("../docs/design.md")]
+pub mod design {}
 
 #[doc = include_str!("../docs/batches.md")]
 pub mod batches {}

@@ -142,7 +142,8 @@ impl<T: Serialize> Queue<T> {
     /// Adds an item under an ID of your own, fit for a RowKey. Returns `false` if an item waits or is in work under it.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the payload is not JSON, or the ID not fit for a RowKey.
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the payload is not JSON, or the ID not fit for a
+    ///   RowKey.
     /// - Those of [`insert`](TableClient::insert). Call it again with the same ID if the error has
     ///   [`may_have_applied`](crate::Error::may_have_applied).
     pub async fn push_with_id(&self, id: &str, payload: &T) -> Result<bool> {
@@ -177,8 +178,8 @@ impl<T: DeserializeOwned> Queue<T> {
     /// Returns `None` if all are in work, or the queue is empty.
     ///
     /// # Errors
-    /// - [`Other`](azure_table::ErrorKind::Other): the payload is not a `T`. The item is taken all the same, and free after its
-    ///   time.
+    /// - [`Other`](azure_table::ErrorKind::Other): the payload is not a `T`. The item is taken all the same, and free
+    ///   after its time.
     /// - An error with [`may_have_applied`](crate::Error::may_have_applied): an item may be taken by nobody who knows,
     ///   until its time is over.
     pub async fn take(&self, visibility: Duration) -> Result<Option<Item<T>>> {

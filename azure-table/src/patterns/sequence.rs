@@ -22,9 +22,9 @@ use azure_table::{Guid, Result, TableClient, TableEntity};
 ///
 /// **Crash.** What is left of the block is never given.
 ///
-/// Rows that are only to sort by time need no sequence: with the feature `ulid` or `uuid` a key field is a `ulid::Ulid`
-/// or a UUID of version 7, made without a request. Two of one millisecond are in no order, nor are those of two machines
-/// whose clocks differ.
+/// Rows that are only to sort by time need no sequence: with the feature `ulid` or `uuid` a key field is a
+/// `ulid::Ulid` or a UUID of version 7, made without a request. Two of one millisecond are in no order, nor are those
+/// of two machines whose clocks differ.
 ///
 /// ```
 /// use azure_table::patterns::Sequence;

@@ -16,7 +16,7 @@ pub(super) struct Term {
     margin: Duration,
 }
 
-/// What is longer counts as this: an [`Instant`] cannot be any distance away.
+/// A longer time counts as this: an [`Instant`] cannot be any distance away.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
 
 impl Term {
@@ -46,7 +46,7 @@ impl Term {
         self.margin
     }
 
-    /// What the row says. Rounded up: others must not see a shorter time than the holder.
+    /// The time as the row has it. Rounded up: others must not see a shorter time than the holder.
     pub(super) fn milliseconds(self) -> i64 {
         let milliseconds = self.time.as_nanos().div_ceil(1_000_000);
         i64::try_from(milliseconds).unwrap_or(i64::MAX)
@@ -57,7 +57,8 @@ impl Term {
         Instant::now() + self.time.saturating_sub(self.margin)
     }
 
-    /// Returns `true` if the row is free for others at `now`, by the service's clock. Not free if nobody knows the time.
+    /// Returns `true` if the row is free for others at `now`, by the service's clock. Not free if nobody knows the
+    /// time.
     pub(super) fn is_over<E>(self, row: &Versioned<E>, now: Option<DateTime>) -> bool {
         let age = now.and_then(|now| now.duration_since(row.timestamp).ok());
         age.is_some_and(|age| age >= self.time.saturating_add(self.margin))

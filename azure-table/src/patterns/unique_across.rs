@@ -32,9 +32,9 @@ use super::term::{Term, service_time};
 /// | `replace`, new value | Insert, Insert, Get, Batch, Delete | 7 |
 /// | `delete` | Get, Batch, Delete | 4 |
 ///
-/// **Crash.** A value that was reserved and not confirmed stays reserved for the
-/// [time of a reservation](Self::reservation_time), by the service's clock. Then the next insert takes it. A writer that
-/// was only slow finds its reservation gone, and writes nothing. [`repair`](Self::repair) deletes the rows that nobody
+/// **Crash.** A value that was reserved and not confirmed stays reserved for the [time of a
+/// reservation](Self::reservation_time), by the service's clock. Then the next insert takes it. A writer that was
+/// only slow finds its reservation gone, and writes nothing. [`repair`](Self::repair) deletes the rows that nobody
 /// asks for again.
 ///
 /// ```
@@ -132,8 +132,8 @@ impl<E: TableEntity> UniqueAcross<E> {
         self
     }
 
-    /// Inserts the entity with its value. Returns `false` if an entity has the value, or is about to; nothing is written
-    /// then.
+    /// Inserts the entity with its value. Returns `false` if an entity has the value, or is about to; nothing is
+    /// written then.
     ///
     /// # Errors
     /// - [`AlreadyExists`](azure_table::ErrorKind::AlreadyExists): the entity's own key exists.
@@ -147,8 +147,8 @@ impl<E: TableEntity> UniqueAcross<E> {
         }
     }
 
-    /// Replaces the entity, whose value changes from `old` to `new`. Returns `false` if another entity has the new value,
-    /// or is about to; nothing is written then.
+    /// Replaces the entity, whose value changes from `old` to `new`. Returns `false` if another entity has the new
+    /// value, or is about to; nothing is written then.
     ///
     /// # Errors
     /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity was written since it was read.

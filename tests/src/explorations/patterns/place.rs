@@ -1,4 +1,4 @@
-//! Where the promise of a pattern is held: in a run of an exploration, or behind faults.
+//! The place where the promise of a pattern is held: a run of an exploration, or behind faults.
 
 use azure_table::testing::World;
 use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
@@ -9,7 +9,7 @@ use futures::future::LocalBoxFuture;
 pub struct Place {
     emulator: Emulator,
     to: To,
-    /// Whether a call that is repeated succeeds: at most one fault happens in all.
+    /// `true` if at most one fault happens in all, so that a call that is repeated succeeds.
     pub recovers: bool,
 }
 
@@ -22,7 +22,7 @@ enum To {
     },
 }
 
-/// What holds in every order of the requests, and with any fault.
+/// A promise that holds in every order of the requests, and with any fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
     /// The calls of the two tasks.
