@@ -29,8 +29,8 @@ use crate::emulator::operations::seed;
 use crate::emulator::response::observer::Observe;
 use crate::emulator::response::observer::ResponseEvent;
 use crate::emulator::rules::{COSMOS, MAX_PAGE};
-use crate::emulator::settings::{Account, Settings};
-use crate::emulator::settings::{EmulatorClock, PageEnds};
+use crate::emulator::settings::timestamp_skew::TimestampSkew;
+use crate::emulator::settings::{Account, EmulatorClock, PageEnds, Settings};
 use crate::emulator::snapshot::EmulatorSnapshot;
 use crate::emulator::store::SharedStore;
 use crate::model::entity::TableEntity;
@@ -114,6 +114,7 @@ impl Emulator {
             page_size: MAX_PAGE,
             page_ends: PageEnds::new(),
             clock: EmulatorClock::system(),
+            timestamp_skew: None,
             deletion_time: Duration::ZERO,
             secondary_lag: Duration::ZERO,
             rules: None,
@@ -206,6 +207,36 @@ impl Emulator {
     /// Returns the clock: the system's time, unless another one was set.
     pub fn clock(&self) -> &EmulatorClock {
         &self.settings().clock
+    }
+
+    /// Sets a random difference between the Timestamp of each write and the clock: up to `most`, earlier or later.
+    ///
+    /// In the service, Timestamps come from the clocks of many servers, and need not be in the order of the writes. A
+    /// [tail of changes](crate::query::Changes) allows for that, and a program that reads by Timestamp should too. By
+    /// default Timestamps follow the clock. They never repeat in either case, so that no two versions share an ETag.
+    ///
+    /// The differences are drawn from `seed`, one for each entity of a batch. [`seed`](Self::seed) and the header
+    /// `Date` are not affected. The patterns `Leases` and `Queue` measure time from Timestamps: theirs is off by as
+    /// much.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// use std::time::Duration;
+    /// use azure_table::{DateTime, DynamicEntity, Emulator, TableServiceClient};
+    /// let emulator = Emulator::new().with_timestamp_skew(Duration::from_secs(2), 17);
+    /// let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs")?;
+    /// blogs.create_table().await?;
+    /// let stored = blogs.insert_echo(&DynamicEntity::new("Channel9", "1")).await?;
+    /// assert!(stored.timestamp.abs_diff(DateTime::now()) < Duration::from_secs(3));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_timestamp_skew(mut self, most: Duration, seed: u64) -> Self {
+        let skew = (!most.is_zero()).then(|| TimestampSkew::new(most, seed));
+        self.settings_mut().timestamp_skew = skew;
+        self
     }
 
     /// Sets the time that the deletion of a table takes, by the emulator's clock.

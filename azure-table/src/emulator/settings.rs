@@ -10,7 +10,9 @@
 //! The system's time comes from `model/clock.rs`.
 //!
 //! Owns [`PageEnds`], so that tests meet every kind of page that the live service returns. The content of a page is
-//! `operations/query.rs`.
+//! `operations/query.rs`. Timestamps beside the clock are `settings/timestamp_skew.rs`.
+
+pub(crate) mod timestamp_skew;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,6 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::emulator::rules::{Rules, STORAGE};
+use crate::emulator::settings::timestamp_skew::TimestampSkew;
 use crate::model::datetime::DateTime;
 use crate::protocol::signature::SigningKey;
 
@@ -36,6 +39,8 @@ pub(crate) struct Settings {
     pub(crate) page_size: usize,
     pub(crate) page_ends: PageEnds,
     pub(crate) clock: EmulatorClock,
+    /// The differences of Timestamps from the clock; `None` if they are the clock's.
+    pub(crate) timestamp_skew: Option<TimestampSkew>,
     /// The time for which a deleted table's name is not free.
     pub(crate) deletion_time: Duration,
     pub(crate) secondary_lag: Duration,
@@ -47,6 +52,11 @@ impl Settings {
     /// Returns the rules for an address that names no service.
     pub(crate) fn rules(&self) -> &'static Rules {
         self.rules.unwrap_or(&STORAGE)
+    }
+
+    /// Returns the Timestamp of a write at `time`, which is later than that of the write before.
+    pub(crate) fn timestamp(&self, time: DateTime) -> DateTime {
+        self.timestamp_skew.as_ref().map_or(time, |skew| skew.of(time))
     }
 
     pub(crate) fn key(&self, account: &str) -> Option<&SigningKey> {

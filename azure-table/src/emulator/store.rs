@@ -331,6 +331,19 @@ impl Store {
         changes: Vec<Change>,
         now: DateTime,
     ) -> std::result::Result<Vec<Applied>, (usize, Refusal)> {
+        self.apply_stamped(replica, table, changes, now, |time| time)
+    }
+
+    /// Makes all changes, or none. `timestamp` returns the Timestamp of a change at a time, which is later than that of
+    /// the change before; it returns none twice.
+    pub(crate) fn apply_stamped(
+        &mut self,
+        replica: Replica<'_>,
+        table: &str,
+        changes: Vec<Change>,
+        now: DateTime,
+        timestamp: impl Fn(DateTime) -> DateTime,
+    ) -> std::result::Result<Vec<Applied>, (usize, Refusal)> {
         let Self {
             primary,
             secondary,
@@ -348,7 +361,7 @@ impl Store {
         for (index, Change { id, action }) in changes.into_iter().enumerate() {
             let before = rows.get(&id);
             let after = match outcome(&id, action, before, replica.rules) {
-                Ok(properties) => properties.map(|properties| Row::new(&properties, tick(last_write, now))),
+                Ok(properties) => properties.map(|properties| Row::new(&properties, timestamp(tick(last_write, now)))),
                 Err(refusal) => {
                     // Backwards, should a row ever occur twice.
                     for (Applied { id, .. }, before) in applied.into_iter().zip(undo).rev() {
@@ -380,7 +393,7 @@ impl Store {
     }
 }
 
-/// A Timestamp later than all before, so that no two versions have the same ETag.
+/// A time later than all before, so that no two versions have the same ETag.
 fn tick(last: &mut DateTime, now: DateTime) -> DateTime {
     let next = DateTime::from_ticks(last.ticks() + 1).unwrap_or(DateTime::MAX);
     *last = now.max(next);

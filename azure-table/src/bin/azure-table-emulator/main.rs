@@ -33,6 +33,8 @@ use crate::options::{Command, DEVELOPMENT_ACCOUNT, Options};
 /// The time limit for requests in flight after a signal. Containers are killed 10 s after they were told to stop, and
 /// the snapshot has to be written by then.
 const GRACE: Duration = Duration::from_secs(3);
+/// The seed of `--timestamp-skew`.
+const SKEW_SEED: u64 = 0;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -231,7 +233,9 @@ fn emulator(options: &Options, people: People, log: &RequestLog) -> Result<Emula
     for audience in &options.token_audiences {
         emulator = emulator.with_token_audience(audience);
     }
-    emulator = emulator.with_strict_versions(options.strict_versions);
+    emulator = emulator
+        .with_strict_versions(options.strict_versions)
+        .with_timestamp_skew(options.timestamp_skew, SKEW_SEED);
     emulator = emulator.with_service_model(options.model.map(Preset::model));
     let people = (!options.quiet).then_some(people);
     let log = options.control.is_some().then(|| log.clone());

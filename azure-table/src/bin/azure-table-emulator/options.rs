@@ -63,6 +63,8 @@ Options:
                         Accept every token of Entra ID for this audience, such as https://storage.azure.com, without
                         checking who signed it: for tests only; may be given several times; needs --certificate
   --strict-versions     Reject an x-ms-version after the newest known one, as the live service does
+  --timestamp-skew <MILLISECONDS>
+                        Timestamps are off by a random time, up to this much earlier or later [default: not at all]
   --model <MODEL>       Take time and throttle as the service does: today or 2010 [default: neither]
   --control <PORT>      Steer it by HTTP on this port, 0 for any that is free: tables, snapshots, faults, the clock, the
                         load and the log of requests, in JSON; a browser shows them. The guide has each route
@@ -124,6 +126,7 @@ pub(crate) struct Options {
     pub(crate) certificate: Option<(PathBuf, PathBuf)>,
     pub(crate) token_audiences: Vec<String>,
     pub(crate) strict_versions: bool,
+    pub(crate) timestamp_skew: Duration,
     pub(crate) model: Option<Preset>,
     pub(crate) control: Option<ControlOptions>,
     pub(crate) max_connections: Option<usize>,
@@ -159,6 +162,7 @@ impl Options {
             certificate: None,
             token_audiences: Vec::new(),
             strict_versions: false,
+            timestamp_skew: Duration::ZERO,
             model: None,
             control: None,
             max_connections: None,
@@ -234,6 +238,10 @@ impl Options {
                 Long("snapshot") => options.snapshot = Some(arguments.value()?.into()),
                 Long("token-audience") => options.token_audiences.push(text(arguments.value()?)?),
                 Long("strict-versions") => options.strict_versions = true,
+                Long("timestamp-skew") => {
+                    let millis = number("--timestamp-skew", arguments.value()?)?;
+                    options.timestamp_skew = Duration::from_millis(millis as u64);
+                }
                 Long("control") => control.port = Some(port_number("--control", arguments.value()?)?),
                 Long("control-host") => control.host = Some(address("--control-host", arguments.value()?)?),
                 Long("control-name") => control.names.push(text(arguments.value()?)?),
@@ -406,5 +414,16 @@ mod tests {
             parsed,
             Ok(Some(Command::Serve(options))) if options.token_audiences == ["https://a", "https://b"]
         ));
+    }
+
+    #[test]
+    fn skew_of_timestamps_is_in_milliseconds() {
+        let parse = |arguments: &str| Options::parse(lexopt::Parser::from_iter(arguments.split(' ')));
+        let parsed = parse("azure-table-emulator --timestamp-skew 2000");
+        assert!(matches!(
+            parsed,
+            Ok(Some(Command::Serve(options))) if options.timestamp_skew == Duration::from_secs(2)
+        ));
+        assert!(parse("azure-table-emulator --timestamp-skew 2s").is_err());
     }
 }

@@ -309,7 +309,8 @@ fn apply(
         return Ok(Vec::new());
     };
     let mut store = shared.write();
-    let applied = store.apply(caller.site.replica(), table, changes, caller.now)?;
+    let timestamp = |time| caller.settings.timestamp(time);
+    let applied = store.apply_stamped(caller.site.replica(), table, changes, caller.now, timestamp)?;
     let answers = calls.iter().zip(applied).enumerate().map(|(index, (call, applied))| {
         entities::written(&store, call, table, applied).map_err(|refusal| (index, refusal))
     });

@@ -43,8 +43,10 @@ pub(crate) fn write(shared: &SharedStore, call: &Call<'_>) -> Result<Answer> {
             false => refusal,
         }
     })?;
+    let caller = call.caller;
+    let timestamp = |time| caller.settings.timestamp(time);
     let applied = store
-        .apply(call.replica(), table, vec![change], call.caller.now)
+        .apply_stamped(call.replica(), table, vec![change], caller.now, timestamp)
         .map_err(|(_, refusal)| refusal)?;
     match applied.into_iter().next() {
         Some(applied) => written(&store, call, table, applied),

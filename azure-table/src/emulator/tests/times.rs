@@ -131,3 +131,36 @@ async fn times_without_a_zone_seconds_or_a_time_of_day_are_utc() {
         assert_eq!(send(&emulator, "POST", "Blogs", &[], wrong).await.status(), 400);
     }
 }
+
+#[tokio::test]
+async fn timestamps_and_etags_are_skewed_and_never_repeat() {
+    let clock = EmulatorClock::fixed(at("2026-11-20T12:00:00Z"));
+    let most = Duration::from_secs(2);
+    let emulator = with_table().await.with_clock(clock.clone());
+    let skewed = emulator.clone().with_timestamp_skew(most, 7);
+    let mut etags = std::collections::BTreeSet::new();
+    let mut times = Vec::new();
+    for n in 0..50 {
+        let row = format!(r#"{{"PartitionKey":"p","RowKey":"{n}"}}"#);
+        let inserted = send(&skewed, "POST", "Blogs", &[], &row).await;
+        assert_eq!(header(&inserted, "date"), "Fri, 20 Nov 2026 12:00:00 GMT");
+        let text = body(&inserted).split("\"Timestamp\":\"").nth(1).unwrap();
+        times.push(at(text.split('"').next().unwrap()));
+        let address = format!("Blogs(PartitionKey='p',RowKey='{n}')");
+        let replaced = send(&skewed, "PUT", &address, &[], "{}").await;
+        for answer in [&inserted, &replaced] {
+            assert!(etags.insert(header(answer, "etag").to_owned()));
+        }
+    }
+    let now = clock.now();
+    assert!(
+        times
+            .iter()
+            .all(|time| time.abs_diff(now) <= most + Duration::from_millis(1))
+    );
+    assert!(times.iter().any(|time| *time < now) && times.iter().any(|time| *time > now));
+    assert!(!times.is_sorted());
+    // The setting belongs to the clone.
+    let inserted = send(&emulator, "POST", "Blogs", &[], r#"{"PartitionKey":"q","RowKey":"r"}"#).await;
+    assert!(body(&inserted).contains(r#""Timestamp":"2026-11-20T12:00:00"#));
+}
