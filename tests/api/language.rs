@@ -12,7 +12,7 @@ const COUNTS: [(&str, usize); 21] = [
     ("doc comments that begin with Who", 4),
     ("doc comments that begin with Where", 24),
     ("doc comments that begin with Makes", 7),
-    ("comments over 120 characters", 140),
+    ("comments over 120 characters", 139),
     ("\"who asks\" (the caller, the credential)", 6),
     ("\"wishes\" (options)", 0),
     ("\"may wish\" (options)", 1),

@@ -6,6 +6,7 @@ mod bulk_borrows;
 mod bulk_memory;
 mod bulk_order;
 mod bulk_turns;
+mod change_tail;
 mod changes;
 mod client_wide;
 mod credentials;

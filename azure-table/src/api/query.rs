@@ -9,6 +9,7 @@
 //! | [`pages()`](crate::TableQuery::pages) | [`PageStream`]: [`Page`](crate::Page)s with their continuations |
 //! | [`fan_out(..)`](crate::TableQuery::fan_out) | [`FanOut`]: the same query over several partitions in parallel |
 //! | [`scan()`](crate::TableQuery::scan) | [`Scan`], [`ScanStream`]: a whole table in parallel ranges, with [`ScanProgress`] and a [`ScanPosition`] to resume from |
+//! | [`changes()`](crate::TableQuery::changes) | [`Changes`], [`ChangeStream`]: new and updated rows, with [`ChangeProgress`] and [`ChangePosition`] |
 //! | [`plan()`](crate::TableQuery::plan) | [`QueryPlan`]: the request and its cost, without sending it |
 //!
 //! [`TableClient::partition`](crate::TableClient::partition) returns a [`PartitionClient`], a handle to one partition.
@@ -44,6 +45,9 @@
 //!
 //! More: [the guide to queries](crate::guide::queries).
 
+pub use crate::client::query::changes::Changes;
+pub use crate::client::query::changes::change_position::ChangePosition;
+pub use crate::client::query::changes::change_stream::{ChangeProgress, ChangeStream};
 pub use crate::client::query::entity_stream::EntityStream;
 pub use crate::client::query::fan_out::FanOut;
 pub use crate::client::query::gather::Gather;

@@ -11,7 +11,7 @@ mod bulk_run;
 pub(crate) mod bulk_write;
 mod engine;
 pub(crate) mod interrupted;
-mod pace;
+pub(crate) mod pace;
 mod partition_write;
 mod queue;
 mod rewrite;

@@ -33,6 +33,7 @@ use crate::pipeline::options::{CallOptions, call_options};
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query::QueryRequest;
 
+pub(crate) mod changes;
 pub(crate) mod concurrent;
 mod decode_turn;
 pub(crate) mod entity_stream;

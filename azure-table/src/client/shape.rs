@@ -178,6 +178,29 @@ impl<P> Shape<P> {
         }
     }
 
+    /// The shape of the same rows, each with its key, its ETag and its Timestamp.
+    pub(crate) fn keyed_versions(mut self) -> Shape<(Key<P>, Versioned<P>)>
+    where
+        P: 'static,
+    {
+        let mut select = self.select.clone();
+        if let Some(names) = &mut select {
+            add_names(names, &["PartitionKey", "RowKey", "Timestamp"]);
+        }
+        let variant = self.variant.take();
+        let read = move |row: &Row<'_>| {
+            let key = Key::checked(row.partition_key()?.to_owned(), row.row_key()?.to_owned());
+            Ok((key, Versioned::read_with(row, |row| self.read(row))?))
+        };
+        Shape {
+            select,
+            metadata: MetadataLevel::Minimal,
+            reader: Reader::Valued(Arc::new(read)),
+            on_bad_row: None,
+            variant,
+        }
+    }
+
     /// Reads a row, or returns `None` if it does not fit and is skipped.
     pub(crate) fn read_or_skip(&self, row: &Row<'_>) -> Result<Option<P>> {
         let read = match self.variant {

@@ -172,6 +172,14 @@ impl Diagnostics {
         self.attempts.push(attempt);
     }
 
+    /// Returns the service's time at which the call was sent, or a little earlier.
+    ///
+    /// It is the time of a response less the duration of its attempt. `None` if no response has a `Date`.
+    pub(crate) fn sent_at(&self) -> Option<SystemTime> {
+        let sent_at = |attempt: &Attempt| attempt.service_time?.checked_sub(attempt.elapsed);
+        self.attempts.iter().filter_map(sent_at).min()
+    }
+
     /// Takes the request ID of the last attempt.
     pub(crate) fn take_request_id(&mut self) -> Option<String> {
         self.attempts.last_mut()?.request_id.take()

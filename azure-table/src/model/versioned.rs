@@ -72,6 +72,18 @@ impl<E> Versioned<E> {
     }
 }
 
+impl<E> Versioned<E> {
+    /// Reads the ETag and the Timestamp of a row, and the entity by `read`.
+    pub(crate) fn read_with(row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<E>) -> Result<Self> {
+        let missing = |what| Error::invalid_response(format!("the entity came without its {what}"));
+        Ok(Self {
+            etag: row.etag().ok_or_else(|| missing("ETag"))?,
+            timestamp: row.timestamp()?.ok_or_else(|| missing("Timestamp"))?,
+            entity: read(row)?,
+        })
+    }
+}
+
 impl<E> Deref for Versioned<E> {
     type Target = E;
     fn deref(&self) -> &E {
@@ -120,11 +132,6 @@ impl<E: ReadEntity> ReadEntity for Versioned<E> {
     const SELECT: Option<&'static [&'static str]> = E::SELECT;
 
     fn read(row: &Row<'_>) -> Result<Self> {
-        let missing = |what| Error::invalid_response(format!("the entity came without its {what}"));
-        Ok(Self {
-            etag: row.etag().ok_or_else(|| missing("ETag"))?,
-            timestamp: row.timestamp()?.ok_or_else(|| missing("Timestamp"))?,
-            entity: E::read(row)?,
-        })
+        Self::read_with(row, E::read)
     }
 }

@@ -68,6 +68,8 @@ pub(crate) struct Rules {
     pub(crate) features: &'static [Feature],
     /// Pages are in the order of the keys.
     pub(crate) is_ordered: bool,
+    /// A filter on Timestamp selects the rows that meet it.
+    pub(crate) filters_timestamps: bool,
     /// The account has roles of its own, apart from those of Azure.
     #[cfg(feature = "entra")]
     pub(crate) has_own_roles: bool,
@@ -123,6 +125,7 @@ const STORAGE: Rules = Rules {
         Feature::UserDelegation,
     ],
     is_ordered: true,
+    filters_timestamps: true,
     #[cfg(feature = "entra")]
     has_own_roles: false,
     // Source: the audiences that the official SDKs ask for, by cloud.
@@ -153,6 +156,8 @@ const COSMOS: Rules = Rules {
     takes_timeout: false,
     features: &[],
     is_ordered: false,
+    // Such filters return wrong rows or none (azure-sdk-for-net#31171, #32468).
+    filters_timestamps: false,
     #[cfg(feature = "entra")]
     has_own_roles: true,
     token_audiences: &[

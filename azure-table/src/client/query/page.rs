@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::model::datetime::DateTime;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::ReadEntity as _;
 use crate::model::error::Error;
@@ -15,6 +16,8 @@ pub struct Page<P> {
     pub(super) continuation: Option<Continuation>,
     pub(super) request_id: Option<String>,
     pub(super) request_charge: Option<f64>,
+    /// The service's time at which it was requested, or a little earlier.
+    pub(super) requested_at: Option<DateTime>,
 }
 
 impl<P> Page<P> {

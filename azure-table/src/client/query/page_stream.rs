@@ -342,6 +342,7 @@ impl<P> PageStream<P> {
         let mut page = Page {
             items: rows,
             continuation: next,
+            requested_at: call.diagnostics.sent_at().and_then(|at| at.try_into().ok()),
             request_id: call.diagnostics.take_request_id(),
             request_charge: call.diagnostics.request_charge(),
         };

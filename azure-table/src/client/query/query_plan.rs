@@ -66,6 +66,12 @@ impl QueryPlan {
         }
     }
 
+    /// Adds notes, in front of the others.
+    pub(crate) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.splice(0..0, notes);
+        self
+    }
+
     /// Returns the number of requests if each returns all of its rows in one page.
     ///
     /// It is 1 for a query, and one for each part of a [fan-out](crate::query::FanOut). Each further page is a further

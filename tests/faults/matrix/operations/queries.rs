@@ -110,6 +110,17 @@ pub(super) const ENTRIES: &[Entry] = &[
     })
     .pages(PAGES)
     .concurrent(),
+    Entry::new("changes", &["Changes::stream", "ChangeStream::try_next"], |_| {
+        rows(Parts::One, |on| async move {
+            let changes = on.table.query().with(&on.call).prefetch(0).changes().polls(1);
+            let (mut changes, mut view) = (changes.stream(), View::new());
+            while let Some(row) = changes.try_next().await? {
+                view.push(shown(&row));
+            }
+            Ok(view)
+        })
+    })
+    .pages(PAGES),
     Entry::new("count of a scan", &["Scan::count"], |_| {
         count(Parts::Partitions, |on| async move {
             query(&on).scan().ranges([OTHER_PARTITION]).count().await

@@ -1,0 +1,355 @@
+//! A tail of changes: the rows that were inserted or updated since a position.
+//!
+//! Owns [`Changes`], its settings and its plan. The polls are `changes/change_stream.rs`, the position
+//! `changes/change_position.rs`, and the versions that were yielded already `changes/change_window.rs`.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::client::bulk::pace::Pace;
+use crate::client::query::TableQuery;
+use crate::client::query::changes::change_position::ChangePosition;
+use crate::client::query::changes::change_stream::{ChangeQuery, ChangeSettings, ChangeStream, Found, since};
+use crate::client::query::page_stream::Prefetch;
+use crate::client::query::query_plan::QueryPlan;
+use crate::client::table::TableClient;
+use crate::client::total_timeout::total_timeout;
+use crate::filter::access::Access;
+use crate::model::datetime::DateTime;
+use crate::model::entity::{ReadEntity, TableEntity};
+use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
+use crate::pipeline::options::call_options;
+
+pub(crate) mod change_position;
+pub(crate) mod change_stream;
+mod change_window;
+
+/// The default overlap of two polls: 30 s for writes that the service is still working on, and as much for clocks.
+///
+/// Source: REST "Setting timeouts for Table service operations" (30 s).
+const OVERLAP: Duration = Duration::from_secs(60);
+const INTERVAL: Duration = Duration::from_secs(5);
+const MAX_INTERVAL: Duration = Duration::from_secs(60);
+const LEAST_INTERVAL: Duration = Duration::from_millis(1);
+
+/// A tail of changes: a stream of the rows that were inserted or updated, found by polls on Timestamp.
+///
+/// Built by [`TableClient::changes`] for a table, and by [`TableQuery::changes`] for the rows of a query. Each row is a
+/// [`Versioned`](crate::Versioned) entity, yielded as pages arrive: not in the order of the writes. The stream has no
+/// end, unless [`polls`](Self::polls) or a [`limit`](TableQuery::limit) sets one.
+///
+/// ```
+/// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+/// use azure_table::query::ChangePosition;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let blogs = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// # blogs.create_table().await?;
+/// # for row in ["1", "2"] { blogs.insert(&DynamicEntity::new("Channel9", row)).await?; }
+/// # let mut stored = String::new();
+/// # let mut index = Vec::new();
+/// let mut changes = blogs.changes().stream();
+/// while let Some(blog) = changes.try_next().await? {
+///     index.push(blog.row_key.clone());
+///     stored = changes.position().to_string();   // once the row is processed
+/// #   if index.len() == 2 { break }
+/// }
+///
+/// // Later, in another process:
+/// # blogs.insert_or_replace(&DynamicEntity::new("Channel9", "2")).await?;
+/// let position: ChangePosition = stored.parse()?;
+/// let mut changes = blogs.changes().resume_from(position).polls(1).stream();
+/// while let Some(blog) = changes.try_next().await? {
+///     index.push(blog.row_key.clone());
+/// }
+/// assert_eq!(index, ["1", "2", "1", "2"]);       // "1" again: it lies in the overlap
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Promise
+/// Each row is yielded at least once in its last version, if its Timestamp is at most the [overlap](Self::overlap)
+/// behind the service's clock when the write becomes visible. A row that is written often may skip versions.
+///
+/// One stream yields no version twice. A resumed stream yields the rows of the overlap again: recognize them by key and
+/// ETag, or process rows so that once more does no harm.
+///
+/// The position is the service's time at the start of a poll, less the overlap. It moves once all rows of the poll were
+/// yielded. Nothing is lost if a program resumes from a position that it stored after it processed these rows.
+///
+/// # Limits
+/// - **Deletes** and **versions between two polls** are not seen. For what must be exact, append to a
+///   `patterns::Log` (feature `patterns`).
+/// - **Timestamp has no index**: each poll reads the whole range, whatever has changed. Expect one request per 1,000
+///   rows of the range, most of them with an empty page. Name a partition or a prefix where you can.
+///   [`plan`](Self::plan) shows the request.
+/// - **The overlap is sent again**: each poll receives the rows that were written since the last poll's start less the
+///   overlap. The stream drops those that it has yielded.
+/// - **Memory**: a page, and the key and ETag of each row written since the start of the last poll less the overlap.
+/// - **Filters**: a row that changes so that it no longer meets the query's conditions is not seen.
+/// - **Cosmos DB**: filters on Timestamp are not reliable there. The client therefore receives all rows of the range
+///   and compares them itself. That its Timestamps follow its `Date` is not confirmed.
+///
+/// Polls read the primary, whatever the [location mode](crate::LocationMode): the secondary lags behind its own clock.
+///
+/// # Errors
+/// On the first read, which ends the stream:
+/// - `InvalidInput`: a key, an operand or the page size cannot be sent.
+/// - `InvalidInput`: the client [denies](crate::TableServiceClient::deny) the access path, and the query does not
+///   [allow](TableQuery::allow_table_scan) it.
+/// - `InvalidInput`: the position is of another table or query, or of a newer version of this crate.
+///
+/// Later:
+/// - The errors of [`TableQuery`]. The stream does not end: the next read waits for the interval, then repeats the page
+///   that failed. A row that does not fit the entity type fails each time. [`TableQuery::lenient`] and
+///   [`TableQuery::skip_bad_rows`] go on behind it.
+/// - `InvalidResponse`: the first response of a poll has no header `Date`.
+/// - `Timeout`, which ends the stream: the [total timeout](Self::total_timeout) has passed.
+///
+/// Source: REST "Query Entities", "Understanding the Table service data model" (Timestamp).
+#[must_use = "nothing is sent until the stream is read"]
+pub struct Changes<E, P = E> {
+    query: TableQuery<E, P>,
+    since: Option<DateTime>,
+    from: Option<ChangePosition>,
+    overlap: Duration,
+    interval: Duration,
+    max_interval: Duration,
+    polls: Option<u64>,
+    max_rate: Option<u32>,
+}
+
+call_options!(Changes[E: TableEntity, P], query.options);
+total_timeout!(
+    Changes[E: TableEntity, P],
+    query.total,
+    "At the deadline, the stream ends with an error of kind `Timeout`. Its position stays valid."
+);
+
+impl<E: TableEntity + ReadEntity> TableClient<E> {
+    /// Yields the rows that are inserted or updated, all over the table: see [`Changes`](crate::query::Changes).
+    ///
+    /// Each poll reads the whole table. For a part of it, or other settings of the rows, start with a query:
+    /// `table.query().partition("Channel9").changes()`.
+    pub fn changes(&self) -> Changes<E> {
+        self.query().changes()
+    }
+}
+
+impl<E: TableEntity, P> TableQuery<E, P> {
+    /// Yields the selected rows as they are inserted or updated: see [`Changes`](crate::query::Changes).
+    ///
+    /// The conditions and the row type are those of the query. Each row comes with its ETag and Timestamp in any case.
+    /// A limit ends the stream after this number of rows.
+    ///
+    /// ```
+    /// use azure_table::{DynamicEntity, Emulator, KeyPrefix, TableServiceClient};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// let blogs = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// # blogs.insert(&DynamicEntity::new("Channel9", "2026-01")).await?;
+    /// let of_2026 = KeyPrefix::from_text("Channel9", "2026")?;
+    /// let mut keys = blogs.query().under(of_2026).keys().changes().polls(1).stream();
+    /// while let Some(changed) = keys.try_next().await? {
+    ///     println!("{} since {}", changed.entity, changed.timestamp);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn changes(self) -> Changes<E, P> {
+        Changes {
+            query: self,
+            since: None,
+            from: None,
+            overlap: OVERLAP,
+            interval: INTERVAL,
+            max_interval: MAX_INTERVAL,
+            polls: None,
+            max_rate: None,
+        }
+    }
+}
+
+impl<E: TableEntity, P> Changes<E, P> {
+    /// Begins with the rows whose Timestamp is `time` or later. By default the first poll yields all rows.
+    ///
+    /// No overlap is subtracted from `time`.
+    pub fn since(mut self, time: DateTime) -> Self {
+        self.since = Some(time);
+        self
+    }
+
+    /// Resumes an earlier tail of the same query. Replaces [`since`](Self::since).
+    pub fn resume_from(mut self, position: ChangePosition) -> Self {
+        self.from = Some(position);
+        self
+    }
+
+    /// Sets the overlap of two polls; 60 s by default.
+    ///
+    /// A poll reads from the service's time at the start of the last poll, less the overlap. A write is seen if its
+    /// Timestamp is at most this far behind when it becomes visible. The default covers the 30 s for which the service
+    /// may work on a write, and 30 s between the clocks of its servers. A shorter overlap sends fewer rows again.
+    pub fn overlap(mut self, overlap: Duration) -> Self {
+        self.overlap = overlap;
+        self
+    }
+
+    /// Sets the wait between the end of a poll and the start of the next one: 5 s by default, at least 1 ms.
+    ///
+    /// The wait doubles after each poll without a change and after each error, up to
+    /// [`max_interval`](Self::max_interval).
+    pub fn interval(mut self, interval: Duration) -> Self {
+        self.interval = interval.max(LEAST_INTERVAL);
+        self
+    }
+
+    /// Sets the longest wait between two polls; 60 s by default, at least the [`interval`](Self::interval).
+    pub fn max_interval(mut self, interval: Duration) -> Self {
+        self.max_interval = interval;
+        self
+    }
+
+    /// Ends the stream after this number of complete polls. Without it the stream has no end.
+    ///
+    /// With 1, a job that starts from time to time reads what has changed since its last run.
+    pub fn polls(mut self, most: u64) -> Self {
+        self.polls = Some(most);
+        self
+    }
+
+    /// Limits the rows received per second, those of the overlap included, to leave room for other clients.
+    ///
+    /// No limit by default. Pages are then not prefetched, unless the query [says so](TableQuery::prefetch).
+    pub fn max_rate(mut self, rows_per_second: u32) -> Self {
+        self.max_rate = Some(rows_per_second.max(1));
+        self
+    }
+
+    /// Returns the plan of one poll without sending anything, with notes about its cost and its limits.
+    ///
+    /// # Errors
+    /// - `InvalidInput`: a key, an operand or the page size cannot be sent.
+    pub fn plan(&self) -> Result<QueryPlan>
+    where
+        P: 'static,
+    {
+        const NOTES: [&str; 2] = [
+            "Timestamp has no index: each poll reads all of this, N rows by about N/1,000 requests",
+            "deletes are not seen, nor are versions between two polls: for what must be exact, append to a `patterns::Log`",
+        ];
+        let mut query = self.query.clone().keyed_versions().allow_table_scan();
+        let filter = query.expression()?;
+        let position = self.from.as_ref().map(ChangePosition::since);
+        let filter = match query.filters_timestamps() {
+            true => since(filter, position.unwrap_or(self.since)),
+            false => filter,
+        };
+        let plan = QueryPlan::new(&Access::of(&filter), 1, query.shown_or_why_not(filter)?);
+        Ok(plan.with_notes(NOTES.map(str::to_owned)))
+    }
+
+    /// Returns the rows as a stream.
+    pub fn stream(self) -> ChangeStream<P>
+    where
+        P: 'static,
+    {
+        let table = self.query.table.as_str();
+        let begun = self
+            .begin()
+            .map_err(|e| e.in_operation(OperationKind::Query, Some(table)));
+        let (position, query) = match begun {
+            Ok((position, query)) => (position, Ok(query)),
+            Err(e) => {
+                let first = || ChangePosition::new(table, None, self.since);
+                (self.from.clone().unwrap_or_else(first), Err(e))
+            }
+        };
+        let settings = ChangeSettings {
+            overlap: self.overlap,
+            interval: self.interval,
+            max_interval: self.max_interval,
+            polls: self.polls,
+            limit: self.query.limit.unwrap_or(usize::MAX),
+            pace: self.max_rate.map(|rate| Pace::new(Some(f64::from(rate)))),
+            total: self.query.total,
+        };
+        ChangeStream::new(query, settings, position)
+    }
+
+    /// Returns the first position, and the query of each poll.
+    fn begin(&self) -> Result<(ChangePosition, ChangeQuery<P>)>
+    where
+        P: 'static,
+    {
+        let mut query = self.query.clone().keyed_versions();
+        if query.from.is_some() {
+            let why = "a continuation is one of a single query: a tail of changes goes on by `.resume_from(position)`";
+            return Err(Error::invalid_input(why));
+        }
+        // The limit counts changes. A page also has rows that were yielded before.
+        query.limit = None;
+        let filter = query.expression()?;
+        let access = Access::of(&filter);
+        query.check_path(access.path(), || access)?;
+        let prefetch = match self.max_rate {
+            Some(_) => Prefetch::Never,
+            None => Prefetch::AfterFirst,
+        };
+        let prepared = query.prepare_for(filter.as_ref(), prefetch)?;
+        let (table, identity) = (query.table.as_str(), prepared.request.identity());
+        let position = match &self.from {
+            Some(position) => {
+                position.check(table, identity)?;
+                position.clone()
+            }
+            None => ChangePosition::new(table, Some(identity), self.since),
+        };
+        // The secondary lags behind the time that it sends.
+        let options = query.call_options().for_write();
+        let filters_timestamps = query.filters_timestamps();
+        let mut shape = query.shape;
+        shape.on_bad_row = query.on_bad_row;
+        let query = ChangeQuery {
+            pipeline: query.pipeline,
+            options,
+            shape,
+            prepared,
+            filter,
+            filters_timestamps,
+        };
+        Ok((position, query))
+    }
+}
+
+impl<E: TableEntity, P> TableQuery<E, P> {
+    /// Reads each row with its key, its ETag and its Timestamp.
+    fn keyed_versions(self) -> TableQuery<E, Found<P>>
+    where
+        P: 'static,
+    {
+        let shape = self.shape.clone().keyed_versions();
+        self.shaped(shape)
+    }
+
+    fn filters_timestamps(&self) -> bool {
+        self.pipeline.endpoint.profile().rules().filters_timestamps
+    }
+}
+
+impl<E, P> fmt::Debug for Changes<E, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Changes")
+            .field("query", &self.query)
+            .field("since", &self.since)
+            .field("from", &self.from)
+            .field("overlap", &self.overlap)
+            .field("interval", &self.interval)
+            .field("max_interval", &self.max_interval)
+            .field("polls", &self.polls)
+            .field("max_rate", &self.max_rate)
+            .finish()
+    }
+}

@@ -1,0 +1,365 @@
+//! The polls of a tail of changes.
+//!
+//! Owns [`ChangeStream`], its waits, and the moves of its position. A poll is one chain of pages. Its first response
+//! has the service's time, from which the next poll reads: less the time of that request, so that it is never later
+//! than the start of the poll, and less the overlap. Rows written after a page was read, however long the poll takes,
+//! have later Timestamps than that. A failed page is requested again, in the same poll.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use std::vec;
+
+use futures_core::Stream;
+use futures_core::stream::FusedStream;
+
+use crate::client::bulk::pace::Pace;
+use crate::client::query::changes::change_position::ChangePosition;
+use crate::client::query::changes::change_window::ChangeWindow;
+use crate::client::query::page::Page;
+use crate::client::query::page_stream::{PageStream, PreparedQuery};
+use crate::client::shape::Shape;
+use crate::client::total_timeout::TotalTimeout;
+use crate::filter::expression::{Comparison, Expression};
+use crate::model::clock::{self, Instant};
+use crate::model::datetime::DateTime;
+use crate::model::edm::EdmValue;
+use crate::model::entity_key::Key;
+use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
+use crate::model::versioned::Versioned;
+use crate::pipeline::Pipeline;
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::transport::BoxFuture;
+use crate::protocol::continuation::Continuation;
+
+/// A received row with its key.
+pub(super) type Found<P> = (Key<P>, Versioned<P>);
+
+/// The query of each poll, without its time.
+pub(super) struct ChangeQuery<P> {
+    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) options: CallOptions,
+    pub(super) shape: Shape<Found<P>>,
+    pub(super) prepared: PreparedQuery,
+    pub(super) filter: Option<Expression>,
+    /// The service selects by Timestamp. Otherwise it returns all rows, and the stream selects.
+    pub(super) filters_timestamps: bool,
+}
+
+/// The settings of a tail of changes.
+pub(super) struct ChangeSettings {
+    pub(super) overlap: Duration,
+    pub(super) interval: Duration,
+    pub(super) max_interval: Duration,
+    /// The number of polls; `None` is without end.
+    pub(super) polls: Option<u64>,
+    /// The number of rows to yield.
+    pub(super) limit: usize,
+    pub(super) pace: Option<Pace>,
+    pub(super) total: TotalTimeout,
+}
+
+/// Returns the condition of a poll from `time` on. `None` is the beginning.
+pub(super) fn since(filter: Option<Expression>, time: Option<DateTime>) -> Option<Expression> {
+    // No row is older, and the service rejects the literal.
+    let time = time.filter(|time| *time > DateTime::MIN_STORED);
+    let is_later = time.map(|time| Expression::comparison("Timestamp", Comparison::Ge, EdmValue::from(time)));
+    match (filter, is_later) {
+        (Some(filter), Some(is_later)) => Some(filter.and(is_later)),
+        (filter, is_later) => filter.or(is_later),
+    }
+}
+
+/// The progress of a tail of changes in numbers, since its stream began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChangeProgress {
+    /// The number of complete polls.
+    pub polls: u64,
+    /// The number of pages read: requests without their retries.
+    pub pages: u64,
+    /// The number of rows received.
+    pub rows: u64,
+    /// The number of rows received in a version that was yielded before. They are not yielded again.
+    pub duplicates: u64,
+    /// The number of rows yielded.
+    pub changes: u64,
+    /// The number of rows whose version is remembered: those of the overlap, and of the poll that runs.
+    pub remembered: usize,
+}
+
+/// The rows of a tail of [`Changes`](crate::query::Changes): a [`Stream`] with its own `try_next`.
+///
+/// An error after the first read does not end it. Dropping a pending `try_next` loses no row.
+#[must_use = "nothing is sent until it is polled"]
+pub struct ChangeStream<P> {
+    /// The query; or why none is sent.
+    query: Result<Box<ChangeQuery<P>>, Option<Error>>,
+    settings: ChangeSettings,
+    position: ChangePosition,
+    window: ChangeWindow<P>,
+    poll: CurrentPoll,
+    /// The pages of the poll from its next one on, once they are requested.
+    pages: Option<Box<PageStream<Found<P>>>>,
+    /// The continuation after the page whose rows are yielded; `Some(None)` after the last page.
+    held: Option<Option<Continuation>>,
+    rows: vec::IntoIter<Versioned<P>>,
+    /// The wait before the rows of a page, or before the next request.
+    pause: Option<BoxFuture<'static, ()>>,
+    /// The next wait between two polls.
+    wait: Duration,
+    /// Wakes the task at the deadline while it pauses.
+    timer: Option<BoxFuture<'static, ()>>,
+    progress: ChangeProgress,
+    is_over: bool,
+}
+
+/// The part of a poll that was read.
+#[derive(Default)]
+struct CurrentPoll {
+    /// The time from which the next poll reads, known from the first page on.
+    next_since: Option<DateTime>,
+    /// The page to request after an error.
+    from: Option<Continuation>,
+    has_changes: bool,
+}
+
+/// No row is ever pinned: rows are moved out.
+impl<P> Unpin for ChangeStream<P> {}
+
+impl<P> ChangeStream<P> {
+    pub(super) fn new(query: Result<ChangeQuery<P>>, settings: ChangeSettings, position: ChangePosition) -> Self {
+        Self {
+            query: query.map(Box::new).map_err(Some),
+            is_over: settings.polls == Some(0) || settings.limit == 0,
+            wait: settings.interval,
+            settings,
+            position,
+            window: ChangeWindow::new(),
+            poll: CurrentPoll::default(),
+            pages: None,
+            held: None,
+            rows: Vec::new().into_iter(),
+            pause: None,
+            timer: None,
+            progress: ChangeProgress::default(),
+        }
+    }
+
+    /// Returns the next row. Waits for one, unless the number of polls or rows is limited: then `None` after the last.
+    ///
+    /// # Errors
+    /// See [`Changes`](crate::query::Changes).
+    pub async fn try_next(&mut self) -> Result<Option<Versioned<P>>> {
+        poll_fn(|cx| self.poll_row(cx)).await.transpose()
+    }
+
+    /// Returns the position to resume from. It moves when the last row of a poll is yielded.
+    ///
+    /// Store it after the rows that were yielded so far are processed. A tail that resumes from it yields all rows of
+    /// an incomplete poll again.
+    pub fn position(&self) -> &ChangePosition {
+        &self.position
+    }
+
+    /// Returns the progress in numbers.
+    pub fn progress(&self) -> ChangeProgress {
+        ChangeProgress {
+            remembered: self.window.len(),
+            ..self.progress
+        }
+    }
+
+    fn poll_row(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Versioned<P>>>> {
+        loop {
+            if self.is_over {
+                return Poll::Ready(None);
+            }
+            self.settings.total.begin();
+            if let Some(pause) = &mut self.pause {
+                if self.settings.total.poll_is_over(&mut self.timer, cx) {
+                    self.is_over = true;
+                    return Poll::Ready(Some(Err(self.named(self.settings.total.error()))));
+                }
+                ready!(pause.as_mut().poll(cx));
+                (self.pause, self.timer) = (None, None);
+            }
+            if let Some(row) = self.rows.next() {
+                self.progress.changes += 1;
+                self.settings.limit -= 1;
+                if self.rows.as_slice().is_empty() {
+                    self.page_read();
+                }
+                if self.settings.limit == 0 {
+                    (self.is_over, self.pages) = (true, None);
+                }
+                return Poll::Ready(Some(Ok(row)));
+            }
+            let pages = match (&mut self.pages, &mut self.query) {
+                (Some(pages), _) => pages,
+                (pages, Ok(query)) => pages.insert(Box::new(query.pages(
+                    self.position.since(),
+                    self.poll.from.as_ref(),
+                    self.settings.total,
+                ))),
+                (None, Err(refused)) => {
+                    self.is_over = true;
+                    return Poll::Ready(refused.take().map(Err));
+                }
+            };
+            let page = ready!(pages.poll_page(cx)).transpose();
+            if let Err(e) = page.and_then(|page| self.take_page(page)) {
+                self.pages = None;
+                self.is_over = self.settings.total.ended(&e);
+                self.back_off();
+                self.pause_for(self.wait);
+                return Poll::Ready(Some(Err(e)));
+            }
+        }
+    }
+
+    /// Takes the rows of a page that were not yielded yet.
+    fn take_page(&mut self, page: Option<Page<Found<P>>>) -> Result<()> {
+        let Some(page) = page else {
+            self.complete_poll();
+            return Ok(());
+        };
+        let since = self.position.since().unwrap_or(DateTime::MIN);
+        let next_since = match (self.poll.next_since, page.requested_at) {
+            (Some(next), _) => next,
+            (None, Some(begun)) => since.max(begun - self.settings.overlap),
+            (None, None) => {
+                return Err(self.named(Error::invalid_response(
+                    "the response has no header `Date`: a tail of changes goes on from the service's time",
+                )));
+            }
+        };
+        self.poll.next_since = Some(next_since);
+        self.held = Some(page.continuation().cloned());
+        self.progress.pages += 1;
+        self.pace(page.items().len());
+        let received = page.into_items();
+        self.progress.rows += received.len() as u64;
+        let mut rows = Vec::with_capacity(received.len());
+        for (key, row) in received {
+            // Of a service that does not select by Timestamp.
+            if row.timestamp < since {
+                continue;
+            }
+            if self.window.is_new(key, &row, next_since) {
+                rows.push(row);
+            } else {
+                self.progress.duplicates += 1;
+            }
+        }
+        self.poll.has_changes |= !rows.is_empty();
+        self.rows = rows.into_iter();
+        if self.rows.as_slice().is_empty() {
+            self.page_read();
+        }
+        Ok(())
+    }
+
+    /// Records that all rows of the page were yielded.
+    fn page_read(&mut self) {
+        match self.held.take() {
+            Some(Some(next)) => self.poll.from = Some(next),
+            Some(None) => self.complete_poll(),
+            None => {}
+        }
+    }
+
+    /// Moves the position, and waits for the next poll.
+    fn complete_poll(&mut self) {
+        let poll = mem::take(&mut self.poll);
+        if let Some(since) = poll.next_since {
+            self.position.since = Some(since);
+            self.window.forget_before(since);
+        }
+        self.pages = None;
+        self.progress.polls += 1;
+        match poll.has_changes {
+            true => self.wait = self.settings.interval,
+            false => self.back_off(),
+        }
+        self.is_over = self.settings.polls.is_some_and(|most| self.progress.polls >= most);
+        self.pause_for(self.wait);
+    }
+
+    fn back_off(&mut self) {
+        let most = self.settings.max_interval.max(self.settings.interval);
+        self.wait = self.wait.saturating_mul(2).min(most);
+    }
+
+    /// Waits for `time` from now on, behind the wait that was set before.
+    fn pause_for(&mut self, time: Duration) {
+        let (before, begun) = (self.pause.take(), Instant::now());
+        self.pause = Some(Box::pin(async move {
+            if let Some(before) = before {
+                before.await;
+            }
+            clock::sleep(time.saturating_sub(begun.elapsed())).await;
+        }));
+    }
+
+    /// Waits until this number of rows has its turn.
+    fn pace(&mut self, rows: usize) {
+        if let Some(pace) = self.settings.pace.clone() {
+            self.pause = Some(Box::pin(async move {
+                pace.turn("", rows).await;
+            }));
+        }
+    }
+
+    /// Returns the error of the stream itself, with the operation and the table.
+    fn named(&self, error: Error) -> Error {
+        let table = self
+            .query
+            .as_ref()
+            .ok()
+            .and_then(|query| query.prepared.request.table());
+        error.in_operation(OperationKind::Query, table)
+    }
+}
+
+impl<P> ChangeQuery<P> {
+    /// Returns the pages of a poll, or those from a continuation of it on.
+    fn pages(&self, time: Option<DateTime>, from: Option<&Continuation>, total: TotalTimeout) -> PageStream<Found<P>> {
+        let time = time.filter(|_| self.filters_timestamps);
+        let filter = since(self.filter.clone(), time);
+        let query = PreparedQuery {
+            total,
+            ..self.prepared.filtered(filter.as_ref())
+        };
+        let (pipeline, options) = (Arc::clone(&self.pipeline), self.options.clone());
+        PageStream::new(pipeline, options, query, from.cloned(), self.shape.clone())
+    }
+}
+
+impl<P> Stream for ChangeStream<P> {
+    type Item = Result<Versioned<P>>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().poll_row(cx)
+    }
+}
+
+impl<P> FusedStream for ChangeStream<P> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
+    }
+}
+
+impl<P> fmt::Debug for ChangeStream<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChangeStream")
+            .field("position", &self.position)
+            .field("progress", &self.progress())
+            .finish_non_exhaustive()
+    }
+}
