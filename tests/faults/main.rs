@@ -32,6 +32,7 @@ mod prefetch;
 mod primary;
 mod procedures;
 mod second_region;
+mod tail;
 mod total_timeout;
 mod via_batch;
 mod writes;

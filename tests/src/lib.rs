@@ -28,6 +28,7 @@ pub mod report;
 pub mod sas;
 pub mod service;
 pub mod tables;
+pub mod tail;
 #[cfg(feature = "full")]
 pub mod tokens;
 pub mod untrusted;

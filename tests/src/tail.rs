@@ -1,0 +1,235 @@
+//! A tail of changes beside writers, on a service whose Timestamps are skewed and whose responses get lost.
+//!
+//! Owns [`TailStudy`] and its counts. The test at a small size is `tests/faults/tail.rs`, the program at full size
+//! the example `tail`. Both run on a paused clock, which the service's clock follows: a run of a minute takes seconds,
+//! and the same seed draws the same delays and faults.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use azure_table::emulator::{EmulatorClock, PageEnds};
+use azure_table::query::ChangeProgress;
+use azure_table::testing::{Fault, FaultRule, Faults};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{DateTime, ETag, Emulator, LinearRetry, TableClient, TableEntity, TableServiceClient};
+use bytes::Bytes;
+use http::{Request, Response};
+use tokio::time::{Instant, sleep};
+
+/// The size of a study.
+#[derive(Clone, Copy, Debug)]
+pub struct TailStudy {
+    /// The number of writers. Each writes its own partition.
+    pub writers: usize,
+    /// The number of writes, all writers together.
+    pub writes: usize,
+    /// The number of rows of each writer.
+    pub rows: u32,
+    /// The mean time between two writes of a writer, about.
+    pub pause: Duration,
+    /// The bound of the skew of Timestamps.
+    pub skew: Duration,
+    /// The overlap of the tail.
+    pub overlap: Duration,
+    /// The number of polls after which the tail stops, and resumes from the text of its position.
+    pub polls: u64,
+    /// The seed of delays, faults and skew.
+    pub seed: u64,
+}
+
+/// The counts of a study.
+#[derive(Clone, Debug, Default)]
+pub struct TailOutcome {
+    /// The writes that succeeded.
+    pub written: usize,
+    /// The writes that failed after their retries.
+    pub failed: usize,
+    /// The requests that a fault met.
+    pub faults: u64,
+    /// The rows that were stored at the end.
+    pub stored: usize,
+    /// The rows whose last version the tail did not yield.
+    pub missed: usize,
+    /// The rows that were yielded again, in the version that was yielded last: after a restart.
+    pub again: usize,
+    /// The progress of all streams of the tail together; `remembered` is the most of any.
+    pub progress: ChangeProgress,
+    /// The errors that the tail went on after.
+    pub errors: usize,
+    /// The number of streams: restarts and one.
+    pub streams: usize,
+    /// The time of the run by its own clock.
+    pub elapsed: Duration,
+}
+
+impl fmt::Display for TailOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ChangeProgress {
+            polls,
+            pages,
+            rows,
+            duplicates,
+            changes,
+            remembered,
+            ..
+        } = self.progress;
+        writeln!(
+            f,
+            "{} writes and {} that failed, {} faults, {:.1} s by the paused clock",
+            self.written,
+            self.failed,
+            self.faults,
+            self.elapsed.as_secs_f64()
+        )?;
+        writeln!(
+            f,
+            "{polls} polls, {:.2} requests per poll, {} streams, {} errors",
+            pages as f64 / polls.max(1) as f64,
+            self.streams,
+            self.errors
+        )?;
+        writeln!(
+            f,
+            "{rows} rows received: {changes} yielded, {duplicates} dropped as duplicates, {} yielded again after a restart; at most \
+             {remembered} remembered",
+            self.again
+        )?;
+        write!(f, "{} rows stored, {} missed", self.stored, self.missed)
+    }
+}
+
+#[derive(TableEntity, Clone, Debug)]
+struct Cell {
+    #[table(partition_key)]
+    writer: u32,
+    #[table(row_key)]
+    row: u32,
+    value: i64,
+}
+
+/// The emulator with a clock that follows tokio's.
+#[derive(Debug)]
+struct Ticking {
+    emulator: Emulator,
+    begun: (DateTime, Instant),
+}
+
+impl Transport for Ticking {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let (at, instant) = self.begun;
+        self.emulator.clock().set(at + instant.elapsed());
+        self.emulator.send(request)
+    }
+}
+
+impl TailStudy {
+    /// Runs the writers and the tail until the tail has made a whole poll after the last write.
+    ///
+    /// # Panics
+    /// The table cannot be created or read without faults.
+    pub async fn run(self) -> TailOutcome {
+        fastrand::seed(self.seed);
+        let begun = (DateTime::now(), Instant::now());
+        let emulator = Emulator::new()
+            .with_clock(EmulatorClock::fixed(begun.0))
+            .with_page_ends(PageEnds::new().examined(1_000))
+            .with_timestamp_skew(self.skew, self.seed);
+        let truth = TableServiceClient::on(emulator.clone()).table::<Cell>("Cells").unwrap();
+        truth.create_table().await.unwrap();
+        let faults = Faults::with_seed(Ticking { emulator, begun }, self.seed);
+        let millis = Duration::from_millis;
+        let rules = [
+            (Fault::LoseResponse, 0.01),
+            (Fault::LoseRequest, 0.005),
+            (Fault::DelayRequest(millis(300)), 0.01),
+            (Fault::DelayResponse(millis(300)), 0.01),
+        ];
+        let rules = rules.map(|(fault, chance)| faults.add(FaultRule::new(fault).chance(chance)));
+        let service = TableServiceClient::on(faults.clone()).retry(LinearRetry::new(millis(20), 3));
+        let cells = service.table::<Cell>("Cells").unwrap();
+
+        let left = Arc::new(AtomicUsize::new(self.writers));
+        let writers =
+            (0..self.writers).map(|writer| tokio::spawn(self.write(cells.clone(), writer, Arc::clone(&left))));
+        let writers: Vec<_> = writers.collect();
+        let (mut outcome, seen) = self.tail(&cells, &left).await;
+        for writer in writers {
+            let (written, failed) = writer.await.unwrap();
+            outcome.written += written;
+            outcome.failed += failed;
+        }
+        outcome.elapsed = begun.1.elapsed();
+        outcome.faults = rules.iter().map(|rule| rule.hits()).sum();
+        let stored = truth.query().versioned().all().await.unwrap();
+        outcome.stored = stored.len();
+        outcome.missed = stored
+            .iter()
+            .filter(|cell| seen.get(&(cell.writer, cell.row)) != Some(&cell.etag))
+            .count();
+        outcome
+    }
+
+    /// Writes random rows of its partition. Returns the writes that succeeded, and those that failed.
+    async fn write(self, cells: TableClient<Cell>, writer: usize, left: Arc<AtomicUsize>) -> (usize, usize) {
+        let mut random = fastrand::Rng::with_seed(self.seed + writer as u64);
+        let (mut written, mut failed) = (0, 0);
+        for value in 0..self.writes / self.writers {
+            let cell = Cell {
+                writer: writer as u32,
+                row: random.u32(..self.rows),
+                value: value as i64,
+            };
+            match cells.insert_or_replace(&cell).await {
+                Ok(_) => written += 1,
+                Err(_) => failed += 1,
+            }
+            sleep(self.pause.mul_f64(2.0 * random.f64())).await;
+        }
+        left.fetch_sub(1, Ordering::Relaxed);
+        (written, failed)
+    }
+
+    /// Tails until a stream that began after the last write has ended. Returns the last version of each row it yielded.
+    async fn tail(&self, cells: &TableClient<Cell>, left: &AtomicUsize) -> (TailOutcome, BTreeMap<(u32, u32), ETag>) {
+        let mut outcome = TailOutcome::default();
+        let mut seen = BTreeMap::new();
+        let mut position: Option<String> = None;
+        loop {
+            let is_last = left.load(Ordering::Relaxed) == 0;
+            let changes = cells
+                .changes()
+                .overlap(self.overlap)
+                .interval(Duration::from_millis(500));
+            let changes = changes.max_interval(Duration::from_millis(500)).polls(self.polls);
+            let mut stream = match &position {
+                None => changes.stream(),
+                Some(text) => changes.resume_from(text.parse().unwrap()).stream(),
+            };
+            loop {
+                match stream.try_next().await {
+                    Ok(Some(cell)) => {
+                        let before = seen.insert((cell.writer, cell.row), cell.etag.clone());
+                        outcome.again += usize::from(before == Some(cell.etag));
+                    }
+                    Ok(None) => break,
+                    Err(_) => outcome.errors += 1,
+                }
+            }
+            position = Some(stream.position().to_string());
+            let (sum, more) = (&mut outcome.progress, stream.progress());
+            sum.polls += more.polls;
+            sum.pages += more.pages;
+            sum.rows += more.rows;
+            sum.changes += more.changes;
+            sum.duplicates += more.duplicates;
+            sum.remembered = sum.remembered.max(more.remembered);
+            outcome.streams += 1;
+            if is_last {
+                return (outcome, seen);
+            }
+        }
+    }
+}
