@@ -1,5 +1,9 @@
 //! Operations of the client against each other, in every order and with every fault.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use azure_table::service::StoredAccessPolicy;
 use azure_table::testing::{World, explore};
 use azure_table::{Guid, TableClient, TableEntity};
@@ -33,7 +37,7 @@ impl Counter {
 const TABLE: &str = "Counters";
 
 /// Every operation that coordinates with others.
-pub const ALL: [Case; 8] = [
+pub const ALL: [Case; 9] = [
     Case {
         name: "`modify` by two tasks",
         explore: |faults| {
@@ -75,6 +79,13 @@ pub const ALL: [Case; 8] = [
     Case {
         name: "a transfer by batch, and a reader of both rows",
         explore: |faults| explore(transfer).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`changes` in two polls of two pages, beside writes of both rows and a clock that jumps",
+        explore: |faults| {
+            let jump = Duration::from_secs(2);
+            explore(changes).advance(jump).faults(faults).run()
+        },
     },
 ];
 
@@ -188,6 +199,47 @@ async fn get_after_insert(world: World) {
         (Ok(_), Ok(row)) => assert!(row.is_some(), "an insert succeeded, and its row is not there"),
         (Err(e), Ok(Some(_))) => assert!(e.may_have_applied(), "{e}, and its row is there"),
         _ => {}
+    }
+}
+
+/// Each poll is a process of its own, which resumes from the text that the one before it stored.
+async fn changes(world: World) {
+    let (_, clients) = start(&world, &["m", "n"], &["writer", "tail"]);
+    let (position, seen) = (RefCell::new(None), RefCell::new(BTreeMap::new()));
+    let poll = async || {
+        let changes = clients[1]
+            .query()
+            .page_size(1)
+            .changes()
+            .overlap(Duration::ZERO)
+            .polls(1);
+        let from: Option<String> = position.borrow().clone();
+        let mut changes = match from {
+            Some(text) => changes.resume_from(text.parse().unwrap()).stream(),
+            None => changes.stream(),
+        };
+        while let Some(row) = changes.try_next().await.unwrap() {
+            seen.borrow_mut().insert(row.name.clone(), row.etag.clone());
+        }
+        position.replace(Some(changes.position().to_string()));
+    };
+    join(
+        async {
+            for name in ["m", "n"] {
+                let _ = clients[0].insert_or_replace(&Counter::new(name)).await;
+            }
+        },
+        async {
+            poll().await;
+            poll().await;
+        },
+    )
+    .await;
+    poll().await;
+    let behind = azure_table::TableServiceClient::on(world.emulator().clone());
+    let stored = behind.table::<Counter>(TABLE).unwrap().query().versioned().all();
+    for row in stored.await.unwrap() {
+        assert_eq!(seen.borrow().get(&row.name), Some(&row.etag), "{} was missed", row.name);
     }
 }
 
