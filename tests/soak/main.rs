@@ -1,8 +1,9 @@
-//! Mixed load through faults, over HTTP to the emulator on a port, for as long as it is told: nothing is lost, and memory,
-//! sockets and tasks stay flat.
+//! Mixed load through faults, over HTTP to the emulator on a port, for as long as it is told: nothing is lost, a tail
+//! of changes sees every last version, and memory, sockets and tasks stay flat.
 //!
-//! `cargo run --release --example soak -- 600` runs for ten minutes, the default. Client and service are one process, so the
-//! figures are of both. Owns the figures and their bounds; what the clients do is `worker.rs`.
+//! `cargo run --release --example soak -- 600` runs for ten minutes, the default, and prints its counts every ten
+//! seconds. Client and service are one process, so the figures are of both. Owns the figures and their bounds; what the
+//! clients do is `worker.rs` and `tail.rs`.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,11 +11,12 @@
     reason = "a program that says what failed by panicking"
 )]
 
+mod tail;
 mod worker;
 
 use std::fs;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
@@ -22,7 +24,8 @@ use azure_table::transport::HttpTransport;
 use azure_table::{Emulator, EmulatorServer, TableServiceClient};
 use tokio::runtime::Handle;
 
-use self::worker::{Cell, Worker};
+use self::tail::{SKEW, Tail, TailCounts};
+use self::worker::{Cell, Handles, Worker, WorkerCounts};
 
 const WORKERS: usize = 32;
 /// Each call of a worker has one connection at most; a connection has both its ends in this process. A call that finds none idle
@@ -104,40 +107,40 @@ fn add_rules(faults: &Faults) {
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
     let seconds = std::env::args().nth(1).map_or(600, |seconds| seconds.parse().unwrap());
-    let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0")
-        .await
-        .unwrap()
-        .spawn();
+    let emulator = Emulator::new().with_timestamp_skew(SKEW, 1);
+    let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap().spawn();
     let truth = TableServiceClient::from_connection_string(server.connection_string()).unwrap();
     truth.dynamic_table("Soak").unwrap().create_table().await.unwrap();
     let faults = Faults::with_seed(HttpTransport::builder().build().unwrap(), 1);
     add_rules(&faults);
     let service = truth.transport(faults.clone()).timeout(Duration::from_secs(20));
 
-    let is_over = Arc::new(AtomicBool::new(false));
+    let handles = Handles {
+        writes: service.table("Soak").unwrap(),
+        reads: service.table("Soak").unwrap(),
+    };
+    let counts = Counts::default();
+    let [is_over, are_writes_over] = [false; 2].map(|is_over| Arc::new(AtomicBool::new(is_over)));
     let workers = (0..WORKERS).map(|number| {
-        let worker = Worker::new(service.table("Soak").unwrap(), number);
+        let worker = Worker::new(handles.clone(), Arc::clone(&counts.workers), number);
         tokio::spawn(worker.work(Arc::clone(&is_over)))
     });
     let workers: Vec<_> = workers.collect();
-    let samples = sample(Duration::from_secs(seconds)).await;
+    let tail = Tail::new(service.table("Soak").unwrap(), Arc::clone(&counts.tail));
+    let tail = tokio::spawn(tail.follow(Arc::clone(&are_writes_over)));
+    let samples = sample(Duration::from_secs(seconds), || counts.print(&faults)).await;
     is_over.store(true, Ordering::Relaxed);
-    let (mut calls, mut doubts, mut failures) = (0, 0, 0);
     let rows = truth.table::<Cell>("Soak").unwrap();
     for worker in workers {
-        let worker = worker.await.unwrap();
-        worker.compare(&rows).await;
-        calls += worker.calls;
-        doubts += worker.doubts;
-        failures += worker.failures;
+        worker.await.unwrap().compare(&rows).await;
     }
-    println!(
-        "{calls} calls, {} requests, {failures} failed calls, {doubts} of them in doubt, nothing lost",
-        faults.requests()
-    );
+    are_writes_over.store(true, Ordering::Relaxed);
+    tail.await.unwrap().compare(&rows).await;
+    counts.print(&faults);
+    println!("nothing lost");
     report(&samples);
 
-    drop((rows, service, faults, truth, server));
+    drop((rows, handles, service, faults, truth, server));
     let begun = Instant::now();
     while Figures::now().tasks > 0 && begun.elapsed() < Duration::from_secs(5) {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -147,12 +150,39 @@ async fn main() {
     assert_eq!(left.tasks, 0, "tasks are left behind");
 }
 
+/// The counts so far.
+#[derive(Default)]
+struct Counts {
+    workers: Arc<WorkerCounts>,
+    tail: Arc<Mutex<TailCounts>>,
+}
+
+impl Counts {
+    fn print(&self, faults: &Faults) {
+        let [calls, failures, doubts] = [&self.workers.calls, &self.workers.failures, &self.workers.doubts]
+            .map(|counter| counter.load(Ordering::Relaxed));
+        println!(
+            "{calls} calls, {} requests, {failures} failed calls, {doubts} of them in doubt",
+            faults.requests()
+        );
+        let TailCounts { progress, errors } = *self.tail.lock().unwrap();
+        println!(
+            "  tail: {} polls, {} pages, {} changes, {} duplicates, {} remembered, {errors} errors",
+            progress.polls, progress.pages, progress.changes, progress.duplicates, progress.remembered
+        );
+    }
+}
+
 /// Samples while the workers work, the first quarter left out: until then pools and arenas fill.
-async fn sample(duration: Duration) -> Vec<Figures> {
+async fn sample(duration: Duration, print: impl Fn()) -> Vec<Figures> {
     let begun = Instant::now();
-    let mut samples = Vec::new();
+    let (mut samples, mut printed) = (Vec::new(), begun);
     while begun.elapsed() < duration {
         tokio::time::sleep((duration / 120).min(Duration::from_secs(1))).await;
+        if printed.elapsed() >= Duration::from_secs(10) {
+            printed = Instant::now();
+            print();
+        }
         if begun.elapsed() > duration / 4 {
             samples.push(Figures::now());
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use azure_table::{Error, ErrorKind, TableClient, TableEntity};
 
@@ -12,44 +12,57 @@ const ROWS: u32 = 24;
 #[derive(TableEntity, Clone, Debug)]
 pub(crate) struct Cell {
     #[table(partition_key)]
-    partition: String,
+    pub(crate) partition: String,
     #[table(row_key)]
-    row: u32,
+    pub(crate) row: u32,
     value: i64,
 }
 
 /// A value, or no row.
 type Value = Option<i64>;
 
+/// The counts of all workers so far.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerCounts {
+    pub(crate) calls: AtomicU64,
+    pub(crate) doubts: AtomicU64,
+    pub(crate) failures: AtomicU64,
+}
+
+/// The handles of a worker to one table.
+#[derive(Clone)]
+pub(crate) struct Handles {
+    /// The handle of single writes.
+    pub(crate) writes: TableClient<Cell>,
+    /// The handle of point reads and queries.
+    pub(crate) reads: TableClient<Cell>,
+}
+
 pub(crate) struct Worker {
-    table: TableClient<Cell>,
+    handles: Handles,
+    counts: Arc<WorkerCounts>,
     partition: String,
     /// What each row may hold; one value where there is no doubt.
     possible: BTreeMap<u32, Vec<Value>>,
     random: fastrand::Rng,
     next: i64,
-    pub(crate) calls: u64,
-    pub(crate) doubts: u64,
-    pub(crate) failures: u64,
 }
 
 impl Worker {
-    pub(crate) fn new(table: TableClient<Cell>, number: usize) -> Self {
+    pub(crate) fn new(handles: Handles, counts: Arc<WorkerCounts>, number: usize) -> Self {
         Self {
-            table,
+            handles,
+            counts,
             partition: format!("worker {number}"),
             possible: (0..ROWS).map(|row| (row, vec![None])).collect(),
             random: fastrand::Rng::with_seed(number as u64),
             next: 0,
-            calls: 0,
-            doubts: 0,
-            failures: 0,
         }
     }
 
     pub(crate) async fn work(mut self, is_over: Arc<AtomicBool>) -> Self {
         while !is_over.load(Ordering::Relaxed) {
-            self.calls += 1;
+            count(&self.counts.calls);
             let row = self.random.u32(..ROWS);
             match self.random.u8(..10) {
                 0 => self.insert(row).await,
@@ -103,7 +116,7 @@ impl Worker {
                 .iter()
                 .for_each(|row| self.possible.get_mut(row).unwrap().splice(.., [value]).for_each(drop)),
             Err(e) => {
-                self.failures += 1;
+                count(&self.counts.failures);
                 let is_refusal = matches!(
                     e.kind(),
                     ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::ConditionNotMet
@@ -115,44 +128,46 @@ impl Worker {
                         self.learn(*row, refused);
                     }
                 }
-                self.doubts += u64::from(e.may_have_applied());
+                if e.may_have_applied() {
+                    count(&self.counts.doubts);
+                }
             }
         }
     }
 
     async fn insert(&mut self, row: u32) {
         let cell = self.cell(row);
-        let outcome = self.table.insert(&cell).await;
+        let outcome = self.handles.writes.insert(&cell).await;
         self.wrote(&[row], Some(cell.value), outcome, |value| value.is_some());
     }
 
     async fn upsert(&mut self, row: u32) {
         let cell = self.cell(row);
-        let outcome = self.table.insert_or_replace(&cell).await;
+        let outcome = self.handles.writes.insert_or_replace(&cell).await;
         self.wrote(&[row], Some(cell.value), outcome, |_| true);
     }
 
     async fn delete(&mut self, row: u32) {
-        let outcome = self.table.delete((self.partition.as_str(), row)).await;
+        let outcome = self.handles.writes.delete((self.partition.as_str(), row)).await;
         self.wrote(&[row], None, outcome, |value| value.is_none());
     }
 
     /// Read, change, write under the ETag: nobody else writes here, so that a conflict is a lie unless this worker is in doubt.
     async fn change(&mut self, row: u32) {
-        let Ok(Some(mut read)) = self.table.get((self.partition.as_str(), row)).versioned().await else {
+        let Ok(Some(mut read)) = self.handles.reads.get((self.partition.as_str(), row)).versioned().await else {
             return;
         };
         self.learn(row, |value| value == Some(read.entity.value));
         self.next += 1;
         read.value = self.next;
-        let outcome = self.table.replace(&read).await;
+        let outcome = self.handles.writes.replace(&read).await;
         self.wrote(&[row], Some(read.value), outcome, |_| false);
     }
 
     async fn batch(&mut self, row: u32) {
         let rows = [row, (row + 1) % ROWS, (row + 2) % ROWS];
         let cell = self.cell(row);
-        let mut batch = self.table.batch();
+        let mut batch = self.handles.writes.batch();
         for row in rows {
             batch.insert_or_replace(&Cell { row, ..cell.clone() }).unwrap();
         }
@@ -161,14 +176,19 @@ impl Worker {
     }
 
     async fn get(&mut self, row: u32) {
-        match self.table.get((self.partition.as_str(), row)).await {
+        match self.handles.reads.get((self.partition.as_str(), row)).await {
             Ok(read) => self.learn(row, |value| value == read.as_ref().map(|cell| cell.value)),
-            Err(_) => self.failures += 1,
+            Err(_) => count(&self.counts.failures),
         }
     }
 
     async fn query(&mut self) {
-        let query = self.table.query().partition(self.partition.as_str()).page_size(7);
+        let query = self
+            .handles
+            .reads
+            .query()
+            .partition(self.partition.as_str())
+            .page_size(7);
         match query.all().await {
             Ok(cells) => {
                 let stored: BTreeMap<u32, i64> = cells.into_iter().map(|cell| (cell.row, cell.value)).collect();
@@ -176,7 +196,11 @@ impl Worker {
                     self.learn(row, |value| value == stored.get(&row).copied());
                 }
             }
-            Err(_) => self.failures += 1,
+            Err(_) => count(&self.counts.failures),
         }
     }
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
 }
