@@ -334,8 +334,8 @@ impl Store {
         self.apply_stamped(replica, table, changes, now, |time| time)
     }
 
-    /// Makes all changes, or none. `timestamp` returns the Timestamp of a change at a time, which is later than that of
-    /// the change before; it returns none twice.
+    /// Applies all changes, or none. `timestamp` returns the Timestamp of a change at a time, and none twice. The time
+    /// is later than that of the change before.
     pub(crate) fn apply_stamped(
         &mut self,
         replica: Replica<'_>,

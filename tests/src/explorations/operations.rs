@@ -81,7 +81,7 @@ pub const ALL: [Case; 9] = [
         explore: |faults| explore(transfer).isolated().faults(faults).run(),
     },
     Case {
-        name: "`changes` in two polls of two pages, beside writes of both rows and a clock that jumps",
+        name: "a poll of `changes` in pages, beside writes of its rows and a clock that jumps",
         explore: |faults| {
             let jump = Duration::from_secs(2);
             explore(changes).advance(jump).faults(faults).run()
@@ -223,18 +223,13 @@ async fn changes(world: World) {
         }
         position.replace(Some(changes.position().to_string()));
     };
-    join(
-        async {
-            for name in ["m", "n"] {
-                let _ = clients[0].insert_or_replace(&Counter::new(name)).await;
-            }
-        },
-        async {
-            poll().await;
-            poll().await;
-        },
-    )
-    .await;
+    poll().await;
+    let write = async {
+        for name in ["m", "n"] {
+            let _ = clients[0].insert_or_replace(&Counter::new(name)).await;
+        }
+    };
+    join(write, poll()).await;
     poll().await;
     let behind = azure_table::TableServiceClient::on(world.emulator().clone());
     let stored = behind.table::<Counter>(TABLE).unwrap().query().versioned().all();
