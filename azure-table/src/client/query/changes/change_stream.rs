@@ -95,7 +95,7 @@ pub struct ChangeProgress {
 
 /// The rows of a tail of [`Changes`](crate::query::Changes): a [`Stream`] with its own `try_next`.
 ///
-/// An error after the first read does not end it. Dropping a pending `try_next` loses no row.
+/// An error of a request does not end it. Dropping a pending `try_next` loses no row.
 #[must_use = "nothing is sent until it is polled"]
 pub struct ChangeStream<P> {
     /// The query; or why none is sent.
