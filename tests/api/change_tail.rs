@@ -240,6 +240,28 @@ async fn position_moves_with_the_last_row_of_a_poll_to_its_start_less_the_overla
     assert_eq!(changes.position().since(), Some(second_of_start + 190 * SECOND));
 }
 
+/// The service reads the rows first, and sends the time at the end of its work.
+#[tokio::test(start_paused = true)]
+async fn write_during_a_slow_page_is_yielded_by_the_next_poll() {
+    let table = fixture(Emulator::new()).await;
+    table.write("a", 1, 1).await;
+    table.faults.add(FaultRule::new(Fault::DateAhead(5 * SECOND)).first(1));
+    let slow = Faults::new(table.faults.clone());
+    slow.add(FaultRule::new(Fault::DelayResponse(5 * SECOND)).first(1));
+    let blogs = TableServiceClient::on(slow).table::<Blog>("Blogs").unwrap();
+    let mut changes = blogs.changes().overlap(Duration::ZERO).stream();
+    let write = async {
+        tokio::time::sleep(2 * SECOND).await;
+        table.clock.advance(2 * SECOND);
+        table.write("a", 2, 1).await;
+    };
+    let (first, ()) = tokio::join!(changes.try_next(), write);
+    assert_eq!(first.unwrap().unwrap().id, 1);
+    table.clock.advance(3 * SECOND);
+    let next = tokio::time::timeout(600 * SECOND, changes.try_next());
+    assert_eq!(next.await.expect("a row").unwrap().unwrap().id, 2);
+}
+
 #[tokio::test]
 async fn position_of_another_table_or_query_is_rejected_before_anything_is_sent() {
     let table = fixture(Emulator::new()).await;
