@@ -34,6 +34,7 @@
 //! | define entities: keys, types, enums, old rows | [`TableEntity`], [guide to entities](guide::entities) |
 //! | read, write and change one entity | [`TableClient`], [`Versioned`] |
 //! | query and stream | [`TableQuery`], [`Filter`], [guide to queries](guide::queries) |
+//! | follow inserts and updates | [`TableClient::changes`] |
 //! | write many | [`TableBatch`], [`Bulk`], [guide to batches](guide::batches) |
 //! | use rows without a struct | [`DynamicEntity`] |
 //! | handle errors and lost responses | [`Error`], [guide to retries](guide::retries) |

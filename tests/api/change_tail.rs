@@ -291,6 +291,22 @@ async fn position_of_another_table_or_query_is_rejected_before_anything_is_sent(
         assert_eq!(changes.try_next().await.unwrap(), None);
     }
     assert_eq!(table.faults.requests(), requests);
+    table.write("a", 2, 1).await;
+    let page = table
+        .blogs
+        .query()
+        .page_size(1)
+        .pages()
+        .try_next()
+        .await
+        .unwrap()
+        .unwrap();
+    let of_page = table.blogs.query().resume_from(page.continuation().unwrap().clone());
+    let error = of_page.changes().stream().try_next().await.unwrap_err();
+    assert!(
+        error.to_string().contains("goes on by `.resume_from(position)`"),
+        "{error}"
+    );
     let mut same = table
         .blogs
         .query()

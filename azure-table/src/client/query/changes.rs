@@ -86,6 +86,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 ///   [`plan`](Self::plan) shows the request.
 /// - **The overlap is sent again**: each poll receives the rows that were written since the last poll's start less the
 ///   overlap. The stream drops those that it has yielded.
+/// - **A poll is the unit**: a tail that stops within a poll begins it anew. Read a large table by
+///   [`scan`](TableQuery::scan) first, then tail it [`since`](Self::since) a time before that scan.
 /// - **Memory**: a page, and the key and ETag of each row written since the start of the last poll less the overlap.
 /// - **Filters**: a row that changes so that it no longer meets the query's conditions is not seen.
 /// - **Cosmos DB**: filters on Timestamp are not reliable there. The client therefore receives all rows of the range
@@ -214,7 +216,8 @@ impl<E: TableEntity, P> Changes<E, P> {
 
     /// Ends the stream after this number of complete polls. Without it the stream has no end.
     ///
-    /// With 1, a job that starts from time to time reads what has changed since its last run.
+    /// With 1, a job that starts from time to time reads what has changed since its last run. Store the position after
+    /// the end too: it has moved even if no row was yielded.
     pub fn polls(mut self, most: u64) -> Self {
         self.polls = Some(most);
         self
