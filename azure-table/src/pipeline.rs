@@ -1,14 +1,15 @@
 //! One call, attempt by attempt: authorize, send, classify, wait.
 //!
 //! Owns [`Pipeline`], which all calls of a client share. The loop over the attempts is `retry_loop`, one attempt is
-//! `attempt`, the decision after it is `next_step`; a lost write is read back in `reconciliation`. `transport` is the
-//! seam to the network. `http` and `hyper_transport` implement it, `default_transport` chooses one of them. `auth`
+//! `attempt`, or `hedged_attempt` if a slow read is sent twice. The decision after it is `next_step`; a lost write is
+//! read back in `reconciliation`. `transport` is the seam to the network. `http` and `hyper_transport` implement it, `default_transport` chooses one of them. `auth`
 //! holds the credentials, `retry` the policies, `options` and `settings` the options of one call and of a client. Does
 //! not know the meaning of a request: `protocol`.
 
 use std::sync::Arc;
 
 use crate::pipeline::auth::Credential;
+use crate::pipeline::hedge::Hedging;
 use crate::pipeline::observer::Observers;
 use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::retry::budget::RetryBudget;
@@ -26,6 +27,8 @@ mod connection_settings;
 pub(crate) mod context;
 pub(crate) mod deadline;
 pub(crate) mod default_transport;
+pub(crate) mod hedge;
+mod hedged_attempt;
 pub(crate) mod history;
 #[cfg(feature = "reqwest")]
 pub(crate) mod http;
@@ -33,6 +36,7 @@ pub(crate) mod http;
 pub(crate) mod hyper_transport;
 #[cfg(feature = "faults")]
 pub(crate) mod injected_fault;
+mod latencies;
 pub(crate) mod location;
 pub(crate) mod meter;
 #[cfg(feature = "otel")]
@@ -65,6 +69,7 @@ pub(crate) struct Pipeline {
     pub(crate) settings: ClientSettings,
     pub(crate) retry: Arc<dyn RetryPolicy>,
     pub(crate) clock: Arc<ServiceClock>,
+    pub(crate) hedging: Arc<Hedging>,
     pub(crate) observers: Observers,
 }
 
@@ -81,6 +86,7 @@ impl Pipeline {
             settings: ClientSettings::default(),
             retry: Arc::new(ExponentialRetry::default().budget(RetryBudget::default())),
             clock: Arc::default(),
+            hedging: Arc::default(),
             observers: Observers::default(),
         }
     }

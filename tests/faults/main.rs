@@ -23,6 +23,7 @@ mod bulk_rows;
 mod clock;
 mod dropped;
 mod existing_rows;
+mod hedged_reads;
 mod modify;
 mod outages;
 mod page_schedules;

@@ -5,19 +5,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use azure_table::retry::Hedge;
+use azure_table::telemetry::OperationContext;
 use azure_table::transport::{HyperTransport, Transport as _};
-use azure_table::{DynamicEntity, ErrorKind, NoRetry, TableServiceClient};
+use azure_table::{CallOptions, DynamicEntity, ErrorKind, NoRetry, TableServiceClient};
 use azure_table_tests::canned::CONTOSO;
 use azure_table_tests::{Network, on_both_networks};
 use http::Request;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::sleep;
 
-use super::sockets::{Sockets, WRITTEN};
+use super::sockets::{Sockets, WRITTEN, entity};
 
 on_both_networks! {
     connection_that_cannot_be_secured_in_time_sends_nothing,
     idle_connection_is_closed_after_its_timeout,
+    second_request_of_a_hedged_read_has_another_connection,
 }
 
 /// A server that accepts and says nothing: TLS does not begin.
@@ -62,6 +65,39 @@ async fn idle_connection_is_closed_after_its_timeout(network: Network) {
     sleep(Duration::from_millis(400)).await;
     insert().await.unwrap();
     assert_eq!(server.connections(), 2);
+}
+
+/// The server answers every request but the second. Its connection is closed once the hedge has its response.
+async fn second_request_of_a_hedged_read_has_another_connection(network: Network) {
+    let (requests, closed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counters = (Arc::clone(&requests), Arc::clone(&closed));
+    let server = Sockets::doing(network, move |mut connection| {
+        let (requests, closed) = (Arc::clone(&counters.0), Arc::clone(&counters.1));
+        async move {
+            while connection.request().await {
+                if requests.fetch_add(1, Ordering::SeqCst) == 1 {
+                    assert!(!connection.request().await, "the client closes it");
+                    closed.fetch_add(1, Ordering::SeqCst);
+                    return;
+                }
+                connection.write(&entity()).await;
+            }
+        }
+    })
+    .await;
+    let hedge = Hedge::after(Duration::from_millis(50)).share(1.0);
+    let context = OperationContext::new();
+    let table = server.service.with(&CallOptions::new().hedge(hedge).context(&context));
+    let table = table.dynamic_table("Things").unwrap();
+    for _ in 0..3 {
+        assert!(table.get(("p", "r")).await.unwrap().is_some());
+    }
+    let canceled: Vec<_> = context.attempts().iter().map(|attempt| attempt.is_canceled()).collect();
+    assert_eq!(canceled, [false, true, false, false]);
+    assert_eq!((requests.load(Ordering::SeqCst), server.connections()), (4, 2));
+    while closed.load(Ordering::SeqCst) == 0 {
+        sleep(Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test]

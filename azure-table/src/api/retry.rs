@@ -1,4 +1,4 @@
-//! Retry policies: which failed attempt is repeated, and when.
+//! Retry policies: which failed attempt is repeated, and when. Hedging: which slow read is sent twice.
 //!
 //! The policies of most programs are at the root: [`ExponentialRetry`](crate::ExponentialRetry) (the default),
 //! [`LinearRetry`](crate::LinearRetry), [`NoRetry`](crate::NoRetry). This module has what decorates them, and the parts
@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`LimitAttempts`], [`LimitElapsed`] | bound any policy by number or by time |
 //! | [`WithBudget`], [`RetryBudget`] | a share of retries for the whole client, against retry storms |
+//! | [`Hedge`] | a second request for a read whose response is late |
 //! | [`FailedAttempt`], [`Decision`] | the input and the output of a policy of your own |
 //!
 //! # Examples
@@ -38,6 +39,7 @@
 //!
 //! What is safe to repeat: [the guide to retries](crate::guide::retries).
 
+pub use crate::pipeline::hedge::Hedge;
 pub use crate::pipeline::retry::budget::RetryBudget;
 pub use crate::pipeline::retry::decorator::{LimitAttempts, LimitElapsed, WithBudget};
 pub use crate::pipeline::retry::{Decision, FailedAttempt};

@@ -7,6 +7,7 @@ use std::fmt::{self, Display};
 use std::time::Duration;
 
 use crate::pipeline::Pipeline;
+use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::settings::WORKING_TIME;
 use crate::protocol::profile::Profile;
@@ -42,6 +43,7 @@ pub struct EffectiveSettings {
     max_in_flight: Option<usize>,
     max_connections: Option<usize>,
     location_mode: LocationMode,
+    hedge: Hedge,
     via_batch: bool,
     is_read_only: bool,
     creates_missing_tables: bool,
@@ -82,6 +84,7 @@ impl EffectiveSettings {
                 .as_ref()
                 .and_then(|transport| Some(transport.connection_limit()?.get())),
             location_mode: defaults.location_mode.unwrap_or_default(),
+            hedge: defaults.hedge.unwrap_or_else(Hedge::off),
             via_batch: defaults.via_batch,
             is_read_only: settings.is_read_only,
             creates_missing_tables: settings.creates_missing_tables,
@@ -148,6 +151,11 @@ impl EffectiveSettings {
         self.location_mode
     }
 
+    /// Returns the hedging of reads.
+    pub fn hedge(&self) -> Hedge {
+        self.hedge
+    }
+
     /// Returns `true` if the client rejects writes.
     pub fn is_read_only(&self) -> bool {
         self.is_read_only
@@ -193,6 +201,7 @@ impl Display for EffectiveSettings {
         writeln!(f, "max in flight: {}", or(self.max_in_flight, "no limit"))?;
         writeln!(f, "max connections: {}", or(self.max_connections, "no limit"))?;
         writeln!(f, "location mode: {:?}", self.location_mode)?;
+        writeln!(f, "hedged reads: {}", self.hedge)?;
         let single = either(self.via_batch, "as batches", "as single requests");
         writeln!(f, "single operations: {single}")?;
         writeln!(f, "writes: {}", either(self.is_read_only, "rejected", "allowed"))?;

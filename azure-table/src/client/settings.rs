@@ -9,6 +9,7 @@ use crate::client::table::TableClient;
 use crate::filter::access::AccessPath;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
+use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::Observer;
 use crate::pipeline::options::CallOptions;
@@ -164,6 +165,14 @@ impl TableServiceClient {
                 .defaults
                 .set(|values| values.location_mode = Some(mode))
         })
+    }
+
+    /// Sets the hedging of slow reads: a second request for a read whose response is late. Off by default.
+    ///
+    /// See [`Hedge`] for its cost and its limits.
+    #[must_use]
+    pub fn hedge(&self, hedge: Hedge) -> Self {
+        self.changed(|pipeline| pipeline.settings.defaults.set(|values| values.hedge = Some(hedge)))
     }
 
     /// Adds an observer that is notified of all calls.

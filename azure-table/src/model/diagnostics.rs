@@ -20,6 +20,8 @@ pub struct Attempt {
     pub(crate) table: Option<Arc<str>>,
     pub(crate) number: u32,
     pub(crate) location: Location,
+    pub(crate) is_hedge: bool,
+    pub(crate) is_canceled: bool,
     pub(crate) begun: SystemTime,
     pub(crate) elapsed: Duration,
     pub(crate) status: Option<u16>,
@@ -47,7 +49,7 @@ impl Attempt {
         self.table.as_deref()
     }
 
-    /// Returns the number of the attempt within its call, from 1.
+    /// Returns the number of the attempt within its call, from 1. Both requests of a hedged attempt have it.
     pub fn number(&self) -> u32 {
         self.number
     }
@@ -55,6 +57,18 @@ impl Attempt {
     /// Returns the location that the request was sent to.
     pub fn location(&self) -> Location {
         self.location
+    }
+
+    /// Returns `true` for the second request of a hedged attempt: see [`Hedge`](crate::retry::Hedge).
+    pub fn is_hedge(&self) -> bool {
+        self.is_hedge
+    }
+
+    /// Returns `true` if the client cancelled the request because the other request of a hedged attempt was answered.
+    ///
+    /// The service may have answered it all the same, and bills it.
+    pub fn is_canceled(&self) -> bool {
+        self.is_canceled
     }
 
     /// Returns the time of the response by the service's clock, cut to the second.
@@ -123,6 +137,9 @@ impl Attempt {
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} attempt {} ", self.operation(), self.number)?;
+        if self.is_hedge {
+            f.write_str("(hedge) ")?;
+        }
         match (self.status, &self.failure) {
             (Some(status), _) => write!(f, "{status}")?,
             (None, Some(failure)) => write!(f, "{}", OneLine(failure))?,

@@ -1,4 +1,6 @@
-//! One attempt of a call: acquire permits, authorize, send, read the response.
+//! One request of a call: acquire permits, authorize, send, read the response.
+//!
+//! An attempt is one request, or two if it is hedged: `hedged_attempt.rs`.
 //!
 //! The client signs a request again until the credential is stable: it reads the credential's generation before and
 //! after. The generation may change by a fetch for this attempt or by a rotation. Then nobody could say which
@@ -17,7 +19,7 @@ use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::location::Location;
 use crate::pipeline::Pipeline;
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
-use crate::pipeline::connection_limit::is_out_of_handles;
+use crate::pipeline::connection_limit::{ConnectionPermit, is_out_of_handles};
 use crate::pipeline::deadline::{Deadline, timed_out};
 use crate::pipeline::default_transport::no_transport;
 use crate::pipeline::options::CallOptions;
@@ -37,10 +39,15 @@ const MOST_SERVICE_TIME: u64 = 30;
 /// The end of a call that does not fail: a response, or the rows of a write that was read back and found applied.
 pub(crate) type Ending = (Response<Bytes>, Option<Vec<WrittenRow>>);
 
-/// The end of an attempt.
+/// The end of an attempt, or of one of the two requests of a hedged attempt.
 pub(crate) struct Ended {
     pub(crate) begun: SystemTime,
     pub(crate) elapsed: Duration,
+    pub(crate) location: Location,
+    /// It is the second request of a hedged attempt.
+    pub(crate) is_hedge: bool,
+    /// The client cancelled the request, because the other one of the attempt had its response.
+    pub(crate) is_canceled: bool,
     /// The time that the request was signed with.
     pub(crate) signed_at: SystemTime,
     /// The generation of the credential that authorized it.
@@ -84,11 +91,11 @@ impl Limits {
 }
 
 impl Pipeline {
-    /// Sends a request once.
+    /// Acquires the permits of a request and authorizes it.
     ///
     /// # Errors
-    /// Nothing was sent: the client has no transport, no credential is available, or no time is left.
-    pub(super) async fn send(
+    /// The client has no transport, no credential is available, or no time is left. Nothing is sent.
+    pub(super) async fn ready(
         &self,
         call: &Call,
         location: Location,
@@ -96,8 +103,7 @@ impl Pipeline {
             deadline,
             attempt_timeout,
         }: &Limits,
-        sending: impl FnOnce(),
-    ) -> Result<Ended> {
+    ) -> Result<Ready<'_>> {
         let transport = self.transport.as_ref().ok_or_else(no_transport)?;
         let request = &call.request;
         let slot = self.slot(deadline).await?;
@@ -131,20 +137,36 @@ impl Pipeline {
         if permit.as_ref().is_some_and(|permit| permit.waited > FRESH) {
             authorized = self.authorize_within(limit, &unsigned).await?;
         }
-        let Authorized {
-            request: attempt,
-            at: signed_at,
-            generation,
-        } = authorized;
+        Ok(Ready {
+            transport: &**transport,
+            authorized,
+            location,
+            // To authorize and to wait may have taken their time.
+            limit: deadline.remaining().map_or(limit, |left| left.min(limit)),
+            _permits: (permit, slot),
+        })
+    }
+
+    /// Sends a request once, and reads its response.
+    pub(super) async fn exchange(&self, call: &Call, ready: Ready<'_>) -> Ended {
+        let Ready {
+            transport,
+            authorized:
+                Authorized {
+                    request,
+                    at: signed_at,
+                    generation,
+                },
+            location,
+            limit,
+            _permits: permits,
+        } = ready;
         let (begun, instant) = (clock::now(), Instant::now());
-        // To authorize and to wait may have taken their time.
-        let limit = deadline.remaining().map_or(limit, |left| left.min(limit));
-        sending();
-        let outcome = match clock::within(limit, transport.send(attempt)).await {
+        let outcome = match clock::within(limit, transport.send(request)).await {
             Some(Ok(response)) => Ok(response),
             Some(Err(e)) => {
                 let reached = e.delivery();
-                let why = failure(&e, self.endpoint.base_of(location), &**transport);
+                let why = failure(&e, self.endpoint.base_of(location), transport);
                 let kind = match reached {
                     Delivery::ResponseTooLong { .. } => ErrorKind::InvalidResponse,
                     _ => ErrorKind::Connection,
@@ -153,15 +175,18 @@ impl Pipeline {
             }
             None => Err((Delivery::MaybeSent, timed_out(limit))),
         };
-        drop((permit, slot));
-        Ok(Ended {
+        drop(permits);
+        Ended {
             begun,
             elapsed: instant.elapsed(),
+            location,
+            is_hedge: false,
+            is_canceled: false,
             signed_at,
             generation,
             rejection: outcome.as_ref().ok().and_then(|response| Rejection::of(call, response)),
             outcome,
-        })
+        }
     }
 
     /// Authorizes an `unsigned` request within a time.
@@ -275,6 +300,15 @@ const FRESH: Duration = Duration::from_secs(60);
 
 /// The maximum number of signatures per attempt. After that, the request is sent although the credential still changes.
 const MOST_SIGNATURES: u32 = 4;
+
+/// A request that may be sent: it is authorized, and it has its permits.
+pub(super) struct Ready<'a> {
+    transport: &'a dyn Transport,
+    authorized: Authorized,
+    location: Location,
+    limit: Duration,
+    _permits: (Option<ConnectionPermit<'a>>, Option<OwnedSemaphorePermit>),
+}
 
 /// An authorized request.
 struct Authorized {

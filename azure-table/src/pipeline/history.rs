@@ -76,6 +76,7 @@ impl CallHistory {
 
     /// Reads the end of an attempt, which replaces that of the attempt before.
     pub(crate) fn read(&mut self, ended: &Ended, call: &Call) {
+        self.location = ended.location;
         let response = ended.outcome.as_ref().ok();
         self.advice = response.and_then(|response| address_advice(call, response));
         let rejecting = response.filter(|_| ended.rejection.is_some());
@@ -90,7 +91,9 @@ impl CallHistory {
             operation: self.operation,
             table: self.table.clone(),
             number: self.attempts,
-            location: self.location,
+            location: ended.location,
+            is_hedge: ended.is_hedge,
+            is_canceled: ended.is_canceled,
             begun: ended.begun,
             elapsed: ended.elapsed,
             status: response.map(|response| response.status().as_u16()),

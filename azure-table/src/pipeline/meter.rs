@@ -47,10 +47,14 @@ pub struct CostMeter {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Cost {
-    /// The number of attempts; a batch counts as one.
+    /// The number of requests sent; a batch counts as one.
     ///
     /// An estimate of the transactions on the bill of Storage: see [`CostMeter`].
     pub requests: u64,
+    /// The number of these that were the second request of a hedged read.
+    ///
+    /// The bill has both requests of such a read, also the one that the client cancelled.
+    pub hedges: u64,
     /// The number of attempts that the service throttled or could not serve (429, 503).
     pub refused: u64,
     /// The number of entities read, or written by calls that did not fail.
@@ -76,6 +80,7 @@ impl CostMeter {
         let costs = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
         costs.values().fold(Cost::default(), |sum, cost| Cost {
             requests: sum.requests + cost.requests,
+            hedges: sum.hedges + cost.hedges,
             refused: sum.refused + cost.refused,
             entities: sum.entities + cost.entities,
             bytes_sent: sum.bytes_sent + cost.bytes_sent,
@@ -110,6 +115,7 @@ impl Observer for CostMeter {
         match event {
             Event::Received(attempt) => self.add(attempt.operation(), |cost| {
                 cost.requests += 1;
+                cost.hedges += u64::from(attempt.is_hedge());
                 cost.refused += u64::from(matches!(attempt.status(), Some(429 | 503)));
                 cost.bytes_sent += size(attempt.bytes_sent());
                 cost.bytes_received += size(attempt.bytes_received());

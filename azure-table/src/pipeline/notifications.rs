@@ -57,7 +57,12 @@ impl<'a> Notifications<'a> {
     pub(crate) fn starting(&mut self, location: Location) -> AttemptSpan {
         self.history.attempts += 1;
         self.history.location = location;
-        AttemptSpan::new(self.history.attempts)
+        AttemptSpan::new(self.history.attempts, false)
+    }
+
+    /// The second request of a hedged attempt starts, with its permit and its authorization.
+    pub(crate) fn hedging(&self) -> AttemptSpan {
+        AttemptSpan::new(self.history.attempts, true)
     }
 
     /// The attempt ended before anything was sent.
@@ -66,13 +71,14 @@ impl<'a> Notifications<'a> {
         span.failed(error);
     }
 
-    /// The request of the attempt leaves.
-    pub(crate) fn sending(&self) {
+    /// A request of the attempt leaves.
+    pub(crate) fn sending(&self, location: Location, is_hedge: bool) {
         self.observers().notify(&Event::Sending(Sending {
             operation: self.call.operation.name(),
             table: self.history.table.as_deref(),
             attempt: self.history.attempts,
-            location: self.history.location,
+            location,
+            is_hedge,
             client_request_id: &self.history.client_request_id,
             bytes: self.call.request.body().len(),
         }));
@@ -81,6 +87,11 @@ impl<'a> Notifications<'a> {
     /// The attempt ended. Its span ends too: the wait before the next attempt is no part of it.
     pub(crate) fn received(&mut self, span: AttemptSpan, ended: &Ended) {
         self.history.read(ended, self.call);
+        self.record(span, ended);
+    }
+
+    /// A request of a hedged attempt ended, and the attempt ends with the other one.
+    pub(crate) fn record(&mut self, span: AttemptSpan, ended: &Ended) {
         let attempt = self.history.attempt(ended, self.call.request.body().len());
         self.observers().notify(&Event::Received(&attempt));
         if let Some(context) = &self.options.get().context {

@@ -18,6 +18,7 @@ use crate::model::clock::Instant;
 use crate::model::error::{Error, Result};
 use crate::model::location::Location;
 use crate::pipeline::context::OperationContext;
+use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::retry::RetryPolicy;
 
@@ -57,6 +58,7 @@ pub(crate) struct OptionValues {
     pub(crate) context: Option<OperationContext>,
     pub(crate) retry: Option<Arc<dyn RetryPolicy>>,
     pub(crate) location_mode: Option<LocationMode>,
+    pub(crate) hedge: Option<Hedge>,
     /// The location that a continued query started at.
     pub(crate) pinned: Option<Location>,
     /// Sends operations on one entity as batches.
@@ -98,6 +100,7 @@ static NONE: OptionValues = OptionValues {
     context: None,
     retry: None,
     location_mode: None,
+    hedge: None,
     pinned: None,
     via_batch: false,
     is_for_write: false,
@@ -167,6 +170,12 @@ impl CallOptions {
     /// Reads that a write depends on go to the primary in any mode.
     pub fn location_mode(mut self, mode: LocationMode) -> Self {
         self.set(|values| values.location_mode = Some(mode));
+        self
+    }
+
+    /// Sets the hedging of slow reads: see [`Hedge`]. Off by default. Has no effect on writes.
+    pub fn hedge(mut self, hedge: Hedge) -> Self {
+        self.set(|values| values.hedge = Some(hedge));
         self
     }
 
@@ -241,6 +250,7 @@ impl CallOptions {
             values.context = other.context.or(values.context.take());
             values.retry = other.retry.or(values.retry.take());
             values.location_mode = other.location_mode.or(values.location_mode);
+            values.hedge = other.hedge.or(values.hedge);
             values.pinned = other.pinned.or(values.pinned);
             values.via_batch |= other.via_batch;
             values.is_for_write |= other.is_for_write;
@@ -332,6 +342,12 @@ macro_rules! call_options {
             /// [`CallOptions::location_mode`](crate::CallOptions::location_mode).
             pub fn location_mode(mut self, mode: $crate::pipeline::location::LocationMode) -> Self {
                 self.$($options).+.set(|values| values.location_mode = Some(mode));
+                self
+            }
+
+            /// Sets the hedging of slow reads; it has no effect on writes. See [`Hedge`](crate::retry::Hedge).
+            pub fn hedge(mut self, hedge: $crate::pipeline::hedge::Hedge) -> Self {
+                self.$($options).+.set(|values| values.hedge = Some(hedge));
                 self
             }
 

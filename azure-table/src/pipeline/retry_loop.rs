@@ -1,8 +1,8 @@
 //! The retry loop: all attempts of one call.
 //!
-//! Owns the order of a call: prepare, send, classify, ask the policy, wait, read back. `attempt.rs` is one attempt,
-//! `next_step.rs` the decision after it, `reconciliation.rs` the read of a lost write. `notifications.rs` reports the
-//! steps.
+//! Owns the order of a call: prepare, send, classify, ask the policy, wait, read back. `attempt.rs` sends one request,
+//! `hedged_attempt.rs` one or two, `next_step.rs` is the decision after it, `reconciliation.rs` the read of a lost
+//! write. `notifications.rs` reports the steps.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,6 +16,8 @@ use crate::model::location::Location;
 use crate::model::operation_kind::Effect;
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt::{Ended, Ending, Limits};
+use crate::pipeline::hedge::Hedge;
+use crate::pipeline::hedged_attempt::HedgedAttempt;
 use crate::pipeline::history::{Answer, CallHistory};
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::next_step::{AttemptEnd, CallState, Next, classify, plan};
@@ -85,8 +87,10 @@ impl Pipeline {
         let mut first_sent = None;
         loop {
             let ended = self
-                .attempt(call, &limits, state.location, notifications, &mut retry)
+                .attempt(call, options, &limits, state, notifications, &mut retry)
                 .await?;
+            // A hedged read may have its response from the other location.
+            state.location = ended.location;
             let first_sent = *first_sent.get_or_insert(ended.begun);
             let is_renewed = self.renews_authorization(call, &ended, notifications);
             let failed = ended.failure().map(|failure| FailedAttempt {
@@ -133,31 +137,40 @@ impl Pipeline {
         }
     }
 
-    /// Sends the request once, and reports it.
+    /// Sends the request once, or twice if it is hedged, and reports it.
     async fn attempt(
         &self,
         call: &Call,
+        options: &CallOptions,
         limits: &Limits,
-        location: Location,
+        state: &CallState,
         notifications: &mut Notifications<'_>,
         retry: &mut PendingRetry<'_>,
     ) -> Result<Ended> {
-        let span = notifications.starting(location);
-        let sending = || {
-            retry.sent();
-            notifications.sending();
-        };
-        let ended = span.around(pin!(self.send(call, location, limits, sending))).await;
-        match ended {
-            Ok(ended) => {
-                notifications.received(span, &ended);
-                Ok(ended)
-            }
+        let span = notifications.starting(state.location);
+        let ready = match span.around(pin!(self.ready(call, state.location, limits))).await {
+            Ok(ready) => ready,
             Err(e) => {
                 notifications.not_sent(span, &e);
-                Err(e)
+                return Err(e);
             }
+        };
+        retry.sent();
+        notifications.sending(state.location, false);
+        if let Some(hedge) = hedge_of(call, options) {
+            // Boxed, since few calls are hedged and every call would be as large.
+            let attempt = HedgedAttempt {
+                pipeline: self,
+                call,
+                limits,
+                hedge,
+                mode: state.mode,
+            };
+            return Ok(Box::pin(attempt.run(span, ready, state.location, notifications)).await);
         }
+        let ended = span.around(pin!(self.exchange(call, ready))).await;
+        notifications.received(span, &ended);
+        Ok(ended)
     }
 
     /// Reports a rejected authorization to the credential and to the clock.
@@ -199,6 +212,12 @@ impl Pipeline {
             None => options.get().location_mode.unwrap_or_default(),
         }
     }
+}
+
+/// Returns the hedge of a call: only a GET is sent twice.
+fn hedge_of<'a>(call: &Call, options: &'a CallOptions) -> Option<&'a Hedge> {
+    let hedge = options.get().hedge.as_ref()?;
+    (call.effect == Effect::Read && *call.request.method() == Method::GET && !hedge.is_off()).then_some(hedge)
 }
 
 /// The policy of a call, and the retry that it decided. Reports a retry that is never sent as cancelled.

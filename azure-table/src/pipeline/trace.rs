@@ -49,7 +49,7 @@ mod disabled {
     pub(crate) struct AttemptSpan;
 
     impl AttemptSpan {
-        pub(crate) fn new(_: u32) -> Self {
+        pub(crate) fn new(_: u32, _: bool) -> Self {
             Self
         }
 

@@ -16,9 +16,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
+use azure_table::retry::Hedge;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::Transport;
-use azure_table::{Emulator, LocationMode, TableServiceClient};
+use azure_table::{CallOptions, Emulator, LocationMode, TableServiceClient};
 
 use self::check::{ROWS, State, check};
 use self::client::{Client, FIRST_SLOT, Notes};
@@ -58,8 +59,8 @@ fn add_rules(faults: &Faults) {
     }
 }
 
-/// Makes the history of a seed and checks it.
-fn history<T: Transport>(seed: u64, over: fn(Faults) -> T) -> Told {
+/// Makes the history of a seed and checks it. The clients have these options.
+fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions) -> Told {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -73,7 +74,10 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T) -> Told {
     let faults = Faults::with_seed(emulator, seed);
     add_rules(&faults);
     let notes = Arc::new(Mutex::new(Notes::default()));
-    let service = truth.transport(over(faults)).timeout(Duration::from_secs(30));
+    let service = truth
+        .transport(over(faults))
+        .timeout(Duration::from_secs(30))
+        .with(options);
     let tables = [LocationMode::PrimaryOnly, LocationMode::SecondaryThenPrimary]
         .map(|mode| service.location_mode(mode).table("Things").unwrap());
     let last = runtime.block_on(async {
@@ -138,33 +142,44 @@ struct Told {
     unknown: i64,
 }
 
-#[test]
-fn sixteen_clients_see_one_table_whatever_goes_wrong() {
+/// Checks the histories of all seeds.
+fn check_histories(of: &str, options: &CallOptions) {
     let seeds = std::env::var("AZURE_TABLE_HISTORY_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
     let begun = std::time::Instant::now();
     let (mut calls, mut unknown, mut failed) = (0, 0, Vec::new());
     for seed in REGRESSIONS.into_iter().chain(0..seeds) {
-        let told = history(seed, |faults| faults);
+        let told = history(seed, |faults| faults, options);
         (calls, unknown) = (calls + told.calls, unknown + told.unknown);
         if !told.wrong.is_empty() {
             println!("seed {seed}: {:#?}", told.wrong);
             failed.push(seed);
         }
     }
-    println!(
-        "{} histories, {calls} calls, {unknown} increments in doubt, {} wrong, {:.1} s",
+    azure_table_tests::report::print(&format!(
+        "{of}: {} histories, {calls} calls, {unknown} increments in doubt, {} wrong, {:.1} s",
         seeds as usize + REGRESSIONS.len(),
         failed.len(),
         begun.elapsed().as_secs_f64()
-    );
+    ));
     assert!(failed.is_empty(), "seeds {failed:?}");
+}
+
+#[test]
+fn sixteen_clients_see_one_table_whatever_goes_wrong() {
+    check_histories("plain", &CallOptions::new());
+}
+
+#[test]
+fn sixteen_clients_that_hedge_their_reads_see_one_table() {
+    let hedge = Hedge::after(Duration::from_millis(100)).share(1.0);
+    check_histories("hedged reads", &CallOptions::new().hedge(hedge));
 }
 
 /// The check can fail: with a retry that sends every failed write again it does.
 #[test]
 fn a_blind_repetition_shows_in_a_history() {
     let wrong = (0..10)
-        .filter(|seed| !history(*seed, BlindResend).wrong.is_empty())
+        .filter(|seed| !history(*seed, BlindResend, &CallOptions::new()).wrong.is_empty())
         .count();
     assert!(wrong > 5, "{wrong} of 10");
 }

@@ -120,7 +120,7 @@ fn operation_name(endpoint: &Endpoint, call: &Call) -> String {
 pub(crate) struct AttemptSpan(Span);
 
 impl AttemptSpan {
-    pub(crate) fn new(number: u32) -> Self {
+    pub(crate) fn new(number: u32, is_hedge: bool) -> Self {
         Self(info_span!(
             target: "azure_table",
             "attempt",
@@ -130,6 +130,8 @@ impl AttemptSpan {
             "http.request.resend_count" = (number > 1).then(|| number - 1),
             "http.response.status_code" = Empty,
             "azure.service.request.id" = Empty,
+            "azure.table.hedge" = is_hedge.then_some(true),
+            "azure.table.canceled" = Empty,
         ))
     }
 
@@ -152,6 +154,10 @@ impl AttemptSpan {
             self.0.record("azure.service.request.id", id);
         }
         match (&ended.outcome, &ended.rejection) {
+            // No failure: its response was no longer needed.
+            _ if ended.is_canceled => {
+                self.0.record("azure.table.canceled", true);
+            }
             (Err((_, e)), _) => self.failed(e),
             (Ok(_), Some(rejection)) if call.expected == Some(rejection.status) => {}
             (Ok(_), Some(rejection)) => match &rejection.code {

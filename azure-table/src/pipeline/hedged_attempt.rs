@@ -1,0 +1,187 @@
+//! One attempt of a read that may be sent twice.
+//!
+//! Owns the race of the two requests: when the second one is sent, which of the two ends the attempt, and the cancelling
+//! of the other. The delay and the number of extra requests are `hedge.rs`, one request is `attempt.rs`.
+//!
+//! HTTP/1.1 has one request on a connection: the second one has another connection by itself. To drop the future of a
+//! request cancels it, and closes its connection.
+
+use std::pin::pin;
+use std::time::SystemTime;
+
+use futures_util::future::{Either, select};
+
+use crate::model::clock::{self, Instant};
+use crate::model::error::{Error, ErrorKind};
+use crate::model::location::Location;
+use crate::pipeline::Pipeline;
+use crate::pipeline::attempt::{Ended, Limits, Ready};
+use crate::pipeline::hedge::Hedge;
+use crate::pipeline::location::LocationMode;
+use crate::pipeline::notifications::Notifications;
+use crate::pipeline::retry::Failure;
+use crate::pipeline::trace::AttemptSpan;
+use crate::pipeline::transport::Delivery;
+use crate::protocol::request::Call;
+
+/// An attempt that may be sent twice.
+pub(super) struct HedgedAttempt<'a> {
+    pub(super) pipeline: &'a Pipeline,
+    pub(super) call: &'a Call,
+    pub(super) limits: &'a Limits,
+    pub(super) hedge: &'a Hedge,
+    pub(super) mode: LocationMode,
+}
+
+/// A request that was sent.
+struct Sent {
+    span: AttemptSpan,
+    location: Location,
+    is_hedge: bool,
+    begun: SystemTime,
+    instant: Instant,
+}
+
+impl HedgedAttempt<'_> {
+    /// Sends the first request, and a second one if its response is late. Reports both.
+    pub(super) async fn run(
+        self,
+        span: AttemptSpan,
+        ready: Ready<'_>,
+        location: Location,
+        notifications: &mut Notifications<'_>,
+    ) -> Ended {
+        let Self { pipeline, call, .. } = self;
+        let first = Sent::now(span, location, false);
+        let delay = pipeline.hedging.delay(self.hedge, call);
+        let mut running = pin!(first.span.around(pipeline.exchange(call, ready)));
+        let in_time = match delay {
+            Some(delay) => clock::within(delay, running.as_mut()).await,
+            None => Some(running.as_mut().await),
+        };
+        if let Some(ended) = in_time {
+            return self.alone(first, ended, notifications);
+        }
+        let Some(extra) = pipeline.hedging.take() else {
+            let ended = running.await;
+            return self.alone(first, ended, notifications);
+        };
+        // The other location if the mode has both, else the same one.
+        let other = self.mode.after(location);
+        let span = notifications.hedging();
+        let ready = pin!(span.around(pipeline.ready(call, other, self.limits)));
+        let ready = match select(running.as_mut(), ready).await {
+            Either::Left((ended, _)) => return self.alone(first, ended, notifications),
+            Either::Right((Ok(ready), _)) => ready,
+            // No time or no credential is left for it. The first request is still in flight.
+            Either::Right((Err(_), _)) => {
+                let ended = running.await;
+                return self.alone(first, ended, notifications);
+            }
+        };
+        extra.sent();
+        notifications.sending(other, true);
+        let second = Sent::now(span, other, true);
+        let second_running = pin!(second.span.around(self.second(ready)));
+        let (ended, rest) = match select(running, second_running).await {
+            Either::Left((ended, rest)) => (ended, Either::Right(rest)),
+            Either::Right((ended, rest)) => (ended, Either::Left(rest)),
+        };
+        if self.settles(&ended) {
+            return self.settled(first, second, ended, None, notifications);
+        }
+        let last = rest.await;
+        match self.settles(&last) || !last.is_hedge {
+            true => self.settled(first, second, last, Some(ended), notifications),
+            false => self.settled(first, second, ended, Some(last), notifications),
+        }
+    }
+
+    /// Sends the second request.
+    async fn second(&self, ready: Ready<'_>) -> Ended {
+        let ended = self.pipeline.exchange(self.call, ready).await;
+        Ended {
+            is_hedge: true,
+            ..ended
+        }
+    }
+
+    /// Reports the only request of an attempt.
+    fn alone(&self, first: Sent, ended: Ended, notifications: &mut Notifications<'_>) -> Ended {
+        self.learn(&ended, &ended);
+        notifications.received(first.span, &ended);
+        ended
+    }
+
+    /// Reports both requests of an attempt that ends with `ended`. The other one ended too, or is cancelled.
+    fn settled(
+        &self,
+        first: Sent,
+        second: Sent,
+        ended: Ended,
+        other: Option<Ended>,
+        notifications: &mut Notifications<'_>,
+    ) -> Ended {
+        let (own, sent) = match ended.is_hedge {
+            true => (second, first),
+            false => (first, second),
+        };
+        let other = other.unwrap_or_else(|| sent.canceled());
+        self.learn(if ended.is_hedge { &other } else { &ended }, &ended);
+        notifications.record(sent.span, &other);
+        notifications.received(own.span, &ended);
+        ended
+    }
+
+    /// Takes the latency of the first request, and earns for an answered read.
+    fn learn(&self, first: &Ended, ended: &Ended) {
+        let hedging = &self.pipeline.hedging;
+        if first.is_canceled || self.settles(first) {
+            hedging.record(self.hedge, self.call, first.elapsed);
+        }
+        if self.settles(ended) {
+            hedging.earn(self.hedge);
+        }
+    }
+
+    /// Returns `true` if the attempt ends with this request, whatever the other one brings: it did not fail.
+    ///
+    /// A 404 of a `get` is a result. One of the secondary, which lags behind, is not while the primary may respond.
+    fn settles(&self, ended: &Ended) -> bool {
+        match ended.failure() {
+            None => true,
+            Some(Failure::Answer(status, _)) if self.call.expected == Some(status) => {
+                ended.location == Location::Primary || !self.mode.has(Location::Primary)
+            }
+            Some(_) => false,
+        }
+    }
+}
+
+impl Sent {
+    fn now(span: AttemptSpan, location: Location, is_hedge: bool) -> Self {
+        Self {
+            span,
+            location,
+            is_hedge,
+            begun: clock::now(),
+            instant: Instant::now(),
+        }
+    }
+
+    /// Returns the end of the request if the client cancels it now.
+    fn canceled(&self) -> Ended {
+        let why = "canceled: the other request of the hedged attempt was answered first";
+        Ended {
+            begun: self.begun,
+            elapsed: self.instant.elapsed(),
+            location: self.location,
+            is_hedge: self.is_hedge,
+            is_canceled: true,
+            signed_at: self.begun,
+            generation: 0,
+            outcome: Err((Delivery::MaybeSent, Error::new(ErrorKind::Connection, why))),
+            rejection: None,
+        }
+    }
+}
