@@ -2,7 +2,7 @@
 //!
 //! Owns [`Pipeline`], which all calls of a client share. The loop over the attempts is `retry_loop`, one attempt is
 //! `attempt`, or `hedged_attempt` if a slow read is sent twice. The decision after it is `next_step`; a lost write is
-//! read back in `reconciliation`. `transport` is the seam to the network. `http` and `hyper_transport` implement it, `default_transport` chooses one of them. `auth`
+//! read back in `reconciliation`. `shared_read` lets equal reads share a call. `transport` is the seam to the network. `http` and `hyper_transport` implement it, `default_transport` chooses one of them. `auth`
 //! holds the credentials, `retry` the policies, `options` and `settings` the options of one call and of a client. Does
 //! not know the meaning of a request: `protocol`.
 
@@ -15,6 +15,7 @@ use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::retry::budget::RetryBudget;
 use crate::pipeline::retry::exponential::ExponentialRetry;
 use crate::pipeline::settings::ClientSettings;
+use crate::pipeline::shared_read::SharedReads;
 use crate::pipeline::skew::ServiceClock;
 use crate::pipeline::transport::Transport;
 use crate::protocol::endpoint::Endpoint;
@@ -53,6 +54,7 @@ mod response_body;
 pub(crate) mod retry;
 mod retry_loop;
 pub(crate) mod settings;
+pub(crate) mod shared_read;
 mod skew;
 #[cfg(all(feature = "rustls", any(feature = "reqwest", feature = "hyper-transport")))]
 mod tls;
@@ -70,6 +72,7 @@ pub(crate) struct Pipeline {
     pub(crate) retry: Arc<dyn RetryPolicy>,
     pub(crate) clock: Arc<ServiceClock>,
     pub(crate) hedging: Arc<Hedging>,
+    pub(crate) shared_reads: Arc<SharedReads>,
     pub(crate) observers: Observers,
 }
 
@@ -87,6 +90,7 @@ impl Pipeline {
             retry: Arc::new(ExponentialRetry::default().budget(RetryBudget::default())),
             clock: Arc::default(),
             hedging: Arc::default(),
+            shared_reads: Arc::default(),
             observers: Observers::default(),
         }
     }

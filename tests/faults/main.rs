@@ -33,6 +33,7 @@ mod prefetch;
 mod primary;
 mod procedures;
 mod second_region;
+mod shared_reads;
 mod tail;
 mod total_timeout;
 mod via_batch;

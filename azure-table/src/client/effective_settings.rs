@@ -44,6 +44,7 @@ pub struct EffectiveSettings {
     max_connections: Option<usize>,
     location_mode: LocationMode,
     hedge: Hedge,
+    shares_reads: bool,
     via_batch: bool,
     is_read_only: bool,
     creates_missing_tables: bool,
@@ -85,6 +86,7 @@ impl EffectiveSettings {
                 .and_then(|transport| Some(transport.connection_limit()?.get())),
             location_mode: defaults.location_mode.unwrap_or_default(),
             hedge: defaults.hedge.unwrap_or_else(Hedge::off),
+            shares_reads: defaults.shared_reads.unwrap_or_default(),
             via_batch: defaults.via_batch,
             is_read_only: settings.is_read_only,
             creates_missing_tables: settings.creates_missing_tables,
@@ -156,6 +158,11 @@ impl EffectiveSettings {
         self.hedge
     }
 
+    /// Returns `true` if equal reads of one entity share a request.
+    pub fn shares_reads(&self) -> bool {
+        self.shares_reads
+    }
+
     /// Returns `true` if the client rejects writes.
     pub fn is_read_only(&self) -> bool {
         self.is_read_only
@@ -202,6 +209,8 @@ impl Display for EffectiveSettings {
         writeln!(f, "max connections: {}", or(self.max_connections, "no limit"))?;
         writeln!(f, "location mode: {:?}", self.location_mode)?;
         writeln!(f, "hedged reads: {}", self.hedge)?;
+        let reads = either(self.shares_reads, "shared", "a request each");
+        writeln!(f, "reads of one entity: {reads}")?;
         let single = either(self.via_batch, "as batches", "as single requests");
         writeln!(f, "single operations: {single}")?;
         writeln!(f, "writes: {}", either(self.is_read_only, "rejected", "allowed"))?;

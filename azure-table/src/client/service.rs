@@ -361,6 +361,8 @@ impl TableServiceClient {
     /// Returns the same client with a changed pipeline.
     pub(crate) fn changed(&self, change: impl FnOnce(&mut Pipeline)) -> Self {
         let mut pipeline = Pipeline::clone(&self.pipeline);
+        // A request is sent by one of the clients that share it, with its transport and its observers.
+        pipeline.shared_reads = Arc::default();
         change(&mut pipeline);
         Self {
             pipeline: Arc::new(pipeline),

@@ -175,6 +175,19 @@ impl TableServiceClient {
         self.changed(|pipeline| pipeline.settings.defaults.set(|values| values.hedge = Some(hedge)))
     }
 
+    /// Lets equal reads of one entity share a request. Off by default.
+    ///
+    /// See [`CallOptions::shared_reads`] for the reads that share, and what it costs.
+    #[must_use]
+    pub fn shared_reads(&self, shares: bool) -> Self {
+        self.changed(|pipeline| {
+            pipeline
+                .settings
+                .defaults
+                .set(|values| values.shared_reads = Some(shares))
+        })
+    }
+
     /// Adds an observer that is notified of all calls.
     #[must_use]
     pub fn observer(&self, observer: impl Observer) -> Self {

@@ -59,8 +59,12 @@ pub struct Hedge {
     share: f64,
 }
 
+/// A [`Hedge`] that compares by its bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct HedgeIdentity(Delay, u64);
+
 /// The time from the first request to the second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Delay {
     Off,
     Fixed(Duration),
@@ -106,6 +110,11 @@ impl Hedge {
 
     pub(crate) fn is_off(&self) -> bool {
         self.delay == Delay::Off
+    }
+
+    /// Returns a value that is equal for equal hedges, as part of a key.
+    pub(crate) fn identity(&self) -> HedgeIdentity {
+        HedgeIdentity(self.delay, self.share.to_bits())
     }
 
     /// Checks the percentile.

@@ -23,7 +23,7 @@ use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::Call;
 
 /// A complete response of any status, and the history of its call.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) response: Response<Bytes>,
     pub(crate) call: CallHistory,

@@ -65,10 +65,12 @@ pub(crate) struct OptionValues {
     pub(crate) via_batch: bool,
     /// Set if a write depends on what the call reads.
     pub(crate) is_for_write: bool,
+    /// Equal reads of one entity share a request.
+    pub(crate) shared_reads: Option<bool>,
 }
 
 /// The caller's headers, with one value per name. `Debug` shows only the names, because a value may be a secret.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Headers(Vec<(String, String)>);
 
 impl Headers {
@@ -104,6 +106,7 @@ static NONE: OptionValues = OptionValues {
     pinned: None,
     via_batch: false,
     is_for_write: false,
+    shared_reads: None,
 };
 
 impl CallOptions {
@@ -234,6 +237,46 @@ impl CallOptions {
         self
     }
 
+    /// Lets equal reads of one entity share a request. Off by default.
+    ///
+    /// At most one request is in flight for equal reads. A read that starts meanwhile waits for the next request, and
+    /// shares it with all others that wait. It never gets the response of a request that was sent before it started, so
+    /// it sees every write that ended before. A thousand concurrent reads of a hot row are two requests.
+    ///
+    /// | question | answer |
+    /// |---|---|
+    /// | Which calls share? | `get` in all its forms, `exists`, `get_many`, and a retrieve by `execute`. Only reads of the primary: with another [`LocationMode`], each sends its own request |
+    /// | Which reads are equal? | reads of the same entity and columns by handles of one client, with equal options. A retry policy that is set for each call apart is another one. `timeout` and `context` may differ |
+    /// | What does it cost? | a read waits for at most one request before its own, which runs on a spawned task |
+    /// | What do errors say? | each caller has the error of the request, with its attempts and its client request ID. A call whose `timeout` ends fails alone |
+    /// | What if a call is dropped? | the request goes on while another caller waits, then the client cancels it |
+    /// | What is observed? | observers, metrics and spans see the request as one call, that of the caller that came first. [`Event::Read`](crate::telemetry::Event::Read) and a `context` have each caller |
+    ///
+    /// The client of a changed setting, such as [`observer`](crate::TableServiceClient::observer), shares with none of
+    /// the client before.
+    ///
+    /// ```
+    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// use azure_table::telemetry::CostMeter;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// let meter = CostMeter::new();
+    /// let service = TableServiceClient::on(Emulator::new()).observer(meter.clone()).shared_reads(true);
+    /// let table = service.dynamic_table("Blogs")?;
+    /// table.create_table().await?;
+    /// table.insert(&DynamicEntity::new("Channel9", "1")).await?;
+    /// let reads = (0..1_000).map(|_| table.get(("Channel9", "1")));
+    /// let rows = futures::future::try_join_all(reads).await?;
+    /// assert!(rows.iter().all(Option::is_some));
+    /// assert!(meter.of("get").requests <= 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn shared_reads(mut self, shares: bool) -> Self {
+        self.set(|values| values.shared_reads = Some(shares));
+        self
+    }
+
     /// Returns these options, overridden by those set in `other`.
     ///
     /// Headers are merged by name.
@@ -254,6 +297,7 @@ impl CallOptions {
             values.pinned = other.pinned.or(values.pinned);
             values.via_batch |= other.via_batch;
             values.is_for_write |= other.is_for_write;
+            values.shared_reads = other.shared_reads.or(values.shared_reads);
         });
         self
     }

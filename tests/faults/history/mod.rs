@@ -7,6 +7,7 @@
 //! is applied again (`docs/retries.md`).
 //!
 //! A seed gives one history, step by step: one thread, a paused clock. `AZURE_TABLE_HISTORY_SEEDS` is the number of histories.
+//! The clients also hedge their reads, and share them, in histories of their own.
 
 mod check;
 mod client;
@@ -78,8 +79,9 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions
         .transport(over(faults))
         .timeout(Duration::from_secs(30))
         .with(options);
+    let table = service.table("Things").unwrap();
     let tables = [LocationMode::PrimaryOnly, LocationMode::SecondaryThenPrimary]
-        .map(|mode| service.location_mode(mode).table("Things").unwrap());
+        .map(|mode| table.with(&CallOptions::new().location_mode(mode)));
     let last = runtime.block_on(async {
         rows.create_table().await.unwrap();
         let undisturbed = Client {
@@ -142,9 +144,9 @@ struct Told {
     unknown: i64,
 }
 
-/// Checks the histories of all seeds.
-fn check_histories(of: &str, options: &CallOptions) {
-    let seeds = std::env::var("AZURE_TABLE_HISTORY_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
+/// Checks the histories of so many seeds, or of as many as the environment asks for.
+fn check_histories(of: &str, seeds: u64, options: &CallOptions) {
+    let seeds = std::env::var("AZURE_TABLE_HISTORY_SEEDS").map_or(seeds, |seeds| seeds.parse().unwrap());
     let begun = std::time::Instant::now();
     let (mut calls, mut unknown, mut failed) = (0, 0, Vec::new());
     for seed in REGRESSIONS.into_iter().chain(0..seeds) {
@@ -166,13 +168,18 @@ fn check_histories(of: &str, options: &CallOptions) {
 
 #[test]
 fn sixteen_clients_see_one_table_whatever_goes_wrong() {
-    check_histories("plain", &CallOptions::new());
+    check_histories("plain", SEEDS, &CallOptions::new());
 }
 
 #[test]
 fn sixteen_clients_that_hedge_their_reads_see_one_table() {
     let hedge = Hedge::after(Duration::from_millis(100)).share(1.0);
-    check_histories("hedged reads", &CallOptions::new().hedge(hedge));
+    check_histories("hedged reads", SEEDS / 3, &CallOptions::new().hedge(hedge));
+}
+
+#[test]
+fn sixteen_clients_that_share_their_reads_see_one_table() {
+    check_histories("shared reads", SEEDS / 3, &CallOptions::new().shared_reads(true));
 }
 
 /// The check can fail: with a retry that sends every failed write again it does.

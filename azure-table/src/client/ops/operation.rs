@@ -178,8 +178,10 @@ pub(crate) fn start(
     let pipeline = Arc::clone(pipeline);
     Box::pin(async move {
         if pipeline.settings.creates_missing_tables && call.effect == Effect::Write {
-            // Boxed, since few clients make tables and every call would be as large.
+            // Boxed, as the next: few clients need either, and every call would be as large.
             Box::pin(run_and_make_table(&pipeline, call, options)).await
+        } else if pipeline.shares(&call, &options) {
+            Box::pin(pipeline.run_shared(call, options)).await
         } else {
             pipeline.run(&mut call, &options).await
         }

@@ -17,6 +17,19 @@ use crate::protocol::request::Call;
 /// The name of the service for exporters for Azure.
 const RESOURCE_PROVIDER: &str = "Microsoft.Tables";
 
+/// The span that a call starts in, for the part of it that runs on a task.
+pub(crate) struct CallerSpan(Span);
+
+impl CallerSpan {
+    pub(crate) fn current() -> Self {
+        Self(Span::current())
+    }
+
+    pub(crate) fn around<F: Future>(&self, call: F) -> Instrumented<F> {
+        call.instrument(self.0.clone())
+    }
+}
+
 /// The span of a call.
 pub(crate) struct CallSpan(Span);
 

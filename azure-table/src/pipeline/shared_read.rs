@@ -1,0 +1,247 @@
+//! Reads of the same entity that share a request.
+//!
+//! Owns [`SharedReads`], the reads of a client that wait for a request. Of equal reads, one request is in flight at
+//! most. A read that starts meanwhile waits for the next request, and shares it with all others that wait. It never
+//! joins the request in flight, whose response may be older than the caller's own last write. So each read returns a
+//! state of the entity between its start and its end, as a request of its own would.
+//!
+//! A request runs on a task, and goes on while one of its callers waits. If a caller drove it, one that holds its future
+//! without polling it would stop all reads behind it. The callers hold the receivers of a `watch` channel: when the last
+//! one is dropped, the task cancels the request.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use http::Uri;
+use http::header::{ACCEPT, HeaderValue};
+use tokio::sync::watch;
+
+use crate::model::clock::Instant;
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::key_texts::KeyTexts;
+use crate::model::operation_kind::OperationKind;
+use crate::pipeline::Pipeline;
+use crate::pipeline::deadline::Deadline;
+use crate::pipeline::hedge::HedgeIdentity;
+use crate::pipeline::history::Answer;
+use crate::pipeline::location::LocationMode;
+use crate::pipeline::options::{CallOptions, Headers, OptionValues};
+use crate::pipeline::trace::CallerSpan;
+use crate::protocol::request::Call;
+
+/// The outcome of a request, once it is there.
+type Outcome = Option<Arc<Result<Answer>>>;
+
+/// The reads of a client that wait for a request to share.
+///
+/// A key has an entry while a request for it is in flight, or about to be sent. Its value is the next request, if
+/// somebody waits for one.
+#[derive(Default)]
+pub(crate) struct SharedReads(Mutex<HashMap<ReadKey, Option<NextRead>>>);
+
+/// A request that is not sent yet.
+struct NextRead {
+    pipeline: Arc<Pipeline>,
+    call: Call,
+    options: CallOptions,
+    /// The span of the caller that came first.
+    span: CallerSpan,
+    outcome: watch::Sender<Outcome>,
+}
+
+/// Reads with equal keys send the same request in the same way.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct ReadKey {
+    /// The account, the table, the entity and the `$select`.
+    uri: Uri,
+    accept: Option<HeaderValue>,
+    attempt_timeout: Option<Duration>,
+    client_request_id: Option<String>,
+    headers: Headers,
+    /// The address of the policy.
+    retry: Option<usize>,
+    hedge: Option<HedgeIdentity>,
+    via_batch: bool,
+}
+
+impl Pipeline {
+    /// Returns `true` if a call may share its request: a read of one entity from the primary, with the option set.
+    pub(crate) fn shares(&self, call: &Call, options: &CallOptions) -> bool {
+        options.get().shared_reads == Some(true)
+            && call.operation == OperationKind::Get
+            && self.mode(call, options) == LocationMode::PrimaryOnly
+            // The error of a handle that sends nothing is its own.
+            && self.settings.check_variant().is_ok()
+    }
+
+    /// Runs a call that shares its request.
+    pub(crate) async fn run_shared(self: &Arc<Self>, mut call: Call, options: CallOptions) -> Result<Answer> {
+        let begun = Instant::now();
+        let deadline = Deadline::new(options.get().timeout);
+        let mut outcome = self.shared_reads.join(self, &call, &options);
+        let received = async { outcome.wait_for(Option::is_some).await.ok().and_then(|it| it.clone()) };
+        let Some(received) = deadline.limit(received).await else {
+            return Err(timed_out(&call));
+        };
+        let Some(received) = received else {
+            // The runtime of the task has shut down, or the task panicked.
+            return self.run(&mut call, &options.since(begun)).await;
+        };
+        let received = received.as_ref().as_ref().map(Answer::clone).map_err(Error::copy);
+        if let Some(context) = &options.get().context {
+            let diagnostics = match &received {
+                Ok(answer) => &answer.call.diagnostics,
+                Err(e) => e.diagnostics(),
+            };
+            for attempt in diagnostics.attempts() {
+                context.add(attempt.clone());
+            }
+        }
+        received
+    }
+}
+
+fn timed_out(call: &Call) -> Error {
+    let error = Error::new(
+        ErrorKind::Timeout,
+        "the `timeout` of the call ended while it waited for a request that it shares with other reads",
+    );
+    let error = error.in_operation(call.operation, call.table.as_deref());
+    match call.entity.as_deref().map(KeyTexts::pair) {
+        Some((partition_key, row_key)) => error.at_entity(partition_key, row_key),
+        None => error,
+    }
+}
+
+impl SharedReads {
+    /// Joins the next request for the entity. Starts a task that sends it if none is in flight.
+    fn join(
+        self: &Arc<Self>,
+        pipeline: &Arc<Pipeline>,
+        call: &Call,
+        options: &CallOptions,
+    ) -> watch::Receiver<Outcome> {
+        let key = ReadKey::new(call, options);
+        let mut waiting = self.lock();
+        if let Some(next) = waiting.get_mut(&key) {
+            let next = next.get_or_insert_with(|| NextRead::new(pipeline, call, options));
+            return next.outcome.subscribe();
+        }
+        let next = NextRead::new(pipeline, call, options);
+        let outcome = next.outcome.subscribe();
+        waiting.insert(key.clone(), Some(next));
+        drop(waiting);
+        let (reads, is_over) = (Arc::clone(self), false);
+        tokio::spawn(Lane { reads, key, is_over }.run());
+        outcome
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ReadKey, Option<NextRead>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Shows no keys.
+impl fmt::Debug for SharedReads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SharedReads({} in flight)", self.lock().len())
+    }
+}
+
+/// The requests for one key, one after the other.
+struct Lane {
+    reads: Arc<SharedReads>,
+    key: ReadKey,
+    /// The entry of the key was removed. A later one is of another task.
+    is_over: bool,
+}
+
+impl Lane {
+    async fn run(mut self) {
+        while let Some(next) = self.next() {
+            next.run().await;
+        }
+    }
+
+    /// Takes the next request. Removes the entry of the key if nobody waits.
+    fn next(&mut self) -> Option<NextRead> {
+        let mut waiting = self.reads.lock();
+        let next = waiting.get_mut(&self.key).and_then(Option::take);
+        if next.is_none() {
+            waiting.remove(&self.key);
+            self.is_over = true;
+        }
+        next
+    }
+}
+
+/// A task that ends early, with its runtime, leaves no entry: it would stop all later reads of the key.
+impl Drop for Lane {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let removed = self.reads.lock().remove(&self.key);
+            drop(removed);
+        }
+    }
+}
+
+impl NextRead {
+    fn new(pipeline: &Arc<Pipeline>, call: &Call, options: &CallOptions) -> Self {
+        let mut options = options.clone();
+        // These are each caller's own.
+        options.set(|values| (values.timeout, values.context) = (None, None));
+        Self {
+            pipeline: Arc::clone(pipeline),
+            call: call.clone(),
+            options,
+            span: CallerSpan::current(),
+            outcome: watch::Sender::new(None),
+        }
+    }
+
+    /// Sends the request, unless nobody waits for it. Cancels it when nobody waits any more.
+    async fn run(mut self) {
+        let reading = self.span.around(self.pipeline.run(&mut self.call, &self.options));
+        match select(pin!(self.outcome.closed()), pin!(reading)).await {
+            Either::Left(_) => {}
+            Either::Right((outcome, _)) => {
+                self.outcome.send_replace(Some(Arc::new(outcome)));
+            }
+        }
+    }
+}
+
+impl ReadKey {
+    fn new(call: &Call, options: &CallOptions) -> Self {
+        // A new option is part of the key unless it is each caller's own.
+        let OptionValues {
+            timeout: _,
+            attempt_timeout,
+            client_request_id,
+            headers,
+            context: _,
+            retry,
+            // All of these read from the primary.
+            location_mode: _,
+            hedge,
+            pinned: _,
+            via_batch,
+            is_for_write: _,
+            shared_reads: _,
+        } = options.get();
+        Self {
+            uri: call.request.uri().clone(),
+            accept: call.request.headers().get(ACCEPT).cloned(),
+            attempt_timeout: *attempt_timeout,
+            client_request_id: client_request_id.clone(),
+            headers: headers.clone(),
+            retry: retry.as_ref().map(|retry| Arc::as_ptr(retry).addr()),
+            hedge: hedge.as_ref().map(|hedge| hedge.identity()),
+            via_batch: *via_batch,
+        }
+    }
+}
