@@ -84,14 +84,14 @@ async fn second_request_ends_a_slow_read_and_cancels_the_first() {
     let shown: Vec<_> = attempts
         .iter()
         .map(|attempt| {
-            let flags = (attempt.is_hedge(), attempt.is_canceled());
+            let flags = (attempt.is_hedge(), attempt.is_cancelled());
             (attempt.number(), flags, attempt.status())
         })
         .collect();
     assert_eq!(shown, [(1, (false, true), None), (1, (true, false), Some(200))]);
     assert!(attempts[0].elapsed() >= 70 * MILLI, "{attempts:?}");
     let text = context.diagnostics().to_string();
-    assert!(text.contains("get attempt 1 canceled: the other request"), "{text}");
+    assert!(text.contains("get attempt 1 cancelled: the other request"), "{text}");
     assert!(text.contains("get attempt 1 (hedge) 200 after"), "{text}");
     let cost = meter.of("get");
     assert_eq!((cost.requests, cost.hedges, cost.entities), (2, 1, 1));
@@ -105,8 +105,12 @@ async fn first_request_may_still_answer_first() {
     let (read, elapsed) = timed(scripted.table().get(("p", "r")).context(&context)).await;
     assert!(read.unwrap().is_some());
     assert!((60..65).contains(&elapsed), "{elapsed}");
-    let canceled: Vec<_> = context.attempts().iter().map(|attempt| attempt.is_canceled()).collect();
-    assert_eq!(canceled, [true, false]);
+    let cancelled: Vec<_> = context
+        .attempts()
+        .iter()
+        .map(|attempt| attempt.is_cancelled())
+        .collect();
+    assert_eq!(cancelled, [true, false]);
     assert!(context.attempts()[0].is_hedge());
 }
 
@@ -124,7 +128,7 @@ async fn error_of_one_request_does_not_end_the_other() {
         assert!((expected..expected + 5).contains(&elapsed), "{elapsed}");
         let statuses: Vec<_> = context.attempts().iter().map(|attempt| attempt.status()).collect();
         assert_eq!(statuses, [Some(503), Some(200)]);
-        assert!(context.attempts().iter().all(|attempt| !attempt.is_canceled()));
+        assert!(context.attempts().iter().all(|attempt| !attempt.is_cancelled()));
     }
 }
 

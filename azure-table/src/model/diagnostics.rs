@@ -21,7 +21,7 @@ pub struct Attempt {
     pub(crate) number: u32,
     pub(crate) location: Location,
     pub(crate) is_hedge: bool,
-    pub(crate) is_canceled: bool,
+    pub(crate) is_cancelled: bool,
     pub(crate) begun: SystemTime,
     pub(crate) elapsed: Duration,
     pub(crate) status: Option<u16>,
@@ -67,8 +67,8 @@ impl Attempt {
     /// Returns `true` if the client cancelled the request because the other request of a hedged attempt was answered.
     ///
     /// The service may have answered it all the same, and bills it.
-    pub fn is_canceled(&self) -> bool {
-        self.is_canceled
+    pub fn is_cancelled(&self) -> bool {
+        self.is_cancelled
     }
 
     /// Returns the time of the response by the service's clock, cut to the second.

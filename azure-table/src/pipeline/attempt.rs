@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Request;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::model::clock::{self, Instant};
@@ -22,58 +22,19 @@ use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
 use crate::pipeline::connection_limit::{ConnectionPermit, is_out_of_handles};
 use crate::pipeline::deadline::{Deadline, timed_out};
 use crate::pipeline::default_transport::no_transport;
+use crate::pipeline::ended::Ended;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::rejection::Rejection;
 use crate::pipeline::retry::Failure;
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::is_far;
 use crate::pipeline::transport::{Delivery, Transport, TransportError};
-use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::Call;
 
 /// The maximum timeout that a request asks for, in seconds; it is also the service's own limit.
 ///
 /// Source: REST "Setting timeouts for Table service operations".
 const MOST_SERVICE_TIME: u64 = 30;
-
-/// The end of a call that does not fail: a response, or the rows of a write that was read back and found applied.
-pub(crate) type Ending = (Response<Bytes>, Option<Vec<WrittenRow>>);
-
-/// The end of an attempt, or of one of the two requests of a hedged attempt.
-pub(crate) struct Ended {
-    pub(crate) begun: SystemTime,
-    pub(crate) elapsed: Duration,
-    pub(crate) location: Location,
-    /// It is the second request of a hedged attempt.
-    pub(crate) is_hedge: bool,
-    /// The client cancelled the request, because the other one of the attempt had its response.
-    pub(crate) is_canceled: bool,
-    /// The time that the request was signed with.
-    pub(crate) signed_at: SystemTime,
-    /// The generation of the credential that authorized it.
-    pub(crate) generation: u64,
-    /// The response, or how far the request got and the reason why no response arrived.
-    pub(crate) outcome: Result<Response<Bytes>, (Delivery, Error)>,
-    /// The rejection, if the response rejects the request.
-    pub(crate) rejection: Option<Rejection>,
-}
-
-impl Ended {
-    /// Returns the failure of the attempt: a rejection, or no complete response.
-    pub(crate) fn failure(&self) -> Option<Failure<'_>> {
-        match (&self.outcome, &self.rejection) {
-            (Ok(_), rejection) => rejection
-                .as_ref()
-                .map(|rejection| Failure::Answer(rejection.status, rejection.code.as_deref())),
-            (Err((reached, _)), _) => Some(Failure::Transport(*reached)),
-        }
-    }
-
-    /// Returns the end of a call that ends with this attempt.
-    pub(crate) fn into_ending(self) -> Result<Ending> {
-        self.outcome.map(|response| (response, None)).map_err(|(_, e)| e)
-    }
-}
 
 /// The time limits of a call and of each of its attempts.
 pub(crate) struct Limits {
@@ -181,7 +142,7 @@ impl Pipeline {
             elapsed: instant.elapsed(),
             location,
             is_hedge: false,
-            is_canceled: false,
+            is_cancelled: false,
             signed_at,
             generation,
             rejection: outcome.as_ref().ok().and_then(|response| Rejection::of(call, response)),

@@ -23,20 +23,24 @@ const MIN_PERCENTILE: u8 = 50;
 /// If a read has no response after a delay, the client sends it again over another connection. The first response that
 /// is not an error ends the attempt, and the client cancels the other request. Off by default.
 ///
-/// | property | rule |
-/// |---|---|
-/// | calls | each GET: `get`, `exists`, `get_many`, the pages of queries and lists, the reads of the service. Writes are never hedged, and neither are reads in a batch or by `via_batch` |
-/// | extra requests | at most a [`share`](Self::share) of the reads that the service answered, 0.05 by default. Up to 10 unused ones are saved. A new client has none: with the default share, its first 20 reads are not hedged |
-/// | location | that of the first request; in a [`LocationMode`](crate::LocationMode) with both locations, the other one. A 404 of the secondary is no result while the primary may still respond |
-/// | limits | a second request counts toward `max_in_flight` and `max_connections`, and has the `attempt_timeout` of its own |
-/// | errors | an error of one request does not end the attempt while the other is in flight. If both fail, the attempt ends with the error of the first, and the retry policy decides |
-/// | cost | the service bills both requests. The connection of the cancelled one is closed, so a later request opens a new one |
+/// - **Calls**: each GET. That is `get`, `exists`, `get_many`, the pages of queries and lists, and the reads of the
+///   service. Writes are never hedged, and neither are reads in a batch or by `via_batch`.
+/// - **Extra requests**: at most a [`share`](Self::share) of the reads that the service answered, 0.05 by default. Up
+///   to 10 unused ones are saved. A new client has none: with the default share, its first 20 reads are not hedged.
+/// - **Location**: that of the first request. In a [`LocationMode`](crate::LocationMode) with both locations, the
+///   other one. A 404 of the secondary is no result while the primary may still respond.
+/// - **Limits**: a second request counts toward `max_in_flight` and `max_connections`, and has an `attempt_timeout` of
+///   its own.
+/// - **Errors**: an error of one request does not end the attempt while the other is in flight. If both fail, the
+///   attempt ends with the error of the first, and the retry policy decides.
+/// - **Cost**: the service bills both requests. The connection of the cancelled one is closed, so a later request
+///   opens a new one.
 ///
-/// The share is kept for all calls of a client, its tables and their clones. So it also holds while the whole service is
-/// slow. A call's own hedge draws on the same share.
+/// The share is kept for all calls of a client, its tables and their clones. So it also holds while the whole service
+/// is slow. A call's own hedge draws on the same share.
 ///
 /// Both requests have the number of their attempt. [`Attempt::is_hedge`](crate::telemetry::Attempt::is_hedge) and
-/// [`is_canceled`](crate::telemetry::Attempt::is_canceled) distinguish them, and
+/// [`is_cancelled`](crate::telemetry::Attempt::is_cancelled) distinguish them, and
 /// [`Cost::hedges`](crate::telemetry::Cost::hedges) counts the second ones.
 ///
 /// ```

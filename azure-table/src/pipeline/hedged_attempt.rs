@@ -1,7 +1,7 @@
 //! One attempt of a read that may be sent twice.
 //!
-//! Owns the race of the two requests: when the second one is sent, which of the two ends the attempt, and the cancelling
-//! of the other. The delay and the number of extra requests are `hedge.rs`, one request is `attempt.rs`.
+//! Owns the race of the two requests: when the second one is sent, which of the two ends the attempt, and the
+//! cancelling of the other. The delay and the number of extra requests are `hedge.rs`, one request is `attempt.rs`.
 //!
 //! HTTP/1.1 has one request on a connection: the second one has another connection by itself. To drop the future of a
 //! request cancels it, and closes its connection.
@@ -15,7 +15,8 @@ use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorKind};
 use crate::model::location::Location;
 use crate::pipeline::Pipeline;
-use crate::pipeline::attempt::{Ended, Limits, Ready};
+use crate::pipeline::attempt::{Limits, Ready};
+use crate::pipeline::ended::Ended;
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::notifications::Notifications;
@@ -126,7 +127,7 @@ impl HedgedAttempt<'_> {
             true => (second, first),
             false => (first, second),
         };
-        let other = other.unwrap_or_else(|| sent.canceled());
+        let other = other.unwrap_or_else(|| sent.cancelled());
         self.learn(if ended.is_hedge { &other } else { &ended }, &ended);
         notifications.record(sent.span, &other);
         notifications.received(own.span, &ended);
@@ -136,7 +137,7 @@ impl HedgedAttempt<'_> {
     /// Takes the latency of the first request, and earns for an answered read.
     fn learn(&self, first: &Ended, ended: &Ended) {
         let hedging = &self.pipeline.hedging;
-        if first.is_canceled || self.settles(first) {
+        if first.is_cancelled || self.settles(first) {
             hedging.record(self.hedge, self.call, first.elapsed);
         }
         if self.settles(ended) {
@@ -170,14 +171,14 @@ impl Sent {
     }
 
     /// Returns the end of the request if the client cancels it now.
-    fn canceled(&self) -> Ended {
-        let why = "canceled: the other request of the hedged attempt was answered first";
+    fn cancelled(&self) -> Ended {
+        let why = "cancelled: the other request of the hedged attempt was answered first";
         Ended {
             begun: self.begun,
             elapsed: self.instant.elapsed(),
             location: self.location,
             is_hedge: self.is_hedge,
-            is_canceled: true,
+            is_cancelled: true,
             signed_at: self.begun,
             generation: 0,
             outcome: Err((Delivery::MaybeSent, Error::new(ErrorKind::Connection, why))),

@@ -15,7 +15,7 @@ use crate::model::error::{Error, ErrorKind, ResponseHeaders};
 use crate::model::key_texts::KeyTexts;
 use crate::model::location::Location;
 use crate::model::operation_kind::{Effect, OperationKind};
-use crate::pipeline::attempt::Ended;
+use crate::pipeline::ended::Ended;
 use crate::pipeline::rejection::asked_wait;
 use crate::pipeline::skew::seconds_between;
 use crate::protocol::answer;
@@ -93,7 +93,7 @@ impl CallHistory {
             number: self.attempts,
             location: ended.location,
             is_hedge: ended.is_hedge,
-            is_canceled: ended.is_canceled,
+            is_cancelled: ended.is_cancelled,
             begun: ended.begun,
             elapsed: ended.elapsed,
             status: response.map(|response| response.status().as_u16()),

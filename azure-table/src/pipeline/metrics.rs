@@ -27,7 +27,7 @@ const ROW_BUCKETS: [f64; 13] = [
 /// - `db.client.response.returned_rows`
 /// - `azure.cosmosdb.client.operation.request_charge`, on Cosmos DB
 /// - `azure.table.client.retries`, a metric of this crate
-/// - `azure.table.client.hedges`, a metric of this crate, with `azure.table.hedge.canceled`
+/// - `azure.table.client.hedges`, a metric of this crate, with `azure.table.hedge.cancelled`
 ///
 /// ```
 /// use azure_table::{Emulator, TableServiceClient};
@@ -111,8 +111,8 @@ impl Observer for OtelMetrics {
         match event {
             Event::Completed(call) => self.completed(call),
             Event::Received(attempt) if attempt.is_hedge() => {
-                let canceled = KeyValue::new("azure.table.hedge.canceled", attempt.is_canceled());
-                self.hedges.add(1, &[operation(attempt.operation()), canceled]);
+                let cancelled = KeyValue::new("azure.table.hedge.cancelled", attempt.is_cancelled());
+                self.hedges.add(1, &[operation(attempt.operation()), cancelled]);
             }
             Event::Retrying { operation: name, .. } => self.retries.add(1, &[operation(name)]),
             Event::Read {

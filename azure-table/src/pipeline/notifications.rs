@@ -9,7 +9,7 @@ use crate::model::clock::Instant;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::location::Location;
 use crate::pipeline::Pipeline;
-use crate::pipeline::attempt::{Ended, Ending};
+use crate::pipeline::ended::{Ended, Ending};
 use crate::pipeline::history::CallHistory;
 use crate::pipeline::observer::{Completed, Event, Observers, Sending};
 use crate::pipeline::options::CallOptions;

@@ -243,14 +243,16 @@ impl CallOptions {
     /// shares it with all others that wait. It never gets the response of a request that was sent before it started, so
     /// it sees every write that ended before. A thousand concurrent reads of a hot row are two requests.
     ///
-    /// | question | answer |
-    /// |---|---|
-    /// | Which calls share? | `get` in all its forms, `exists`, `get_many`, and a retrieve by `execute`. Only reads of the primary: with another [`LocationMode`], each sends its own request |
-    /// | Which reads are equal? | reads of the same entity and columns by handles of one client, with equal options. A retry policy that is set for each call apart is another one. `timeout` and `context` may differ |
-    /// | What does it cost? | a read waits for at most one request before its own, which runs on a spawned task |
-    /// | What do errors say? | each caller has the error of the request, with its attempts and its client request ID. A call whose `timeout` ends fails alone |
-    /// | What if a call is dropped? | the request goes on while another caller waits, then the client cancels it |
-    /// | What is observed? | observers, metrics and spans see the request as one call, that of the caller that came first. [`Event::Read`](crate::telemetry::Event::Read) and a `context` have each caller |
+    /// - **Calls**: `get` in all its forms, `exists`, `get_many`, and a retrieve by `execute`. Only reads of the
+    ///   primary share: with another [`LocationMode`], each read is a request.
+    /// - **Equal reads**: of the same entity and columns, by handles of one client, with equal options. `timeout` and
+    ///   `context` may differ. A retry policy that is set for each call apart is another one.
+    /// - **Cost**: a read waits for at most one request before its own. Requests run on spawned tasks.
+    /// - **Errors**: each caller has the error of the request, with its attempts and its client request ID. A call
+    ///   whose `timeout` ends fails alone.
+    /// - **Dropped calls**: the request goes on while another caller waits. Then the client cancels it.
+    /// - **Telemetry**: observers, metrics and spans see the request as one call, that of the caller that came first.
+    ///   Each caller has an [`Event::Read`](crate::telemetry::Event::Read) and its own `context`.
     ///
     /// The client of a changed setting, such as [`observer`](crate::TableServiceClient::observer), shares with none of
     /// the client before.

@@ -5,9 +5,9 @@
 //! joins the request in flight, whose response may be older than the caller's own last write. So each read returns a
 //! state of the entity between its start and its end, as a request of its own would.
 //!
-//! A request runs on a task, and goes on while one of its callers waits. If a caller drove it, one that holds its future
-//! without polling it would stop all reads behind it. The callers hold the receivers of a `watch` channel: when the last
-//! one is dropped, the task cancels the request.
+//! A request runs on a task, and goes on while one of its callers waits. If a caller drove it, one that holds its
+//! future without polling it would stop all reads behind it. The callers share the receiver of a channel: when the last
+//! of them is dropped, the task cancels the request.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,10 +15,11 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
+use futures_util::FutureExt as _;
+use futures_util::future::{Either, Shared, WeakShared, select};
 use http::Uri;
 use http::header::{ACCEPT, HeaderValue};
-use tokio::sync::watch;
+use tokio::sync::oneshot;
 
 use crate::model::clock::Instant;
 use crate::model::error::{Error, ErrorKind, Result};
@@ -33,8 +34,10 @@ use crate::pipeline::options::{CallOptions, Headers, OptionValues};
 use crate::pipeline::trace::CallerSpan;
 use crate::protocol::request::Call;
 
-/// The outcome of a request, once it is there.
-type Outcome = Option<Arc<Result<Answer>>>;
+type Outcome = Arc<Result<Answer>>;
+
+/// The outcome of a request, for one of its callers.
+type Receiver = Shared<oneshot::Receiver<Outcome>>;
 
 /// The reads of a client that wait for a request to share.
 ///
@@ -50,7 +53,9 @@ struct NextRead {
     options: CallOptions,
     /// The span of the caller that came first.
     span: CallerSpan,
-    outcome: watch::Sender<Outcome>,
+    outcome: oneshot::Sender<Outcome>,
+    /// Exists as long as one of its callers.
+    receiver: Option<WeakShared<oneshot::Receiver<Outcome>>>,
 }
 
 /// Reads with equal keys send the same request in the same way.
@@ -82,26 +87,24 @@ impl Pipeline {
     pub(crate) async fn run_shared(self: &Arc<Self>, mut call: Call, options: CallOptions) -> Result<Answer> {
         let begun = Instant::now();
         let deadline = Deadline::new(options.get().timeout);
-        let mut outcome = self.shared_reads.join(self, &call, &options);
-        let received = async { outcome.wait_for(Option::is_some).await.ok().and_then(|it| it.clone()) };
-        let Some(received) = deadline.limit(received).await else {
+        let outcome = self.shared_reads.join(self, &call, &options);
+        let Some(received) = deadline.limit(outcome).await else {
             return Err(timed_out(&call));
         };
-        let Some(received) = received else {
+        let Ok(received) = received else {
             // The runtime of the task has shut down, or the task panicked.
             return self.run(&mut call, &options.since(begun)).await;
         };
-        let received = received.as_ref().as_ref().map(Answer::clone).map_err(Error::copy);
+        let (diagnostics, result) = match &*received {
+            Ok(answer) => (&answer.call.diagnostics, Ok(answer.clone())),
+            Err(e) => (e.diagnostics(), Err(e.copy())),
+        };
         if let Some(context) = &options.get().context {
-            let diagnostics = match &received {
-                Ok(answer) => &answer.call.diagnostics,
-                Err(e) => e.diagnostics(),
-            };
             for attempt in diagnostics.attempts() {
                 context.add(attempt.clone());
             }
         }
-        received
+        result
     }
 }
 
@@ -119,24 +122,21 @@ fn timed_out(call: &Call) -> Error {
 
 impl SharedReads {
     /// Joins the next request for the entity. Starts a task that sends it if none is in flight.
-    fn join(
-        self: &Arc<Self>,
-        pipeline: &Arc<Pipeline>,
-        call: &Call,
-        options: &CallOptions,
-    ) -> watch::Receiver<Outcome> {
+    fn join(self: &Arc<Self>, pipeline: &Arc<Pipeline>, call: &Call, options: &CallOptions) -> Receiver {
         let key = ReadKey::new(call, options);
         let mut waiting = self.lock();
-        if let Some(next) = waiting.get_mut(&key) {
-            let next = next.get_or_insert_with(|| NextRead::new(pipeline, call, options));
-            return next.outcome.subscribe();
+        let next = waiting.get(&key).and_then(Option::as_ref);
+        if let Some(outcome) = next.and_then(|next| next.receiver.as_ref()?.upgrade()) {
+            return outcome;
         }
-        let next = NextRead::new(pipeline, call, options);
-        let outcome = next.outcome.subscribe();
-        waiting.insert(key.clone(), Some(next));
+        let (next, outcome) = NextRead::new(pipeline, call, options);
+        // A request that all its callers have left is replaced.
+        let before = waiting.insert(key.clone(), Some(next));
         drop(waiting);
-        let (reads, is_over) = (Arc::clone(self), false);
-        tokio::spawn(Lane { reads, key, is_over }.run());
+        if before.is_none() {
+            let (reads, is_over) = (Arc::clone(self), false);
+            tokio::spawn(Lane { reads, key, is_over }.run());
+        }
         outcome
     }
 
@@ -190,28 +190,34 @@ impl Drop for Lane {
 }
 
 impl NextRead {
-    fn new(pipeline: &Arc<Pipeline>, call: &Call, options: &CallOptions) -> Self {
+    /// Creates a request with its first caller.
+    fn new(pipeline: &Arc<Pipeline>, call: &Call, options: &CallOptions) -> (Self, Receiver) {
         let mut options = options.clone();
         // These are each caller's own.
         options.set(|values| (values.timeout, values.context) = (None, None));
-        Self {
+        let (outcome, received) = oneshot::channel();
+        let received = received.shared();
+        let next = Self {
             pipeline: Arc::clone(pipeline),
             call: call.clone(),
             options,
             span: CallerSpan::current(),
-            outcome: watch::Sender::new(None),
-        }
+            outcome,
+            // `None` only for a future that has ended.
+            receiver: received.downgrade(),
+        };
+        (next, received)
     }
 
     /// Sends the request, unless nobody waits for it. Cancels it when nobody waits any more.
     async fn run(mut self) {
         let reading = self.span.around(self.pipeline.run(&mut self.call, &self.options));
-        match select(pin!(self.outcome.closed()), pin!(reading)).await {
-            Either::Left(_) => {}
-            Either::Right((outcome, _)) => {
-                self.outcome.send_replace(Some(Arc::new(outcome)));
-            }
-        }
+        let outcome = match select(pin!(self.outcome.closed()), pin!(reading)).await {
+            Either::Left(_) => return,
+            Either::Right((outcome, _)) => outcome,
+        };
+        // The callers may leave meanwhile.
+        let _ = self.outcome.send(Arc::new(outcome));
     }
 }
 

@@ -22,7 +22,7 @@ mod disabled {
 
     use crate::model::diagnostics::Attempt;
     use crate::model::error::Error;
-    use crate::pipeline::attempt::Ended;
+    use crate::pipeline::ended::Ended;
     use crate::pipeline::history::CallHistory;
     use crate::pipeline::observer::Completed;
     use crate::protocol::endpoint::Endpoint;

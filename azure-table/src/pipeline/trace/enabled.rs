@@ -8,7 +8,7 @@ use tracing::{Span, info_span, warn};
 
 use crate::model::diagnostics::Attempt;
 use crate::model::error::Error;
-use crate::pipeline::attempt::Ended;
+use crate::pipeline::ended::Ended;
 use crate::pipeline::history::CallHistory;
 use crate::pipeline::observer::Completed;
 use crate::protocol::endpoint::Endpoint;
@@ -144,7 +144,7 @@ impl AttemptSpan {
             "http.response.status_code" = Empty,
             "azure.service.request.id" = Empty,
             "azure.table.hedge" = is_hedge.then_some(true),
-            "azure.table.canceled" = Empty,
+            "azure.table.cancelled" = Empty,
         ))
     }
 
@@ -168,8 +168,8 @@ impl AttemptSpan {
         }
         match (&ended.outcome, &ended.rejection) {
             // No failure: its response was no longer needed.
-            _ if ended.is_canceled => {
-                self.0.record("azure.table.canceled", true);
+            _ if ended.is_cancelled => {
+                self.0.record("azure.table.cancelled", true);
             }
             (Err((_, e)), _) => self.failed(e),
             (Ok(_), Some(rejection)) if call.expected == Some(rejection.status) => {}
