@@ -1,10 +1,12 @@
 //! One call, attempt by attempt: authorize, send, classify, wait.
 //!
-//! Owns [`Pipeline`], which all calls of a client share. The loop over the attempts is `retry_loop`, one attempt is
+//! Owns [`Pipeline`], which all calls of a client share. The loop over the attempts is `retry_loop`. One attempt is
 //! `attempt`, or `hedged_attempt` if a slow read is sent twice. The decision after it is `next_step`; a lost write is
-//! read back in `reconciliation`. `shared_read` lets equal reads share a call. `transport` is the seam to the network. `http` and `hyper_transport` implement it, `default_transport` chooses one of them. `auth`
-//! holds the credentials, `retry` the policies, `options` and `settings` the options of one call and of a client. Does
-//! not know the meaning of a request: `protocol`.
+//! read back in `reconciliation`. `shared_read` lets equal reads share a call.
+//!
+//! `transport` is the seam to the network. `http` and `hyper_transport` implement it, `default_transport` chooses one
+//! of them. `auth` holds the credentials, `retry` the policies, `options` and `settings` the options of one call and of
+//! a client. Does not know the meaning of a request: `protocol`.
 
 use std::sync::Arc;
 
@@ -28,6 +30,7 @@ mod connection_settings;
 pub(crate) mod context;
 pub(crate) mod deadline;
 pub(crate) mod default_transport;
+mod ended;
 pub(crate) mod hedge;
 mod hedged_attempt;
 pub(crate) mod history;

@@ -14,3 +14,4 @@ mod shown;
 mod sockets;
 mod table;
 mod via_batch;
+mod warm_up;

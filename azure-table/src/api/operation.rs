@@ -17,6 +17,7 @@
 //! | [`TableClient::access_policies`](crate::TableClient::access_policies) and its siblings | [`GetAccessPolicies`], [`ChangeAccessPolicies`] |
 //! | [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables), [`ensure_tables`](crate::TableServiceClient::ensure_tables) | [`ListTables`], [`EnsureTables`] |
 //! | [`TableServiceClient::properties`](crate::TableServiceClient::properties), `set_properties`, `statistics`, `ping` | [`GetServiceProperties`], [`SetServiceProperties`], [`GetServiceStatistics`], [`Ping`] |
+//! | [`TableServiceClient::warm_up`](crate::TableServiceClient::warm_up) | [`WarmUp`] |
 //! | [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key) | [`GetUserDelegationKey`] |
 //!
 //! [`OperationKind`] names every operation, for telemetry and tests.
@@ -64,5 +65,6 @@ pub use crate::client::ops::submit_batch::SubmitBatch;
 pub use crate::client::ops::table_operations::{
     CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, GetAccessPolicies, TableExists,
 };
+pub use crate::client::ops::warm_up::WarmUp;
 pub use crate::client::ops::write_entity::{InsertEntityEcho, InsertEntityIfNotExists, UpdateEntity, WriteEntity};
 pub use crate::model::operation_kind::OperationKind;

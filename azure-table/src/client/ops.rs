@@ -15,4 +15,5 @@ pub(crate) mod recreate_table;
 pub(crate) mod service_operations;
 pub(crate) mod submit_batch;
 pub(crate) mod table_operations;
+pub(crate) mod warm_up;
 pub(crate) mod write_entity;

@@ -8,6 +8,7 @@ use crate::client::ops::ensure_tables::EnsureTables;
 use crate::client::ops::get_user_delegation_key::GetUserDelegationKey;
 use crate::client::ops::list_tables::ListTables;
 use crate::client::ops::service_operations::{GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties};
+use crate::client::ops::warm_up::WarmUp;
 use crate::client::table::TableClient;
 use crate::model::datetime::DateTime;
 use crate::model::dynamic::DynamicEntity;
@@ -284,6 +285,41 @@ impl TableServiceClient {
     /// Source: REST "Query Tables".
     pub fn ping(&self) -> Ping {
         Ping::new(&self.pipeline, ())
+    }
+
+    /// Opens connections to the service, including TLS, before the first request needs them.
+    ///
+    /// Sends so many [pings](Self::ping) concurrently, each on a connection of its own, and waits for their responses.
+    /// The connections are then idle in the pool of the transport. A connection that is idle already counts as one of
+    /// them. Returns `connections`, or 0 if the transport opens none, as the `Emulator` in the process: then nothing is
+    /// sent.
+    ///
+    /// The transport closes idle connections after its `pool_idle_timeout`, 20 s by default, and keeps at most
+    /// `pool_max_idle_per_host` of them. The connections lead to the primary.
+    ///
+    /// A response that rejects the credential is a success, since it came over an open connection: the signature of a
+    /// single table does not permit a ping. Use [`ping`](Self::ping) to check the credential.
+    ///
+    /// ```no_run
+    /// use azure_table::TableServiceClient;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let connection_string = "AccountName=contoso;AccountKey=AAECAwQFBgc=";
+    /// let service = TableServiceClient::from_connection_string(connection_string)?;
+    /// service.warm_up(8).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// - `InvalidInput`: more connections than `max_connections` of the transport or
+    ///   [`max_in_flight`](Self::max_in_flight) of the client allow. Nothing is sent.
+    /// - `Connection`, `Timeout`, `ServerFault`, `Throttled`: a ping has no usable response after the retries. The
+    ///   connections of the others may be open.
+    ///
+    /// Source: REST "Query Tables".
+    pub fn warm_up(&self, connections: usize) -> WarmUp {
+        WarmUp::new(&self.pipeline, connections)
     }
 
     /// Reads the settings of the service: logging, metrics, CORS.

@@ -448,6 +448,10 @@ impl Transport for Emulator {
     fn profile(&self) -> Option<Profile> {
         self.settings().rules.map(|rules| rules.profile)
     }
+
+    fn opens_connections(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Debug for Emulator {

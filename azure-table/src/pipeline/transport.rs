@@ -34,6 +34,14 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// Returns `false` if the transport opens no connections, as an emulator in the process.
+    ///
+    /// [`warm_up`](crate::TableServiceClient::warm_up) then sends nothing. A transport that wraps another one forwards
+    /// the call. Returns `true` by default.
+    fn opens_connections(&self) -> bool {
+        true
+    }
+
     /// Returns the limit of the requests that the transport sends at once.
     ///
     /// The client waits for its turn before it calls [`send`](Self::send), so that the wait is no part of the attempt

@@ -207,6 +207,10 @@ impl Transport for Faults {
         self.behind.profile()
     }
 
+    fn opens_connections(&self) -> bool {
+        self.behind.opens_connections()
+    }
+
     fn connection_limit(&self) -> Option<&ConnectionLimit> {
         self.behind.connection_limit()
     }

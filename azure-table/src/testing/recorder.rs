@@ -185,6 +185,10 @@ impl Transport for Recorder {
         self.behind.profile()
     }
 
+    fn opens_connections(&self) -> bool {
+        self.behind.opens_connections()
+    }
+
     fn connection_limit(&self) -> Option<&ConnectionLimit> {
         self.behind.connection_limit()
     }

@@ -285,6 +285,10 @@ impl Transport for Replay {
     fn profile(&self) -> Option<Profile> {
         self.profile
     }
+
+    fn opens_connections(&self) -> bool {
+        false
+    }
 }
 
 /// Sets the current date in a rejection of the authorization. With the recorded one this machine's clock would look

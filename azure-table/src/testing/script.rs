@@ -180,6 +180,10 @@ impl Transport for Script {
             next.happen(&Nothing, request).await
         })
     }
+
+    fn opens_connections(&self) -> bool {
+        false
+    }
 }
 
 /// The transport behind a script: accepts everything and does nothing.

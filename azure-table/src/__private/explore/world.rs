@@ -128,4 +128,8 @@ impl Transport for Service {
     fn profile(&self) -> Option<Profile> {
         self.emulator.profile()
     }
+
+    fn opens_connections(&self) -> bool {
+        false
+    }
 }

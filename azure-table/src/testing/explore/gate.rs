@@ -282,6 +282,10 @@ impl Transport for GatedTransport {
     fn profile(&self) -> Option<Profile> {
         self.behind.profile()
     }
+
+    fn opens_connections(&self) -> bool {
+        self.behind.opens_connections()
+    }
 }
 
 impl fmt::Debug for GatedTransport {

@@ -16,6 +16,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         })
     })
     .of_service(),
+    Entry::new("warm-up", &["TableServiceClient::warm_up"], |_| {
+        Chosen::read(Origin::Primary, Parts::One, nothing, |on| async move {
+            let opened = on.service.warm_up(1).with(&on.call).await?;
+            assert_eq!(opened, 1);
+            Ok(View::new())
+        })
+    })
+    .of_service(),
     Entry::new("service properties", &["TableServiceClient::properties"], |_| {
         let view = |state: &State| vec![format!("{:?}", state.retention_days)];
         Chosen::read(Origin::Any, Parts::One, view, |on| async move {

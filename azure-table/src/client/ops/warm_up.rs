@@ -1,0 +1,85 @@
+//! Opens connections before the first request needs them.
+
+use std::sync::Arc;
+
+use futures_util::future::try_join_all;
+
+use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::operation_kind::OperationKind;
+use crate::pipeline::Pipeline;
+use crate::pipeline::hedge::Hedge;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::request::Call;
+use crate::protocol::service_operations;
+
+/// Opens connections to the service. See [`TableServiceClient::warm_up`](crate::TableServiceClient::warm_up).
+#[must_use = "nothing is sent until it is awaited"]
+pub struct WarmUp {
+    procedure: Procedure<Connections, usize>,
+}
+procedure!(WarmUp, usize);
+
+/// The number of connections to open, within the limits of the client.
+struct Connections(Result<usize>);
+
+impl Begins for Connections {
+    fn first(self, endpoint: &Endpoint) -> Result<Call> {
+        self.0?;
+        service_operations::ping(endpoint)
+    }
+}
+
+impl WarmUp {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, connections: usize) -> Self {
+        let wanted = Connections(within_limits(pipeline, connections));
+        let mut procedure = Procedure::new(OperationKind::Ping, pipeline, wanted, |steps, wanted| {
+            Box::pin(open(steps, wanted))
+        });
+        // The connection of a cancelled request is closed.
+        procedure.options.set(|values| values.hedge = Some(Hedge::off()));
+        Self { procedure }
+    }
+}
+
+/// Returns the number of connections to open: none if the transport has none.
+///
+/// A request that waits for its turn would get a connection that is open already.
+fn within_limits(pipeline: &Pipeline, connections: usize) -> Result<usize> {
+    let Some(transport) = &pipeline.transport else {
+        // The first request says why.
+        return Ok(connections.min(1));
+    };
+    if !transport.opens_connections() {
+        return Ok(0);
+    }
+    let max_connections = transport.connection_limit().map(|limit| limit.get());
+    let max_in_flight = pipeline.settings.in_flight.as_ref().map(|slots| slots.limit);
+    for (limit, setting) in [
+        (max_connections, "`max_connections` of the transport"),
+        (max_in_flight, "`max_in_flight` of the client"),
+    ] {
+        if let Some(limit) = limit.filter(|limit| *limit < connections) {
+            return Err(Error::invalid_input(format!(
+                "warm-up of {connections} connections: the limit is {limit}, by {setting}"
+            )));
+        }
+    }
+    Ok(connections)
+}
+
+/// Sends the requests. They leave together, before one of them has its response, so each opens a connection.
+async fn open(steps: Steps, Connections(wanted): Connections) -> Result<usize> {
+    let connections = wanted?;
+    let pings = (0..connections).map(|_| {
+        steps.call(service_operations::ping(steps.endpoint()), |response, _| {
+            match service_operations::pinged(response) {
+                // Its connection is open.
+                Err(e) if matches!(e.kind(), ErrorKind::Unauthenticated | ErrorKind::Forbidden) => Ok(()),
+                pinged => pinged,
+            }
+        })
+    });
+    try_join_all(pings).await?;
+    Ok(connections)
+}
