@@ -139,7 +139,8 @@ async fn request_goes_on_until_its_last_caller_has_left() {
     sleep(10 * MILLI).await;
     let third = read();
     sleep(10 * MILLI).await;
-    (first.abort(), second.abort());
+    first.abort();
+    second.abort();
     let begun = Instant::now();
     assert!(third.await.unwrap().unwrap().is_some());
     assert!(begun.elapsed() < 5 * MILLI, "{:?}", begun.elapsed());

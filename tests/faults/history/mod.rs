@@ -153,7 +153,7 @@ fn check_histories(of: &str, seeds: u64, options: &CallOptions) {
         let told = history(seed, |faults| faults, options);
         (calls, unknown) = (calls + told.calls, unknown + told.unknown);
         if !told.wrong.is_empty() {
-            println!("seed {seed}: {:#?}", told.wrong);
+            azure_table_tests::report::print(&format!("seed {seed}: {:#?}", told.wrong));
             failed.push(seed);
         }
     }
