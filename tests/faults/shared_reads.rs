@@ -6,7 +6,8 @@ use azure_table::emulator::ServiceModel;
 use azure_table::telemetry::{CostMeter, OperationContext};
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
-    CallOptions, DynamicEntity, Emulator, ErrorKind, LocationMode, NoRetry, TableClient, TableServiceClient,
+    CallOptions, DynamicEntity, Emulator, ErrorKind, LinearRetry, LocationMode, NoRetry, TableClient,
+    TableServiceClient,
 };
 use futures::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
@@ -202,14 +203,24 @@ async fn each_caller_has_the_error_and_its_own_context() {
 #[tokio::test(start_paused = true)]
 async fn timeout_of_a_call_ends_that_call_alone() {
     let shared = Shared::new().await;
+    shared.next(ResponseTemplate::internal_error());
     shared.next(Fault::DelayResponse(500 * MILLI));
-    let get = || shared.table.get(("p", "r"));
-    let (short, patient) = tokio::join!(get().timeout(100 * MILLI), get());
+    let once = CallOptions::new().retry(LinearRetry::new(10 * MILLI, 1));
+    let table = shared.table.with(&once);
+    let get = || table.get(("p", "r"));
+    let context = OperationContext::new();
+    let (short, patient) = tokio::join!(get().timeout(100 * MILLI).context(&context), get());
     let error = short.unwrap_err();
+    assert_eq!((error.attempts(), error.diagnostics().attempts().len()), (1, 1));
+    assert_eq!(context.attempts()[0].status(), Some(500));
+    assert_eq!(
+        error.client_request_id(),
+        Some(context.attempts()[0].client_request_id())
+    );
     assert_eq!((error.kind(), error.entity()), (ErrorKind::Timeout, Some(("p", "r"))));
     assert!(error.to_string().contains("a request that it shares"), "{error}");
     assert!(patient.unwrap().is_some());
-    assert_eq!(shared.faults.requests(), 1);
+    assert_eq!((shared.faults.requests(), context.attempts().len()), (2, 1));
 }
 
 #[tokio::test(start_paused = true)]

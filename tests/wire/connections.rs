@@ -21,6 +21,7 @@ on_both_networks! {
     connection_that_cannot_be_secured_in_time_sends_nothing,
     idle_connection_is_closed_after_its_timeout,
     second_request_of_a_hedged_read_has_another_connection,
+    dropped_call_cancels_both_requests_of_a_hedged_read,
 }
 
 /// A server that accepts and says nothing: TLS does not begin.
@@ -102,6 +103,36 @@ async fn second_request_of_a_hedged_read_has_another_connection(network: Network
     while closed.load(Ordering::SeqCst) == 0 {
         sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// The server answers the first request, then none.
+async fn dropped_call_cancels_both_requests_of_a_hedged_read(network: Network) {
+    let (requests, closed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counters = (Arc::clone(&requests), Arc::clone(&closed));
+    let server = Sockets::doing(network, move |mut connection| {
+        let (requests, closed) = (Arc::clone(&counters.0), Arc::clone(&counters.1));
+        async move {
+            while connection.request().await {
+                if requests.fetch_add(1, Ordering::SeqCst) == 0 {
+                    connection.write(&entity()).await;
+                }
+            }
+            closed.fetch_add(1, Ordering::SeqCst);
+        }
+    })
+    .await;
+    let hedge = Hedge::after(Duration::from_millis(50)).share(1.0);
+    let table = server.table().with(&CallOptions::new().hedge(hedge));
+    table.get(("p", "r")).await.unwrap();
+    let call = tokio::spawn(table.get(("p", "r")));
+    while requests.load(Ordering::SeqCst) < 3 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    call.abort();
+    while closed.load(Ordering::SeqCst) < 2 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!((requests.load(Ordering::SeqCst), server.connections()), (3, 2));
 }
 
 #[tokio::test]

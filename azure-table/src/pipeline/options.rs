@@ -249,7 +249,7 @@ impl CallOptions {
     ///   `context` may differ. A retry policy that is set for each call apart is another one.
     /// - **Cost**: a read waits for at most one request before its own. Requests run on spawned tasks.
     /// - **Errors**: each caller has the error of the request, with its attempts and its client request ID. A call
-    ///   whose `timeout` ends fails alone.
+    ///   whose `timeout` ends fails alone, with the attempts that ended before.
     /// - **Dropped calls**: the request goes on while another caller waits. Then the client cancels it.
     /// - **Telemetry**: observers, metrics and spans see the request as one call, that of the caller that came first.
     ///   Each caller has an [`Event::Read`](crate::telemetry::Event::Read) and its own `context`.

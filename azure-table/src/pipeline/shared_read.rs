@@ -22,10 +22,12 @@ use http::header::{ACCEPT, HeaderValue};
 use tokio::sync::oneshot;
 
 use crate::model::clock::Instant;
+use crate::model::diagnostics::{Attempt, Diagnostics};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::key_texts::KeyTexts;
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
+use crate::pipeline::context::OperationContext;
 use crate::pipeline::deadline::Deadline;
 use crate::pipeline::hedge::HedgeIdentity;
 use crate::pipeline::history::Answer;
@@ -36,8 +38,8 @@ use crate::protocol::request::Call;
 
 type Outcome = Arc<Result<Answer>>;
 
-/// The outcome of a request, for one of its callers.
-type Receiver = Shared<oneshot::Receiver<Outcome>>;
+/// A request, for one of its callers: its outcome, and its attempts so far.
+type Joined = (Shared<oneshot::Receiver<Outcome>>, OperationContext);
 
 /// The reads of a client that wait for a request to share.
 ///
@@ -54,6 +56,8 @@ struct NextRead {
     /// The span of the caller that came first.
     span: CallerSpan,
     outcome: oneshot::Sender<Outcome>,
+    /// Records the attempts for all callers.
+    attempts: OperationContext,
     /// Exists as long as one of its callers.
     receiver: Option<WeakShared<oneshot::Receiver<Outcome>>>,
 }
@@ -87,33 +91,37 @@ impl Pipeline {
     pub(crate) async fn run_shared(self: &Arc<Self>, mut call: Call, options: CallOptions) -> Result<Answer> {
         let begun = Instant::now();
         let deadline = Deadline::new(options.get().timeout);
-        let outcome = self.shared_reads.join(self, &call, &options);
-        let Some(received) = deadline.limit(outcome).await else {
-            return Err(timed_out(&call));
-        };
-        let Ok(received) = received else {
+        let (outcome, attempts) = self.shared_reads.join(self, &call, &options);
+        let result = match deadline.limit(outcome).await {
+            Some(Ok(outcome)) => match &*outcome {
+                Ok(answer) => Ok(answer.clone()),
+                Err(e) => Err(e.copy()),
+            },
             // The runtime of the task has shut down, or the task panicked.
-            return self.run(&mut call, &options.since(begun)).await;
-        };
-        let (diagnostics, result) = match &*received {
-            Ok(answer) => (&answer.call.diagnostics, Ok(answer.clone())),
-            Err(e) => (e.diagnostics(), Err(e.copy())),
+            Some(Err(_)) => return self.run(&mut call, &options.since(begun)).await,
+            None => Err(timed_out(&call, attempts.diagnostics())),
         };
         if let Some(context) = &options.get().context {
-            for attempt in diagnostics.attempts() {
-                context.add(attempt.clone());
+            for attempt in attempts.attempts() {
+                context.add(attempt);
             }
         }
         result
     }
 }
 
-fn timed_out(call: &Call) -> Error {
+/// Returns the error of a caller whose time is over, with the attempts that have ended.
+fn timed_out(call: &Call, diagnostics: Diagnostics) -> Error {
     let error = Error::new(
         ErrorKind::Timeout,
         "the `timeout` of the call ended while it waited for a request that it shares with other reads",
     );
-    let error = error.in_operation(call.operation, call.table.as_deref());
+    let last = diagnostics.attempts().last();
+    let error = error
+        .in_operation(call.operation, call.table.as_deref())
+        .after_attempts(last.map_or(0, Attempt::number))
+        .with_client_request_id(last.map(|attempt| attempt.client_request_id().to_owned()))
+        .with_diagnostics(diagnostics);
     match call.entity.as_deref().map(KeyTexts::pair) {
         Some((partition_key, row_key)) => error.at_entity(partition_key, row_key),
         None => error,
@@ -122,14 +130,14 @@ fn timed_out(call: &Call) -> Error {
 
 impl SharedReads {
     /// Joins the next request for the entity. Starts a task that sends it if none is in flight.
-    fn join(self: &Arc<Self>, pipeline: &Arc<Pipeline>, call: &Call, options: &CallOptions) -> Receiver {
+    fn join(self: &Arc<Self>, pipeline: &Arc<Pipeline>, call: &Call, options: &CallOptions) -> Joined {
         let key = ReadKey::new(call, options);
         let mut waiting = self.lock();
         let next = waiting.get(&key).and_then(Option::as_ref);
-        if let Some(outcome) = next.and_then(|next| next.receiver.as_ref()?.upgrade()) {
-            return outcome;
+        if let Some(joined) = next.and_then(NextRead::join) {
+            return joined;
         }
-        let (next, outcome) = NextRead::new(pipeline, call, options);
+        let (next, joined) = NextRead::new(pipeline, call, options);
         // A request that all its callers have left is replaced.
         let before = waiting.insert(key.clone(), Some(next));
         drop(waiting);
@@ -137,7 +145,7 @@ impl SharedReads {
             let (reads, is_over) = (Arc::clone(self), false);
             tokio::spawn(Lane { reads, key, is_over }.run());
         }
-        outcome
+        joined
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ReadKey, Option<NextRead>>> {
@@ -191,10 +199,11 @@ impl Drop for Lane {
 
 impl NextRead {
     /// Creates a request with its first caller.
-    fn new(pipeline: &Arc<Pipeline>, call: &Call, options: &CallOptions) -> (Self, Receiver) {
+    fn new(pipeline: &Arc<Pipeline>, call: &Call, options: &CallOptions) -> (Self, Joined) {
         let mut options = options.clone();
-        // These are each caller's own.
-        options.set(|values| (values.timeout, values.context) = (None, None));
+        let attempts = OperationContext::new();
+        // Timeout and context are each caller's own.
+        options.set(|values| (values.timeout, values.context) = (None, Some(attempts.clone())));
         let (outcome, received) = oneshot::channel();
         let received = received.shared();
         let next = Self {
@@ -203,10 +212,16 @@ impl NextRead {
             options,
             span: CallerSpan::current(),
             outcome,
+            attempts: attempts.clone(),
             // `None` only for a future that has ended.
             receiver: received.downgrade(),
         };
-        (next, received)
+        (next, (received, attempts))
+    }
+
+    /// Joins the request, unless all its callers have left.
+    fn join(&self) -> Option<Joined> {
+        Some((self.receiver.as_ref()?.upgrade()?, self.attempts.clone()))
     }
 
     /// Sends the request, unless nobody waits for it. Cancels it when nobody waits any more.
