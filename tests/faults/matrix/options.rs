@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use azure_table::retry::Hedge;
 use azure_table::telemetry::OperationContext;
 use azure_table::testing::Faults;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
@@ -17,6 +18,8 @@ use super::operation::Entry;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 /// The time that a nearer option overrides.
 const OVERRIDDEN: Duration = Duration::from_secs(300);
+/// The time after which a read is sent twice, in cases with hedged reads.
+const HEDGE_DELAY: Duration = Duration::from_millis(50);
 const LEVELS: [&str; 3] = ["client", "table", "call"];
 
 #[derive(Debug)]
@@ -75,6 +78,13 @@ impl Options {
             false => set(holds, &|options| options.retry(NoRetry), &|options| {
                 options.retry(ExponentialRetry::default())
             }),
+        }
+        if fastrand::u8(..4) == 0 {
+            set(
+                holds,
+                &|options| options.hedge(Hedge::after(HEDGE_DELAY).share(1.0)),
+                &|options| options.hedge(Hedge::off()),
+            );
         }
         let id = fastrand::bool().then(|| format!("case-{seed}"));
         if let Some(id) = &id {
