@@ -4,7 +4,6 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use azure_table::DynamicEntity;
 use serde_json::Value;
 
 use crate::control::{Port, ROWS, service};
