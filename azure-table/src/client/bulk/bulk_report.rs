@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::client::bulk::partition_write::Outcome;
+use crate::client::bulk::outcomes::Outcome;
 use crate::model::error::Error;
 use crate::model::etag::ETag;
 use crate::model::operation_kind::OperationKind;

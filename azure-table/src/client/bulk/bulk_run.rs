@@ -4,7 +4,7 @@ use std::task::{Context, Poll, ready};
 
 use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, Leftover, LeftoverReason};
 use crate::client::bulk::engine::{Engine, Settled};
-use crate::client::bulk::partition_write::Outcome;
+use crate::client::bulk::outcomes::Outcome;
 use crate::model::error::Error;
 use crate::protocol::operation::TableOperation;
 

@@ -18,9 +18,12 @@ use futures_util::stream::FuturesUnordered;
 use tokio::task::coop;
 
 use crate::client::bulk::batch_policy::batch_policy;
+use crate::client::bulk::outcomes::{Outcome, SharedOutcomes, Written};
 use crate::client::bulk::pace::{LeavesThrottled, Pace};
-use crate::client::bulk::partition_write::{Batch, Outcome, PartitionWrite, RunningBatch, Written};
-use crate::client::bulk::queue::{Queue, Queued, Short};
+use crate::client::bulk::partition_queue::Queued;
+use crate::client::bulk::partition_write::PartitionWrite;
+use crate::client::bulk::queue::{Queue, Short};
+use crate::client::bulk::running_batch::{Batch, RunningBatch};
 use crate::client::bulk::turn::Turn;
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::clock;
@@ -203,7 +206,7 @@ impl Engine {
             _ => operation.check(),
         };
         match checked {
-            Ok(()) => self.queue.push(Queued::new(index, operation)),
+            Ok(()) => self.queue.push(Queued::new(index, operation, ())),
             Err(error) => {
                 let outcome = Outcome::Rejected(Arc::new(self.named(error)));
                 self.ready.push_back(Settled {
@@ -374,8 +377,10 @@ impl Engine {
             };
             let Some(batch) = self.queue.next(short) else { return };
             let queued = batch.into_iter();
-            let (places, operations) = queued.map(|q| ((q.index, q.row), q.operation)).unzip();
-            let write = PartitionWrite::new(&self.pipeline, &self.table, &self.options, operations)
+            let (places, operations): (_, Vec<_>) = queued.map(|q| ((q.index, q.row), q.operation)).unzip();
+            let outcomes = SharedOutcomes::new(operations.len());
+            let operations = Arc::new(operations);
+            let write = PartitionWrite::new(&self.pipeline, &self.table, self.options.clone(), operations, outcomes)
                 .with(self.settings.batch_bytes, self.settings.takes_out)
                 .within(self.settings.total)
                 .at(self.pace.clone());

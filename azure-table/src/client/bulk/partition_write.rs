@@ -13,129 +13,25 @@
 //!
 //! Source: REST "Performing entity group transactions".
 
-use std::fmt;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::sync::Arc;
 
+use crate::client::bulk::outcomes::Outcomes;
 use crate::client::bulk::pace::{Pace, is_throttled};
 use crate::client::ops::execute::ExecuteOperation;
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::total_timeout::TotalTimeout;
+use crate::model::clock::Instant;
 use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::etag::ETag;
 use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::transport::BoxFuture;
 use crate::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
 use crate::protocol::operation::TableOperation;
-use crate::protocol::row_hash::RowHash;
 use crate::protocol::table_result::TableResult;
 
-/// The outcome of one operation.
-#[derive(Debug)]
-pub(crate) enum Outcome {
-    /// Applied, with the new ETag of the entity, or `None` after a delete.
-    Applied(Option<ETag>),
-    /// A delete found no row after an earlier response was lost: either attempt may have deleted it.
-    Gone,
-    /// The operation was not applied. Several operations of one batch share an error.
-    Rejected(Arc<Error>),
-    /// The operation may have been applied.
-    InDoubt(Arc<Error>),
-    /// The operation was not applied: an error that concerns all operations came before its turn, or with it.
-    NotTried,
-}
-
-impl Outcome {
-    fn failed(error: Arc<Error>) -> Self {
-        match error.may_have_applied() {
-            true => Self::InDoubt(error),
-            false => Self::Rejected(error),
-        }
-    }
-
-    /// Returns the error, if it counts as a failure.
-    pub(crate) fn failure(&self) -> Option<&Error> {
-        match self {
-            Self::Rejected(error) | Self::InDoubt(error) => Some(error),
-            Self::Applied(_) | Self::Gone | Self::NotTried => None,
-        }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Applied(_) => f.write_str("applied"),
-            Self::Gone => f.write_str("gone"),
-            Self::Rejected(error) => error.fmt(f),
-            Self::InDoubt(error) => write!(f, "in doubt: {error}"),
-            Self::NotTried => f.write_str("not tried"),
-        }
-    }
-}
-
-/// The outcomes so far, shared by a write and an owner that may cancel it. Clones share them.
-#[derive(Clone, Debug)]
-struct SharedOutcomes(Arc<Mutex<Outcomes>>);
-
-#[derive(Debug)]
-struct Outcomes {
-    /// In the order of the operations.
-    outcomes: Vec<Outcome>,
-    /// The operations that were sent and have no response.
-    in_flight: Vec<usize>,
-}
-
-impl SharedOutcomes {
-    fn new(operations: usize) -> Self {
-        Self(Arc::new(Mutex::new(Outcomes {
-            outcomes: (0..operations).map(|_| Outcome::NotTried).collect(),
-            in_flight: Vec::new(),
-        })))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Outcomes> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn sent(&self, operations: &[usize]) {
-        operations.clone_into(&mut self.lock().in_flight);
-    }
-
-    fn answered(&self) {
-        self.lock().in_flight.clear();
-    }
-
-    fn set_failed(&self, operations: &[usize], error: &Arc<Error>) {
-        let outcomes = &mut self.lock().outcomes;
-        for index in operations {
-            outcomes[*index] = Outcome::failed(Arc::clone(error));
-        }
-    }
-
-    /// Returns the outcomes of a write that was cancelled. `error` is that of operations without a response.
-    fn cancel(&self, error: &Arc<Error>) -> Vec<Outcome> {
-        let in_flight = std::mem::take(&mut self.lock().in_flight);
-        self.set_failed(&in_flight, error);
-        std::mem::take(&mut self.lock().outcomes)
-    }
-}
-
-/// The outcomes of all operations of a write.
-#[derive(Debug)]
-pub(crate) struct Written {
-    /// In the order of the operations.
-    pub(crate) outcomes: Vec<Outcome>,
-    /// The error that concerns no single row: further writes would fail with it too.
-    pub(crate) stopped: Option<Arc<Error>>,
-}
-
 /// Operations on distinct rows of one partition, any number of them.
-pub(crate) struct PartitionWrite {
+pub(crate) struct PartitionWrite<O> {
     pipeline: Arc<Pipeline>,
     table: TableName,
     /// The options of its calls, the client's included.
@@ -144,7 +40,7 @@ pub(crate) struct PartitionWrite {
     total: TotalTimeout,
     /// Shared with the owner, who takes them back.
     operations: Arc<Vec<TableOperation>>,
-    outcomes: SharedOutcomes,
+    outcomes: O,
     /// The operations to send, each list in one batch if it fits. The last list is next.
     waiting: Vec<Vec<usize>>,
     /// The maximum number of operations in the next batch.
@@ -153,31 +49,36 @@ pub(crate) struct PartitionWrite {
     most_bytes: Option<usize>,
     /// Sends the other operations of a batch again, without the one that failed.
     takes_out: bool,
+    /// The operations are of callers who know nothing of each other.
+    is_of_callers: bool,
     /// Deletes that were sent and whose response was lost.
     lost: Vec<usize>,
     /// The sending rate. If absent, a throttled batch ends the write.
     pace: Option<Pace>,
 }
 
-impl PartitionWrite {
+impl<O: Outcomes> PartitionWrite<O> {
+    /// Creates the write. `options` are those of its calls, `outcomes` receives the outcome of each operation.
     pub(crate) fn new(
         pipeline: &Arc<Pipeline>,
         table: &TableName,
-        options: &CallOptions,
-        operations: Vec<TableOperation>,
+        options: CallOptions,
+        operations: Arc<Vec<TableOperation>>,
+        outcomes: O,
     ) -> Self {
         Self {
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
-            options: options.clone(),
+            options,
             total: TotalTimeout::default(),
-            outcomes: SharedOutcomes::new(operations.len()),
+            outcomes,
             waiting: vec![(0..operations.len()).collect()],
             // The first two failures leave room for all others.
             most_operations: 4 * operations.len(),
-            operations: Arc::new(operations),
+            operations,
             most_bytes: None,
             takes_out: true,
+            is_of_callers: false,
             lost: Vec::new(),
             pace: None,
         }
@@ -202,14 +103,38 @@ impl PartitionWrite {
         self
     }
 
+    /// Says that the operations are of callers who know nothing of each other.
+    ///
+    /// An error that concerns no single row then fails the operations that were sent with it, and no others. A missing
+    /// permission is searched for as a conflict is: the credential may permit what the others do.
+    pub(crate) fn of_callers(mut self) -> Self {
+        self.is_of_callers = true;
+        self
+    }
+
+    pub(crate) fn operations(&self) -> &Arc<Vec<TableOperation>> {
+        &self.operations
+    }
+
+    pub(crate) fn outcomes(&self) -> &O {
+        &self.outcomes
+    }
+
     /// Sends the operations, one batch after the other, until each has an outcome or an error stops all of them.
-    async fn run(mut self) -> Written {
-        let mut stopped = None;
-        while let Some(next) = self.waiting.pop() {
+    ///
+    /// Returns that error: it concerns no single row, and further writes would fail with it too.
+    pub(crate) async fn run(mut self) -> Option<Arc<Error>> {
+        while let Some(mut next) = self.waiting.pop() {
+            let turn = self.turn(&next).await;
+            self.outcomes.claim(&mut next);
+            if next.is_empty() {
+                continue;
+            }
             let (sent, change_set) = self.compose(next);
-            let result = match self.send(&sent, change_set).await {
+            let result = match self.send(&sent, change_set, turn).await {
                 // Nothing was applied: the batch is sent again at the pace.
                 None => {
+                    self.outcomes.release(&sent);
                     self.waiting.push(sent);
                     continue;
                 }
@@ -218,34 +143,41 @@ impl PartitionWrite {
             match result {
                 Ok(results) => {
                     self.most_operations = self.most_operations.saturating_mul(2);
-                    let outcomes = &mut self.outcomes.lock().outcomes;
-                    for (index, result) in sent.into_iter().zip(results) {
-                        outcomes[index] = Outcome::Applied(result.into_etag());
-                    }
+                    self.outcomes.applied(&sent, results);
                 }
                 Err(error) => {
-                    stopped = self.failed(sent, error);
+                    let stopped = self.failed(sent, error);
                     if stopped.is_some() {
-                        break;
+                        return stopped;
                     }
                 }
             }
         }
-        Written {
-            outcomes: std::mem::take(&mut self.outcomes.lock().outcomes),
-            stopped,
+        None
+    }
+
+    /// Waits for the pace, if there is one, and returns the time.
+    async fn turn(&self, next: &[usize]) -> Option<Instant> {
+        let entities = next.len().min(self.most_operations).min(MAX_BATCH_OPERATIONS);
+        match &self.pace {
+            Some(pace) => Some(pace.turn(self.partition_key(), entities).await),
+            None => None,
         }
     }
 
-    /// Returns as many of these operations as fit into one batch. The others wait.
-    fn compose(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, ChangeSet) {
+    fn partition_key(&self) -> &str {
+        let keys = self.operations.iter().find_map(TableOperation::keys);
+        keys.map_or("", |(partition_key, _)| partition_key)
+    }
+
+    /// Returns as many of these operations as fit into one batch. The others wait. A single operation has no batch.
+    fn compose(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, Option<ChangeSet>) {
+        if indices.len() == 1 {
+            return (indices, None);
+        }
         let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str())
             .at_most(self.most_bytes)
             .of_distinct_rows();
-        // A single operation is sent without a batch.
-        if let [index] = indices[..] {
-            return (vec![index], change_set);
-        }
         let mut end = indices.len().min(self.most_operations).min(MAX_BATCH_OPERATIONS);
         let mut sent = Vec::with_capacity(end);
         let bodies = indices[..end].iter().map(|index| self.operations[*index].body().len());
@@ -255,7 +187,7 @@ impl PartitionWrite {
                 Ok(()) => sent.push(index),
                 Err(broken) if matches!(broken.rule, BatchRule::Valid | BatchRule::OnePartition) => {
                     let error = broken.error.at_batch_index(None);
-                    self.outcomes.set_failed(&[index], &Arc::new(error));
+                    self.outcomes.failed(&[index], &Arc::new(error), 1);
                 }
                 // An operation that fits into no batch may be sent alone.
                 Err(_) if sent.is_empty() => {
@@ -271,35 +203,37 @@ impl PartitionWrite {
         }
         let rest = indices.split_off(end);
         if !rest.is_empty() {
+            self.outcomes.release(&rest);
             self.waiting.push(rest);
         }
-        (sent, change_set)
+        (sent, Some(change_set))
     }
 
-    /// Sends a batch at the pace, and returns `None` if it was throttled.
+    /// Sends a batch that had its turn at this time, and returns `None` if it was throttled.
     ///
     /// A single operation is sent without a batch, which not all credentials and services accept.
-    async fn send(&self, sent: &[usize], change_set: ChangeSet) -> Option<Result<Vec<TableResult>>> {
-        let partition_key = self.operations.iter().find_map(TableOperation::keys);
-        let partition_key = partition_key.map_or("", |(key, _)| key);
-        let turn = match &self.pace {
-            Some(pace) => Some((pace, pace.turn(partition_key, sent.len()).await)),
-            None => None,
-        };
+    async fn send(
+        &self,
+        sent: &[usize],
+        change_set: Option<ChangeSet>,
+        turn: Option<Instant>,
+    ) -> Option<Result<Vec<TableResult>>> {
         self.outcomes.sent(sent);
-        let result = match sent {
-            [] => Ok(Vec::new()),
-            [index] => self
+        let result = match (sent, change_set) {
+            ([], _) => Ok(Vec::new()),
+            ([index], _) => self
                 .send_alone(&self.operations[*index])
                 .await
                 .map(|result| vec![result]),
-            _ => {
+            (_, None) => Err(Error::invalid_input("operations without a batch")),
+            (_, Some(change_set)) => {
                 let commit = SubmitBatch::new(&self.pipeline, change_set);
                 commit.of_options(self.call_options()).await
             }
         };
         self.outcomes.answered();
-        if let Some((pace, sent_at)) = turn {
+        if let (Some(pace), Some(sent_at)) = (&self.pace, turn) {
+            let partition_key = self.partition_key();
             match &result {
                 Err(e) if is_throttled(e) => {
                     if pace.refused(partition_key, sent_at, e) {
@@ -342,23 +276,25 @@ impl PartitionWrite {
         // The index in the batch means nothing to a caller who did not build the batch.
         let batch_index = error.batch_index();
         let error = error.at_batch_index(None);
-        let concerns_row = concerns_row(&error);
+        let may_be_permission = self.is_of_callers && error.kind() == ErrorKind::Forbidden;
+        let concerns_row = concerns_row(&error) || may_be_permission;
         let is_delete = |index: &usize| self.operations[*index].kind() == OperationKind::Delete;
         // A repeated delete that finds no row has succeeded. The others are sent again, and their responses show the
         // state of their rows.
         let may_repeat = !error.may_have_applied() || (concerns_row && sent.iter().all(is_delete));
-        if may_repeat && !concerns_row {
+        if may_repeat && !concerns_row && !self.is_of_callers {
             return Some(Arc::new(error));
         }
-        if !may_repeat || !self.takes_out {
+        let together = sent.len();
+        if !may_repeat || !self.takes_out || !concerns_row {
             let error = Arc::new(error);
-            self.outcomes.set_failed(&sent, &error);
-            return (!concerns_row).then_some(error);
+            self.outcomes.failed(&sent, &error, together);
+            return (!concerns_row && !self.is_of_callers).then_some(error);
         }
-        if error.may_have_applied() && sent.len() > 1 {
+        if error.may_have_applied() && together > 1 {
             // One by one: all of them may be gone, and each would make a batch fail. They are in doubt if the write
             // ends before that.
-            self.outcomes.set_failed(&sent, &Arc::new(error));
+            self.outcomes.in_doubt(&sent, &Arc::new(error));
             self.waiting.extend(sent.iter().map(|index| vec![*index]));
             self.lost.extend(sent);
             return None;
@@ -373,11 +309,13 @@ impl PartitionWrite {
                 let index = sent.remove(at);
                 let is_gone = error.kind() == ErrorKind::NotFound && is_delete(&index);
                 let is_lost = error.may_have_applied() || self.lost.contains(&index);
-                let error = if is_gone { error.maybe_applied(false) } else { error };
-                self.outcomes.lock().outcomes[index] = match is_gone && is_lost {
-                    true => Outcome::Gone,
-                    false => Outcome::failed(Arc::new(error)),
-                };
+                match is_gone && is_lost {
+                    true => self.outcomes.gone(index, error.maybe_applied(true)),
+                    false => {
+                        let error = if is_gone { error.maybe_applied(false) } else { error };
+                        self.outcomes.failed(&[index], &Arc::new(error), together);
+                    }
+                }
             }
             // The service names no index: the failed operation is in one of the halves.
             None => {
@@ -389,90 +327,6 @@ impl PartitionWrite {
             self.waiting.push(sent);
         }
         None
-    }
-}
-
-/// Operations of one partition that were sent together.
-pub(crate) struct Batch {
-    /// The numbers and the rows of the operations.
-    places: Vec<(u64, RowHash)>,
-    operations: Arc<Vec<TableOperation>>,
-}
-
-impl Batch {
-    pub(crate) fn partition_key(&self) -> &str {
-        let keys = self.operations.first().and_then(TableOperation::keys);
-        keys.map_or("", |(partition_key, _)| partition_key)
-    }
-
-    pub(crate) fn rows(&self) -> impl Iterator<Item = RowHash> {
-        self.places.iter().map(|(_, row)| *row)
-    }
-
-    /// Returns the number of bytes of its operations.
-    pub(crate) fn bytes(&self) -> usize {
-        self.operations.iter().map(TableOperation::bytes).sum()
-    }
-
-    /// Returns each operation with its number.
-    pub(crate) fn operations(self) -> impl Iterator<Item = (u64, TableOperation)> {
-        // The write that shared them has ended.
-        let operations = Arc::try_unwrap(self.operations);
-        let operations = operations.unwrap_or_else(|shared| shared.iter().map(TableOperation::copy).collect());
-        self.places.into_iter().map(|(index, _)| index).zip(operations)
-    }
-}
-
-/// A batch in flight. Returns the batch with the outcomes of its operations.
-pub(crate) struct RunningBatch {
-    /// `None` once the batch has ended.
-    batch: Option<Batch>,
-    outcomes: SharedOutcomes,
-    write: BoxFuture<'static, Written>,
-}
-
-impl RunningBatch {
-    pub(crate) fn new(places: Vec<(u64, RowHash)>, write: PartitionWrite) -> Self {
-        Self {
-            batch: Some(Batch {
-                places,
-                operations: Arc::clone(&write.operations),
-            }),
-            outcomes: write.outcomes.clone(),
-            write: Box::pin(write.run()),
-        }
-    }
-
-    /// Returns its operations and their outcomes so far. `error` is that of operations without a response.
-    pub(crate) fn cancel(self, error: &Arc<Error>) -> Option<(Batch, Written)> {
-        drop(self.write);
-        let outcomes = self.outcomes.cancel(error);
-        let stopped = None;
-        Some((self.batch?, Written { outcomes, stopped }))
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.batch.as_ref().map_or(0, |batch| batch.places.len())
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.batch.as_ref().map_or(0, Batch::bytes)
-    }
-}
-
-impl Future for RunningBatch {
-    type Output = (Batch, Written);
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let written = ready!(self.write.as_mut().poll(cx));
-        match self.batch.take() {
-            Some(batch) => {
-                // Drops the write, which shares the operations.
-                self.write = Box::pin(std::future::pending());
-                Poll::Ready((batch, written))
-            }
-            None => Poll::Pending,
-        }
     }
 }
 

@@ -1,51 +1,13 @@
 //! The queue of operations that wait for their batch, by partition.
 //!
-//! Owns the order: operations on one row are sent one after the other, never two in flight and never two in a batch.
-//! Operations of a partition keep their order as far as that allows.
-//!
-//! Waiting operations are grouped by partition. An operation after another on the same row waits for its batch; all
-//! others may be sent. So any sequence of writes ends as if sent one by one, which a property test verifies. Rows are
-//! compared by hash. Two rows with one hash are treated as one row, which is slower and never wrong.
+//! Owns the turns of partitions: full batches first, then the partition that has waited longest. The order inside a
+//! partition is `partition_queue.rs`.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::protocol::operation::TableOperation;
-use crate::protocol::row_hash::{RowHash, RowHashes};
-
-/// An operation and its number.
-#[derive(Debug)]
-pub(crate) struct Queued {
-    pub(crate) index: u64,
-    pub(crate) row: RowHash,
-    pub(crate) operation: TableOperation,
-}
-
-impl Queued {
-    pub(crate) fn new(index: u64, operation: TableOperation) -> Self {
-        let (_, row_key) = operation.keys().unwrap_or_default();
-        Self {
-            index,
-            row: RowHash::of(row_key),
-            operation,
-        }
-    }
-
-    /// Returns the approximate number of bytes in the body of a batch.
-    fn bytes_in_batch(&self) -> usize {
-        self.operation.bytes() + HEAD_BYTES
-    }
-}
-
-/// The bytes of a batch's body for each operation, besides the entity and its keys. With long keys they are more: then
-/// the last operations of a batch are sent in another one.
-const HEAD_BYTES: usize = 512;
-
-/// The number of a partition's operations searched for a batch, in batches: those after a row in flight wait.
-const MOST_LOOKED_AT: usize = 4;
-
-/// The growth of a partition's list, as a factor of its length.
-const GROWTH: usize = 4;
+use crate::client::bulk::partition_queue::{BatchLimits, PartitionQueue, Queued};
+use crate::protocol::row_hash::RowHash;
 
 /// The batches that are sent although they are not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +33,7 @@ pub(crate) struct Queue {
     /// places.
     full: VecDeque<usize>,
     any: VecDeque<usize>,
-    batch_size: usize,
-    batch_bytes: usize,
+    limits: BatchLimits,
     batches_per_partition: usize,
     len: usize,
     bytes: usize,
@@ -80,12 +41,7 @@ pub(crate) struct Queue {
 
 struct Partition {
     key: Arc<str>,
-    waiting: VecDeque<Queued>,
-    /// The bytes of the waiting operations in batches.
-    bytes: usize,
-    /// The rows of its batches in flight.
-    rows: RowHashes,
-    batches: usize,
+    queue: PartitionQueue,
     is_in_full: bool,
     is_in_any: bool,
 }
@@ -99,8 +55,10 @@ impl Queue {
             latest: 0,
             full: VecDeque::new(),
             any: VecDeque::new(),
-            batch_size,
-            batch_bytes,
+            limits: BatchLimits {
+                operations: batch_size,
+                bytes: batch_bytes,
+            },
             batches_per_partition,
             len: 0,
             bytes: 0,
@@ -109,8 +67,7 @@ impl Queue {
 
     /// Returns `true` if the partition at this place has a full batch.
     fn is_full(&self, place: usize) -> bool {
-        let partition = &self.partitions[place];
-        partition.waiting.len() >= self.batch_size || partition.bytes >= self.batch_bytes
+        self.partitions[place].queue.is_full(self.limits)
     }
 
     /// Returns the number of waiting operations.
@@ -159,13 +116,7 @@ impl Queue {
         self.len += 1;
         self.bytes += queued.operation.bytes();
         let partition = &mut self.partitions[place];
-        // Most partitions that have an operation will fill a batch.
-        if partition.waiting.len() == partition.waiting.capacity() {
-            let room = (GROWTH * partition.waiting.len()).clamp(1, self.batch_size.max(partition.waiting.len()));
-            partition.waiting.reserve(room);
-        }
-        partition.bytes += queued.bytes_in_batch();
-        partition.waiting.push_back(queued);
+        partition.queue.push(queued, self.limits);
         if !partition.is_in_any {
             partition.is_in_any = true;
             self.any.push_back(place);
@@ -197,12 +148,12 @@ impl Queue {
                 return None;
             }
             let place = self.any.pop_front()?;
-            let batch = match short == Short::OfIdle && self.partitions[place].batches > 0 {
+            let batch = match short == Short::OfIdle && self.partitions[place].queue.batches() > 0 {
                 true => None,
                 false => self.take(place),
             };
             let partition = &mut self.partitions[place];
-            partition.is_in_any = !partition.waiting.is_empty();
+            partition.is_in_any = partition.queue.is_waiting();
             if partition.is_in_any {
                 self.any.push_back(place);
             }
@@ -215,38 +166,11 @@ impl Queue {
 
     /// Returns a batch of this partition, if it may have one more in flight.
     fn take(&mut self, place: usize) -> Option<Vec<Queued>> {
-        let partition = &mut self.partitions[place];
-        if partition.batches >= self.batches_per_partition {
+        let queue = &mut self.partitions[place].queue;
+        if queue.batches() >= self.batches_per_partition {
             return None;
         }
-        let mut taken: Vec<Queued> = Vec::with_capacity(self.batch_size.min(partition.waiting.len()));
-        let mut left = VecDeque::new();
-        let mut bytes = 0;
-        partition.rows.reserve(taken.capacity());
-        while taken.len() < self.batch_size
-            && taken.len() + left.len() < MOST_LOOKED_AT * self.batch_size
-            && let Some(next) = partition.waiting.pop_front()
-        {
-            if !taken.is_empty() && bytes + next.bytes_in_batch() > self.batch_bytes {
-                left.push_back(next);
-                break;
-            }
-            // After an operation on the same row that waits or is in flight.
-            if !partition.rows.insert(next.row) {
-                left.push_back(next);
-                continue;
-            }
-            bytes += next.bytes_in_batch();
-            taken.push(next);
-        }
-        while let Some(next) = left.pop_back() {
-            partition.waiting.push_front(next);
-        }
-        if taken.is_empty() {
-            return None;
-        }
-        partition.batches += 1;
-        partition.bytes -= bytes;
+        let taken = queue.take(self.limits, |(), ()| true)?;
         self.len -= taken.len();
         self.bytes -= taken.iter().map(|queued| queued.operation.bytes()).sum::<usize>();
         Some(taken)
@@ -257,16 +181,9 @@ impl Queue {
         let Some(&place) = self.places.get(partition_key) else {
             return;
         };
-        let partition = &mut self.partitions[place];
-        partition.batches -= 1;
-        if partition.batches > 0 {
-            for row in rows {
-                partition.rows.remove(&row);
-            }
-            return;
-        }
-        partition.rows.clear();
-        if partition.waiting.is_empty() {
+        let queue = &mut self.partitions[place].queue;
+        queue.ended(rows);
+        if queue.is_idle() {
             self.free(place);
         }
     }
@@ -275,8 +192,7 @@ impl Queue {
     fn free(&mut self, place: usize) {
         let partition = &mut self.partitions[place];
         self.places.remove(&partition.key);
-        (partition.key, partition.waiting, partition.rows) = Default::default();
-        partition.bytes = 0;
+        (partition.key, partition.queue) = Default::default();
         self.spare.push(place);
     }
 
@@ -292,10 +208,9 @@ impl Queue {
         for place in 0..self.partitions.len() {
             let partition = &mut self.partitions[place];
             (partition.is_in_full, partition.is_in_any) = (false, false);
-            if !partition.waiting.is_empty() {
-                all.extend(partition.waiting.drain(..));
-                partition.bytes = 0;
-                if partition.batches == 0 {
+            if partition.queue.is_waiting() {
+                all.extend(partition.queue.drain());
+                if partition.queue.is_idle() {
                     self.free(place);
                 }
             }
@@ -309,10 +224,7 @@ impl Partition {
     fn new(key: Arc<str>) -> Self {
         Self {
             key,
-            waiting: VecDeque::new(),
-            bytes: 0,
-            rows: RowHashes::default(),
-            batches: 0,
+            queue: PartitionQueue::default(),
             is_in_full: false,
             is_in_any: false,
         }
@@ -320,7 +232,7 @@ impl Partition {
 
     /// Returns `true` if it has no operations.
     fn is_spare(&self) -> bool {
-        self.batches == 0 && self.waiting.is_empty()
+        self.queue.is_idle()
     }
 }
 
@@ -332,7 +244,9 @@ mod tests {
     use proptest::sample::{Index, select};
 
     use super::*;
+    use crate::client::bulk::partition_queue::MOST_LOOKED_AT;
     use crate::model::dynamic::DynamicEntity;
+    use crate::protocol::operation::TableOperation;
 
     fn indices(batch: Option<Vec<Queued>>) -> Vec<u64> {
         batch.into_iter().flatten().map(|queued| queued.index).collect()
@@ -344,7 +258,7 @@ mod tests {
         let mut queue = Queue::new(2, usize::MAX, 4);
         for (index, row) in ["a", "b", "a", "a", "c"].into_iter().enumerate() {
             let operation = TableOperation::insert(&DynamicEntity::new("p", row));
-            queue.push(Queued::new(index as u64, operation));
+            queue.push(Queued::new(index as u64, operation, ()));
         }
         assert_eq!(indices(queue.next(Short::None)), [0, 1]);
         assert_eq!(indices(queue.next(Short::None)), [4]);
@@ -367,14 +281,14 @@ mod tests {
         };
         let mut queue = Queue::new(100, 3_000, 4);
         for (index, key) in ["a", "b", "c"].into_iter().enumerate() {
-            queue.push(Queued::new(index as u64, row(key)));
+            queue.push(Queued::new(index as u64, row(key), ()));
         }
         assert_eq!(indices(queue.next(Short::None)), [0]);
         assert_eq!(indices(queue.next(Short::None)), [1]);
         assert_eq!(indices(queue.next(Short::None)), [0; 0]);
         assert_eq!(indices(queue.next(Short::Any)), [2]);
         let mut queue = Queue::new(100, 10, 4);
-        queue.push(Queued::new(0, row("a")));
+        queue.push(Queued::new(0, row("a"), ()));
         assert_eq!(
             indices(queue.next(Short::None)),
             [0],
@@ -416,7 +330,8 @@ mod tests {
     impl Model {
         fn push(&mut self, partition: u8, row: u8) {
             let entity = DynamicEntity::new(key(partition), key(row));
-            self.queue.push(Queued::new(self.read, TableOperation::insert(&entity)));
+            self.queue
+                .push(Queued::new(self.read, TableOperation::insert(&entity), ()));
             self.waiting.push((self.read, partition, row));
             self.read += 1;
         }
@@ -425,10 +340,10 @@ mod tests {
         fn batch(&self, partition: u8, short: Short) -> Vec<(u64, u8, u8)> {
             let running = || self.running.iter().filter(|batch| batch[0].1 == partition);
             let waiting = || self.waiting.iter().filter(|(_, of, _)| *of == partition);
-            let size = self.queue.batch_size;
+            let size = self.queue.limits.operations;
             let bytes = |row: u8| bytes_in_batch(partition, row);
             let may_leave = waiting().count() >= size
-                || waiting().map(|(_, _, row)| bytes(*row)).sum::<usize>() >= self.queue.batch_bytes
+                || waiting().map(|(_, _, row)| bytes(*row)).sum::<usize>() >= self.queue.limits.bytes
                 || match short {
                     Short::None => false,
                     Short::OfIdle => running().count() == 0,
@@ -441,7 +356,7 @@ mod tests {
             let mut batch = Vec::new();
             let mut sum = 0;
             for waits in waiting().take(MOST_LOOKED_AT * size) {
-                let is_full = batch.len() == size || (sum > 0 && sum + bytes(waits.2) > self.queue.batch_bytes);
+                let is_full = batch.len() == size || (sum > 0 && sum + bytes(waits.2) > self.queue.limits.bytes);
                 if is_full {
                     break;
                 }
@@ -495,7 +410,11 @@ mod tests {
                 .map(|(_, partition, row)| bytes_in_batch(*partition, *row))
                 .sum();
             assert_eq!(
-                queue.partitions.iter().map(|partition| partition.bytes).sum::<usize>(),
+                queue
+                    .partitions
+                    .iter()
+                    .map(|partition| partition.queue.bytes())
+                    .sum::<usize>(),
                 bytes
             );
             let all = self.waiting.iter().chain(self.running.iter().flatten());
@@ -515,7 +434,7 @@ mod tests {
 
     fn bytes_in_batch(partition: u8, row: u8) -> usize {
         let entity = DynamicEntity::new(key(partition), key(row));
-        Queued::new(0, TableOperation::insert(&entity)).bytes_in_batch()
+        Queued::new(0, TableOperation::insert(&entity), ()).bytes_in_batch()
     }
 
     fn model(batch_size: usize, batch_bytes: usize, batches_per_partition: usize) -> Model {

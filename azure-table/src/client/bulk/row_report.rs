@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::client::bulk::bulk_report::{Counts, FirstOf};
-use crate::client::bulk::partition_write::Outcome;
+use crate::client::bulk::outcomes::Outcome;
 use crate::client::bulk::write_position::WritePosition;
 use crate::model::entity_key::Key;
 use crate::model::error::Error;

@@ -19,7 +19,7 @@ use futures_core::Stream as _;
 
 use crate::client::bulk::engine::{Engine, EngineSettings, Settled};
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::bulk::partition_write::Outcome;
+use crate::client::bulk::outcomes::Outcome;
 use crate::client::bulk::row_plan::{Plan, WritesRows};
 use crate::client::bulk::row_report::WriteReport;
 use crate::client::bulk::write_position::WritePosition;

@@ -1,0 +1,164 @@
+//! The outcomes of the operations of a write.
+//!
+//! Owns [`Outcomes`], what a write reports and asks while it runs, and the outcomes that a bulk keeps. Those of callers
+//! who wait for their own are `client/group/callers.rs`.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::model::error::Error;
+use crate::model::etag::ETag;
+use crate::protocol::table_result::TableResult;
+
+/// Receives the outcomes of a write as they come.
+pub(crate) trait Outcomes: Send + 'static {
+    /// Operations are about to be sent. Removes those that are not wanted any more.
+    fn claim(&self, _operations: &mut Vec<usize>) {}
+
+    /// Operations that were claimed stay for another request: nothing of them was applied.
+    fn release(&self, _operations: &[usize]) {}
+
+    /// A request with these operations is sent.
+    fn sent(&self, _operations: &[usize]) {}
+
+    /// The request has its response, or none will come.
+    fn answered(&self) {}
+
+    /// Operations were applied. The results are in their order.
+    fn applied(&self, operations: &[usize], results: Vec<TableResult>);
+
+    /// Operations failed. `sent` is the number of operations of their request.
+    fn failed(&self, operations: &[usize], error: &Arc<Error>, sent: usize);
+
+    /// Operations are in doubt, unless a later request settles them.
+    fn in_doubt(&self, operations: &[usize], error: &Arc<Error>);
+
+    /// A delete found no row, after an earlier response was lost.
+    fn gone(&self, operation: usize, error: Error);
+}
+
+/// The outcome of one operation.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Applied, with the new ETag of the entity, or `None` after a delete.
+    Applied(Option<ETag>),
+    /// A delete found no row after an earlier response was lost: either attempt may have deleted it.
+    Gone,
+    /// The operation was not applied. Several operations of one batch share an error.
+    Rejected(Arc<Error>),
+    /// The operation may have been applied.
+    InDoubt(Arc<Error>),
+    /// The operation was not applied: an error that concerns all operations came before its turn, or with it.
+    NotTried,
+}
+
+impl Outcome {
+    fn failed(error: Arc<Error>) -> Self {
+        match error.may_have_applied() {
+            true => Self::InDoubt(error),
+            false => Self::Rejected(error),
+        }
+    }
+
+    /// Returns the error, if it counts as a failure.
+    pub(crate) fn failure(&self) -> Option<&Error> {
+        match self {
+            Self::Rejected(error) | Self::InDoubt(error) => Some(error),
+            Self::Applied(_) | Self::Gone | Self::NotTried => None,
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Applied(_) => f.write_str("applied"),
+            Self::Gone => f.write_str("gone"),
+            Self::Rejected(error) => error.fmt(f),
+            Self::InDoubt(error) => write!(f, "in doubt: {error}"),
+            Self::NotTried => f.write_str("not tried"),
+        }
+    }
+}
+
+/// The outcomes so far, shared by a write and an owner that may cancel it. Clones share them.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedOutcomes(Arc<Mutex<Kept>>);
+
+#[derive(Debug)]
+struct Kept {
+    /// In the order of the operations.
+    outcomes: Vec<Outcome>,
+    /// The operations that were sent and have no response.
+    in_flight: Vec<usize>,
+}
+
+impl SharedOutcomes {
+    pub(crate) fn new(operations: usize) -> Self {
+        Self(Arc::new(Mutex::new(Kept {
+            outcomes: (0..operations).map(|_| Outcome::NotTried).collect(),
+            in_flight: Vec::new(),
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_failed(&self, operations: &[usize], error: &Arc<Error>) {
+        let outcomes = &mut self.lock().outcomes;
+        for index in operations {
+            outcomes[*index] = Outcome::failed(Arc::clone(error));
+        }
+    }
+
+    /// Returns the outcomes of a write that was cancelled. `error` is that of operations without a response.
+    pub(crate) fn cancel(&self, error: &Arc<Error>) -> Vec<Outcome> {
+        let in_flight = std::mem::take(&mut self.lock().in_flight);
+        self.set_failed(&in_flight, error);
+        self.take()
+    }
+
+    /// Returns the outcomes of a write that has ended.
+    pub(crate) fn take(&self) -> Vec<Outcome> {
+        std::mem::take(&mut self.lock().outcomes)
+    }
+}
+
+impl Outcomes for SharedOutcomes {
+    fn sent(&self, operations: &[usize]) {
+        operations.clone_into(&mut self.lock().in_flight);
+    }
+
+    fn answered(&self) {
+        self.lock().in_flight.clear();
+    }
+
+    fn applied(&self, operations: &[usize], results: Vec<TableResult>) {
+        let outcomes = &mut self.lock().outcomes;
+        for (index, result) in operations.iter().zip(results) {
+            outcomes[*index] = Outcome::Applied(result.into_etag());
+        }
+    }
+
+    fn failed(&self, operations: &[usize], error: &Arc<Error>, _: usize) {
+        self.set_failed(operations, error);
+    }
+
+    fn in_doubt(&self, operations: &[usize], error: &Arc<Error>) {
+        self.set_failed(operations, error);
+    }
+
+    fn gone(&self, operation: usize, _: Error) {
+        self.lock().outcomes[operation] = Outcome::Gone;
+    }
+}
+
+/// The outcomes of all operations of a write.
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// In the order of the operations.
+    pub(crate) outcomes: Vec<Outcome>,
+    /// The error that concerns no single row: further writes would fail with it too.
+    pub(crate) stopped: Option<Arc<Error>>,
+}

@@ -1,0 +1,193 @@
+//! The operations of one partition that wait for their batch.
+//!
+//! Owns the order: operations on one row are sent one after the other, never two in flight and never two in a batch.
+//! Operations of a partition keep their order as far as that allows. Knows no other partition: `queue.rs` has the turns
+//! of a bulk, `client/group` those of a group.
+//!
+//! An operation after another on the same row waits for its batch; all others may be sent. So any sequence of writes
+//! ends as if sent one by one, which a property test verifies. Rows are compared by hash. Two rows with one hash are
+//! treated as one row, which is slower and never wrong.
+
+use std::collections::VecDeque;
+
+use crate::protocol::operation::TableOperation;
+use crate::protocol::row_hash::{RowHash, RowHashes};
+
+/// An operation, its number, and the rest that its owner knows of it.
+#[derive(Debug)]
+pub(crate) struct Queued<T = ()> {
+    pub(crate) index: u64,
+    pub(crate) row: RowHash,
+    pub(crate) operation: TableOperation,
+    pub(crate) owner: T,
+}
+
+impl<T> Queued<T> {
+    pub(crate) fn new(index: u64, operation: TableOperation, owner: T) -> Self {
+        let (_, row_key) = operation.keys().unwrap_or_default();
+        Self {
+            index,
+            row: RowHash::of(row_key),
+            operation,
+            owner,
+        }
+    }
+
+    /// Returns the approximate number of bytes in the body of a batch.
+    pub(crate) fn bytes_in_batch(&self) -> usize {
+        self.operation.bytes() + HEAD_BYTES
+    }
+}
+
+/// The bytes of a batch's body for each operation, besides the entity and its keys. With long keys they are more: then
+/// the last operations of a batch are sent in another one.
+const HEAD_BYTES: usize = 512;
+
+/// The number of a partition's operations searched for a batch, in batches: those after a row in flight wait.
+pub(crate) const MOST_LOOKED_AT: usize = 4;
+
+/// The growth of a partition's list, as a factor of its length.
+const GROWTH: usize = 4;
+
+/// The limits of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchLimits {
+    pub(crate) operations: usize,
+    pub(crate) bytes: usize,
+}
+
+/// The waiting operations of a partition, in the order of their numbers, and the rows in flight.
+#[derive(Debug)]
+pub(crate) struct PartitionQueue<T = ()> {
+    waiting: VecDeque<Queued<T>>,
+    /// The bytes of the waiting operations in batches.
+    bytes: usize,
+    /// The rows of its batches in flight.
+    rows: RowHashes,
+    batches: usize,
+}
+
+impl<T> Default for PartitionQueue<T> {
+    fn default() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            rows: RowHashes::default(),
+            batches: 0,
+        }
+    }
+}
+
+impl<T> PartitionQueue<T> {
+    /// Returns the number of batches in flight.
+    pub(crate) fn batches(&self) -> usize {
+        self.batches
+    }
+
+    /// Returns the approximate number of bytes of the waiting operations in batches.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns the number of waiting operations.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Returns `true` if no operation waits and none is in flight.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.batches == 0 && self.waiting.is_empty()
+    }
+
+    /// Returns `true` if a full batch waits.
+    pub(crate) fn is_full(&self, limits: BatchLimits) -> bool {
+        self.waiting.len() >= limits.operations || self.bytes >= limits.bytes
+    }
+
+    pub(crate) fn push(&mut self, queued: Queued<T>, limits: BatchLimits) {
+        // Most partitions that have an operation will fill a batch.
+        if self.waiting.len() == self.waiting.capacity() {
+            let room = (GROWTH * self.waiting.len()).clamp(1, limits.operations.max(self.waiting.len()));
+            self.waiting.reserve(room);
+        }
+        self.bytes += queued.bytes_in_batch();
+        self.waiting.push_back(queued);
+    }
+
+    /// Returns the operations of the next batch, or `None` if each of them is after a row in flight.
+    ///
+    /// `may_share` says of two owners whether their operations may be in one batch. The first operation that may be
+    /// sent decides on the others.
+    pub(crate) fn take(&mut self, limits: BatchLimits, may_share: impl Fn(&T, &T) -> bool) -> Option<Vec<Queued<T>>> {
+        let mut taken: Vec<Queued<T>> = Vec::with_capacity(limits.operations.min(self.waiting.len()));
+        let mut left = VecDeque::new();
+        let mut rows_left = Vec::new();
+        let mut bytes = 0;
+        self.rows.reserve(taken.capacity());
+        while taken.len() < limits.operations
+            && taken.len() + left.len() < MOST_LOOKED_AT * limits.operations
+            && let Some(next) = self.waiting.pop_front()
+        {
+            if !taken.is_empty() && bytes + next.bytes_in_batch() > limits.bytes {
+                left.push_back(next);
+                break;
+            }
+            // After an operation on the same row that waits or is in flight.
+            if !self.rows.insert(next.row) {
+                left.push_back(next);
+                continue;
+            }
+            if taken.first().is_some_and(|first| !may_share(&first.owner, &next.owner)) {
+                // Later operations on its row wait for it.
+                rows_left.push(next.row);
+                left.push_back(next);
+                continue;
+            }
+            bytes += next.bytes_in_batch();
+            taken.push(next);
+        }
+        for row in rows_left {
+            self.rows.remove(&row);
+        }
+        while let Some(next) = left.pop_back() {
+            self.waiting.push_front(next);
+        }
+        if taken.is_empty() {
+            return None;
+        }
+        self.batches += 1;
+        self.bytes -= bytes;
+        Some(taken)
+    }
+
+    /// Releases the rows of a batch that has ended.
+    pub(crate) fn ended(&mut self, rows: impl Iterator<Item = RowHash>) {
+        self.batches -= 1;
+        if self.batches == 0 {
+            self.rows.clear();
+            return;
+        }
+        for row in rows {
+            self.rows.remove(&row);
+        }
+    }
+
+    /// Removes and returns the waiting operation of this number.
+    pub(crate) fn remove(&mut self, index: u64) -> Option<Queued<T>> {
+        let place = self.waiting.binary_search_by_key(&index, |queued| queued.index).ok()?;
+        let removed = self.waiting.remove(place)?;
+        self.bytes -= removed.bytes_in_batch();
+        Some(removed)
+    }
+
+    /// Removes and returns all waiting operations.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Queued<T>> {
+        self.bytes = 0;
+        self.waiting.drain(..)
+    }
+}
