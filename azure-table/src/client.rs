@@ -5,6 +5,7 @@
 pub(crate) mod batch;
 pub(crate) mod bulk;
 pub(crate) mod effective_settings;
+pub(crate) mod group;
 pub(crate) mod ops;
 pub(crate) mod query;
 mod sas_url;

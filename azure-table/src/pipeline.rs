@@ -61,8 +61,9 @@ pub(crate) mod shared_read;
 mod skew;
 #[cfg(all(feature = "rustls", any(feature = "reqwest", feature = "hyper-transport")))]
 mod tls;
-mod trace;
+pub(crate) mod trace;
 pub(crate) mod transport;
+pub(crate) mod write_group;
 
 /// What all calls of one client share. A clone shares connections, credential, limits and clock.
 #[derive(Clone, Debug)]
@@ -96,5 +97,15 @@ impl Pipeline {
             shared_reads: Arc::default(),
             observers: Observers::default(),
         }
+    }
+
+    /// Returns the pipeline without its group.
+    pub(crate) fn ungrouped(self: &Arc<Self>) -> Arc<Self> {
+        if self.settings.group.is_none() {
+            return Arc::clone(self);
+        }
+        let mut pipeline = Self::clone(self);
+        pipeline.settings.group = None;
+        Arc::new(pipeline)
     }
 }

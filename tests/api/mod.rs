@@ -16,6 +16,7 @@ mod etag_field;
 mod fan_out;
 mod futures;
 mod gather;
+mod grouped;
 mod handwritten;
 mod holds;
 mod key_ranges;

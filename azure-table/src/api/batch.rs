@@ -7,6 +7,7 @@
 //! | [`RejectedOperation`] | the operation that does not fit, with the rule and the first free batch |
 //! | [`BatchRule`] | the rules of the service |
 //! | [`MAX_BATCH_OPERATIONS`] | the limit of operations in a batch |
+//! | [`GroupOptions`] | the settings of a handle that sends the writes of many callers in batches |
 //!
 //! # Examples
 //!
@@ -35,4 +36,5 @@
 //!
 //! More: [the guide to batches](crate::guide::batches).
 
+pub use crate::client::group::group_options::GroupOptions;
 pub use crate::protocol::batch::{BatchRule, MAX_BATCH_OPERATIONS, RejectedOperation};

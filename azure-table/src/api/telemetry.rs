@@ -10,6 +10,7 @@
 //! | [`OperationContext`] | the diagnostics of a successful call, a correlation id of your own |
 //! | [`CostMeter`], [`Cost`] | an estimate of billed transactions and bytes |
 //! | [`EffectiveSettings`] | the settings of a client after all defaults |
+//! | [`GroupStatistics`], [`GroupedBatch`], [`GroupedWrite`] | the batches of a [grouped](crate::TableClient::grouped) table |
 //! | `OtelMetrics` | metrics of OpenTelemetry (feature `otel`) |
 //!
 //! # Examples
@@ -35,4 +36,5 @@ pub use crate::pipeline::context::OperationContext;
 pub use crate::pipeline::meter::{Cost, CostMeter};
 #[cfg(feature = "otel")]
 pub use crate::pipeline::metrics::OtelMetrics;
-pub use crate::pipeline::observer::{Completed, Event, Observer, Sending};
+pub use crate::pipeline::observer::{Completed, Event, GroupedBatch, GroupedWrite, Observer, Sending};
+pub use crate::pipeline::write_group::GroupStatistics;

@@ -10,6 +10,7 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::settings::WORKING_TIME;
+use crate::pipeline::write_group::GroupStatistics;
 use crate::protocol::profile::Profile;
 
 /// The effective settings of a client or a table.
@@ -52,6 +53,7 @@ pub struct EffectiveSettings {
     corrects_clock: bool,
     observers: String,
     has_context: bool,
+    group: Option<GroupStatistics>,
     scope: Scope,
 }
 
@@ -94,6 +96,7 @@ impl EffectiveSettings {
             corrects_clock: settings.corrects_clock,
             observers: format!("{:?}", pipeline.observers),
             has_context: defaults.context.is_some(),
+            group: settings.group.as_ref().map(|group| group.statistics()),
             scope,
         }
     }
@@ -168,6 +171,12 @@ impl EffectiveSettings {
         self.is_read_only
     }
 
+    /// Returns the limits of the group of a [grouped](crate::TableClient::grouped) table, and its counts so far. `None`
+    /// if its writes are not grouped.
+    pub fn group(&self) -> Option<GroupStatistics> {
+        self.group
+    }
+
     /// Returns the settings with surprising effects, one sentence each.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         let may_lose_writes = self.attempt_timeout < WORKING_TIME && !self.is_read_only;
@@ -221,6 +230,7 @@ impl Display for EffectiveSettings {
         writeln!(f, "clock of signatures: {clock}")?;
         writeln!(f, "observers: {}", self.observers)?;
         writeln!(f, "context: {}", either(self.has_context, "one for all calls", "none"))?;
+        writeln!(f, "group of writes: {}", or(self.group, "none"))?;
         match &self.scope {
             Scope::Prefix(prefix) => write!(f, "table name prefix: {prefix:?}")?,
             Scope::Table(name) => write!(f, "table: {name}")?,

@@ -27,6 +27,7 @@ use crate::protocol::operation::TableOperation;
 
 mod access_policies;
 mod entity_verbs;
+mod grouped;
 mod lifecycle;
 pub(crate) mod partition;
 mod query_writes;
@@ -57,7 +58,8 @@ mod typed_handles;
 /// sent, and its permit of [`max_in_flight`](TableServiceClient::max_in_flight) is released. A future that was never
 /// polled has sent nothing.
 ///
-/// The service may still apply the write whose request was in flight, once. Read before you write again.
+/// The service may still apply the write whose request was in flight, once. Read before you write again. A write of a
+/// [`grouped`](Self::grouped) handle that was sent goes on in its task.
 ///
 /// Operations of several requests stop between two of them. Rows that a [`bulk`](Self::bulk) or
 /// [`delete_where`](Self::delete_where) has written stay written. A table that [`recreate_table`](Self::recreate_table)

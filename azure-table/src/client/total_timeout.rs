@@ -5,7 +5,7 @@
 use std::task::Context;
 use std::time::Duration;
 
-use crate::model::clock;
+use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::pipeline::deadline::Deadline;
 use crate::pipeline::options::CallOptions;
@@ -25,6 +25,14 @@ impl TotalTimeout {
         Self {
             limit: Some(limit),
             end: None,
+        }
+    }
+
+    /// Returns the limit that ends at this time.
+    pub(crate) fn until(end: Instant) -> Self {
+        Self {
+            limit: Some(end.saturating_duration_since(Instant::now())),
+            end: Some(Deadline::at(end)),
         }
     }
 

@@ -16,6 +16,7 @@ pub use crate::model::error::value_error::ValueError;
 use crate::model::error_text::{OneLine, Shown};
 use crate::model::operation_kind::{OperationKind, Subject};
 
+mod grouped_write;
 mod response_headers;
 mod value_error;
 
@@ -111,6 +112,7 @@ struct Inner {
     request_id: Option<String>,
     client_request_id: Option<String>,
     batch_index: Option<usize>,
+    batch_size: Option<usize>,
     attempts: u32,
     may_have_applied: bool,
     retry_after: Option<Duration>,
@@ -134,6 +136,7 @@ impl Error {
                 request_id: None,
                 client_request_id: None,
                 batch_index: None,
+                batch_size: None,
                 attempts: 0,
                 may_have_applied: false,
                 retry_after: None,
@@ -422,6 +425,9 @@ impl fmt::Display for Error {
         }
         if let Some(request_id) = &inner.request_id {
             write!(f, " (request {})", OneLine(request_id))?;
+        }
+        if let Some(size) = inner.batch_size {
+            write!(f, " (in a batch of {size} grouped writes)")?;
         }
         if inner.attempts > 1 {
             write!(f, " (after {} attempts)", inner.attempts)?;

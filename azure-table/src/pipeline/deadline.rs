@@ -14,6 +14,10 @@ impl Deadline {
         Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
     }
 
+    pub(crate) fn at(end: Instant) -> Self {
+        Self(Some(end))
+    }
+
     pub(crate) fn remaining(&self) -> Option<Duration> {
         self.0.map(|end| end.saturating_duration_since(Instant::now()))
     }

@@ -2,8 +2,9 @@
 //!
 //! Owns [`CallOptions`] and their setters on every call builder.
 //!
-//! The options are boxed, and most calls have none, so builders and streams stay small. A read that a write depends on
-//! carries `for_write`, so that the write decides on the primary's rows; only `Pipeline::mode` reads that flag.
+//! The options are behind a pointer, and most calls have none, so builders and streams stay small. A read that a
+//! write depends on carries `for_write`, so that the write decides on the primary's rows; only `Pipeline::mode` reads
+//! that flag.
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,8 +40,9 @@ use crate::pipeline::retry::RetryPolicy;
 #[derive(Clone, Debug, Default)]
 #[must_use = "options have no effect until they are set on a client, a table or a call"]
 pub struct CallOptions {
-    /// `None` for most calls, so that the builders and streams that hold the options stay small.
-    values: Option<Box<OptionValues>>,
+    /// `None` for most calls, so that the builders and streams that hold the options stay small. Shared with the calls
+    /// that set none of their own.
+    values: Option<Arc<OptionValues>>,
 }
 
 /// The options that are set.
@@ -133,12 +135,16 @@ impl CallOptions {
         self
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values.is_none()
+    }
+
     pub(crate) fn get(&self) -> &OptionValues {
         self.values.as_deref().unwrap_or(&NONE)
     }
 
     pub(crate) fn set(&mut self, set: impl FnOnce(&mut OptionValues)) {
-        set(self.values.get_or_insert_with(|| Box::new(NONE.clone())));
+        set(Arc::make_mut(self.values.get_or_insert_with(|| Arc::new(NONE.clone()))));
     }
 
     /// Sets the timeout of a call, including all its attempts and the waits between them.
@@ -284,6 +290,10 @@ impl CallOptions {
     /// Headers are merged by name.
     pub fn with(mut self, other: &Self) -> Self {
         let Some(other) = &other.values else { return self };
+        if self.values.is_none() {
+            self.values = Some(Arc::clone(other));
+            return self;
+        }
         let other = OptionValues::clone(other);
         self.set(|values| {
             for (name, value) in other.headers.0 {
@@ -302,6 +312,26 @@ impl CallOptions {
             values.shared_reads = other.shared_reads.or(values.shared_reads);
         });
         self
+    }
+
+    /// Returns `true` if writes with these options and with `other` may be sent in one batch.
+    ///
+    /// The timeout and the context may differ: each caller keeps its own. Options of reads do not matter.
+    pub(crate) fn may_share_batch(&self, other: &Self) -> bool {
+        let (own, other) = match (&self.values, &other.values) {
+            (None, None) => return true,
+            _ => (self.get(), other.get()),
+        };
+        let has_same_policy = match (&own.retry, &other.retry) {
+            (None, None) => true,
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        };
+        has_same_policy
+            && own.attempt_timeout == other.attempt_timeout
+            && own.client_request_id == other.client_request_id
+            && own.headers.0 == other.headers.0
+            && own.via_batch == other.via_batch
     }
 
     /// Adds the caller's headers to the headers of the operation.

@@ -13,6 +13,7 @@ use crate::filter::access::AccessPath;
 use crate::model::error::Result;
 use crate::model::variant_mark::MarkedVariant;
 use crate::pipeline::options::CallOptions;
+use crate::pipeline::write_group::WriteGroup;
 use crate::protocol::http_request::header_value;
 
 /// The default timeout of one attempt. The service works for at most 30 s; the rest is for the transfer of the
@@ -45,6 +46,8 @@ pub(crate) struct ClientSettings {
     pub(crate) variant: Option<&'static MarkedVariant>,
     /// The variant that the enum of `variant` itself is; no call of such a handle is sent.
     pub(crate) outer_variant: Option<&'static MarkedVariant>,
+    /// The group that single writes join.
+    pub(crate) group: Option<Arc<dyn WriteGroup>>,
 }
 
 /// A limit of concurrent attempts.
@@ -66,6 +69,7 @@ impl Default for ClientSettings {
             creates_missing_tables: false,
             variant: None,
             outer_variant: None,
+            group: None,
         }
     }
 }

@@ -158,7 +158,8 @@ impl Engine {
         options.set(|values| values.retry = Some(policy));
         let batch_bytes = pipeline.endpoint.profile().rules().max_batch_bytes;
         Self {
-            pipeline: Arc::clone(pipeline),
+            // Its batches are its own.
+            pipeline: pipeline.ungrouped(),
             table: table.clone(),
             options,
             queue: Queue::new(settings.batch_size, batch_bytes, settings.partition_concurrency),

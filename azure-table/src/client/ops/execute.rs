@@ -104,6 +104,22 @@ impl<T> Spec for WriteSpec<T> {
         operation.call(endpoint, self.table.as_str())
     }
 
+    fn take_write(&mut self) -> Option<TableOperation> {
+        self.operation
+            .take_if(|operation| operation.kind() != OperationKind::Get)
+    }
+
+    fn written(&mut self, result: Result<TableResult>) -> Result<T> {
+        match result {
+            // The write was applied, whatever its result lacks.
+            Ok(result) => (self.output)(result.of_variant(self.variant)).map_err(|e| e.maybe_applied(true)),
+            Err(e) => {
+                let is_in_doubt = e.may_have_applied();
+                (self.rejected)(e, is_in_doubt)
+            }
+        }
+    }
+
     fn answer(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
         match table_result::answer(self.asked, response) {
             Ok(result) => (self.output)(result.of_variant(self.variant)),

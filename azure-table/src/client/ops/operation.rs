@@ -22,8 +22,10 @@ use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::operation::TableOperation;
 use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::Call;
+use crate::protocol::table_result::TableResult;
 use crate::protocol::{batch_answer, tables};
 
 /// The request of an operation, and the reading of its response.
@@ -44,6 +46,16 @@ pub(crate) trait Spec {
     /// Returns the number of entities read.
     fn entities(_: &Self::Output) -> usize {
         0
+    }
+
+    /// Takes the write that a group may send with others, or `None` for any other call.
+    fn take_write(&mut self) -> Option<TableOperation> {
+        None
+    }
+
+    /// Returns the output of a write that a group has sent.
+    fn written(&mut self, result: Result<TableResult>) -> Result<Self::Output> {
+        Err(result.err().unwrap_or_else(ended))
     }
 
     /// Returns the output of a write whose response was lost, and whose rows show that it was applied. Called only for
@@ -67,6 +79,8 @@ pub(crate) struct Operation<S> {
 enum State {
     Idle,
     Running(Running<Answer>),
+    /// Accepted by the group of the handle.
+    Grouped(BoxFuture<'static, Result<TableResult>>),
     Done,
 }
 
@@ -101,16 +115,19 @@ impl<S: Spec> Operation<S> {
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Output>> {
         loop {
             match mem::replace(&mut self.state, State::Done) {
-                State::Idle => match self.spec.call(&self.pipeline.endpoint) {
-                    Ok(call) => {
-                        let options = mem::take(&mut self.options);
-                        let running = start(&self.pipeline, call, options);
-                        self.state = State::Running(match self.in_task {
-                            true => Running::in_task(running),
-                            false => Running::Here(running),
-                        });
-                    }
+                State::Idle => match self.begin() {
+                    Ok(begun) => self.state = begun,
                     Err(e) => return Poll::Ready(Err(self.refused(e))),
+                },
+                State::Grouped(mut write) => match write.as_mut().poll(cx) {
+                    Poll::Ready(result) => {
+                        let output = self.spec.written(result);
+                        return Poll::Ready(output.map_err(|e| self.refused(e)));
+                    }
+                    Poll::Pending => {
+                        self.state = State::Grouped(write);
+                        return Poll::Pending;
+                    }
                 },
                 State::Running(mut running) => match running.poll(cx) {
                     Poll::Ready(Ok(Answer {
@@ -137,6 +154,25 @@ impl<S: Spec> Operation<S> {
                 State::Done => return Poll::Ready(Err(self.refused(ended()))),
             }
         }
+    }
+
+    /// Starts the call.
+    fn begin(&mut self) -> Result<State> {
+        if let Some(group) = &self.pipeline.settings.group
+            && let Some(operation) = self.spec.take_write()
+        {
+            let settings = &self.pipeline.settings;
+            settings.check_variant()?;
+            let options = mem::take(&mut self.options);
+            let write = Arc::clone(group).write(operation, options, settings.creates_missing_tables)?;
+            return Ok(State::Grouped(write));
+        }
+        let call = self.spec.call(&self.pipeline.endpoint)?;
+        let running = start(&self.pipeline, call, mem::take(&mut self.options));
+        Ok(State::Running(match self.in_task {
+            true => Running::in_task(running),
+            false => Running::Here(running),
+        }))
     }
 
     /// Returns the request as text.
@@ -209,7 +245,7 @@ impl<S: Spec> fmt::Debug for Operation<S> {
         let (operation, table) = self.spec.subject();
         let state = match self.state {
             State::Idle => "not sent",
-            State::Running(_) => "running",
+            State::Running(_) | State::Grouped(_) => "running",
             State::Done => "done",
         };
         f.debug_struct(operation.name())

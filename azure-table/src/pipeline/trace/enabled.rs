@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tracing::field::{Empty, Value, display};
 use tracing::instrument::{Instrument as _, Instrumented};
-use tracing::{Span, info_span, warn};
+use tracing::{Span, debug, info_span, warn};
 
 use crate::model::diagnostics::Attempt;
 use crate::model::error::Error;
@@ -126,6 +126,58 @@ fn operation_name(endpoint: &Endpoint, call: &Call) -> String {
     match call.common_operation() {
         mixed if mixed == call.operation => "BATCH".to_owned(),
         common => format!("BATCH {}", common.name()),
+    }
+}
+
+/// The span in which a grouped write was called.
+#[derive(Debug)]
+pub(crate) struct CallerSpan(Span);
+
+impl CallerSpan {
+    pub(crate) fn current() -> Self {
+        Self(Span::current())
+    }
+
+    /// Names the write and its batch, as an event in the span.
+    pub(crate) fn answered(&self, operation: &'static str, batch_size: usize) {
+        debug!(
+            target: "azure_table",
+            parent: &self.0,
+            operation,
+            batch_size,
+            "the grouped {operation} was in a batch of {batch_size}",
+        );
+    }
+}
+
+/// The span around the calls of a batch of grouped writes.
+pub(crate) struct GroupSpan(Span);
+
+impl GroupSpan {
+    pub(crate) fn of<'a>(table: &str, mut callers: impl ExactSizeIterator<Item = &'a CallerSpan>) -> Self {
+        let writes = callers.len();
+        if writes == 1
+            && let Some(caller) = callers.next()
+        {
+            return Self(caller.0.clone());
+        }
+        let span = info_span!(
+            target: "azure_table",
+            parent: None,
+            "group",
+            "otel.name" = format!("GROUP {table}"),
+            "db.collection.name" = table,
+            "db.operation.batch.size" = writes,
+        );
+        for caller in callers {
+            span.follows_from(&caller.0);
+        }
+        Self(span)
+    }
+
+    /// Runs the calls of the batch in its span.
+    pub(crate) fn around<F: Future>(&self, batch: F) -> Instrumented<F> {
+        batch.instrument(self.0.clone())
     }
 }
 

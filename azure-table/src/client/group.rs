@@ -1,0 +1,23 @@
+//! Group commit: the single writes of many callers, sent in batches.
+//!
+//! A write leaves at once if no batch of its partition is in flight. Writes that arrive meanwhile are the next batch.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `group_options.rs` | the settings |
+//! | `committer.rs` | the group of a handle: accepts writes, and has a task for each partition that is busy |
+//! | `lanes.rs` | the writes that wait, by partition, and their limits |
+//! | `callers.rs` | the callers of a batch, who receive its outcomes |
+//! | `slot.rs`, `ticket.rs` | one write between its caller and its batch, and the caller's future |
+//! | `epoch.rs` | the writes that a flush waits for |
+//!
+//! The write of a batch is that of a bulk (`client/bulk/partition_write.rs`), with its search for the row that makes a
+//! batch fail, its pace and its order of rows. A handle's pipeline knows its group by `pipeline/write_group.rs`.
+
+mod callers;
+pub(crate) mod committer;
+mod epoch;
+pub(crate) mod group_options;
+mod lanes;
+mod slot;
+mod ticket;

@@ -1,0 +1,141 @@
+//! The callers of a batch, who receive its outcomes.
+//!
+//! Owns the text of a shared error for each of them: it names the caller's own operation and row, and the size of the
+//! batch.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::client::bulk::outcomes::Outcomes;
+use crate::client::group::lanes::Caller;
+use crate::model::clock::Instant;
+use crate::model::error::{Error, ErrorKind};
+use crate::model::name::TableName;
+use crate::pipeline::Pipeline;
+use crate::pipeline::observer::{Event, GroupedWrite};
+use crate::protocol::operation::TableOperation;
+use crate::protocol::table_result::TableResult;
+
+/// The callers of a batch, in the order of its operations.
+pub(super) struct Callers {
+    callers: Vec<Caller>,
+    operations: Arc<Vec<TableOperation>>,
+    pipeline: Arc<Pipeline>,
+    table: TableName,
+    /// The end of the time of the batch.
+    ends: Option<Instant>,
+    /// The number of callers that have a result, or have withdrawn.
+    answered: AtomicUsize,
+}
+
+impl Callers {
+    pub(super) fn new(
+        callers: Vec<Caller>,
+        operations: Arc<Vec<TableOperation>>,
+        pipeline: &Arc<Pipeline>,
+        table: &TableName,
+        ends: Option<Instant>,
+    ) -> Self {
+        Self {
+            callers,
+            operations,
+            pipeline: Arc::clone(pipeline),
+            table: table.clone(),
+            ends,
+            answered: AtomicUsize::new(0),
+        }
+    }
+
+    fn fail(&self, index: usize, error: Error, sent: usize) {
+        self.report(index, sent, Some(error.kind()));
+        let error = of_write(error, &self.operations[index], &self.table, sent);
+        self.callers[index].slot.answer(Err(error));
+        self.count(1);
+    }
+
+    /// Reports the result of a write that was sent in a request of `batch_size` operations.
+    fn report(&self, index: usize, batch_size: usize, error: Option<ErrorKind>) {
+        let (caller, operation) = (&self.callers[index], self.operations[index].kind().name());
+        caller.span.answered(operation, batch_size);
+        if let Some(begun) = caller.begun {
+            self.pipeline.observers.notify(&Event::GroupedWrite(GroupedWrite {
+                operation,
+                table: self.table.as_str(),
+                batch_size,
+                elapsed: begun.elapsed(),
+                error,
+            }));
+        }
+    }
+
+    fn count(&self, answered: usize) {
+        self.answered.fetch_add(answered, Ordering::Relaxed);
+    }
+}
+
+impl Outcomes for Callers {
+    fn claim(&self, operations: &mut Vec<usize>) {
+        let before = operations.len();
+        operations.retain(|index| self.callers[*index].slot.claim(self.ends));
+        self.count(before - operations.len());
+    }
+
+    fn release(&self, operations: &[usize]) {
+        for index in operations {
+            self.callers[*index].slot.release();
+        }
+    }
+
+    fn applied(&self, operations: &[usize], results: Vec<TableResult>) {
+        for (index, result) in operations.iter().zip(results) {
+            self.report(*index, operations.len(), None);
+            self.callers[*index].slot.answer(Ok(result));
+        }
+        self.count(operations.len());
+    }
+
+    fn failed(&self, operations: &[usize], error: &Arc<Error>, sent: usize) {
+        for index in operations {
+            self.fail(*index, error.copy(), sent);
+        }
+    }
+
+    fn in_doubt(&self, operations: &[usize], _: &Arc<Error>) {
+        for index in operations {
+            self.callers[*index].slot.set_in_doubt();
+        }
+    }
+
+    /// As a single delete does, which cannot know either whether it was the one that deleted the row.
+    fn gone(&self, operation: usize, error: Error) {
+        self.fail(operation, error, 1);
+    }
+}
+
+/// The task of the batch may end early: nobody is to wait for ever.
+impl Drop for Callers {
+    fn drop(&mut self) {
+        if self.answered.load(Ordering::Relaxed) >= self.callers.len() {
+            return;
+        }
+        for (caller, operation) in self.callers.iter().zip(&*self.operations) {
+            let error = shut_down().maybe_applied(caller.slot.has_left());
+            let error = of_write(error, operation, &self.table, 1);
+            caller.slot.answer(Err(error));
+        }
+    }
+}
+
+/// Returns the error of writes whose task is gone.
+pub(super) fn shut_down() -> Error {
+    let why = "the task of the write ended: its runtime is shutting down, or an observer panicked";
+    Error::new(ErrorKind::Connection, why)
+}
+
+/// Returns an error for the caller of one write, which was sent with others in a batch of `sent` operations.
+pub(super) fn of_write(error: Error, operation: &TableOperation, table: &TableName, sent: usize) -> Error {
+    let keys = operation.keys().unwrap_or_default();
+    error
+        .of_grouped_write(operation.kind(), keys, sent)
+        .in_operation(operation.kind(), Some(table.as_str()))
+}

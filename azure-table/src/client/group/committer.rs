@@ -1,0 +1,305 @@
+//! The group of a handle: accepts writes, and has a task for each partition that is busy.
+//!
+//! A task sends one batch after the other until none waits. After each it lets the callers of the last batch run, for
+//! as long as they write again: their writes are in the next one. Without that, each second batch would hold the one
+//! write that came first.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Handle;
+use tokio::task::yield_now;
+
+use crate::client::bulk::pace::{LeavesThrottled, Pace};
+use crate::client::bulk::partition_queue::BatchLimits;
+use crate::client::bulk::partition_write::PartitionWrite;
+use crate::client::group::callers::{Callers, of_write, shut_down};
+use crate::client::group::group_options::GroupOptions;
+use crate::client::group::lanes::{Caller, Lanes, Next, Write};
+use crate::client::group::ticket::Ticket;
+use crate::client::total_timeout::TotalTimeout;
+use crate::model::clock::{self, Instant};
+use crate::model::error::{Error, Result};
+use crate::model::name::TableName;
+use crate::pipeline::Pipeline;
+use crate::pipeline::context::OperationContext;
+use crate::pipeline::observer::{Event, GroupedBatch};
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::retry::RetryPolicy;
+use crate::pipeline::trace::GroupSpan;
+use crate::pipeline::transport::BoxFuture;
+use crate::pipeline::write_group::{GroupStatistics, WriteGroup};
+use crate::protocol::batch::MAX_BATCH_OPERATIONS;
+use crate::protocol::operation::TableOperation;
+use crate::protocol::table_result::TableResult;
+
+pub(crate) struct Committer {
+    /// The pipeline of its batches, which has no group.
+    pipeline: Arc<Pipeline>,
+    table: TableName,
+    /// Shared by all partitions, as in a bulk.
+    pace: Pace,
+    /// The options of a batch whose callers set none.
+    plain: CallOptions,
+    lanes: Mutex<Lanes>,
+}
+
+impl Committer {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, options: &GroupOptions) -> Self {
+        let pipeline = pipeline.ungrouped();
+        let limits = BatchLimits {
+            operations: MAX_BATCH_OPERATIONS,
+            bytes: pipeline.endpoint.profile().rules().max_batch_bytes,
+        };
+        let pace = Pace::new(None);
+        let mut plain = CallOptions::new();
+        let policy = paced(&pipeline.retry, &pace);
+        plain.set(|values| values.retry = Some(policy));
+        Self {
+            pipeline,
+            table: table.clone(),
+            pace,
+            plain,
+            lanes: Mutex::new(Lanes::new(options, limits)),
+        }
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, Lanes> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Names the write of an error.
+    pub(super) fn named(&self, error: Error, operation: &TableOperation) -> Error {
+        of_write(error, operation, &self.table, 1)
+    }
+
+    /// Removes a write that was withdrawn.
+    pub(super) fn withdraw(&self, operation: &TableOperation, number: u64) {
+        let (partition_key, _) = operation.keys().unwrap_or_default();
+        let removed = self.lanes().withdraw(partition_key, number);
+        // Dropped here, behind the lock.
+        drop(removed);
+    }
+
+    /// Starts the task of a lane.
+    fn start(self: &Arc<Self>, runtime: &Handle, key: Arc<str>) {
+        let task = LaneTask {
+            committer: Arc::clone(self),
+            key,
+            is_over: false,
+        };
+        runtime.spawn(task.run());
+    }
+
+    /// Sends a batch, and gives each caller its result.
+    async fn send(&self, batch: Vec<Write>) {
+        let ends = batch
+            .iter()
+            .map(|write| write.owner.deadline)
+            .max_by_key(|end| (end.is_none(), *end));
+        let ends = ends.flatten();
+        let options = self.batch_options(&batch);
+        let pipeline = self.batch_pipeline(batch.first());
+        let (operations, callers): (Vec<_>, Vec<_>) =
+            batch.into_iter().map(|write| (write.operation, write.owner)).unzip();
+        self.report(&callers);
+        let span = GroupSpan::of(self.table.as_str(), callers.iter().map(|caller: &Caller| &caller.span));
+        let operations = Arc::new(operations);
+        let callers = Callers::new(callers, Arc::clone(&operations), &self.pipeline, &self.table, ends);
+        let write = PartitionWrite::new(&pipeline, &self.table, options, operations, callers)
+            .of_callers()
+            .at(Some(self.pace.clone()));
+        let write = match ends {
+            Some(ends) => write.within(TotalTimeout::until(ends)),
+            None => write,
+        };
+        span.around(write.run()).await;
+    }
+
+    /// Reports a batch that leaves.
+    fn report(&self, callers: &[Caller]) {
+        if let Some(first) = callers.iter().filter_map(|caller| caller.begun).min() {
+            self.pipeline.observers.notify(&Event::GroupedBatch(GroupedBatch {
+                table: self.table.as_str(),
+                writes: callers.len(),
+                waited: first.elapsed(),
+            }));
+        }
+    }
+
+    /// Returns the pipeline of a batch, which creates a missing table or not.
+    fn batch_pipeline(&self, first: Option<&Write>) -> Arc<Pipeline> {
+        let creates_table = first.is_some_and(|write| write.owner.creates_table);
+        if creates_table == self.pipeline.settings.creates_missing_tables {
+            return Arc::clone(&self.pipeline);
+        }
+        let mut pipeline = Pipeline::clone(&self.pipeline);
+        pipeline.settings.creates_missing_tables = creates_table;
+        Arc::new(pipeline)
+    }
+
+    /// Returns the options of a batch. Those of its callers are equal, but for what each has for itself.
+    fn batch_options(&self, batch: &[Write]) -> CallOptions {
+        let mut options = match batch.first() {
+            Some(first) if !first.owner.options.is_empty() => {
+                let mut options = first.owner.options.clone();
+                options.set(|values| {
+                    let inner = values.retry.as_ref().unwrap_or(&self.pipeline.retry);
+                    values.retry = Some(paced(inner, &self.pace));
+                });
+                options
+            }
+            _ => self.plain.clone(),
+        };
+        if batch.iter().all(|write| write.owner.options.is_empty()) {
+            return options;
+        }
+        let mut contexts: Vec<OperationContext> = Vec::new();
+        for context in batch
+            .iter()
+            .filter_map(|write| write.owner.options.get().context.as_ref())
+        {
+            if !contexts.iter().any(|known| known.is_same(context)) {
+                contexts.push(context.clone());
+            }
+        }
+        options.set(|values| {
+            // Bounded by the time that the last caller has left.
+            values.timeout = None;
+            values.context = match contexts.len() {
+                0 | 1 => contexts.pop(),
+                _ => Some(OperationContext::of_all(contexts)),
+            };
+        });
+        options
+    }
+}
+
+/// Leaves throttled writes to the pace.
+fn paced(inner: &Arc<dyn RetryPolicy>, pace: &Pace) -> Arc<dyn RetryPolicy> {
+    Arc::new(LeavesThrottled {
+        inner: Arc::clone(inner),
+        pace: pace.clone(),
+    })
+}
+
+impl WriteGroup for Committer {
+    fn write(
+        self: Arc<Self>,
+        operation: TableOperation,
+        options: CallOptions,
+        creates_table: bool,
+    ) -> Result<BoxFuture<'static, Result<TableResult>>> {
+        operation.check()?;
+        let Ok(runtime) = Handle::try_current() else {
+            let why = "a grouped write is sent by a task: call it inside a tokio runtime";
+            return Err(self.named(Error::invalid_input(why), &operation));
+        };
+        let timeout = options.get().timeout;
+        let timeout = timeout.and_then(|timeout| Some((timeout, Instant::now().checked_add(timeout)?)));
+        let deadline = timeout.map(|(_, end)| end);
+        let begun = (!self.pipeline.observers.is_empty()).then(Instant::now);
+        let caller = Caller::new(options, creates_table, deadline, begun);
+        let (slot, copy) = (Arc::clone(&caller.slot), operation.copy());
+        let mut lanes = self.lanes();
+        if lanes.is_closed {
+            let why = "the group is closed: `close()` was called on this handle or a clone; write through a handle that is not grouped";
+            return Err(self.named(Error::invalid_input(why), &operation));
+        }
+        let (number, started) = lanes.accept(operation, caller);
+        drop(lanes);
+        for key in started {
+            self.start(&runtime, key);
+        }
+        Ok(Box::pin(Ticket::new(self, slot, number, copy, timeout)))
+    }
+
+    fn flush(&self) -> BoxFuture<'static, ()> {
+        let ends = self.lanes().flush();
+        Box::pin(ends.wait())
+    }
+
+    fn close(&self) {
+        self.lanes().is_closed = true;
+    }
+
+    fn statistics(&self) -> GroupStatistics {
+        self.lanes().statistics()
+    }
+}
+
+impl fmt::Debug for Committer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Committer")
+            .field("table", &self.table.as_str())
+            .field("statistics", &self.statistics())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The task of a lane, from its first write until none waits.
+struct LaneTask {
+    committer: Arc<Committer>,
+    key: Arc<str>,
+    /// The lane is gone, and its key may be that of another one.
+    is_over: bool,
+}
+
+impl LaneTask {
+    async fn run(mut self) {
+        loop {
+            let next = self.committer.lanes().next(&self.key);
+            match next {
+                Next::Send(batch) => {
+                    let callers = batch.len();
+                    self.committer.send(batch).await;
+                    self.gather(callers).await;
+                    self.committer.lanes().ended(&self.key);
+                    self.admit();
+                }
+                Next::Wait(due, hurry) => {
+                    let left = due.saturating_duration_since(Instant::now());
+                    let _ = clock::within(left, hurry.notified()).await;
+                }
+                Next::End => {
+                    self.is_over = true;
+                    return self.admit();
+                }
+            }
+        }
+    }
+
+    /// Lets the callers of the last batch write again, as long as they do and the next batch is not full.
+    async fn gather(&self, callers: usize) {
+        let mut waiting = 0;
+        loop {
+            yield_now().await;
+            let now = self.committer.lanes().waiting(&self.key);
+            if now == waiting || now >= callers.min(MAX_BATCH_OPERATIONS) {
+                return;
+            }
+            waiting = now;
+        }
+    }
+
+    /// Accepts the writes outside for which there is room now.
+    fn admit(&self) {
+        for key in self.committer.lanes().admit() {
+            self.committer.start(&Handle::current(), key);
+        }
+    }
+}
+
+/// The task may be dropped with its runtime: nobody is to wait for ever, and the next write starts another one.
+impl Drop for LaneTask {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        let waiting = self.committer.lanes().abandon(&self.key);
+        for write in waiting {
+            let error = self.committer.named(shut_down(), &write.operation);
+            write.owner.slot.answer(Err(error));
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Handles whose writes are sent in batches with those of other callers.
+
+use std::sync::Arc;
+
+use crate::client::group::committer::Committer;
+use crate::client::group::group_options::GroupOptions;
+use crate::client::table::TableClient;
+use crate::pipeline::Pipeline;
+
+impl<E> TableClient<E> {
+    /// Returns a handle to the same table that sends the writes of concurrent callers in batches: a group commit.
+    ///
+    /// Clone the handle, and share it among all tasks that write. A write leaves at once if no batch of its partition
+    /// is in flight. Writes that arrive meanwhile are the next batch, of up to 100 operations and the service's limit
+    /// of bytes. A write that is alone is sent as a plain request. There is no timer, so a lone caller waits for
+    /// nobody: see [`GroupOptions::max_delay`].
+    ///
+    /// All calls that write one entity are grouped: insert, replace, merge, patch, delete, [`execute`](Self::execute),
+    /// and what is built on them, such as [`modify`](Self::modify). Reads, [`batch`](Self::batch) and
+    /// [`bulk`](Self::bulk) are sent as by any handle.
+    ///
+    /// * **Outcomes.** Each caller receives its own ETag, or an error with its own operation and row. A row that makes
+    ///   its batch fail is removed, and the others are sent again.
+    /// * **Order.** Two writes to one row are applied in the order of their first polls, and are never in one batch.
+    ///   Writes to different rows may overtake each other.
+    /// * **Options.** Only calls with equal options share a batch. Their timeouts and contexts may differ.
+    /// * **Cancellation.** Dropping a future withdraws its write, unless that was sent. A write that was sent goes on
+    ///   in its task, and nobody is told its result.
+    /// * **Timeout.** At the end of its [`timeout`](crate::CallOptions::timeout) a write that was not sent is
+    ///   withdrawn. One that was sent is in doubt: [`may_have_applied`](crate::Error::may_have_applied).
+    /// * **Lost responses.** The client reads the rows of the batch back. If they do not show whether it was applied,
+    ///   each of its writes is in doubt.
+    /// * **Throttling.** Throttled batches are sent again at a rate that adapts to the service, as in a
+    ///   [`bulk`](Self::bulk), whatever the retry policy. Set a timeout to limit the wait.
+    ///
+    /// Batches run in tasks of the tokio runtime in which their writes were polled. If all handles are dropped, the
+    /// writes that were sent go on.
+    ///
+    /// ```
+    /// use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// use futures::future::try_join_all;
+    /// # #[derive(TableEntity)]
+    /// # struct Visit { #[table(partition_key)] page: String, #[table(row_key)] id: u32 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let table = TableServiceClient::on(Emulator::new()).table::<Visit>("Visits")?;
+    /// # table.create_table().await?;
+    /// let visits = table.grouped();
+    /// let tasks = (0..250).map(|id| {
+    ///     let visits = visits.clone();
+    ///     async move { visits.insert(&Visit { page: "home".into(), id }).await }
+    /// });
+    /// let etags = try_join_all(tasks).await?;
+    /// assert_eq!(etags.len(), 250);
+    /// assert!(visits.settings().group().unwrap().batches < 10);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Calls on the handle return the errors of any handle, and
+    /// - `InvalidInput`: the group is [closed](Self::close), or the call is outside of a tokio runtime. Nothing is
+    ///   sent.
+    ///
+    /// More: [the guide to batches](crate::guide::batches).
+    pub fn grouped(&self) -> Self {
+        self.grouped_by(&GroupOptions::new())
+    }
+
+    /// Returns a handle that sends the writes of concurrent callers in batches, with these settings. See
+    /// [`grouped`](Self::grouped).
+    ///
+    /// Each call of this method makes a group of its own, also on a handle that is grouped.
+    pub fn grouped_by(&self, options: &GroupOptions) -> Self {
+        let mut pipeline = Pipeline::clone(self.pipeline());
+        pipeline.settings.group = Some(Arc::new(Committer::new(self.pipeline(), self.name(), options)));
+        Self::new(&Arc::new(pipeline), self.name().clone())
+    }
+
+    /// Waits until each write that this [grouped](Self::grouped) handle and its clones have accepted has its result.
+    ///
+    /// Writes that wait for [`max_delay`](GroupOptions::max_delay) leave at once. Writes that are polled for the first
+    /// time later are not waited for. On a handle that is not grouped it returns at once.
+    ///
+    /// ```
+    /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let table = TableServiceClient::on(Emulator::new()).dynamic_table("Visits")?;
+    /// # table.create_table().await?;
+    /// let visits = table.grouped();
+    /// let write = visits.clone();
+    /// tokio::spawn(async move { write.insert(&DynamicEntity::new("home", "1")).await }).await.unwrap()?;
+    /// visits.flush().await;
+    /// assert_eq!(visits.settings().group().unwrap().pending, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn flush(&self) {
+        if let Some(group) = &self.pipeline().settings.group {
+            group.flush().await;
+        }
+    }
+
+    /// Rejects all further writes of this [grouped](Self::grouped) handle and its clones, and waits as
+    /// [`flush`](Self::flush) does.
+    ///
+    /// Call it when a program ends: tasks of a runtime end with it. A later write fails with `InvalidInput`, and
+    /// nothing of it is sent. Reads go on. On a handle that is not grouped it does nothing.
+    pub async fn close(&self) {
+        if let Some(group) = &self.pipeline().settings.group {
+            group.close();
+            group.flush().await;
+        }
+    }
+}

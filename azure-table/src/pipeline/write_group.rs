@@ -1,0 +1,78 @@
+//! The seam through which the writes of a handle join a group.
+//!
+//! Owns [`WriteGroup`], which `client/group` implements. A pipeline with a group passes single writes to it; all other
+//! calls are sent as usual.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::model::error::Result;
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::transport::BoxFuture;
+use crate::protocol::operation::TableOperation;
+use crate::protocol::table_result::TableResult;
+
+/// Sends the writes of many callers in batches.
+pub(crate) trait WriteGroup: fmt::Debug + Send + Sync {
+    /// Accepts a write, in the order of the calls.
+    ///
+    /// `options` contain those of the client. `creates_table` says that the write creates a missing table.
+    ///
+    /// Dropping the future withdraws the write, unless it was sent.
+    ///
+    /// # Errors
+    /// `InvalidInput`: the group is closed, or there is no runtime.
+    fn write(
+        self: Arc<Self>,
+        operation: TableOperation,
+        options: CallOptions,
+        creates_table: bool,
+    ) -> Result<BoxFuture<'static, Result<TableResult>>>;
+
+    /// Waits until each write that was accepted so far has its result.
+    fn flush(&self) -> BoxFuture<'static, ()>;
+
+    /// Rejects all further writes.
+    fn close(&self);
+
+    /// Returns the settings and the counts so far.
+    fn statistics(&self) -> GroupStatistics;
+}
+
+/// The limits of a group of writes, and its counts so far.
+///
+/// Returned by [`EffectiveSettings::group`](crate::telemetry::EffectiveSettings::group).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GroupStatistics {
+    /// The maximum number of operations that wait or are in flight.
+    pub max_pending: usize,
+    /// The maximum number of their bytes.
+    pub max_pending_bytes: usize,
+    /// The number of operations that wait or are in flight now.
+    pub pending: usize,
+    /// The number of their bytes.
+    pub pending_bytes: usize,
+    /// The number of writes that left, each counted once.
+    pub writes: u64,
+    /// The number of batches in which they left. A write that left alone counts as one.
+    pub batches: u64,
+    /// The largest number of writes in a batch.
+    pub largest_batch: usize,
+}
+
+impl fmt::Display for GroupStatistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "at most {} operations of {} bytes pending, now {} of {}; {} writes in {} batches so far, the largest of {}",
+            self.max_pending,
+            self.max_pending_bytes,
+            self.pending,
+            self.pending_bytes,
+            self.writes,
+            self.batches,
+            self.largest_batch
+        )
+    }
+}
