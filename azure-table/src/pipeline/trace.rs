@@ -29,6 +29,7 @@ mod disabled {
     use crate::protocol::endpoint::Endpoint;
     use crate::protocol::request::Call;
 
+    #[derive(Debug)]
     pub(crate) struct CallerSpan;
 
     impl CallerSpan {
@@ -39,6 +40,8 @@ mod disabled {
         pub(crate) fn around<F: Future>(&self, call: F) -> F {
             call
         }
+
+        pub(crate) fn answered(&self, _: &'static str, _: usize) {}
     }
 
     pub(crate) struct CallSpan;
@@ -57,17 +60,6 @@ mod disabled {
         pub(crate) fn retrying(&self, _: Duration, _: Option<&Attempt>) {}
 
         pub(crate) fn completed(&self, _: &Completed<'_>, _: &CallHistory) {}
-    }
-
-    #[derive(Debug)]
-    pub(crate) struct CallerSpan;
-
-    impl CallerSpan {
-        pub(crate) fn current() -> Self {
-            Self
-        }
-
-        pub(crate) fn answered(&self, _: &'static str, _: usize) {}
     }
 
     pub(crate) struct GroupSpan;

@@ -60,8 +60,8 @@ fn add_rules(faults: &Faults) {
     }
 }
 
-/// Makes the history of a seed and checks it. The clients have these options.
-fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions) -> Told {
+/// Makes the history of a seed and checks it. Grouped clients share a handle, half of them each.
+fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions, is_grouped: bool) -> Told {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -81,7 +81,8 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions
         .with(options);
     let table = service.table("Things").unwrap();
     let tables = [LocationMode::PrimaryOnly, LocationMode::SecondaryThenPrimary]
-        .map(|mode| table.with(&CallOptions::new().location_mode(mode)));
+        .map(|mode| table.with(&CallOptions::new().location_mode(mode)))
+        .map(|table| if is_grouped { table.grouped() } else { table });
     let last = runtime.block_on(async {
         rows.create_table().await.unwrap();
         let undisturbed = Client {
@@ -106,6 +107,9 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions
             for client in clients.collect::<Vec<_>>() {
                 client.await.unwrap();
             }
+        }
+        for table in &tables {
+            table.flush().await;
         }
         rows.query().partition(PARTITION).versioned().all().await.unwrap()
     });
@@ -145,12 +149,12 @@ struct Told {
 }
 
 /// Checks the histories of so many seeds, or of as many as the environment asks for.
-fn check_histories(of: &str, seeds: u64, options: &CallOptions) {
+fn check_histories(of: &str, seeds: u64, options: &CallOptions, is_grouped: bool) {
     let seeds = std::env::var("AZURE_TABLE_HISTORY_SEEDS").map_or(seeds, |seeds| seeds.parse().unwrap());
     let begun = std::time::Instant::now();
     let (mut calls, mut unknown, mut failed) = (0, 0, Vec::new());
     for seed in REGRESSIONS.into_iter().chain(0..seeds) {
-        let told = history(seed, |faults| faults, options);
+        let told = history(seed, |faults| faults, options, is_grouped);
         (calls, unknown) = (calls + told.calls, unknown + told.unknown);
         if !told.wrong.is_empty() {
             azure_table_tests::report::print(&format!("seed {seed}: {:#?}", told.wrong));
@@ -168,25 +172,30 @@ fn check_histories(of: &str, seeds: u64, options: &CallOptions) {
 
 #[test]
 fn sixteen_clients_see_one_table_whatever_goes_wrong() {
-    check_histories("plain", SEEDS, &CallOptions::new());
+    check_histories("plain", SEEDS, &CallOptions::new(), false);
 }
 
 #[test]
 fn sixteen_clients_that_hedge_their_reads_see_one_table() {
     let hedge = Hedge::after(Duration::from_millis(100)).share(1.0);
-    check_histories("hedged reads", SEEDS / 3, &CallOptions::new().hedge(hedge));
+    check_histories("hedged reads", SEEDS / 3, &CallOptions::new().hedge(hedge), false);
 }
 
 #[test]
 fn sixteen_clients_that_share_their_reads_see_one_table() {
-    check_histories("shared reads", SEEDS / 3, &CallOptions::new().shared_reads(true));
+    check_histories("shared reads", SEEDS / 3, &CallOptions::new().shared_reads(true), false);
+}
+
+#[test]
+fn sixteen_callers_of_two_groups_see_one_table_whatever_goes_wrong() {
+    check_histories("grouped writes", SEEDS, &CallOptions::new(), true);
 }
 
 /// The check can fail: with a retry that sends every failed write again it does.
 #[test]
 fn a_blind_repetition_shows_in_a_history() {
     let wrong = (0..10)
-        .filter(|seed| !history(*seed, BlindResend, &CallOptions::new()).wrong.is_empty())
+        .filter(|seed| !history(*seed, BlindResend, &CallOptions::new(), false).wrong.is_empty())
         .count();
     assert!(wrong > 5, "{wrong} of 10");
 }

@@ -37,7 +37,7 @@ impl Counter {
 const TABLE: &str = "Counters";
 
 /// Every operation that coordinates with others.
-pub const ALL: [Case; 9] = [
+pub const ALL: [Case; 11] = [
     Case {
         name: "`modify` by two tasks",
         explore: |faults| {
@@ -86,6 +86,15 @@ pub const ALL: [Case; 9] = [
             let jump = Duration::from_secs(2);
             explore(changes).advance(jump).faults(faults).run()
         },
+    },
+    // Callers of a group share memory, so every order is run.
+    Case {
+        name: "two callers of a group, and an insert of one of their rows",
+        explore: |faults| explore(grouped_inserts).faults(faults).run(),
+    },
+    Case {
+        name: "two writes of a group to one row, and a reader",
+        explore: |faults| explore(grouped_order).faults(faults).run(),
     },
 ];
 
@@ -259,4 +268,56 @@ async fn transfer(world: World) {
     }
     Tally::of(done).check(count(&world, "n").await);
     assert_eq!(count(&world, "m").await, -count(&world, "n").await);
+}
+
+/// The callers share a batch, in which one of them may conflict with the other task.
+async fn grouped_inserts(world: World) {
+    let (_, clients) = start(&world, &[], &["a", "b"]);
+    let row = |name, count| Counter {
+        count,
+        ..Counter::new(name)
+    };
+    let (m, n, theirs) = (row("m", 1), row("n", 2), row("n", 3));
+    let group = clients[0].grouped();
+    let (own, other) = join(join(group.insert(&m), group.insert(&n)), clients[1].insert(&theirs)).await;
+    for (result, written) in [(own.0, &m), (own.1, &n), (other, &theirs)] {
+        let now = stored(&world, &written.name).await.map(|row| row.count);
+        let is_stored = now == Some(written.count);
+        match result {
+            Ok(_) => assert!(is_stored, "{} succeeded, and {now:?} is stored", written.count),
+            Err(e) if e.may_have_applied() => {}
+            Err(e) => assert!(!is_stored, "{} is stored: {e}", written.count),
+        }
+        assert!(now.is_none_or(|now| now == 1 || written.name == "n"), "{now:?}");
+    }
+}
+
+/// The later write is the one that stays, and the reader never sees the two in another order.
+async fn grouped_order(world: World) {
+    let (_, clients) = start(&world, &[], &["a", "reader"]);
+    let version = |count| Counter {
+        count,
+        ..Counter::new("n")
+    };
+    let (first, second) = (version(1), version(2));
+    let group = clients[0].grouped();
+    let reads = async {
+        let before = clients[1].get(("g", "n")).await;
+        (before, clients[1].get(("g", "n")).await)
+    };
+    let ((first, second), (before, after)) = join(
+        join(group.insert_or_replace(&first), group.insert_or_replace(&second)),
+        reads,
+    )
+    .await;
+    let count = |row: &Option<Counter>| row.as_ref().map_or(0, |row| row.count);
+    if let (Ok(before), Ok(after)) = (&before, &after) {
+        assert!(count(before) <= count(after), "{before:?}, then {after:?}");
+    }
+    let now = stored(&world, "n").await.map_or(0, |row| row.count);
+    match (first, second) {
+        (_, Ok(_)) => assert_eq!(now, 2, "the later write succeeded"),
+        (Ok(_), Err(e)) if !e.may_have_applied() => assert_eq!(now, 1, "{e}"),
+        _ => {}
+    }
 }

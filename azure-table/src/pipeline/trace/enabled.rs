@@ -18,6 +18,7 @@ use crate::protocol::request::Call;
 const RESOURCE_PROVIDER: &str = "Microsoft.Tables";
 
 /// The span that a call starts in, for the part of it that runs on a task.
+#[derive(Debug)]
 pub(crate) struct CallerSpan(Span);
 
 impl CallerSpan {
@@ -27,6 +28,17 @@ impl CallerSpan {
 
     pub(crate) fn around<F: Future>(&self, call: F) -> Instrumented<F> {
         call.instrument(self.0.clone())
+    }
+
+    /// Names a grouped write and its batch, as an event in the span.
+    pub(crate) fn answered(&self, operation: &'static str, batch_size: usize) {
+        debug!(
+            target: "azure_table",
+            parent: &self.0,
+            operation,
+            batch_size,
+            "the grouped {operation} was in a batch of {batch_size}",
+        );
     }
 }
 
@@ -126,27 +138,6 @@ fn operation_name(endpoint: &Endpoint, call: &Call) -> String {
     match call.common_operation() {
         mixed if mixed == call.operation => "BATCH".to_owned(),
         common => format!("BATCH {}", common.name()),
-    }
-}
-
-/// The span in which a grouped write was called.
-#[derive(Debug)]
-pub(crate) struct CallerSpan(Span);
-
-impl CallerSpan {
-    pub(crate) fn current() -> Self {
-        Self(Span::current())
-    }
-
-    /// Names the write and its batch, as an event in the span.
-    pub(crate) fn answered(&self, operation: &'static str, batch_size: usize) {
-        debug!(
-            target: "azure_table",
-            parent: &self.0,
-            operation,
-            batch_size,
-            "the grouped {operation} was in a batch of {batch_size}",
-        );
     }
 }
 

@@ -198,6 +198,12 @@ fn of_any<F>(given: &Given<'_>, call: impl FnOnce(On, Vec<Write>) -> F + 'static
 where
     F: Future<Output = Said> + 'static,
 {
+    let writes = any_writes(given);
+    Chosen::new(Promise::Each(writes.clone()), |on| call(on, writes))
+}
+
+/// Four to six writes of any kind; a row may come twice.
+pub(super) fn any_writes(given: &Given<'_>) -> Vec<Write> {
     let write = |n| {
         let kind = *fastrand::choice(&KINDS).unwrap();
         let given = Given {
@@ -207,8 +213,7 @@ where
         };
         given.write(kind)
     };
-    let writes: Vec<Write> = (0..fastrand::i64(4..=6)).map(write).collect();
-    Chosen::new(Promise::Each(writes.clone()), |on| call(on, writes))
+    (0..fastrand::i64(4..=6)).map(write).collect()
 }
 
 fn said(count: usize, ended: Ended) -> Said {

@@ -1,6 +1,7 @@
 //! The operations of the matrix: an entry for each.
 
 mod bulk;
+mod grouped;
 mod policies;
 mod queries;
 mod reads;
@@ -25,6 +26,7 @@ pub(crate) fn all() -> Vec<Entry> {
         reads::ENTRIES,
         queries::ENTRIES,
         bulk::ENTRIES,
+        grouped::ENTRIES,
         selected::ENTRIES,
         tables::ENTRIES,
         policies::ENTRIES,

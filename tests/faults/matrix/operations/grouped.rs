@@ -1,0 +1,82 @@
+//! Grouped writes: alone, as by any handle; and several of them at once, with an outcome for each.
+
+use azure_table::Error;
+use futures::future::join_all;
+
+use super::super::judge::MOST_ATTEMPTS;
+use super::super::operation::{Chosen, Claim, Entry, Given, Promise, Said};
+use super::bulk::any_writes;
+use super::operation;
+use super::writes;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::new("grouped insert", &[], |given| alone("insert", given))
+        .inserts()
+        .paced(),
+    Entry::new("grouped write", &[], |given| alone("execute", given)).paced(),
+    Entry::new("grouped insert echo", &[], |given| alone("insert echo", given))
+        .inserts()
+        .paced(),
+    Entry::new("grouped insert if absent", &[], |given| {
+        alone("insert if absent", given)
+    })
+    .inserts()
+    .paced(),
+    Entry::new("grouped delete if exists", &[], |given| {
+        alone("delete if exists", given)
+    })
+    .paced(),
+    Entry::new("grouped modify", &[], |given| alone("modify", given))
+        .calls(4 + MOST_ATTEMPTS)
+        .paced(),
+    Entry::new("grouped modify or insert", &[], |given| {
+        alone("modify or insert", given)
+    })
+    .calls(4 + MOST_ATTEMPTS)
+    .paced(),
+    Entry::new(
+        "grouped writes",
+        &["TableClient::flush", "TableClient::close"],
+        |given| {
+            let writes = any_writes(given);
+            Chosen::new(Promise::Each(writes.clone()), |on| async move {
+                let table = on.table.grouped();
+                let calls = writes.iter().map(|write| {
+                    let call = table.execute(operation(write)).with(&on.call);
+                    async move { claim(call.await.map(|result| result.etag().cloned())) }
+                });
+                let claims = join_all(calls).await;
+                match fastrand::bool() {
+                    true => table.flush().await,
+                    false => table.close().await,
+                }
+                Said::Each(claims)
+            })
+        },
+    )
+    .bulk(),
+];
+
+/// The choice of another entry, by a handle that is grouped.
+fn alone(name: &str, given: &Given<'_>) -> Chosen {
+    let entry = writes::ENTRIES.iter().find(|entry| entry.name == name).unwrap();
+    let Chosen { promise, run } = (entry.choose)(given);
+    Chosen::new(promise, |mut on| {
+        on.table = on.table.grouped();
+        let table = on.table.clone();
+        let said = run(on);
+        async move {
+            let said = said.await;
+            table.flush().await;
+            said
+        }
+    })
+}
+
+fn claim(result: Result<Option<azure_table::ETag>, Error>) -> Claim {
+    match result {
+        Ok(etag) => Claim::Applied(etag),
+        Err(e) if e.may_have_applied() => Claim::InDoubt,
+        Err(e) => Claim::Rejected(e.kind()),
+    }
+}
