@@ -10,7 +10,7 @@
 //! | [`OperationContext`] | the diagnostics of a successful call, a correlation id of your own |
 //! | [`CostMeter`], [`Cost`] | an estimate of billed transactions and bytes |
 //! | [`EffectiveSettings`] | the settings of a client after all defaults |
-//! | [`GroupStatistics`], [`GroupedBatch`], [`GroupedWrite`] | the batches of a [grouped](crate::TableClient::grouped) table |
+//! | [`GroupStatistics`], [`GroupedBatch`], [`GroupedWrite`] | the batches of grouped writes |
 //! | `OtelMetrics` | metrics of OpenTelemetry (feature `otel`) |
 //!
 //! # Examples

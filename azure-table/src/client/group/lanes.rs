@@ -189,6 +189,9 @@ impl Lanes {
         let Some(lane) = self.lanes.get_mut(key) else {
             return Next::End;
         };
+        if lane.queue.batches() > 0 {
+            lane.queue.ended(std::iter::empty());
+        }
         if !lane.queue.is_waiting() {
             self.lanes.remove(key);
             return Next::End;
@@ -219,14 +222,10 @@ impl Lanes {
         self.lanes.get(key).map_or(0, |lane| lane.queue.len())
     }
 
-    /// The batch of a lane has ended.
-    pub(super) fn ended(&mut self, key: &Arc<str>) {
-        let Some(lane) = self.lanes.get_mut(key) else { return };
-        if lane.queue.batches() > 0 {
-            lane.queue.ended(std::iter::empty());
-        }
-        let done = std::mem::take(&mut lane.in_flight);
-        self.release(done);
+    /// The writes in flight of a lane have their results.
+    pub(super) fn settled(&mut self, key: &Arc<str>) {
+        let settled = self.lanes.get_mut(key).map(|lane| std::mem::take(&mut lane.in_flight));
+        self.release(settled.unwrap_or_default());
     }
 
     fn release(&mut self, load: Load) {
@@ -254,7 +253,7 @@ impl Lanes {
     /// Removes a lane whose task is gone. Returns the writes that wait in it, and those outside: without a task nobody
     /// would let them in.
     pub(super) fn abandon(&mut self, key: &Arc<str>) -> Vec<Write> {
-        self.ended(key);
+        self.settled(key);
         let Some(mut lane) = self.lanes.remove(key) else {
             return Vec::new();
         };
@@ -325,7 +324,7 @@ mod tests {
             let (_, started) = lanes.accept(insert(partition, 0), caller(0));
             let [key] = &started[..] else { panic!("{started:?}") };
             assert!(matches!(lanes.next(key), Next::Send(batch) if batch.len() == 1));
-            lanes.ended(key);
+            lanes.settled(key);
             assert!(matches!(lanes.next(key), Next::End));
         }
         assert!(lanes.lanes.is_empty() && lanes.outside.is_empty());
@@ -374,7 +373,7 @@ mod tests {
             let (key, batch) = &mut self.tasks[at];
             if !batch.is_empty() {
                 batch.clear();
-                self.lanes.ended(key);
+                self.lanes.settled(key);
             }
             let key = Arc::clone(key);
             match self.lanes.next(&key) {
