@@ -1,5 +1,6 @@
 //! Mixed load through faults, over HTTP to the emulator on a port, for as long as it is told: nothing is lost, a tail
-//! of changes sees every last version, and memory, sockets and tasks stay flat.
+//! of changes sees every last version, and memory, sockets and tasks stay flat. Writes are grouped, reads hedged and
+//! shared.
 //!
 //! `cargo run --release --example soak -- 600` runs for ten minutes, the default, and prints its counts every ten
 //! seconds. Client and service are one process, so the figures are of both. Owns the figures and their bounds; what the
@@ -19,9 +20,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use azure_table::retry::Hedge;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::HttpTransport;
-use azure_table::{Emulator, EmulatorServer, TableServiceClient};
+use azure_table::{CallOptions, Emulator, EmulatorServer, TableServiceClient};
 use tokio::runtime::Handle;
 
 use self::tail::{SKEW, Tail, TailCounts};
@@ -80,6 +82,12 @@ impl Figures {
     }
 }
 
+/// A second request for reads that are slow, and one request for equal reads.
+fn hedged_and_shared() -> CallOptions {
+    let hedge = Hedge::after_percentile(95);
+    CallOptions::new().hedge(hedge).shared_reads(true)
+}
+
 fn add_rules(faults: &Faults) {
     let millis = Duration::from_millis;
     let internal = ResponseTemplate::internal_error;
@@ -116,8 +124,8 @@ async fn main() {
     let service = truth.transport(faults.clone()).timeout(Duration::from_secs(20));
 
     let handles = Handles {
-        writes: service.table("Soak").unwrap(),
-        reads: service.table("Soak").unwrap(),
+        writes: service.table("Soak").unwrap().grouped(),
+        reads: service.table("Soak").unwrap().with(&hedged_and_shared()),
     };
     let counts = Counts::default();
     let [is_over, are_writes_over] = [false; 2].map(|is_over| Arc::new(AtomicBool::new(is_over)));
