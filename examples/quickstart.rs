@@ -5,14 +5,12 @@
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use azure_table::{DateTime, Descending, Result, TableBatch, TableClient, TableEntity, Versioned};
+use azure_table::{DateTime, Descending, Result, TableClient, TableEntity, Versioned};
 use azure_table_examples::{connect, finish};
-use futures::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use serde::{Deserialize, Deserializer};
 
@@ -66,21 +64,23 @@ async fn run() -> Result<(), Box<dyn Error>> {
 
 async fn work(quakes: &TableClient<Quake>, step: &mut Step) -> Result<(), Box<dyn Error>> {
     let events = read_events()?;
-    step.done(format!("read       {} events from the file", thousands(events.len())));
+    step.done(format!(
+        "read       {} events from the file",
+        thousands(events.len() as u64)
+    ));
 
-    let batches = in_batches(quakes, &events)?;
-    let count = batches.len();
+    // Grouped by partition, up to 100 rows per batch, 32 batches at the same time.
     let progress = ProgressBar::new(events.len() as u64);
-    let loaded = stream::iter(batches)
-        .map(TableBatch::submit)
-        .buffer_unordered(8)
-        .try_fold(0, async |loaded, results| {
-            progress.inc(results.len() as u64);
-            Ok(loaded + results.len())
-        })
+    let report = quakes
+        .bulk()
+        .insert_or_replace(&events)
+        .on_progress(|so_far| progress.set_position(so_far.applied()))
         .await?;
     progress.finish_and_clear();
-    step.done(format!("loaded     {} events in {count} batches", thousands(loaded)));
+    if let Some(left) = report.leftovers().first() {
+        return Err(format!("{report}; the first that was not applied: {left}").into());
+    }
+    step.done(format!("loaded     {} events", thousands(report.applied())));
 
     let strength = |quake: &Quake| quake.magnitude.unwrap_or(f64::MIN);
     let strongest = events
@@ -134,25 +134,6 @@ fn read_events() -> Result<Vec<Quake>, serde_json::Error> {
         .collect()
 }
 
-/// A batch has one partition and at most a hundred operations.
-fn in_batches(quakes: &TableClient<Quake>, events: &[Quake]) -> Result<Vec<TableBatch<Quake>>> {
-    let mut by_network: BTreeMap<&str, Vec<&Quake>> = BTreeMap::new();
-    for event in events {
-        by_network.entry(&event.network).or_default().push(event);
-    }
-    let mut batches = Vec::new();
-    for events in by_network.values() {
-        for chunk in events.chunks(100) {
-            let mut batch = quakes.batch();
-            for event in chunk {
-                batch.insert_or_replace(*event)?;
-            }
-            batches.push(batch);
-        }
-    }
-    Ok(batches)
-}
-
 fn magnitude(quake: &Quake) -> String {
     quake
         .magnitude
@@ -173,7 +154,7 @@ impl Step {
     }
 }
 
-fn thousands(n: usize) -> String {
+fn thousands(n: u64) -> String {
     if n < 1_000 {
         n.to_string()
     } else {

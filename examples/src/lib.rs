@@ -1,4 +1,4 @@
-//! What the examples share: where they run, and how they fail.
+//! The account and the tables that an example runs on, and its exit code.
 //!
 //! The examples themselves stand beside this folder; `README.md` is their index.
 
@@ -7,31 +7,73 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use azure_table::{Emulator, Result, TableServiceClient};
+use azure_table::testing::Faults;
+use azure_table::transport::HttpTransport;
+use azure_table::{DateTime, Emulator, Result, TableServiceClient};
 
 /// Names the account that the examples work on. Without it they use an emulator in their own process.
 pub const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
 
-/// The account that the environment names, or a fresh emulator; says which.
+/// Connects to the account that the environment names, or to a fresh emulator, and prints which.
 ///
 /// # Errors
 /// The connection string cannot be used.
 pub fn connect() -> Result<TableServiceClient> {
-    match std::env::var(CONNECTION_STRING) {
-        Ok(connection_string) => {
-            let service = TableServiceClient::from_connection_string(&connection_string)?;
-            println!(
-                "account    {} at {}",
-                service.account().unwrap_or_default(),
-                service.endpoint()
-            );
-            Ok(service)
-        }
-        Err(_) => {
-            println!("account    an emulator in this process (set {CONNECTION_STRING} for another)");
-            Ok(TableServiceClient::on(Emulator::new()))
-        }
+    match account()? {
+        Some(service) => Ok(service),
+        None => Ok(TableServiceClient::on(Emulator::new())),
     }
+}
+
+/// Connects like [`connect`], with faults in front of the service.
+///
+/// # Errors
+/// The connection string cannot be used, or no connection can be configured.
+pub fn connect_with_faults() -> Result<(TableServiceClient, Faults)> {
+    if let Some(service) = account()? {
+        let faults = Faults::new(HttpTransport::builder().build()?);
+        return Ok((service.transport(faults.clone()), faults));
+    }
+    let faults = Faults::new(Emulator::new());
+    Ok((TableServiceClient::on(faults.clone()), faults))
+}
+
+fn account() -> Result<Option<TableServiceClient>> {
+    let Ok(connection_string) = std::env::var(CONNECTION_STRING) else {
+        println!("account    an emulator in this process (set {CONNECTION_STRING} for another)");
+        return Ok(None);
+    };
+    let service = TableServiceClient::from_connection_string(&connection_string)?;
+    println!(
+        "account    {} at {}",
+        service.account().unwrap_or_default(),
+        service.endpoint()
+    );
+    Ok(Some(service))
+}
+
+/// Runs `work` on a client whose tables no other run shares, and deletes these tables.
+///
+/// The name of a deleted table is not free for at least 40 s, so each run has names of its own.
+///
+/// # Errors
+/// The error of `work`, or else the first error of a deletion.
+pub async fn on_own_tables(
+    service: &TableServiceClient,
+    work: impl AsyncFnOnce(&TableServiceClient) -> Result<(), Box<dyn Error>>,
+) -> Result<(), Box<dyn Error>> {
+    let own = service.prefixed(&format!("Run{}", DateTime::now().unix_millis()))?;
+    let result = Box::pin(work(&own)).await;
+    let deleted = delete_tables(&own).await;
+    result?;
+    Ok(deleted?)
+}
+
+async fn delete_tables(service: &TableServiceClient) -> Result<()> {
+    for name in service.list_tables().all().await? {
+        service.dynamic_table(&name)?.delete_table().await?;
+    }
+    Ok(())
 }
 
 /// Ends the program: 0, or 1 after one line for the error and one for each of its causes.

@@ -3,7 +3,10 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
+mod concurrent_updates;
+mod quickstart;
 mod show_table;
+mod table_basics;
 
 use std::process::{Command, Stdio};
 
@@ -23,4 +26,20 @@ fn program(name: &str) -> Command {
         .stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// Runs an example. Returns its standard output.
+fn output(name: &str) -> String {
+    let output = program(name).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {}\n{error}", output.status);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Returns the words of the line that begins with these words.
+fn line<'t>(text: &'t str, start: &str) -> Vec<&'t str> {
+    let mut lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let start: Vec<&str> = start.split_whitespace().collect();
+    let found = lines.find(|words| words.starts_with(&start));
+    found.unwrap_or_else(|| panic!("no line begins with {start:?}\n{text}"))
 }
