@@ -3,7 +3,11 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
+mod composite_keys;
 mod concurrent_updates;
+mod expenses;
+mod latest_first;
+mod online_store;
 mod quickstart;
 mod show_table;
 mod table_basics;

@@ -1,0 +1,181 @@
+//! Expenses and their items in two tables, kept consistent by a log through a crash before any request.
+//!
+//! Sources: "Composition in Windows Azure Table Storage: choosing the row key and simulating StartsWith" (2010), for the
+//! tables; "Windows Azure Table" (2009), consistency across tables by recorded work. `composite_keys` reads them.
+//!
+//! `cargo run --example expenses` runs on an emulator inside of this process. With `AZURE_STORAGE_CONNECTION_STRING`
+//! it runs on that account.
+
+#![expect(clippy::print_stdout, reason = "an example talks to a person")]
+
+use std::error::Error;
+use std::pin::pin;
+use std::process::ExitCode;
+
+use azure_table::patterns::Log;
+use azure_table::testing::{Fault, FaultRule, Faults};
+use azure_table::{DateTime, Descending, Key, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table_examples::{connect_with_faults, finish, on_own_tables};
+use futures_util::TryStreamExt;
+use serde::{Deserialize, Serialize};
+
+#[derive(TableEntity, Serialize, Deserialize, Clone)]
+struct Expense {
+    #[table(partition_key)]
+    user: String,
+    #[table(row_key)]
+    id: Descending<DateTime>,
+    title: String,
+}
+
+#[derive(TableEntity, Serialize, Deserialize, Clone)]
+#[table(row_key = "{expense}_{number:02}")]
+struct ExpenseItem {
+    #[table(partition_key)]
+    user: String,
+    expense: Descending<DateTime>,
+    number: u8,
+    cents: i64,
+}
+
+/// An event of the log.
+#[derive(Serialize, Deserialize, Clone)]
+struct Saved {
+    expense: Expense,
+    items: Vec<ExpenseItem>,
+}
+
+/// The number of events that both tables have.
+#[derive(TableEntity)]
+#[table(partition_key = "expenses", row_key = "applied")]
+struct Progress {
+    applied: u64,
+}
+
+/// Expenses and items in two tables, and the log that keeps them consistent.
+struct Store {
+    expenses: TableClient<Expense>,
+    items: TableClient<ExpenseItem>,
+    log: TableClient,
+    progress: TableClient<Progress>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    finish(run().await)
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
+    let (service, faults) = connect_with_faults()?;
+    // Without retries each fault ends the call, as a crash of the process would.
+    on_own_tables(&service.retry(NoRetry), async |service| work(service, &faults).await).await
+}
+
+async fn work(service: &TableServiceClient, faults: &Faults) -> Result<(), Box<dyn Error>> {
+    let tables = ["Expenses", "ExpenseItems", "Log", "Progress"];
+    service.ensure_tables(tables).await?;
+    let store = Store {
+        expenses: service.table("Expenses")?,
+        items: service.table("ExpenseItems")?,
+        log: service.dynamic_table("Log")?,
+        progress: service.table("Progress")?,
+    };
+    crashes(&store, faults).await
+}
+
+/// Saves an expense for each request that a save sends, and lets the process crash before that request.
+async fn crashes(store: &Store, faults: &Faults) -> Result<(), Box<dyn Error>> {
+    println!("\na crash before each request of a save:\n");
+    println!("  before            logged  expense  items    after recovery  expense  items");
+    for request in 1.. {
+        let saved = saved(10 + request, "train");
+        let crash = faults.add(FaultRule::new(Fault::NoConnection).nth(u64::from(request)));
+        let crashed = store.save(&saved).await.is_err();
+        faults.remove(&crash);
+        let hit = faults.log().into_iter().rev().find(|record| record.fault().is_some());
+        let before = store.count(&saved).await?;
+
+        // The next process begins with this. It needs to know nothing of the one that crashed.
+        let recovered = store.catch_up().await?;
+        let after = store.count(&saved).await?;
+        let logged = if recovered > 0 || after.0 > 0 { "yes" } else { "no" };
+        let request = match hit.filter(|_| crashed).and_then(|record| record.kind()) {
+            Some(kind) => format!("{request} {kind:?}"),
+            None => "no crash".to_owned(),
+        };
+        println!(
+            "  {request:<18}{logged:<6}  {:>7}  {:>5}    {:<14}  {:>7}  {:>5}",
+            before.0, before.1, "", after.0, after.1
+        );
+        if !crashed {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl Store {
+    /// Saves an expense with its items: it is saved once the log has it.
+    async fn save(&self, saved: &Saved) -> Result<()> {
+        let mut log = Log::open(&self.log, "expenses").await?;
+        // A caller who saves again after an error uses the same key: the log takes it once.
+        let key = Key::of(&saved.expense)?;
+        let key = format!("{};{}", key.partition_key(), key.row_key());
+        log.append_once(&key, std::slice::from_ref(saved)).await?;
+        self.catch_up().await?;
+        Ok(())
+    }
+
+    /// Applies the events that the tables may lack, in their order. Returns their number.
+    async fn catch_up(&self) -> Result<u64> {
+        let log = Log::<Saved>::open(&self.log, "expenses").await?;
+        let first = self.progress.get(()).await?.map_or(0, |progress| progress.applied);
+        let mut applied = first;
+        let mut events = pin!(log.read_from(first));
+        while let Some((position, saved)) = events.try_next().await? {
+            self.apply(&saved).await?;
+            applied = position + 1;
+            self.progress.insert_or_replace(&Progress { applied }).await?;
+        }
+        Ok(applied - first)
+    }
+
+    /// Writes an expense and its items. Upserts: applied twice, they leave the same rows.
+    async fn apply(&self, saved: &Saved) -> Result<()> {
+        self.expenses.insert_or_replace(&saved.expense).await?;
+        let mut items = self.items.batch();
+        for item in &saved.items {
+            items.insert_or_replace(item)?;
+        }
+        items.submit().await?;
+        Ok(())
+    }
+
+    /// Counts the stored rows of an expense, and of its items.
+    async fn count(&self, saved: &Saved) -> Result<(usize, usize)> {
+        let expense = self.expenses.exists(&saved.expense).await?;
+        let items = Key::<ExpenseItem>::prefix((&saved.expense.user, saved.expense.id))?;
+        Ok((usize::from(expense), self.items.query().under(items).count().await?))
+    }
+}
+
+/// An expense of two items.
+fn saved(day: u8, title: &str) -> Saved {
+    let id = Descending(DateTime::from_unix_seconds(1_272_000_000 + 86_400 * i64::from(day)));
+    let user = || "ada".to_owned();
+    let item = |number| ExpenseItem {
+        user: user(),
+        expense: id,
+        number,
+        cents: 250 * i64::from(number),
+    };
+    let expense = Expense {
+        user: user(),
+        id,
+        title: title.to_owned(),
+    };
+    Saved {
+        expense,
+        items: vec![item(1), item(2)],
+    }
+}

@@ -1,0 +1,239 @@
+//! A store in one table: customers, addresses, orders and their lines, with indexes and a count.
+//!
+//! Sources: "Windows Azure Storage Client for Java Tables Deep Dive" (2012) with its sample `OnlineStoreSample`; "How to
+//! get the most out of Windows Azure Tables" (2010), entities stored twice, index rows and the count of rentals.
+//!
+//! `cargo run --example online_store` runs on an emulator inside of this process. With `AZURE_STORAGE_CONNECTION_STRING`
+//! it runs on that account.
+
+#![expect(clippy::print_stdout, reason = "an example talks to a person")]
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use azure_table::patterns::Fence;
+use azure_table::query::Families;
+use azure_table::{DateTime, Descending, Guid, Key, TableClient, TableEntity, TableOperation, TableServiceClient};
+use azure_table_examples::{connect, finish, on_own_tables};
+
+#[derive(TableEntity, Debug)]
+#[table(partition_key = "{id}", row_key = "customer")]
+struct Customer {
+    id: String,
+    name: String,
+    /// The number of orders: written with each order in one transaction.
+    orders: u32,
+    #[table(write_id)]
+    last_write: Option<Guid>,
+}
+
+#[derive(TableEntity)]
+#[table(partition_key = "{customer}", row_key = "address_{kind}")]
+struct Address {
+    customer: String,
+    kind: String,
+    city: String,
+}
+
+#[derive(TableEntity)]
+#[table(partition_key = "{customer}", row_key = "order_{number:04}")]
+struct Order {
+    customer: String,
+    number: u32,
+    placed: DateTime,
+    cents: i64,
+}
+
+/// Its key goes on from that of its order.
+#[derive(TableEntity)]
+#[table(partition_key = "{customer}", row_key = "order_{number:04}_{line:02}")]
+struct OrderLine {
+    customer: String,
+    number: u32,
+    line: u8,
+    item: String,
+    cents: i64,
+}
+
+/// The second copy of an order, under its time: the latest order comes first, and no second read is needed.
+#[derive(TableEntity)]
+#[table(partition_key = "{customer}", row_key = "latest_{placed}_{number:04}")]
+struct LatestOrder {
+    customer: String,
+    placed: Descending<DateTime>,
+    number: u32,
+    cents: i64,
+}
+
+/// The slim index row: which orders have an item. It holds no more than the key of the order.
+#[derive(TableEntity)]
+#[table(partition_key = "{customer}", row_key = "item_{item}_{number:04}")]
+struct ItemIndex {
+    customer: String,
+    item: String,
+    number: u32,
+}
+
+#[derive(TableEntity)]
+#[table(tag = "Kind")]
+enum StoreRow {
+    Customer(Customer),
+    Address(Address),
+    Order(Order),
+    Line(OrderLine),
+    Latest(LatestOrder),
+    Item(ItemIndex),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    finish(run().await)
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
+    on_own_tables(&connect()?, work).await
+}
+
+async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
+    let store = service.table::<StoreRow>("Store")?;
+    store.create_table().await?;
+    for kind in ["home", "office"] {
+        let (customer, kind) = ("c7".to_owned(), kind.to_owned());
+        let address = Address {
+            customer,
+            kind,
+            city: "Oslo".to_owned(),
+        };
+        store.variant().insert(&address).await?;
+    }
+    let new = Customer {
+        id: "c7".into(),
+        name: "Ada".into(),
+        orders: 0,
+        last_write: None,
+    };
+    let mut customer = Fence::open(&store.variant(), &new).await?;
+    place(&mut customer, "2026-11-02T09:00:00Z", &[("tea", 450), ("cup", 900)]).await?;
+    place(&mut customer, "2026-11-09T18:30:00Z", &[("kettle", 3_900)]).await?;
+    place(
+        &mut customer,
+        "2026-11-21T12:15:00Z",
+        &[("tea", 450), ("honey", 700), ("spoon", 150)],
+    )
+    .await?;
+
+    everything(&store).await?;
+    indexes(&store).await
+}
+
+/// Places an order: its rows, both indexes and the count of the customer are one transaction.
+async fn place(customer: &mut Fence<Customer>, time: &str, items: &[(&str, i64)]) -> Result<(), Box<dyn Error>> {
+    let placed: DateTime = time.parse()?;
+    let cents = items.iter().map(|(_, cents)| cents).sum();
+    // Runs again, on the customer as stored, if another order was placed meanwhile.
+    let written = customer.transact(|header| {
+        header.orders += 1;
+        let (customer, number) = (|| header.id.clone(), header.orders);
+        let mut rows = vec![
+            StoreRow::Order(Order {
+                customer: customer(),
+                number,
+                placed,
+                cents,
+            }),
+            StoreRow::Latest(LatestOrder {
+                customer: customer(),
+                placed: placed.into(),
+                number,
+                cents,
+            }),
+        ];
+        for (line, (item, cents)) in (1..).zip(items) {
+            let (item, cents) = (|| (*item).to_owned(), *cents);
+            rows.push(StoreRow::Line(OrderLine {
+                customer: customer(),
+                number,
+                line,
+                item: item(),
+                cents,
+            }));
+            rows.push(StoreRow::Item(ItemIndex {
+                customer: customer(),
+                item: item(),
+                number,
+            }));
+        }
+        Ok(rows.iter().map(TableOperation::insert).collect())
+    });
+    Ok(written.await?)
+}
+
+/// The whole customer, sorted by kind, with the lines under their orders. Index rows are passed over.
+async fn everything(store: &TableClient<StoreRow>) -> Result<(), Box<dyn Error>> {
+    let query = store.query().partition("c7");
+    let (customer, addresses, orders): (Option<Customer>, Vec<Address>, Families<Order, OrderLine>) =
+        query.gather().await?;
+    let customer = customer.ok_or("no such customer")?;
+    println!(
+        "\ncustomer   {} {}, {} orders",
+        customer.id, customer.name, customer.orders
+    );
+    for address in addresses {
+        println!("address    {:<8} {}", address.kind, address.city);
+    }
+    for (order, lines) in orders.iter() {
+        println!(
+            "order      {:<8} {}  {}",
+            order.number,
+            order.placed,
+            price(order.cents)
+        );
+        for line in lines {
+            println!("             {:<6} {:<20}  {}", line.line, line.item, price(line.cents));
+        }
+    }
+    Ok(())
+}
+
+/// Two more ways to the orders: by time from the second copies, by item from the slim index rows.
+async fn indexes(store: &TableClient<StoreRow>) -> Result<(), Box<dyn Error>> {
+    let latest = store
+        .variant::<LatestOrder>()
+        .query()
+        .under(Key::<LatestOrder>::prefix(("c7",))?);
+    println!("\nlatest first, {:?}:", latest.plan()?.path());
+    for order in latest.limit(2).all().await? {
+        println!(
+            "order      {:<8} {}  {}",
+            order.number,
+            order.placed,
+            price(order.cents)
+        );
+    }
+
+    let with_tea = store
+        .variant::<ItemIndex>()
+        .query()
+        .under(Key::<ItemIndex>::prefix(("c7", "tea"))?);
+    println!("\norders with tea, {:?}, then one get each:", with_tea.plan()?.path());
+    let keys: Vec<_> = with_tea
+        .all()
+        .await?
+        .into_iter()
+        .map(|index| (index.customer, index.number))
+        .collect();
+    for (_, order) in store.variant::<Order>().get_many(keys).all().await? {
+        let order = order.ok_or("an index row without its order")?;
+        println!(
+            "order      {:<8} {}  {}",
+            order.number,
+            order.placed,
+            price(order.cents)
+        );
+    }
+    Ok(())
+}
+
+fn price(cents: i64) -> String {
+    format!("{:>3}.{:02}", cents / 100, cents % 100)
+}
