@@ -9,6 +9,8 @@ mod expenses;
 mod latest_first;
 mod online_store;
 mod quickstart;
+mod retry_policies;
+mod schema_upgrade;
 mod show_table;
 mod table_basics;
 
