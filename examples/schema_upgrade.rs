@@ -1,7 +1,7 @@
 //! A property added, one renamed and one of another type: old rows are read at once, and rewritten on access or all.
 //!
-//! Sources: "Windows Azure Table" (2009), a table has no fixed schema and the client upgrades its rows; the `alias`,
-//! `default` and `upgrade` attributes of the guide on entities.
+//! Source: "Windows Azure Table" (2009), "Upgrade and Versioning": on access and in the background. See the attributes
+//! `alias`, `default` and `upgrade` in the guide on entities.
 //!
 //! `cargo run --example schema_upgrade` runs on an emulator inside of this process. With
 //! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account.

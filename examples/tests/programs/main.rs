@@ -8,6 +8,7 @@ mod concurrent_updates;
 mod expenses;
 mod latest_first;
 mod online_store;
+mod partition_granularity;
 mod quickstart;
 mod retry_policies;
 mod schema_upgrade;
