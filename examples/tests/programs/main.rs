@@ -48,5 +48,6 @@ fn line<'t>(text: &'t str, start: &str) -> Vec<&'t str> {
     let mut lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let start: Vec<&str> = start.split_whitespace().collect();
     let found = lines.find(|words| words.starts_with(&start));
-    found.unwrap_or_else(|| panic!("no line begins with {start:?}\n{text}"))
+    assert!(found.is_some(), "no line begins with {start:?}\n{text}");
+    found.unwrap()
 }
