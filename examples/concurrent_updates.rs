@@ -34,7 +34,7 @@ struct Stock {
     last_write: Option<Guid>,
 }
 
-/// How a till writes the stock that it has read.
+/// The condition under which a till writes the stock that it has read.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     /// Without an ETag: the last writer wins.

@@ -1,6 +1,6 @@
 //! Expenses and their items in two tables, kept consistent by a log through a crash before any request.
 //!
-//! Sources: "Composition in Windows Azure Table Storage: choosing the row key and simulating StartsWith" (2010), for the
+//! Sources: "Composition in Windows Azure Table Storage: choosing the row key and simulating StartsWith" (2010), its
 //! tables; "Windows Azure Table" (2009), consistency across tables by recorded work. `composite_keys` reads them.
 //!
 //! `cargo run --example expenses` runs on an emulator inside of this process. With `AZURE_STORAGE_CONNECTION_STRING`

@@ -1,10 +1,10 @@
 //! A store in one table: customers, addresses, orders and their lines, with indexes and a count.
 //!
-//! Sources: "Windows Azure Storage Client for Java Tables Deep Dive" (2012) with its sample `OnlineStoreSample`; "How to
-//! get the most out of Windows Azure Tables" (2010), entities stored twice, index rows and the count of rentals.
+//! Sources: "Windows Azure Storage Client for Java Tables Deep Dive" (2012) and its `OnlineStoreSample`; "How to get
+//! the most out of Windows Azure Tables" (2010), entities stored twice, index rows and the count of rentals.
 //!
-//! `cargo run --example online_store` runs on an emulator inside of this process. With `AZURE_STORAGE_CONNECTION_STRING`
-//! it runs on that account.
+//! `cargo run --example online_store` runs on an emulator inside of this process. With
+//! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account.
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 

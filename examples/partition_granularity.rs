@@ -1,7 +1,7 @@
 //! A year of posts in partitions of a year, a month and a day, and in partitions that follow the season.
 //!
-//! Source: "Windows Azure Table" (2009), the case study: partition sizes, and dynamically selecting the granularity of the
-//! PartitionKey. Its range for the year 2008 finds nothing of 2008: the prefix `Football_7991` is the right one.
+//! Source: "Windows Azure Table" (2009), the case study on partition sizes and on a granularity that changes. Its range
+//! for the year 2008 finds nothing of 2008: the prefix `Football_7991` is the right one.
 //!
 //! `cargo run --example partition_granularity` runs on an emulator inside of this process. With
 //! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account.

@@ -19,7 +19,7 @@ use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
     CallOptions, DynamicEntity, ExponentialRetry, LinearRetry, NoRetry, RetryPolicy, TableServiceClient,
 };
-use azure_table_examples::{CONNECTION_STRING, connect_with_faults, finish, on_own_tables};
+use azure_table_examples::{connect_with_faults, finish, is_emulated, on_own_tables};
 use comfy_table::Table;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 
@@ -62,7 +62,7 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result<(), Box<dyn Error>> {
     let (service, faults) = connect_with_faults()?;
-    if std::env::var_os(CONNECTION_STRING).is_none() {
+    if is_emulated() {
         tokio::time::pause();
     }
     let waits = Waits::default();

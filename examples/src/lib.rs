@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use azure_table::testing::Faults;
 use azure_table::transport::HttpTransport;
-use azure_table::{DateTime, Emulator, Result, TableServiceClient};
+use azure_table::{DateTime, Emulator, EmulatorServer, Result, RunningEmulator, TableServiceClient};
 
 /// Names the account that the examples work on. Without it they use an emulator in their own process.
 pub const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
@@ -36,6 +36,26 @@ pub fn connect_with_faults() -> Result<(TableServiceClient, Faults)> {
     }
     let faults = Faults::new(Emulator::new());
     Ok((TableServiceClient::on(faults.clone()), faults))
+}
+
+/// Connects like [`connect`], for a service that another process reaches: the emulator is on a port.
+///
+/// The emulator stops when the second value is dropped.
+///
+/// # Errors
+/// The connection string cannot be used, or no port is free.
+pub async fn connect_on_port() -> Result<(TableServiceClient, Option<RunningEmulator>), Box<dyn Error>> {
+    if let Some(service) = account()? {
+        return Ok((service, None));
+    }
+    let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await?.spawn();
+    let service = TableServiceClient::from_connection_string(server.connection_string())?;
+    Ok((service, Some(server)))
+}
+
+/// Returns `true` if the environment names no account.
+pub fn is_emulated() -> bool {
+    std::env::var_os(CONNECTION_STRING).is_none()
 }
 
 fn account() -> Result<Option<TableServiceClient>> {

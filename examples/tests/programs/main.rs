@@ -11,6 +11,7 @@ mod online_store;
 mod partition_granularity;
 mod quickstart;
 mod retry_policies;
+mod sas;
 mod schema_upgrade;
 mod show_table;
 mod table_basics;
