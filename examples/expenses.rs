@@ -9,14 +9,12 @@
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
 use std::error::Error;
-use std::pin::pin;
 use std::process::ExitCode;
 
 use azure_table::patterns::Log;
 use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::{DateTime, Descending, Key, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
 use azure_table_examples::{connect_with_faults, finish, on_own_tables};
-use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
 #[derive(TableEntity, Serialize, Deserialize, Clone)]
@@ -131,7 +129,7 @@ impl Store {
         let log = Log::<Saved>::open(&self.log, "expenses").await?;
         let first = self.progress.get(()).await?.map_or(0, |progress| progress.applied);
         let mut applied = first;
-        let mut events = pin!(log.read_from(first));
+        let mut events = log.read_from(first);
         while let Some((position, saved)) = events.try_next().await? {
             self.apply(&saved).await?;
             applied = position + 1;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Fence`] | all batches of a partition in one order, none on the base of an old state |
 //! | [`Leases`], [`Lease`] | at most one holder at a time, with a token that orders their writes |
-//! | [`Log`] | events in one order without a gap, an append with a key applied at most once |
+//! | [`Log`], [`LogStream`] | events in one order without a gap, an append with a key applied at most once |
 //! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
 //! | [`Sequence`] | numbers that are never given twice |
 //! | [`Unique`] | at most one entity of a partition with a value |
@@ -49,7 +49,7 @@ mod unique_across;
 pub use self::expiry::{Expiring, Periodic};
 pub use self::fence::Fence;
 pub use self::lease::{Lease, Leases};
-pub use self::log::Log;
+pub use self::log::{Log, LogStream};
 pub use self::queue::{Item, Queue};
 pub use self::sequence::Sequence;
 pub use self::unique::Unique;

@@ -1,14 +1,17 @@
 //! Events in one order, with a number each.
 //!
-//! Owns [`Log`], its header and its rows. The transactions are those of `fence.rs`.
+//! Owns [`Log`], [`LogStream`], the header and the rows of a log. The transactions are those of `fence.rs`.
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use azure_table::patterns::Fence;
+use azure_table::query::EntityStream;
 use azure_table::{Error, ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation};
 use futures_core::Stream;
-use futures_util::StreamExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -49,7 +52,6 @@ use serde::de::DeserializeOwned;
 /// ```
 /// use azure_table::patterns::Log;
 /// use azure_table::{Emulator, TableServiceClient};
-/// use futures::TryStreamExt;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
@@ -61,8 +63,10 @@ use serde::de::DeserializeOwned;
 /// assert_eq!(orders.append_once("shipping-7", &["shipped".into()]).await?, 2..3);
 /// assert_eq!(orders.append_once("shipping-7", &["shipped".into()]).await?, 2..3);
 ///
-/// let read: Vec<(u64, String)> = orders.read_from(1).try_collect().await?;
-/// assert_eq!(read, [(1, "paid".into()), (2, "shipped".into())]);
+/// let mut events = orders.read_from(1);
+/// while let Some((position, event)) = events.try_next().await? {
+///     println!("{position} {event}");            // 1 paid, 2 shipped
+/// }
 /// # Ok(())
 /// # }
 /// ```
@@ -270,27 +274,65 @@ impl<T: Serialize> Log<T> {
 
 impl<T: DeserializeOwned> Log<T> {
     /// Reads the events from a position on, each with its position, until the last one.
-    ///
-    /// # Errors
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): the event at the position was trimmed.
-    /// - [`Other`](ErrorKind::Other): an event is not a `T`.
-    /// - Those of [`TableQuery`](crate::TableQuery).
-    pub fn read_from(&self, position: u64) -> impl Stream<Item = Result<(u64, T)>> + use<T> {
+    pub fn read_from(&self, position: u64) -> LogStream<T> {
         let query = self.table.query().partition(&self.fence.header().partition);
-        let events = query.filter(EventRow::POSITION.ge(position) & EventRow::POSITION.le(u64::MAX));
-        let mut next = position;
-        events.stream().map(move |row| {
-            let row = row?;
-            if row.position != next {
-                return Err(Error::invalid_input(format!(
-                    "the event {next} of the log was trimmed: read from {} on",
-                    row.position
-                )));
-            }
-            next += 1;
-            let event = serde_json::from_str(&row.event).map_err(Error::other)?;
-            Ok((row.position, event))
-        })
+        let rows = query.filter(EventRow::POSITION.ge(position) & EventRow::POSITION.le(u64::MAX));
+        LogStream {
+            rows: rows.stream(),
+            next: position,
+            event: PhantomData,
+        }
+    }
+}
+
+/// The events of a [`Log`], each with its position. Also a `futures::Stream`.
+///
+/// # Errors
+/// - [`InvalidInput`](ErrorKind::InvalidInput): the event at the position was trimmed.
+/// - [`Other`](ErrorKind::Other): an event is not a `T`.
+/// - Those of [`TableQuery`](crate::TableQuery).
+#[must_use = "nothing is sent until the stream is read"]
+pub struct LogStream<T> {
+    rows: EntityStream<EventRow>,
+    /// The position of the next event.
+    next: u64,
+    event: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned> LogStream<T> {
+    /// Reads the next event and its position. Returns `None` behind the last event.
+    pub async fn try_next(&mut self) -> Result<Option<(u64, T)>> {
+        let row = self.rows.try_next().await?;
+        row.map(|row| self.event(&row)).transpose()
+    }
+
+    fn event(&mut self, row: &EventRow) -> Result<(u64, T)> {
+        if row.position != self.next {
+            return Err(Error::invalid_input(format!(
+                "the event {} of the log was trimmed: read from {} on",
+                self.next, row.position
+            )));
+        }
+        self.next += 1;
+        let event = serde_json::from_str(&row.event).map_err(Error::other)?;
+        Ok((row.position, event))
+    }
+}
+
+impl<T: DeserializeOwned> Stream for LogStream<T> {
+    type Item = Result<(u64, T)>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let row = Pin::new(&mut self.rows).poll_next(cx);
+        row.map(|row| row.map(|row| row.and_then(|row| self.event(&row))))
+    }
+}
+
+impl<T> fmt::Debug for LogStream<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LogStream")
+            .field("next", &self.next)
+            .finish_non_exhaustive()
     }
 }
 
