@@ -4,6 +4,8 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "examples talk to a person")]
 
+pub mod job;
+
 use std::error::Error;
 use std::process::ExitCode;
 

@@ -5,7 +5,13 @@
 
 mod composite_keys;
 mod concurrent_updates;
+mod copy_table;
+#[cfg(feature = "entra")]
+mod entra;
 mod expenses;
+mod export;
+#[cfg(feature = "csv")]
+mod import_csv;
 mod latest_first;
 mod online_store;
 mod partition_granularity;
@@ -15,6 +21,8 @@ mod sas;
 mod schema_upgrade;
 mod show_table;
 mod table_basics;
+#[cfg(feature = "telemetry")]
+mod telemetry;
 
 use std::process::{Command, Stdio};
 

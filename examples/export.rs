@@ -1,0 +1,149 @@
+//! A table, or what a filter selects, as plain JSON lines for other tools.
+//!
+//! `cargo run -p azure-table-examples --example export` exports a few quakes of an emulator inside of this process.
+//! `… --example export -- --columns Place,Magnitude --filter 'Magnitude ge 5.0' Quakes quakes.jsonl` is for the account
+//! of `AZURE_STORAGE_CONNECTION_STRING`. After Ctrl-C the same command resumes. For Parquet:
+//! `duckdb -c "copy 'quakes.jsonl' to 'quakes.parquet'"`. To load the rows again with their types, see `copy_table`.
+//!
+//! Source: the exporters of Storage Explorer and AzCopy 7.
+
+#![expect(clippy::print_stdout, reason = "an example talks to a person")]
+
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+
+use azure_table::{Continuation, DateTime, DynamicEntity, EdmValue, Filter, TableServiceClient};
+use azure_table_examples::job::{Interrupt, PositionFile, append};
+use azure_table_examples::{CONNECTION_STRING, connect, finish};
+use indicatif::ProgressBar;
+use lexopt::prelude::{Long, Value, ValueExt};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+
+const USAGE: &str = "usage: export [--columns A,B,…] [--filter ODATA] TABLE FILE.jsonl";
+
+/// The position after a page that is stored in the file.
+#[derive(Serialize, Deserialize, Default)]
+struct Position {
+    rows: usize,
+    bytes: u64,
+    continuation: Option<Continuation>,
+}
+
+/// A row as JSON for other tools: numbers are numbers, and no member names a type.
+struct Plain<'a>(&'a DynamicEntity);
+
+impl Serialize for Plain<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("PartitionKey", &self.0.partition_key)?;
+        map.serialize_entry("RowKey", &self.0.row_key)?;
+        for (name, value) in &self.0.properties {
+            match value {
+                EdmValue::Boolean(value) => map.serialize_entry(name, value)?,
+                EdmValue::Int32(value) => map.serialize_entry(name, value)?,
+                EdmValue::Int64(value) => map.serialize_entry(name, value)?,
+                EdmValue::Double(value) => map.serialize_entry(name, value)?,
+                text => map.serialize_entry(name, &text.to_string())?,
+            }
+        }
+        map.end()
+    }
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    finish(run().await)
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
+    let (mut columns, mut filter, mut values) = (Vec::new(), None, Vec::new());
+    let mut arguments = lexopt::Parser::from_env();
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("columns") => columns = arguments.value()?.string()?.split(',').map(String::from).collect(),
+            Long("filter") => filter = Some(arguments.value()?.string()?),
+            Value(value) => values.push(value.string()?),
+            _ => return Err(format!("{}\n{USAGE}", argument.unexpected()).into()),
+        }
+    }
+    let service = connect()?;
+    let is_demonstration = values.is_empty() && std::env::var_os(CONNECTION_STRING).is_none();
+    if is_demonstration {
+        fill(&service).await?;
+        let file = std::env::temp_dir().join(format!("quakes-{}.jsonl", std::process::id()));
+        values = vec!["Quakes".into(), file.to_string_lossy().into_owned()];
+    }
+    let [table, path] = &values[..] else {
+        return Err(USAGE.into());
+    };
+    let path = Path::new(path);
+
+    let file = PositionFile::new(path.with_extension("position"));
+    let mut position = match file.load()? {
+        Some(text) => serde_json::from_str(&text)?,
+        None => Position::default(),
+    };
+    let mut query = service.dynamic_table(table)?.query();
+    if let Some(filter) = filter {
+        query = query.filter(Filter::raw(filter));
+    }
+    if let Some(after) = position.continuation.take() {
+        println!("resume     after {} rows", position.rows);
+        // A continuation of another table or filter is an error here.
+        query = query.resume_from(after);
+    }
+    let mut pages = match columns.is_empty() {
+        true => query.pages(),
+        false => query.select_names(columns).pages(),
+    };
+
+    let interrupt = Interrupt::listen();
+    let bar = ProgressBar::new_spinner();
+    while let Some(page) = pages.try_next().await? {
+        let mut lines = Vec::new();
+        for row in page.items() {
+            serde_json::to_writer(&mut lines, &Plain(row))?;
+            lines.push(b'\n');
+        }
+        position.bytes = append(path, position.bytes, &lines)?;
+        position.rows += page.items().len();
+        bar.set_message(format!("{} rows", position.rows));
+        bar.tick();
+        position.continuation = page.continuation().cloned();
+        // The last page has no continuation: after a crash it is written again, not the whole.
+        if position.continuation.is_some() {
+            file.save(&serde_json::to_string(&position)?)?;
+            if interrupt.is_set() {
+                return Err(format!("{} rows so far: the same command resumes", position.rows).into());
+            }
+        }
+    }
+    file.delete()?;
+    bar.finish_and_clear();
+    println!("exported   {} rows, {} bytes", position.rows, position.bytes);
+    if is_demonstration {
+        print!("{}", std::fs::read_to_string(path)?);
+        std::fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+/// A few rows to export from the emulator.
+async fn fill(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
+    let quakes = service.dynamic_table("Quakes")?;
+    quakes.create_table_if_not_exists().await?;
+    for (network, id, place, magnitude, felt) in [
+        ("ak", "0231", "12 km N of Ester, Alaska", 1.6, 0_i64),
+        ("us", "7kdx", "Banda Sea", 5.1, 5_000_000_000),
+    ] {
+        let mut quake = DynamicEntity::new(network, id);
+        quake.insert("Place", place);
+        quake.insert("Magnitude", magnitude);
+        quake.insert("Felt", felt);
+        quake.insert("Time", "2026-03-01T04:11:09.5Z".parse::<DateTime>()?);
+        quakes.insert_or_replace(&quake).await?;
+    }
+    Ok(())
+}
