@@ -195,6 +195,8 @@ async fn import(
         });
     let report = table
         .bulk()
+        // After Ctrl-C, the rows that were read are written first.
+        .max_pending(5_000)
         .insert_or_replace(source)
         .on_progress(|so_far| {
             bar.set_position(before + so_far.settled());

@@ -1,15 +1,16 @@
 //! Import of a CSV file.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use azure_table::emulator::{EmulatorServer, ServiceModel};
-use azure_table::{Emulator, TableServiceClient};
+use azure_table::emulator::ServiceModel;
+use azure_table::{Emulator, EmulatorServer, TableServiceClient};
 
 use crate::{output, program};
+
+const ROWS: usize = 20_000;
 
 #[test]
 fn types_are_guessed_from_all_values() {
@@ -25,4 +26,59 @@ fn types_are_guessed_from_all_values() {
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
+}
+
+/// Starts an import into the account.
+fn import(account: &str, file: &Path) -> Command {
+    let mut command = program("import_csv");
+    command.arg(file).arg("Readings");
+    command.env("AZURE_STORAGE_CONNECTION_STRING", account);
+    command
+}
+
+fn text(output: &Output) -> String {
+    let error = String::from_utf8_lossy(&output.stderr);
+    format!("{}{error}", String::from_utf8_lossy(&output.stdout))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn import_resumes_after_ctrl_c() {
+    let folder = std::env::temp_dir().join(format!("import-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("readings.csv");
+    let position = folder.join("readings.csv-to-Readings.position");
+    let mut csv = "Sensor,Number,Value\n".to_owned();
+    for number in 0..ROWS {
+        writeln!(csv, "s{},{number:06},{}", number % 3, number % 10).unwrap();
+    }
+    std::fs::write(&file, csv).unwrap();
+    let slow = ServiceModel::new().write_latency(Duration::from_millis(50));
+    let emulator = Emulator::new().with_service_model(slow);
+    let server = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0")
+        .await
+        .unwrap()
+        .spawn();
+
+    let interrupted = import(server.connection_string(), &file).spawn().unwrap();
+    let start = Instant::now();
+    while !position.exists() {
+        assert!(start.elapsed() < Duration::from_secs(30), "no position after 30 s");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let pid = interrupted.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let interrupted = interrupted.wait_with_output().unwrap();
+    let said = text(&interrupted);
+    assert_eq!(interrupted.status.code(), Some(1), "{said}");
+    assert!(said.contains("rows so far: the same command resumes"), "{said}");
+
+    let resumed = import(server.connection_string(), &file).output().unwrap();
+    let said = text(&resumed);
+    assert!(resumed.status.success(), "{said}");
+    assert!(said.contains("resume     after "), "{said}");
+    let service = TableServiceClient::on(emulator);
+    let readings = service.dynamic_table("Readings").unwrap();
+    assert_eq!(readings.query().count().await.unwrap(), ROWS);
+    assert!(!position.exists(), "{said}");
+    std::fs::remove_dir_all(folder).unwrap();
 }
