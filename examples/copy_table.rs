@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use azure_table::query::PageStream;
 use azure_table::{Continuation, DynamicEntity, EdmValue, Emulator, TableClient, TableServiceClient};
 use azure_table_examples::job::{Interrupt, PositionFile, append};
-use azure_table_examples::{CONNECTION_STRING, connect, finish};
+use azure_table_examples::{connect, finish, is_emulated};
 use lexopt::prelude::{Long, Value};
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,7 @@ async fn run() -> Done<()> {
             _ => return Err(format!("{}\n{USAGE}", argument.unexpected()).into()),
         }
     }
-    if sides.is_empty() && std::env::var_os(CONNECTION_STRING).is_none() {
+    if sides.is_empty() && is_emulated() {
         return demonstration().await;
     }
     let [from, to] = &sides[..] else {

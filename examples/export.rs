@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use azure_table::{Continuation, DateTime, DynamicEntity, EdmValue, Filter, TableServiceClient};
 use azure_table_examples::job::{Interrupt, PositionFile, append};
-use azure_table_examples::{CONNECTION_STRING, connect, finish};
+use azure_table_examples::{connect, finish, is_emulated};
 use indicatif::ProgressBar;
 use lexopt::prelude::{Long, Value, ValueExt};
 use serde::ser::SerializeMap;
@@ -69,7 +69,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         }
     }
     let service = connect()?;
-    let is_demonstration = values.is_empty() && std::env::var_os(CONNECTION_STRING).is_none();
+    let is_demonstration = values.is_empty() && is_emulated();
     if is_demonstration {
         fill(&service).await?;
         let file = std::env::temp_dir().join(format!("quakes-{}.jsonl", std::process::id()));

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use azure_table::{DynamicEntity, EdmType, EdmValue, TableClient};
 use azure_table_examples::job::{Interrupt, PositionFile};
-use azure_table_examples::{CONNECTION_STRING, connect, finish};
+use azure_table_examples::{connect, finish, is_emulated};
 use csv::{Reader, StringRecord};
 use indicatif::{ProgressBar, ProgressStyle};
 use lexopt::prelude::{Long, Value, ValueExt};
@@ -58,7 +58,7 @@ async fn main() -> ExitCode {
 
 async fn run() -> Done<()> {
     let mut arguments = Arguments::parse()?;
-    if arguments.values.is_empty() && std::env::var_os(CONNECTION_STRING).is_none() {
+    if arguments.values.is_empty() && is_emulated() {
         arguments.values = vec![
             concat!(env!("CARGO_MANIFEST_DIR"), "/data/cities.csv").into(),
             "Cities".into(),

@@ -14,9 +14,8 @@ use std::time::Duration;
 
 use azure_table::telemetry::{CostMeter, OperationContext, OtelMetrics};
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
-use azure_table::transport::HttpTransport;
-use azure_table::{DateTime, DynamicEntity, Emulator, Result, TableClient, TableServiceClient};
-use azure_table_examples::{CONNECTION_STRING, finish};
+use azure_table::{DynamicEntity, Result, TableServiceClient};
+use azure_table_examples::{connect_with_faults, finish, on_own_tables};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, HistogramDataPoint, Metric, MetricData};
@@ -68,11 +67,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         .observer(OtelMetrics::new(&provider.meter("telemetry")))
         .observer(cost.clone());
 
-    let table = service.dynamic_table(format!("Telemetry{}", DateTime::now().unix_millis()))?;
-    table.create_table().await?;
-    let result = work(&table, &faults).await;
-    table.delete_table().await?;
-    result?;
+    on_own_tables(&service, async |service| Ok(work(service, &faults).await?)).await?;
 
     provider.force_flush()?;
     println!("\nmetric                                 operation           error               count    value");
@@ -90,7 +85,9 @@ async fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-async fn work(table: &TableClient<DynamicEntity>, faults: &Faults) -> Result<()> {
+async fn work(service: &TableServiceClient, faults: &Faults) -> Result<()> {
+    let table = service.dynamic_table("Things")?;
+    table.create_table().await?;
     println!("\n-- one insert, which the service rejects once as busy");
     faults.add(
         FaultRule::new(Fault::Respond(ResponseTemplate::server_busy(Duration::from_millis(
@@ -157,15 +154,4 @@ fn print_line<'a>(metric: &Metric, labels: impl Iterator<Item = &'a KeyValue>, c
         "{:<38} {operation:<19} {error:<19} {count:>5}    {value}",
         metric.name()
     );
-}
-
-/// Connects with faults in front of the service, for a retry that one can see.
-fn connect_with_faults() -> Result<(TableServiceClient, Faults)> {
-    let Ok(connection_string) = std::env::var(CONNECTION_STRING) else {
-        let faults = Faults::new(Emulator::new());
-        return Ok((TableServiceClient::on(faults.clone()), faults));
-    };
-    let faults = Faults::new(HttpTransport::builder().build()?);
-    let service = TableServiceClient::from_connection_string(&connection_string)?;
-    Ok((service.transport(faults.clone()), faults))
 }

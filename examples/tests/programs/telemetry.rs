@@ -13,7 +13,7 @@ fn retry_and_failure_are_seen_in_spans_and_metrics() {
         "insert attempt 1 503 ServerBusy",
         "db.operation.batch.size=100",
         "251 rows",
-        "the account's bill: 9 requests",
+        "the account's bill: 10 requests",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
