@@ -5,7 +5,7 @@
 //! of `AZURE_STORAGE_CONNECTION_STRING`. After Ctrl-C the same command resumes. For Parquet:
 //! `duckdb -c "copy 'quakes.jsonl' to 'quakes.parquet'"`. To load the rows again with their types, see `copy_table`.
 //!
-//! Source: the exporters of Storage Explorer and AzCopy 7.
+//! Source: AzCopy 7, which exported tables as JSON.
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 

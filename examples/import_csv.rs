@@ -4,7 +4,7 @@
 //! of this process. `… --example import_csv -- --keys Country,City --type Postcode=Edm.String cities.csv Cities` is
 //! for the account of `AZURE_STORAGE_CONNECTION_STRING`. After Ctrl-C the same command resumes.
 //!
-//! Source: the importers of Storage Explorer and AzCopy 7, and "Batch imports" of the Windows Azure Table posts.
+//! Source: the import of CSV by Azure Storage Explorer.
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
@@ -87,7 +87,7 @@ async fn run() -> Done<()> {
 
 /// Reads the file once for the narrowest type that all values of a column have.
 fn guess(path: &Path, named: &[(String, String)]) -> Done<(Vec<Column>, u64)> {
-    let mut reader = Reader::from_path(path)?;
+    let mut reader = Reader::from_path(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let headers = reader.headers()?.clone();
     let mut fitting = vec![GUESSED.to_vec(); headers.len()];
     let mut values = vec![0; headers.len()];
