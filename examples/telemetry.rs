@@ -1,4 +1,4 @@
-//! What a service sees of its tables: spans on the terminal with their durations, a retry, and the metrics.
+//! The view of a service on its tables: spans on the terminal with their durations, a retry, and the metrics.
 //!
 //! `cargo run -p azure-table-examples --features telemetry --example telemetry` runs on an emulator inside of this
 //! process. With `AZURE_STORAGE_CONNECTION_STRING` it runs on that account.

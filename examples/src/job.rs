@@ -84,7 +84,7 @@ impl PositionFile {
 
 /// Writes `lines` to a file behind its first `length` bytes, and returns its new length.
 ///
-/// What a crash left behind the stored position is cut off.
+/// Cuts off the rest of a crash behind the stored position.
 ///
 /// # Errors
 /// The file cannot be written.
