@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use azure_table::operation::OperationKind;
 use azure_table::patterns::{Expiring, Fence, Leases, Log, Periodic, Queue, Sequence, Unique, UniqueAcross};
-use azure_table::testing::{Exchange, Spy};
+use azure_table::testing::{Exchange, Fault, FaultRule, Faults, Spy};
 use azure_table::{
-    DateTime, DynamicEntity, Emulator, ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation,
+    DateTime, DynamicEntity, Emulator, ErrorKind, Guid, LocationMode, Result, TableClient, TableEntity, TableOperation,
 };
 use azure_table::{TableServiceClient, Versioned};
 use azure_table_tests::house::root;
@@ -289,5 +289,84 @@ async fn sweep_keeps_its_rate() -> Result<()> {
     let report = rows.sweep(DateTime::now()).max_rate(100).await?;
     assert_eq!(report.applied(), 400);
     assert!(begun.elapsed() >= Duration::from_millis(2_900), "{:?}", begun.elapsed());
+    Ok(())
+}
+
+/// A claim and the row of its value reach the secondary at different times: a pattern never decides by what is there.
+#[tokio::test]
+async fn values_stay_unique_for_clients_of_the_secondary() -> Result<()> {
+    let emulator = Emulator::new().with_secondary_lag(MINUTE);
+    let service = TableServiceClient::on(emulator.clone()).location_mode(LocationMode::SecondaryOnly);
+    let rows = service.table::<Row>("Rows")?;
+    let claims = service.dynamic_table("Claims")?;
+    rows.create_table().await?;
+    claims.create_table().await?;
+    emulator.clock().advance(MINUTE * 2);
+    let values = UniqueAcross::new(&rows, &claims, "~");
+    assert!(values.insert(&row("1"), "m").await?);
+    let other = Row {
+        group: "h".into(),
+        ..row("2")
+    };
+    assert!(!values.insert(&other, "m").await?);
+    assert_eq!(values.find("m").await?.unwrap().row_key(), "1");
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_tables_share_a_table_of_claims() -> Result<()> {
+    let service = TableServiceClient::on(Emulator::new());
+    service.ensure_tables(["Users", "Customers", "Claims"]).await?;
+    let claims = service.dynamic_table("Claims")?;
+    let [users, customers] = ["Users", "Customers"].map(|name| {
+        let rows = service.table::<Row>(name).unwrap();
+        UniqueAcross::new(&rows, &claims, "~mail;")
+    });
+    let other = Row {
+        group: "h".into(),
+        ..row("2")
+    };
+    assert!(users.insert(&row("1"), "m").await?);
+    assert!(customers.insert(&other, "m").await?);
+    assert!(!users.insert(&other, "m").await?);
+    assert_eq!(customers.repair().await?, 0);
+    assert_eq!(users.find("m").await?.unwrap().row_key(), "1");
+    Ok(())
+}
+
+/// A client whose next write is applied, with a response that nobody waits for.
+async fn cut_off<T>(faults: &Faults, write: impl Future<Output = T>) {
+    let late = faults.add(FaultRule::new(Fault::DelayResponse(MINUTE)).on_writes());
+    let cut = tokio::time::timeout(Duration::from_millis(100), write).await;
+    assert!(cut.is_err(), "the response came");
+    faults.remove(&late);
+}
+
+#[tokio::test(start_paused = true)]
+async fn lease_is_released_after_a_renewal_that_was_cut_off() -> Result<()> {
+    let faults = Faults::new(Emulator::new());
+    let table = TableServiceClient::on(faults.clone()).dynamic_table("Leases")?;
+    table.create_table().await?;
+    let leases = Leases::new(&table, MINUTE);
+    let mut lease = leases.acquire("g", "l", "a").await?.expect("it is new");
+    cut_off(&faults, lease.renew()).await;
+    assert!(lease.renew().await?, "nobody else has it");
+    cut_off(&faults, lease.renew()).await;
+    lease.release().await?;
+    assert!(leases.acquire("g", "l", "b").await?.is_some(), "it is not free");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn item_is_valid_for_the_shorter_time_while_it_is_not_known_which_holds() -> Result<()> {
+    let faults = Faults::new(Emulator::new());
+    let table = TableServiceClient::on(faults.clone()).dynamic_table("Queue")?;
+    table.create_table().await?;
+    let queue = Queue::<u32>::new(&table, "g", "~");
+    queue.push(&1).await?;
+    let mut item = queue.take(MINUTE).await?.expect("it waits");
+    cut_off(&faults, item.extend(Duration::from_secs(1))).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!item.is_valid());
     Ok(())
 }

@@ -1,6 +1,13 @@
 //! Writes that come second: the row is not as it was read.
+//!
+//! Owns what tells them from other errors, and the handle whose reads see all writes before.
 
-use azure_table::{Error, ErrorKind, Result};
+use azure_table::{CallOptions, Error, ErrorKind, LocationMode, Result, TableClient};
+
+/// Returns a handle that reads the primary, whatever the client does: a copy may lack what was written before.
+pub(super) fn on_primary<E>(table: &TableClient<E>) -> TableClient<E> {
+    table.with(&CallOptions::new().location_mode(LocationMode::PrimaryOnly))
+}
 
 /// Returns `None` if another write of the row came first, and this one was certainly not applied.
 pub(super) fn was_unchanged<T>(written: Result<T>) -> Result<Option<T>> {

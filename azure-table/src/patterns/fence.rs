@@ -4,6 +4,8 @@
 
 use azure_table::{ErrorKind, ReadEntity, Result, TableClient, TableEntity, TableOperation, Versioned};
 
+use super::conflict::on_primary;
+
 /// A header row whose ETag guards every batch of its partition.
 ///
 /// **Promise.** All transactions through fences on the same header happen one after the other, and each is made from
@@ -87,7 +89,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// # Errors
     /// - Those of [`get`](TableClient::get) and [`insert`](TableClient::insert).
     pub async fn open(table: &TableClient<H>, new: &H) -> Result<Self> {
-        let key = azure_table::Key::of(new)?;
+        let (table, key) = (on_primary(table), azure_table::Key::of(new)?);
         let read = || table.get(key.clone()).versioned();
         let header = match read().await? {
             Some(header) => header,
@@ -97,7 +99,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
             }
         };
         Ok(Self {
-            table: table.clone(),
+            table,
             header,
             is_stale: false,
             conflicts: CONFLICTS,

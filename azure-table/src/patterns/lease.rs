@@ -10,6 +10,7 @@ use azure_table::{DateTime, ErrorKind, Guid, Result, TableClient, TableEntity, V
 use futures_util::future::{Either, select};
 use tokio::time::Instant;
 
+use super::conflict::on_primary;
 use super::term::{Term, service_time};
 
 /// The leases of a table, with their time.
@@ -93,7 +94,7 @@ impl Leases {
     /// The margin is a tenth of it.
     pub fn new<E: TableEntity>(table: &TableClient<E>, time: Duration) -> Self {
         Self {
-            table: table.typed(),
+            table: on_primary(&table.typed()),
             term: Term::new(time),
         }
     }
@@ -209,7 +210,11 @@ impl Lease {
             let renewed = {
                 let renewal = pin!(tokio::time::timeout_at(self.valid_until, self.write()));
                 match select(work.as_mut(), renewal).await {
-                    Either::Left((done, _)) => return Some(done),
+                    Either::Left((done, renewal)) => {
+                        // It may be applied, and `release` needs the ETag that it makes.
+                        let _ = renewal.await;
+                        return Some(done);
+                    }
                     Either::Right((renewed, _)) => renewed,
                 }
             };
@@ -225,8 +230,22 @@ impl Lease {
         }
     }
 
-    /// Writes the row under its ETag. Returns `false` if another write came first.
+    /// Writes the row under its ETag. Returns `false` if somebody else has the lease.
     async fn write(&mut self) -> Result<bool> {
+        if self.write_once().await? {
+            return Ok(true);
+        }
+        // An earlier write of this lease may have been applied though its response was lost. Who acquires it raises the
+        // token.
+        let read = self.of.table.get(&self.row).versioned().await?;
+        match read.filter(|read| read.token == self.row.token && read.holder.is_some()) {
+            Some(read) => self.row.etag = read.etag,
+            None => return Ok(false),
+        }
+        self.write_once().await
+    }
+
+    async fn write_once(&mut self) -> Result<bool> {
         let valid_until = self.of.term.valid_until();
         match self.of.table.replace(&self.row).await {
             Ok(etag) => {

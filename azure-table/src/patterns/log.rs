@@ -15,6 +15,8 @@ use futures_core::Stream;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::conflict::on_primary;
+
 /// The events of one partition, numbered from 0 without a gap.
 ///
 /// **Promise.** An append is applied as a whole or not at all, and its events have consecutive positions. A reader sees
@@ -140,7 +142,7 @@ impl<T> Log<T> {
         };
         Ok(Self {
             fence: Fence::open(&table.typed(), &new).await?,
-            table: table.typed(),
+            table: on_primary(&table.typed()),
             event: PhantomData,
         })
     }

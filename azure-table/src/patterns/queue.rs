@@ -12,14 +12,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use super::conflict::was_unchanged;
+use super::conflict::{on_primary, was_unchanged};
 use super::term::{Term, service_time};
 
 /// The items of work in one partition. Also an outbox, beside the rows of your own.
 ///
 /// **Promise.** An item that was pushed is delivered until somebody completes it: at least once. At most one worker at
-/// a time has an item that is [valid](Item::is_valid), whatever the clocks of the machines show. Items are taken in the
-/// order of their [IDs](Item::id), as long as nobody abandons one. The ID is equal in every delivery: refuse work that
+/// a time has an item that is [valid](Item::is_valid), whatever the clocks of the machines show. On Storage, items are
+/// taken in the order of their [IDs](Item::id), as long as each is completed; Cosmos DB promises no order. The ID is equal in every delivery: refuse work that
 /// was done under it.
 ///
 /// An item is free again by the service's clock, a tenth behind its visibility time; its worker stops by its own clock,
@@ -115,7 +115,7 @@ impl<T> Queue<T> {
         prefix: impl Into<String>,
     ) -> Self {
         Self {
-            table: table.typed(),
+            table: on_primary(&table.typed()),
             partition: partition_key.into(),
             prefix: prefix.into(),
             payload: PhantomData,
@@ -237,8 +237,10 @@ impl<T> Item<T> {
     /// Begins a new visibility time. Returns `false` if another worker has the item by now, or it is complete.
     ///
     /// # Errors
-    /// - Those of [`replace`](TableClient::replace). The item is as valid as before.
+    /// - Those of [`replace`](TableClient::replace). The item is valid for the shorter of both times.
     pub async fn extend(&mut self, visibility: Duration) -> Result<bool> {
+        // If it is applied and its response is lost, the shorter time counts for the others.
+        self.valid_until = self.valid_until.min(Term::new(visibility).valid_until());
         let written = write(&self.table, &mut self.row, Some(visibility)).await?;
         self.valid_until = written.unwrap_or_else(Instant::now);
         Ok(written.is_some())

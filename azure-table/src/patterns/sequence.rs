@@ -6,6 +6,8 @@ use std::ops::RangeInclusive;
 
 use azure_table::{Guid, Result, TableClient, TableEntity};
 
+use super::conflict::on_primary;
+
 /// A source of numbers, from 1, shared by all who use the same row.
 ///
 /// **Promise.** No number is given twice, by whatever processes, and the numbers of one `Sequence` value rise. Numbers
@@ -54,6 +56,9 @@ pub struct Sequence {
 #[expect(clippy::reversed_empty_ranges, reason = "it is meant to be empty")]
 const NONE: RangeInclusive<i64> = 1..=0;
 
+/// The blocks that may be lost in one call.
+const TRIES: u32 = 4;
+
 /// The row of a sequence: the last number of the last block.
 #[derive(TableEntity, Clone, Debug)]
 struct SequenceRow {
@@ -75,7 +80,7 @@ impl Sequence {
         row_key: impl Into<String>,
     ) -> Self {
         Self {
-            table: table.typed(),
+            table: on_primary(&table.typed()),
             key: (partition_key.into(), row_key.into()),
             block: 100,
             left: NONE,
@@ -116,11 +121,13 @@ impl Sequence {
             row.last = row.last.checked_add(block).ok_or_else(used_up)?;
             Ok(())
         };
+        let mut tries = 0;
         loop {
+            tries += 1;
             match self.table.modify((partition, name), take).or_insert(none).await {
                 Ok(row) => return Ok(row.last - block + 1..=row.last),
                 // Taken perhaps, and then nobody has it: the next one is as good.
-                Err(e) if e.may_have_applied() && e.status().is_some() => {}
+                Err(e) if e.may_have_applied() && e.status().is_some() && tries < TRIES => {}
                 Err(e) => return Err(e),
             }
         }

@@ -4,13 +4,15 @@
 
 use azure_table::{ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation, Versioned};
 
+use super::conflict::on_primary;
+
 /// A second key of the entities of a partition: one row more for each value, in the same transaction.
 ///
 /// **Promise.** In each partition at most one entity has a value, and the entity with a value is found by one read.
 ///
 /// The row of a value has the RowKey `{prefix}{value}` in the partition of its entity: choose a prefix that no
 /// entity's RowKey begins with, and leave its range out of your queries. All writes that change the value go through
-/// this type.
+/// this type. Pass `delete` and `replace` the value that is stored.
 ///
 /// **Cost.** [`insert`](Self::insert), [`replace`](Self::replace) and [`delete`](Self::delete): one batch of two or
 /// three operations. [`find`](Self::find): one read, and yours for the entity.
@@ -76,7 +78,7 @@ impl<E: TableEntity> Unique<E> {
     /// Creates the second key of the entities in a table. Rows of values begin with `prefix`.
     pub fn new(table: &TableClient<E>, prefix: impl Into<String>) -> Self {
         Self {
-            table: table.clone(),
+            table: on_primary(table),
             prefix: prefix.into(),
         }
     }

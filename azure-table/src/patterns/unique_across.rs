@@ -7,7 +7,7 @@ use std::time::Duration;
 use azure_table::telemetry::OperationContext;
 use azure_table::{DateTime, Guid, Key, Result, TableClient, TableEntity, TableOperation, Versioned};
 
-use super::conflict::{is_conflict, was_unchanged};
+use super::conflict::{is_conflict, on_primary, was_unchanged};
 use super::term::{Term, service_time};
 
 /// A second key of the entities of a table, in all its partitions. Within one, [`Unique`](super::Unique) takes one
@@ -18,10 +18,13 @@ use super::term::{Term, service_time};
 ///
 /// A value has two rows. One is in the partition of its entity, with the RowKey `{prefix}{value}`: choose a prefix that
 /// no entity's RowKey begins with, and leave its range out of your queries. The other, its claim, is in a second table,
-/// in a partition of its own: the PartitionKey is the value, the RowKey the prefix. All writes that change the value go
-/// through this type.
+/// in a partition of its own: the PartitionKey is the value, the RowKey the table's name and the prefix. So a value must
+/// fit into both keys.
 ///
-/// **Cost.** Three requests for a value that is free. A value whose last writer crashed takes up to three more.
+/// All writes that change the value go through this type. Pass `delete` and `replace` the value that is stored.
+///
+/// **Cost.** Three requests for a value that is free. A value whose last writer crashed takes up to
+/// six more.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -72,6 +75,8 @@ pub struct UniqueAcross<E> {
     entities: TableClient<E>,
     claims: TableClient<ClaimRow>,
     prefix: String,
+    /// The RowKey of the claims.
+    claim_key: String,
     reservation: Term,
 }
 
@@ -96,8 +101,9 @@ struct ValueRow {
 struct ClaimRow {
     #[table(partition_key)]
     value: String,
+    /// The table of the entities, and the prefix.
     #[table(row_key)]
-    prefix: String,
+    of: String,
     /// The PartitionKey of the row of the value.
     #[table(rename = "Partition")]
     partition: String,
@@ -114,11 +120,16 @@ struct Reservation {
 impl<E: TableEntity> UniqueAcross<E> {
     /// Creates the second key of the entities in a table. Rows of values begin with `prefix`; their claims are in
     /// `claims`.
+    ///
+    /// Several tables and prefixes can share a table of claims. On Cosmos DB, tables whose names differ only in case
+    /// cannot.
     pub fn new<C: TableEntity>(entities: &TableClient<E>, claims: &TableClient<C>, prefix: impl Into<String>) -> Self {
+        let prefix = prefix.into();
         Self {
-            entities: entities.clone(),
-            claims: claims.typed(),
-            prefix: prefix.into(),
+            entities: on_primary(entities),
+            claims: on_primary(&claims.typed()),
+            claim_key: format!("{};{prefix}", entities.name().as_str().to_ascii_lowercase()),
+            prefix,
             reservation: Term::new(Duration::from_secs(60)),
         }
     }
@@ -138,7 +149,7 @@ impl<E: TableEntity> UniqueAcross<E> {
     /// # Errors
     /// - [`AlreadyExists`](azure_table::ErrorKind::AlreadyExists): the entity's own key exists.
     /// - Those of [`insert`](TableClient::insert). The value may be reserved for its
-    ///   [time](Self::reservation_time).
+    ///   [time](Self::reservation_time). Ask [`find`](Self::find) before you call it again: this entity may have it.
     pub async fn insert(&self, entity: &E, value: &str) -> Result<bool> {
         let key = Key::of(entity)?;
         match self.reserve(&key, value).await? {
@@ -214,7 +225,7 @@ impl<E: TableEntity> UniqueAcross<E> {
     /// - Those of [`query`](TableClient::query) and [`delete`](TableClient::delete). What was deleted stays so.
     pub async fn repair(&self) -> Result<u64> {
         let mut deleted = 0;
-        let claims = self.claims.query().filter(ClaimRow::PREFIX.eq(self.prefix.as_str()));
+        let claims = self.claims.query().filter(ClaimRow::OF.eq(self.claim_key.as_str()));
         let mut claims = claims.allow_table_scan().versioned().stream();
         while let Some(claim) = claims.try_next().await? {
             if self.is_free(&claim.partition, &claim.value).await? {
@@ -266,7 +277,10 @@ impl<E: TableEntity> UniqueAcross<E> {
             }
             match self.row_of(key.partition_key(), value).await? {
                 (None, _) => {}
-                (Some(old), now) if !old.is_confirmed && self.reservation.is_over(&old, now) => {
+                // Over, or reserved for this entity by an earlier call.
+                (Some(old), now)
+                    if !old.is_confirmed && (old.owner == row.owner || self.reservation.is_over(&old, now)) =>
+                {
                     let old = Versioned {
                         entity: row.clone(),
                         ..old
@@ -284,7 +298,7 @@ impl<E: TableEntity> UniqueAcross<E> {
     async fn claim(&self, row: &ValueRow, value: &str) -> Result<Option<Versioned<ClaimRow>>> {
         let claim = ClaimRow {
             value: value.to_owned(),
-            prefix: self.prefix.clone(),
+            of: self.claim_key.clone(),
             partition: row.partition.clone(),
             write: None,
         };
@@ -361,7 +375,7 @@ impl<E: TableEntity> UniqueAcross<E> {
     }
 
     async fn claim_of(&self, value: &str) -> Result<Option<Versioned<ClaimRow>>> {
-        self.claims.get((value, &self.prefix)).versioned().await
+        self.claims.get((value, &self.claim_key)).versioned().await
     }
 
     /// Deletes a claim that was read before its row was deleted: one that was written since then is another's.

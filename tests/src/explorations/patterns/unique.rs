@@ -233,7 +233,7 @@ async fn insert_after_crash_in(partition: &str, place: Place) {
     row.insert("Owner", "0");
     row.insert("Confirmed", false);
     place.emulator().seed(TABLE, [row]).unwrap();
-    let mut claim = DynamicEntity::new("m", "~");
+    let mut claim = DynamicEntity::new("m", "rows;~");
     claim.insert("Partition", partition);
     place.emulator().seed(CLAIMS, [claim]).unwrap();
     tokio::time::sleep(TIME * 2).await;
