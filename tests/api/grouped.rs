@@ -629,7 +629,7 @@ fn grouped_write_outside_of_a_runtime_is_an_error() {
     assert!(error.to_string().contains("inside a tokio runtime"), "{error}");
 }
 
-/// The runtime that sends a batch ends while callers of another one wait for it.
+/// The runtime that sends a batch ends while its callers wait elsewhere.
 #[test]
 fn callers_are_told_when_the_runtime_of_their_batch_ends() {
     let build = || {
@@ -653,7 +653,7 @@ fn callers_are_told_when_the_runtime_of_their_batch_ends() {
             .is_err()
     );
     assert!(
-        two.block_on(async { tokio::time::timeout(short, &mut waiting).await })
+        one.block_on(async { tokio::time::timeout(short, &mut waiting).await })
             .is_err()
     );
     drop(one);
@@ -734,4 +734,50 @@ async fn write_without_permission_does_not_fail_its_neighbours() {
         (ErrorKind::Forbidden, Some("delete"))
     );
     assert!(inserted.iter().all(Result::is_ok), "{inserted:?}");
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap()
+}
+
+/// A task of a runtime that nobody drives would never send it.
+#[test]
+fn write_beside_those_of_another_runtime_is_an_error_and_no_wait_for_ever() {
+    let service = TableServiceClient::on(Emulator::new());
+    let plain = service.dynamic_table("Things").unwrap();
+    let (first, second) = (runtime(), runtime());
+    first.block_on(plain.create_table().into_future()).unwrap();
+    let table = plain.grouped();
+    first.block_on(async { table.insert(&row("p", 1, 1)).await }).unwrap();
+    let written = second.block_on(async { table.insert(&row("p", 2, 2)).await });
+    if let Err(error) = written {
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        assert!(error.to_string().contains("another tokio runtime"), "{error}");
+    }
+    drop(first);
+    second.block_on(async { table.insert(&row("p", 3, 3)).await }).unwrap();
+}
+
+/// The batch may have been applied before: whatever becomes of the repetition says nothing of that.
+#[tokio::test(start_paused = true)]
+async fn delete_whose_response_was_lost_stays_in_doubt_if_its_repetition_fails() {
+    let slow = Slow::new().await;
+    let plain = slow.table();
+    for name in ["1", "2"] {
+        plain.insert(&row("p", name, 1)).await.unwrap();
+    }
+    let table = plain.grouped();
+    slow.faults
+        .add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch).first(1));
+    slow.faults
+        .add(FaultRule::new(Fault::NoConnection).on(OperationKind::Delete));
+    let (one, two) = join(table.delete(("p", "1")), table.delete(("p", "2"))).await;
+    assert_eq!((stored(&plain, "1").await, stored(&plain, "2").await), (None, None));
+    for deleted in [one, two] {
+        let error = deleted.unwrap_err();
+        assert!(error.may_have_applied(), "{error}");
+    }
 }

@@ -318,3 +318,22 @@ async fn hot_rows_are_read_once_per_flight() {
         assert!(shared <= flights + 30, "{shared} requests, {flights} flights");
     }
 }
+
+/// A request on a runtime that nobody drives would be waited for for ever.
+#[test]
+fn read_does_not_wait_for_a_request_of_another_runtime() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+    };
+    let (first, second) = (runtime(), runtime());
+    let shared = first.block_on(Shared::new());
+    let hangs = shared.faults.add(FaultRule::new(Fault::HangResponse).on_reads());
+    let given_up = first.block_on(async { timeout(MILLI * 20, shared.table.get(("p", "r")).into_future()).await });
+    assert!(given_up.is_err());
+    shared.faults.remove(&hangs);
+    let read = second.block_on(async { timeout(MILLI * 5_000, shared.table.get(("p", "r")).into_future()).await });
+    assert!(read.expect("the read waits").unwrap().is_some());
+}

@@ -194,9 +194,9 @@ impl Hedging {
     }
 
     /// Takes an extra request, or returns `None` if none is left.
-    pub(crate) fn take(self: &Arc<Self>) -> Option<Extra> {
+    pub(crate) fn take(self: &Arc<Self>, hedge: &Hedge) -> Option<Extra> {
         let mut state = self.state();
-        if state.extra < 1.0 {
+        if state.extra < 1.0 || hedge.share == 0.0 {
             return None;
         }
         state.extra -= 1.0;
@@ -241,7 +241,7 @@ mod tests {
         let mut sent = 0;
         for answered in 1..=10_000 {
             hedging.earn(&hedge);
-            if let Some(extra) = hedging.take() {
+            if let Some(extra) = hedging.take(&hedge) {
                 extra.sent();
                 sent += 1;
             }
@@ -260,9 +260,9 @@ mod tests {
         for _ in 0..1_000 {
             hedging.earn(&hedge);
         }
-        drop(hedging.take().unwrap());
+        drop(hedging.take(&hedge).unwrap());
         let mut sent = 0;
-        while let Some(extra) = hedging.take() {
+        while let Some(extra) = hedging.take(&hedge) {
             extra.sent();
             sent += 1;
         }

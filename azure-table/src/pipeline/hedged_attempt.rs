@@ -3,7 +3,7 @@
 //! Owns the race of the two requests: when the second one is sent, which of the two ends the attempt, and the
 //! cancelling of the other. The delay and the number of extra requests are `hedge.rs`, one request is `attempt.rs`.
 //!
-//! HTTP/1.1 has one request on a connection: the second one has another connection by itself. To drop the future of a
+//! HTTP/1.1 has one request on a connection: the second one has another connection by itself. Dropping the future of a
 //! request cancels it, and closes its connection.
 
 use std::pin::pin;
@@ -63,7 +63,7 @@ impl HedgedAttempt<'_> {
         if let Some(ended) = in_time {
             return self.alone(first, ended, notifications);
         }
-        let Some(extra) = pipeline.hedging.take() else {
+        let Some(extra) = pipeline.hedging.take(self.hedge) else {
             let ended = running.await;
             return self.alone(first, ended, notifications);
         };

@@ -19,6 +19,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{Either, Shared, WeakShared, select};
 use http::Uri;
 use http::header::{ACCEPT, HeaderValue};
+use tokio::runtime::{self, Handle};
 use tokio::sync::oneshot;
 
 use crate::model::clock::Instant;
@@ -65,6 +66,8 @@ struct NextRead {
 /// Reads with equal keys send the same request in the same way.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct ReadKey {
+    /// Nobody may drive another runtime, and its tasks stand still then.
+    runtime: runtime::Id,
     /// The account, the table, the entity and the `$select`.
     uri: Uri,
     accept: Option<HeaderValue>,
@@ -89,9 +92,12 @@ impl Pipeline {
 
     /// Runs a call that shares its request.
     pub(crate) async fn run_shared(self: &Arc<Self>, mut call: Call, options: CallOptions) -> Result<Answer> {
+        let Ok(runtime) = Handle::try_current() else {
+            return self.run(&mut call, &options).await;
+        };
         let begun = Instant::now();
         let deadline = Deadline::new(options.get().timeout);
-        let (outcome, attempts) = self.shared_reads.join(self, &call, &options);
+        let (outcome, attempts) = self.shared_reads.join(self, &call, &options, &runtime);
         let result = match deadline.limit(outcome).await {
             Some(Ok(outcome)) => match &*outcome {
                 Ok(answer) => Ok(answer.clone()),
@@ -130,8 +136,14 @@ fn timed_out(call: &Call, diagnostics: Diagnostics) -> Error {
 
 impl SharedReads {
     /// Joins the next request for the entity. Starts a task that sends it if none is in flight.
-    fn join(self: &Arc<Self>, pipeline: &Arc<Pipeline>, call: &Call, options: &CallOptions) -> Joined {
-        let key = ReadKey::new(call, options);
+    fn join(
+        self: &Arc<Self>,
+        pipeline: &Arc<Pipeline>,
+        call: &Call,
+        options: &CallOptions,
+        runtime: &Handle,
+    ) -> Joined {
+        let key = ReadKey::new(call, options, runtime);
         let mut waiting = self.lock();
         let next = waiting.get(&key).and_then(Option::as_ref);
         if let Some(joined) = next.and_then(NextRead::join) {
@@ -143,7 +155,7 @@ impl SharedReads {
         drop(waiting);
         if before.is_none() {
             let (reads, is_over) = (Arc::clone(self), false);
-            tokio::spawn(Lane { reads, key, is_over }.run());
+            runtime.spawn(Lane { reads, key, is_over }.run());
         }
         joined
     }
@@ -237,7 +249,7 @@ impl NextRead {
 }
 
 impl ReadKey {
-    fn new(call: &Call, options: &CallOptions) -> Self {
+    fn new(call: &Call, options: &CallOptions, runtime: &Handle) -> Self {
         // A new option is part of the key unless it is each caller's own.
         let OptionValues {
             timeout: _,
@@ -255,6 +267,7 @@ impl ReadKey {
             shared_reads: _,
         } = options.get();
         Self {
+            runtime: runtime.id(),
             uri: call.request.uri().clone(),
             accept: call.request.headers().get(ACCEPT).cloned(),
             attempt_timeout: *attempt_timeout,

@@ -275,7 +275,11 @@ impl<O: Outcomes> PartitionWrite<O> {
     fn failed(&mut self, mut sent: Vec<usize>, error: Error) -> Option<Arc<Error>> {
         // The index in the batch means nothing to a caller who did not build the batch.
         let batch_index = error.batch_index();
-        let error = error.at_batch_index(None);
+        let mut error = error.at_batch_index(None);
+        // Whatever became of this request, the one before may have been applied.
+        if sent.iter().any(|index| self.lost.contains(index)) {
+            error = error.maybe_applied(true);
+        }
         let may_be_permission = self.is_of_callers && error.kind() == ErrorKind::Forbidden;
         let concerns_row = concerns_row(&error) || may_be_permission;
         let is_delete = |index: &usize| self.operations[*index].kind() == OperationKind::Delete;
@@ -287,6 +291,13 @@ impl<O: Outcomes> PartitionWrite<O> {
         }
         let together = sent.len();
         if !may_repeat || !self.takes_out || !concerns_row {
+            if let Some(at) = batch_index.filter(|at| self.is_of_callers && concerns_row && *at < together) {
+                let index = sent.remove(at);
+                let others = Arc::new(lost_beside_another(&error));
+                self.outcomes.failed(&[index], &Arc::new(error), together);
+                self.outcomes.failed(&sent, &others, together);
+                return None;
+            }
             let error = Arc::new(error);
             self.outcomes.failed(&sent, &error, together);
             return (!concerns_row && !self.is_of_callers).then_some(error);
@@ -308,8 +319,7 @@ impl<O: Outcomes> PartitionWrite<O> {
                 self.most_operations = (self.most_operations / 2).max(1);
                 let index = sent.remove(at);
                 let is_gone = error.kind() == ErrorKind::NotFound && is_delete(&index);
-                let is_lost = error.may_have_applied() || self.lost.contains(&index);
-                match is_gone && is_lost {
+                match is_gone && error.may_have_applied() {
                     true => self.outcomes.gone(index, error.maybe_applied(true)),
                     false => {
                         let error = if is_gone { error.maybe_applied(false) } else { error };
@@ -328,6 +338,14 @@ impl<O: Outcomes> PartitionWrite<O> {
         }
         None
     }
+}
+
+/// Returns the error of writes whose batch is in doubt, and whose repetition failed at the row of another caller.
+fn lost_beside_another(error: &Error) -> Error {
+    let why = "the response of its batch was lost, and the batch failed at another row when it was sent again";
+    Error::new(ErrorKind::Connection, why)
+        .with_diagnostics(error.diagnostics().clone())
+        .maybe_applied(true)
 }
 
 /// Returns `true` if an error is about a row of a batch, so that other rows may be written.

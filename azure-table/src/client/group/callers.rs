@@ -46,6 +46,10 @@ impl Callers {
         }
     }
 
+    pub(super) fn all(&self) -> &[Caller] {
+        &self.callers
+    }
+
     fn fail(&self, index: usize, error: Error, sent: usize) {
         self.report(index, sent, Some(error.kind()));
         let error = of_write(error, &self.operations[index], &self.table, sent);

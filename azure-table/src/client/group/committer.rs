@@ -75,11 +75,23 @@ impl Committer {
     }
 
     /// Removes a write that was withdrawn.
-    pub(super) fn withdraw(&self, operation: &TableOperation, number: u64) {
+    pub(super) fn withdraw(self: &Arc<Self>, operation: &TableOperation, number: u64) {
         let (partition_key, _) = operation.keys().unwrap_or_default();
         let removed = self.lanes().withdraw(partition_key, number);
         // Dropped here, behind the lock.
         drop(removed);
+        if let Ok(runtime) = Handle::try_current() {
+            self.admit(&runtime);
+        }
+    }
+
+    /// Accepts the writes outside for which there is room now.
+    fn admit(self: &Arc<Self>, runtime: &Handle) {
+        // Not within the loop: a runtime that shuts down drops the task at once, which takes the lock again.
+        let started = self.lanes().admit();
+        for key in started {
+            self.start(runtime, key);
+        }
     }
 
     /// Starts the task of a lane.
@@ -103,10 +115,11 @@ impl Committer {
         let pipeline = self.batch_pipeline(batch.first());
         let (operations, callers): (Vec<_>, Vec<_>) =
             batch.into_iter().map(|write| (write.operation, write.owner)).unzip();
-        self.report(&callers);
-        let span = GroupSpan::of(self.table.as_str(), callers.iter().map(|caller: &Caller| &caller.span));
         let operations = Arc::new(operations);
+        // First of all: if an observer panics, they answer.
         let callers = Callers::new(callers, Arc::clone(&operations), &self.pipeline, &self.table, ends);
+        self.report(callers.all());
+        let span = GroupSpan::of(self.table.as_str(), callers.all().iter().map(|caller| &caller.span));
         let write = PartitionWrite::new(&pipeline, &self.table, options, operations, callers)
             .of_callers()
             .at(Some(self.pace.clone()));
@@ -207,6 +220,12 @@ impl WriteGroup for Committer {
             let why = "the group is closed: `close()` was called on this handle or a clone; write through a handle that is not grouped";
             return Err(self.named(Error::invalid_input(why), &operation));
         }
+        if lanes.is_idle() {
+            lanes.runtime = Some(runtime.id());
+        } else if lanes.runtime != Some(runtime.id()) {
+            let why = "the group has writes of another tokio runtime: call `grouped()` once for each runtime";
+            return Err(self.named(Error::invalid_input(why), &operation));
+        }
         let (number, started) = lanes.accept(operation, caller);
         drop(lanes);
         for key in started {
@@ -283,11 +302,8 @@ impl LaneTask {
         }
     }
 
-    /// Accepts the writes outside for which there is room now.
     fn admit(&self) {
-        for key in self.committer.lanes().admit() {
-            self.committer.start(&Handle::current(), key);
-        }
+        self.committer.admit(&Handle::current());
     }
 }
 

@@ -34,7 +34,7 @@ impl GroupOptions {
 
     /// Lets a write wait this long for others of its partition. By default it leaves at once.
     ///
-    /// A batch that is full leaves before. A delay makes batches larger where few callers write to a partition, at the
+    /// A full batch leaves earlier. A delay makes batches larger where few callers write to a partition, at the
     /// cost of the latency of each write.
     pub fn max_delay(mut self, time: Duration) -> Self {
         self.max_delay = Some(time).filter(|time| !time.is_zero());

@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime;
 use tokio::sync::Notify;
 
 use crate::client::bulk::partition_queue::{BatchLimits, PartitionQueue, Queued};
@@ -105,6 +106,8 @@ pub(super) struct Lanes {
     epochs: Epochs,
     next_number: u64,
     pub(super) is_closed: bool,
+    /// The runtime of the tasks, as long as there are any. Those of another one might never run.
+    pub(super) runtime: Option<runtime::Id>,
     /// The limits of pending writes, and the counts.
     statistics: GroupStatistics,
 }
@@ -120,12 +123,18 @@ impl Lanes {
             epochs: Epochs::new(),
             next_number: 0,
             is_closed: false,
+            runtime: None,
             statistics: GroupStatistics {
                 max_pending: options.max_pending,
                 max_pending_bytes: options.max_pending_bytes,
                 ..GroupStatistics::default()
             },
         }
+    }
+
+    /// Returns `true` if no write is pending.
+    pub(super) fn is_idle(&self) -> bool {
+        self.lanes.is_empty() && self.outside.is_empty()
     }
 
     /// Accepts a write. Returns its number, and the keys of lanes that need a task.
