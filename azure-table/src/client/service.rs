@@ -289,10 +289,10 @@ impl TableServiceClient {
 
     /// Opens connections to the service, including TLS, before the first request needs them.
     ///
-    /// Sends that many [pings](Self::ping) concurrently, each on a connection of its own, and waits for their responses.
-    /// The connections are then idle in the pool of the transport. A connection that is idle already counts as one of
-    /// them. Returns `connections`, or 0 if the transport opens none, as the `Emulator` in the process: then nothing is
-    /// sent.
+    /// Sends that many [pings](Self::ping) concurrently, each on a connection of its own, and waits for their
+    /// responses. The connections are then idle in the pool of the transport. A connection that is idle already
+    /// counts as one of them. Returns `connections`, or 0 if the transport opens none, as the `Emulator` in the
+    /// process: then nothing is sent.
     ///
     /// The transport closes idle connections after its `pool_idle_timeout`, 20 s by default, and keeps at most
     /// `pool_max_idle_per_host` of them. The connections lead to the primary.

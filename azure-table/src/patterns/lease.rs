@@ -136,7 +136,8 @@ impl Leases {
             row,
             valid_until: Instant::now(),
         };
-        Ok(lease.write().await?.then_some(lease))
+        // The token tells nothing yet: whoever came first raised it too.
+        Ok(lease.write_once().await?.then_some(lease))
     }
 
     /// Inserts the row of a lease that nobody has had.

@@ -17,10 +17,10 @@ use super::term::{Term, service_time};
 
 /// The items of work in one partition. Also an outbox, beside the rows of your own.
 ///
-/// **Promise.** An item that was pushed is delivered until somebody completes it: at least once. At most one worker at
-/// a time has an item that is [valid](Item::is_valid), whatever the clocks of the machines show. On Storage, items are
-/// taken in the order of their [IDs](Item::id), as long as each is completed; Cosmos DB promises no order. The ID is equal in every delivery: refuse work that
-/// was done under it.
+/// **Promise.** An item that was pushed is delivered until somebody completes it: at least once. At most one worker
+/// at a time has an item that is [valid](Item::is_valid), whatever the clocks of the machines show. On Storage, items
+/// are taken in the order of their [IDs](Item::id), as long as each is completed; Cosmos DB promises no order. The ID
+/// is equal in every delivery: refuse work that was done under it.
 ///
 /// An item is free again by the service's clock, a tenth behind its visibility time; its worker stops by its own clock,
 /// a tenth before. So the promise needs clocks that run equally fast, within a tenth: not clocks that are set equally.

@@ -16,10 +16,10 @@ use super::term::{Term, service_time};
 /// **Promise.** At most one entity of the table has a value, whatever the clocks of the machines show. No transaction
 /// spans two partitions, so the value is reserved, then written with its entity, which confirms it.
 ///
-/// A value has two rows. One is in the partition of its entity, with the RowKey `{prefix}{value}`: choose a prefix that
-/// no entity's RowKey begins with, and leave its range out of your queries. The other, its claim, is in a second table,
-/// in a partition of its own: the PartitionKey is the value, the RowKey the table's name and the prefix. So a value must
-/// fit into both keys.
+/// A value has two rows. One is in the partition of its entity, with the RowKey `{prefix}{value}`: choose a prefix
+/// that no entity's RowKey begins with, and leave its range out of your queries. The other, its claim, is in a second
+/// table, in a partition of its own: the PartitionKey is the value, the RowKey the table's name and the prefix. So a
+/// value must fit into both keys.
 ///
 /// All writes that change the value go through this type. Pass `delete` and `replace` the value that is stored.
 ///

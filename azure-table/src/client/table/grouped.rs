@@ -61,8 +61,8 @@ impl<E> TableClient<E> {
     ///
     /// # Errors
     /// Calls on the handle return the errors of any handle, and
-    /// - `InvalidInput`: the group is [closed](Self::close), has writes of another tokio runtime, or the call is outside
-    ///   of a runtime. Nothing is sent.
+    /// - `InvalidInput`: the group is [closed](Self::close), has writes of another tokio runtime, or the call is
+    ///   outside of a runtime. Nothing is sent.
     ///
     /// More: [the guide to batches](crate::guide::batches).
     pub fn grouped(&self) -> Self {
