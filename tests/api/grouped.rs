@@ -743,20 +743,16 @@ fn runtime() -> tokio::runtime::Runtime {
         .unwrap()
 }
 
-/// A task of a runtime that nobody drives would never send it.
+/// Nobody drives that one, so it would wait for ever.
 #[test]
-fn write_beside_those_of_another_runtime_is_an_error_and_no_wait_for_ever() {
+fn write_does_not_wait_for_the_task_of_another_runtime() {
     let service = TableServiceClient::on(Emulator::new());
     let plain = service.dynamic_table("Things").unwrap();
     let (first, second) = (runtime(), runtime());
     first.block_on(plain.create_table().into_future()).unwrap();
     let table = plain.grouped();
     first.block_on(async { table.insert(&row("p", 1, 1)).await }).unwrap();
-    let written = second.block_on(async { table.insert(&row("p", 2, 2)).await });
-    if let Err(error) = written {
-        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
-        assert!(error.to_string().contains("another tokio runtime"), "{error}");
-    }
+    second.block_on(async { table.insert(&row("p", 2, 2)).await }).unwrap();
     drop(first);
     second.block_on(async { table.insert(&row("p", 3, 3)).await }).unwrap();
 }

@@ -18,6 +18,7 @@ use crate::client::group::callers::{Callers, of_write, shut_down};
 use crate::client::group::group_options::GroupOptions;
 use crate::client::group::lanes::{Caller, Lanes, Next, Write};
 use crate::client::group::ticket::Ticket;
+use crate::client::ops::execute::ExecuteOperation;
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, Result};
@@ -112,7 +113,7 @@ impl Committer {
             .max_by_key(|end| (end.is_none(), *end));
         let ends = ends.flatten();
         let options = self.batch_options(&batch);
-        let pipeline = self.batch_pipeline(batch.first());
+        let pipeline = self.batch_pipeline(batch.first().is_some_and(|write| write.owner.creates_table));
         let (operations, callers): (Vec<_>, Vec<_>) =
             batch.into_iter().map(|write| (write.operation, write.owner)).unzip();
         let operations = Arc::new(operations);
@@ -142,8 +143,7 @@ impl Committer {
     }
 
     /// Returns the pipeline of a batch, which creates a missing table or not.
-    fn batch_pipeline(&self, first: Option<&Write>) -> Arc<Pipeline> {
-        let creates_table = first.is_some_and(|write| write.owner.creates_table);
+    fn batch_pipeline(&self, creates_table: bool) -> Arc<Pipeline> {
         if creates_table == self.pipeline.settings.creates_missing_tables {
             return Arc::clone(&self.pipeline);
         }
@@ -223,8 +223,11 @@ impl WriteGroup for Committer {
         if lanes.is_idle() {
             lanes.runtime = Some(runtime.id());
         } else if lanes.runtime != Some(runtime.id()) {
-            let why = "the group has writes of another tokio runtime: call `grouped()` once for each runtime";
-            return Err(self.named(Error::invalid_input(why), &operation));
+            // The task of the others stands still if nobody drives their runtime.
+            drop(lanes);
+            let pipeline = self.batch_pipeline(creates_table);
+            let alone = ExecuteOperation::new(&pipeline, &self.table, operation).of_options(caller.options);
+            return Ok(Box::pin(alone));
         }
         let (number, started) = lanes.accept(operation, caller);
         drop(lanes);

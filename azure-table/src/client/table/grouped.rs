@@ -33,8 +33,9 @@ impl<E> TableClient<E> {
     /// * **Throttling.** Throttled batches are sent again at a rate that adapts to the service, as in a
     ///   [`bulk`](Self::bulk), whatever the retry policy. Set a timeout to limit the wait.
     ///
-    /// Batches run in tasks of the tokio runtime in which their writes were polled. A group is for one runtime at a
-    /// time: call `grouped` once for each. If all handles are dropped, the writes that were sent go on.
+    /// Batches run in tasks of the tokio runtime in which their writes were polled. While a group has writes of one
+    /// runtime, those of another are sent alone: call `grouped` once for each. If all handles are dropped, the writes
+    /// that were sent go on.
     ///
     /// The context of each caller receives the attempts of the whole batch, so their costs do not add up over callers.
     ///
@@ -61,8 +62,8 @@ impl<E> TableClient<E> {
     ///
     /// # Errors
     /// Calls on the handle return the errors of any handle, and
-    /// - `InvalidInput`: the group is [closed](Self::close), has writes of another tokio runtime, or the call is
-    ///   outside of a runtime. Nothing is sent.
+    /// - `InvalidInput`: the group is [closed](Self::close), or the call is outside of a tokio runtime. Nothing is
+    ///   sent.
     ///
     /// More: [the guide to batches](crate::guide::batches).
     pub fn grouped(&self) -> Self {
