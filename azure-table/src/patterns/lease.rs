@@ -196,10 +196,10 @@ impl Lease {
 
     /// Runs `work`, and renews the lease at a third of its time.
     ///
-    /// Returns `None` if the lease was lost first, or could not be renewed before its end. The work was dropped then, at
-    /// the end for the holder, which is before that for others. Like every future, it is dropped at an `await`. After an
-    /// error of a renewal the next one is tried, as long as there is time. A renewal in flight is awaited when the work
-    /// ends.
+    /// Returns `None` if the lease was lost first, or could not be renewed before its end. The work was dropped then,
+    /// at the end for the holder, which is before that for others. Like every future, it is dropped at an `await`.
+    /// After an error of a renewal the next one is tried, as long as there is time. A renewal in flight is awaited
+    /// when the work ends.
     pub async fn run<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         loop {
