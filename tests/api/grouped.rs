@@ -418,6 +418,84 @@ async fn flush_waits_for_writes_whose_callers_are_gone() {
     slow.table().close().await;
 }
 
+/// Polls a future once.
+async fn poll_once<F: Future + Unpin>(future: &mut F) {
+    let polled = std::future::poll_fn(|cx| std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(cx))).await;
+    assert!(polled.is_pending());
+}
+
+/// A caller may start a write and then wait for something else.
+#[tokio::test(start_paused = true)]
+async fn write_that_is_not_polled_any_more_holds_up_nobody() {
+    for polls in [1, 2, 3] {
+        let slow = Slow::new().await;
+        let table = slow.table().grouped();
+        let rows = [row("p", 1, 1), row("p", 2, 2)];
+        let mut first = Box::pin(async { table.insert(&rows[0]).await });
+        for _ in 0..polls {
+            poll_once(&mut first).await;
+        }
+        tokio::time::timeout(10 * LATENCY, async { table.insert(&rows[1]).await })
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(stored(&slow.table(), "1").await, Some(EdmValue::Int32(1)));
+        first.await.unwrap();
+
+        let rows = [row("q", 1, 1), row("q", 2, 2)];
+        let mut first = Box::pin(async { table.insert(&rows[0]).await });
+        for _ in 0..polls {
+            poll_once(&mut first).await;
+        }
+        tokio::time::timeout(10 * LATENCY, table.flush()).await.unwrap();
+        assert!(slow.table().get(("q", "1")).await.unwrap().is_some());
+        first.await.unwrap();
+    }
+}
+
+/// A write that finds the group full enters the lane of a lone write that nobody polls.
+#[tokio::test(start_paused = true)]
+async fn write_outside_of_a_full_group_takes_over_an_abandoned_poll() {
+    let slow = Slow::new().await;
+    let table = slow.table().grouped_by(&GroupOptions::new().max_pending(1));
+    let rows = [row("p", 1, 1), row("q", 2, 2), row("q", 3, 3)];
+    let mut first = Box::pin(async { table.insert(&rows[0]).await });
+    poll_once(&mut first).await;
+    let (second, third) = (table.insert(&rows[1]), table.insert(&rows[2]));
+    let others = async { tokio::time::timeout(20 * LATENCY, async { join(second, third).await }).await };
+    let (first, others) = join(first, others).await;
+    first.unwrap();
+    let (second, third) = others.unwrap();
+    assert!(second.is_ok() && third.is_ok());
+}
+
+/// Dropped by another runtime's thread, by one that is shutting down, and where there is none.
+#[test]
+fn lone_write_goes_on_in_its_runtime_after_its_caller() {
+    let faults = Faults::new(Emulator::new());
+    let plain = TableServiceClient::on(faults.clone()).dynamic_table("Things").unwrap();
+    let first = runtime();
+    first.block_on(plain.create_table().into_future()).unwrap();
+    let delay = Duration::from_millis(50);
+    faults.add(FaultRule::new(Fault::DelayRequest(delay)).on(OperationKind::Insert));
+    let table = plain.grouped();
+    let one = row("p", 1, 1);
+    let mut write = Box::pin(async { table.insert(&one).await });
+    first.block_on(async { assert!(tokio::time::timeout(delay / 5, &mut write).await.is_err()) });
+    drop(write);
+    first.block_on(table.flush());
+    assert!(first.block_on(plain.exists(("p", "1")).into_future()).unwrap());
+
+    let two = row("p", 2, 2);
+    let mut write = Box::pin(async { table.insert(&two).await });
+    first.block_on(async { assert!(tokio::time::timeout(delay / 5, &mut write).await.is_err()) });
+    drop(first);
+    drop(write);
+    let second = runtime();
+    second.block_on(async { table.insert(&row("p", 3, 3)).await }).unwrap();
+    second.block_on(table.flush());
+}
+
 #[tokio::test(start_paused = true)]
 async fn closed_group_rejects_writes_and_answers_those_before() {
     let slow = Slow::new().await;
