@@ -294,8 +294,9 @@ impl TableServiceClient {
     /// counts as one of them. Returns `connections`, or 0 if the transport opens none, as the `Emulator` in the
     /// process: then nothing is sent.
     ///
-    /// The transport closes idle connections after its `pool_idle_timeout`, 20 s by default, and keeps at most
-    /// `pool_max_idle_per_host` of them. The connections lead to the primary.
+    /// The transport closes idle connections after its `pool_idle_timeout`, 20 s by default. It keeps at most
+    /// `pool_max_idle_per_host` of them, unlimited by default, and closes those beyond at once. The connections lead to
+    /// the primary.
     ///
     /// A response that rejects the credential is a success, since it came over an open connection: the signature of a
     /// single table does not permit a ping. Use [`ping`](Self::ping) to check the credential.

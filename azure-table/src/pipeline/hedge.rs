@@ -85,9 +85,9 @@ impl Hedge {
 
     /// Creates a hedge after a percentile of the client's own recent latencies, from 50 to 99.
     ///
-    /// With 95 the client sends a second request for about 5 % of its reads. Reads by key and all other reads are
-    /// measured apart: of each, the last 1,000 to 2,000 attempts with a response, to within 13 %. Until 100 were
-    /// measured, nothing is hedged.
+    /// With 95 the client sends a second request for about 5 % of its reads. It measures reads by key separately from
+    /// all other reads: the last 1,000 to 2,000 attempts with a response, to within 13 %. It hedges no read before it
+    /// has measured 100.
     ///
     /// With another percentile, each call fails with [`InvalidInput`](crate::ErrorKind::InvalidInput) before it is
     /// sent.

@@ -245,9 +245,9 @@ impl CallOptions {
 
     /// Lets equal reads of one entity share a request. Off by default.
     ///
-    /// At most one request is in flight for equal reads. A read that starts meanwhile waits for the next request, and
-    /// shares it with all others that wait. It never gets the response of a request that was sent before it started, so
-    /// it sees every write that ended before. A thousand concurrent reads of a hot row are two requests.
+    /// At most one request is in flight for equal reads. A read that starts meanwhile waits for the next request, which
+    /// it shares with all others that wait. It never gets the response of a request that was sent before it started, so
+    /// it sees every write that ended before. A thousand concurrent reads of a hot row take two requests.
     ///
     /// - **Calls**: `get` in all its forms, `exists`, `get_many`, and a retrieve by `execute`. Only reads of the
     ///   primary share: with another [`LocationMode`], each read is a request.

@@ -105,6 +105,8 @@ pub(super) struct Lanes {
     max_delay: Option<Duration>,
     epochs: Epochs,
     next_number: u64,
+    /// Writes with smaller numbers were flushed: they wait for no company.
+    flushed: u64,
     pub(super) is_closed: bool,
     /// The runtime of the tasks, as long as there are any. Those of another one might never run.
     pub(super) runtime: Option<runtime::Id>,
@@ -122,6 +124,7 @@ impl Lanes {
             max_delay: options.max_delay,
             epochs: Epochs::new(),
             next_number: 0,
+            flushed: 0,
             is_closed: false,
             runtime: None,
             statistics: GroupStatistics {
@@ -168,7 +171,9 @@ impl Lanes {
                 (self.lanes.entry(Arc::clone(&key)).or_default(), Some(key))
             }
         };
-        if let Some(delay) = self.max_delay
+        if write.index < self.flushed {
+            lane.due = None;
+        } else if let Some(delay) = self.max_delay
             && !lane.queue.is_waiting()
         {
             lane.due = Instant::now().checked_add(delay);
@@ -259,8 +264,8 @@ impl Lanes {
         self.outside.remove(place)
     }
 
-    /// Removes a lane whose task is gone. Returns the writes that wait in it, and those outside: without a task nobody
-    /// would let them in.
+    /// Removes a lane whose task is gone. Returns the writes that wait in it. If it was the last lane, those outside
+    /// are among them: without a task nobody would let them in.
     pub(super) fn abandon(&mut self, key: &Arc<str>) -> Vec<Write> {
         self.settled(key);
         let Some(mut lane) = self.lanes.remove(key) else {
@@ -271,7 +276,9 @@ impl Lanes {
             operations: waiting.len(),
             bytes: waiting.iter().map(|write| write.operation.bytes()).sum(),
         });
-        waiting.extend(self.outside.drain(..));
+        if self.lanes.is_empty() {
+            waiting.extend(self.outside.drain(..));
+        }
         waiting
     }
 
@@ -283,6 +290,7 @@ impl Lanes {
                 hurry.notify_one();
             }
         }
+        self.flushed = self.next_number;
         self.epochs.end()
     }
 

@@ -20,6 +20,8 @@ struct Inner {
     stage: Stage,
     /// Wakes the caller.
     waker: Option<Waker>,
+    /// The service rejected the last request of the write by its throttling.
+    was_throttled: bool,
 }
 
 #[derive(Debug)]
@@ -41,8 +43,11 @@ enum Stage {
 /// The stage in which a caller leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaving {
-    /// The write is withdrawn. It was not sent.
-    Withdrawn,
+    /// The write is withdrawn. Nothing of it was applied.
+    Withdrawn {
+        /// It was sent before, and throttled.
+        was_throttled: bool,
+    },
     /// The write is in a request whose time ends at this time.
     Sent(Option<Instant>),
     /// The write has its result.
@@ -54,6 +59,7 @@ impl Slot {
         Self(Mutex::new(Inner {
             stage: Stage::Waiting,
             waker: None,
+            was_throttled: false,
         }))
     }
 
@@ -70,11 +76,12 @@ impl Slot {
         matches!(inner.stage, Stage::Left { .. })
     }
 
-    /// The write was claimed, and nothing of it was applied: it waits again.
+    /// The write was claimed and throttled, and nothing of it was applied: it waits again.
     pub(super) fn release(&self) {
         let mut inner = self.lock();
         if matches!(inner.stage, Stage::Left { is_final: false, .. }) {
             inner.stage = Stage::Waiting;
+            inner.was_throttled = true;
         }
     }
 
@@ -126,7 +133,9 @@ impl Slot {
         match inner.stage {
             Stage::Waiting | Stage::Withdrawn => {
                 inner.stage = Stage::Withdrawn;
-                Leaving::Withdrawn
+                Leaving::Withdrawn {
+                    was_throttled: inner.was_throttled,
+                }
             }
             Stage::Left { ends, .. } => Leaving::Sent(ends),
             Stage::Answered(_) | Stage::Done => Leaving::Answered,

@@ -69,7 +69,13 @@ impl Ticket {
         ready!(timer.as_mut().poll(cx));
         limit.timer = None;
         let (why, is_in_doubt) = match self.slot.leave() {
-            Leaving::Withdrawn => ("before the write left in a batch: it was withdrawn", false),
+            Leaving::Withdrawn { was_throttled: false } => {
+                ("before the write left in a batch: it was withdrawn", false)
+            }
+            Leaving::Withdrawn { was_throttled: true } => (
+                "while the service throttled the partition: the write waited to be sent again, and was withdrawn",
+                false,
+            ),
             Leaving::Sent(ends) if ends.is_none_or(|ends| ends > limit.end) => {
                 ("while the batch of the write was in flight: that goes on", true)
             }
@@ -99,7 +105,7 @@ impl Future for Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if !self.is_answered && self.slot.leave() == Leaving::Withdrawn {
+        if !self.is_answered && matches!(self.slot.leave(), Leaving::Withdrawn { .. }) {
             self.committer.withdraw(&self.operation, self.number);
         }
     }

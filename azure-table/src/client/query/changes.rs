@@ -143,7 +143,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Yields the selected rows as they are inserted or updated: see [`Changes`](crate::query::Changes).
     ///
     /// The conditions and the row type are those of the query. Each row comes with its ETag and Timestamp in any case.
-    /// A limit ends the stream after this number of rows.
+    /// A limit ends the stream after this number of rows. The position then still lies before the poll that found
+    /// them, so a stream that resumes from it yields them again.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, KeyPrefix, TableServiceClient};

@@ -25,13 +25,14 @@ impl<E> TableClient<E> {
     ///   Writes to different rows may overtake each other.
     /// * **Options.** Only calls with equal options share a batch. Their timeouts and contexts may differ.
     /// * **Cancellation.** Dropping a future withdraws its write, unless that was sent. A write that was sent goes on
-    ///   in its task, and nobody is told its result.
+    ///   in its task, and its result is dropped.
     /// * **Timeout.** At the end of its [`timeout`](crate::CallOptions::timeout) a write that was not sent is
     ///   withdrawn. One that was sent is in doubt: [`may_have_applied`](crate::Error::may_have_applied).
     /// * **Lost responses.** The client reads the rows of the batch back. If they do not show whether it was applied,
     ///   each of its writes is in doubt.
     /// * **Throttling.** Throttled batches are sent again at a rate that adapts to the service, as in a
-    ///   [`bulk`](Self::bulk), whatever the retry policy. Set a timeout to limit the wait.
+    ///   [`bulk`](Self::bulk), whatever the retry policy. Set a timeout to limit the wait: its error says that the
+    ///   service throttled.
     ///
     /// Batches run in tasks of the tokio runtime in which their writes were polled. While a group has writes of one
     /// runtime, those of another are sent alone: call `grouped` once for each. If all handles are dropped, the writes
