@@ -1,6 +1,6 @@
-//! What users hold: values, names, keys, entities and errors. No I/O and no JSON.
+//! The values that users hold: property values, names, keys, entities and errors. No I/O and no JSON.
 //!
-//! Lowest layer: imports nothing of the crate above it. Bytes are made of it in `codec`, filters in `filter`.
+//! The lowest layer: imports nothing of the crate above it. `codec` converts its values to bytes, `filter` to filters.
 
 pub mod chunked;
 pub(crate) mod clock;

@@ -1,7 +1,7 @@
-//! Values too large for one property, cut over several.
+//! Values too large for one property, stored in several.
 //!
 //! `Text` is stored as `Text` (the first piece), `Text_1`, `Text_2` … and `Text_chunks`, an Int32 with the number of
-//! pieces. The number is always written: after a merge with a shorter value the pieces behind it are stale, and are
+//! pieces. The number is always written. After a merge with a shorter value, stale pieces stay in the entity and are
 //! not read.
 
 use std::borrow::Cow;
@@ -22,15 +22,15 @@ pub trait Chunked: Sized {
     /// The type of each piece.
     const EDM_TYPE: EdmType;
 
-    /// The pieces, each below the service's limit for one property; `None` for an absent value.
+    /// Returns the pieces, each within the service's limit for one property. `None` for an absent value.
     #[doc(hidden)]
     fn pieces(&self) -> Option<Vec<Edm<'_>>>;
 
-    /// The value of the pieces.
+    /// Returns the value of the pieces.
     #[doc(hidden)]
     fn join(pieces: Vec<Edm<'_>>) -> Option<Self>;
 
-    /// The value of no pieces; `None` makes it an error.
+    /// Returns the value of an absent property. `None` makes its absence an error.
     #[doc(hidden)]
     fn absent() -> Option<Self> {
         None
@@ -63,7 +63,7 @@ impl Chunked for String {
     }
 }
 
-/// How many bytes of `text` fit into one property.
+/// Returns the number of bytes of `text` that fit into one property.
 fn end_of_piece(text: &str) -> usize {
     if text.len() <= MAX_STRING_UNITS {
         return text.len();
@@ -118,7 +118,7 @@ impl<T: Chunked> Chunked for Option<T> {
     }
 }
 
-/// The name of the property with the number of pieces.
+/// Returns the name of the property with the number of pieces.
 fn count_name(name: &str) -> String {
     format!("{name}_chunks")
 }
@@ -131,7 +131,7 @@ fn piece_name(name: &str, index: usize) -> Cow<'_, str> {
     }
 }
 
-/// Whether `stored` is one of the properties of the chunked value `name`.
+/// Returns `true` if `stored` is one of the properties of the chunked value `name`.
 pub fn owns(name: &str, stored: &str) -> bool {
     let Some(rest) = stored.strip_prefix(name) else {
         return false;
@@ -157,7 +157,7 @@ pub fn write<T: Chunked>(properties: &mut PropertyWriter<'_>, name: &str, value:
 pub fn read<T: Chunked>(row: &Row<'_>, name: &str) -> Result<T> {
     let fault = |why: &str| Error::invalid_response(format!("property `{name}`: {why}"));
     let Some(count) = row.get(&count_name(name)) else {
-        // A value that was written before the field was chunked is its only piece.
+        // A value that was written before the field was chunked is a single piece without a number.
         let Some(property) = row.get(name) else {
             return T::absent().ok_or_else(|| fault("it is missing"));
         };
@@ -171,7 +171,7 @@ pub fn read<T: Chunked>(row: &Row<'_>, name: &str) -> Result<T> {
             .get(&piece)
             .ok_or_else(|| fault(&format!("its piece `{piece}` is missing")))?;
         let value = property.read_as(T::EDM_TYPE)?;
-        // A piece before the last that is not full was written by somebody who knew of no pieces.
+        // Only a program that does not know of the pieces writes a short one before the last.
         if index + 1 < count && !is_full(&value) {
             return Err(fault(&format!(
                 "its piece `{piece}` is not full: it was overwritten on its own"
@@ -182,7 +182,7 @@ pub fn read<T: Chunked>(row: &Row<'_>, name: &str) -> Result<T> {
     join(pieces).ok_or_else(|| fault("its pieces have another type"))
 }
 
-/// Whether nothing more fits into a piece; a character of two units may have been too much for the last one.
+/// Returns `true` if a piece is full. Text may end one unit early, before a character of two units.
 fn is_full(piece: &Edm<'_>) -> bool {
     match piece {
         Edm::String(text) => utf16_len(text) >= MAX_STRING_UNITS - 1,
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn its_properties_are_known_by_name() {
+    fn properties_of_the_value_are_recognized_by_name() {
         for stored in ["Text", "Text_1", "Text_12", "Text_chunks"] {
             assert!(owns("Text", stored));
         }

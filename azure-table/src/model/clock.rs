@@ -9,10 +9,10 @@ use std::time::{Duration, SystemTime};
 
 use tokio::task::unconstrained;
 
-/// A point of tokio's clock.
+/// An instant of tokio's clock.
 pub(crate) use tokio::time::Instant;
 
-/// The wall clock.
+/// Returns the time of the wall clock.
 pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }
@@ -24,7 +24,7 @@ pub(crate) async fn sleep(duration: Duration) {
 
 /// Waits for `duration` before a retry: its length matters only to the load on the service.
 ///
-/// An exploration passes over it, as the retry may come at any time.
+/// An exploration skips the pause, because the retry may come at any time.
 pub(crate) async fn pause(duration: Duration) {
     #[cfg(all(feature = "test-util", feature = "emulator"))]
     if WITHOUT_PAUSES.get() {
@@ -38,7 +38,7 @@ thread_local! {
     static WITHOUT_PAUSES: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Runs `future` with everything on its thread that is polled meanwhile, without pauses.
+/// Runs `future` without pauses, including everything that its thread polls meanwhile.
 #[cfg(all(feature = "test-util", feature = "emulator"))]
 pub(crate) async fn without_pauses<F: Future>(future: F) -> F::Output {
     struct Guard;
@@ -52,9 +52,9 @@ pub(crate) async fn without_pauses<F: Future>(future: F) -> F::Output {
     future.await
 }
 
-/// Gives `future` at most `limit`, from its first poll on; `None` when the time ran out.
+/// Runs `future` for at most `limit`, from its first poll on. Returns `None` once the time has run out.
 ///
-/// A future that is ready at once, such as a signature, sets no timer.
+/// A future that is ready at its first poll, such as a signature, sets no timer.
 pub(crate) async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
     let (mut future, mut end) = (pin!(future), pin!(None));
     poll_fn(|cx| {
@@ -62,7 +62,7 @@ pub(crate) async fn within<F: Future>(limit: Duration, future: F) -> Option<F::O
             return Poll::Ready(Some(output));
         }
         if end.is_none() {
-            // A future that uses up its task's budget is not to hold up its own end.
+            // A future that uses up its task's budget must not delay its own timeout.
             end.set(Some(unconstrained(tokio::time::sleep(limit))));
         }
         match end.as_mut().as_pin_mut() {

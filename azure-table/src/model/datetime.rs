@@ -180,7 +180,7 @@ impl DateTime {
     /// Parses any form that the service accepts: RFC 3339, and the same without zone (UTC), seconds or time.
     ///
     /// # Errors
-    /// The text is none of these forms, or the time is outside of the years 1 to 9999.
+    /// The text has none of these forms, or the time is outside of the years 1 to 9999.
     pub(crate) fn of_service(text: &str) -> Result<Self, ValueError> {
         text.parse().or_else(|e| match forms::completed(text) {
             Some(whole) => whole.parse().map_err(|_| e),
@@ -240,7 +240,7 @@ impl TryFrom<SystemTime> for DateTime {
     /// # Errors
     /// The time is before the year 1 or after the year 9999.
     fn try_from(time: SystemTime) -> Result<Self, ValueError> {
-        // The nanoseconds of a Duration always fit: it has at most 2^64 seconds.
+        // The nanoseconds of a Duration fit into an i128: it has at most 2^64 seconds.
         let nanos = match time.duration_since(SystemTime::UNIX_EPOCH) {
             Ok(after) => after.as_nanos() as i128,
             Err(before) => -(before.duration().as_nanos() as i128),
@@ -321,7 +321,7 @@ mod tests {
     const TICK: Duration = Duration::from_nanos(100);
 
     #[test]
-    fn ticks_and_text_agree_at_the_edges() {
+    fn ticks_and_text_agree_at_the_ends_of_the_range() {
         for (value, text) in [
             (DateTime::MIN, "0001-01-01T00:00:00Z"),
             (DateTime::MIN_STORED, "1601-01-01T00:00:00Z"),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_ends_at_the_edges_or_says_so() {
+    fn operators_saturate_and_checked_arithmetic_returns_none() {
         assert_eq!(DateTime::MIN.checked_sub(TICK), None);
         assert_eq!(DateTime::MAX.checked_add(TICK), None);
         assert_eq!(DateTime::MAX.checked_add(Duration::MAX), None);
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_between_two_has_no_sign() {
+    fn difference_of_two_times_has_no_sign() {
         let whole = DateTime::MAX.duration_since(DateTime::MIN).unwrap();
         assert_eq!(whole, Duration::new(315_537_897_599, 999_999_900));
         assert_eq!(DateTime::MIN + whole, DateTime::MAX);
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn the_system_clock_converts_both_sides_of_1970() {
+    fn system_time_converts_before_and_after_1970() {
         let before = SystemTime::UNIX_EPOCH - Duration::from_nanos(1_500_000_050);
         let rounded = DateTime::try_from(before).unwrap();
         assert_eq!(rounded.to_string(), "1969-12-31T23:59:58.4999999Z");
@@ -432,7 +432,7 @@ mod tests {
         }
     }
 
-    /// The text as the `time` crate writes it, whose fraction has the digits it needs.
+    /// Formats the time as the `time` crate does, with as many fraction digits as it needs.
     fn rfc3339_of(value: DateTime) -> String {
         let time = OffsetDateTime::from_unix_timestamp_nanos(value.unix_nanos()).unwrap();
         time.format(&Rfc3339).unwrap()
@@ -449,7 +449,7 @@ mod tests {
             prop_assert_eq!(rfc3339(&text).unwrap(), value);
         }
 
-        /// Whatever is read by hand is read the same by the `time` crate; digits and separators are near the form.
+        /// The hand-written reader agrees with the `time` crate. Digits and separators are close to the form.
         #[test]
         fn no_other_text_is_taken_for_a_date(
             text in "[0-9]{4}-[01][0-9]-[0-3][0-9][Tt ][0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{0,8})?[Zz]"

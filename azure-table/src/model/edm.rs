@@ -1,7 +1,7 @@
 //! The eight value types of the service (EDM, the Entity Data Model) and values of them.
 //!
-//! Owns: [`EdmType`], [`Edm`] and [`EdmValue`], [`WireValue`] (a received value before it has a Rust type).
-//! `codec/json` turns values into JSON, `filter/literal.rs` into filter text.
+//! Owns [`EdmType`], [`Edm`] and [`EdmValue`], and [`WireValue`] (a received value before it has a Rust type).
+//! `codec/json` writes values as JSON, `filter/literal.rs` as filter text.
 
 use std::borrow::Cow;
 use std::fmt;

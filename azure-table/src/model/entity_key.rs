@@ -229,7 +229,7 @@ impl<E: TableEntity<KeyFields = ()>> IntoKey<E> for () {
     }
 }
 
-/// A tuple of key fields that can be given as a `G`: the tuple of all, those of the PartitionKey first.
+/// A tuple of key fields for which a call accepts a `G`: all fields, those of the PartitionKey first.
 ///
 /// Implemented for tuples of field types; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(

@@ -1,17 +1,17 @@
-//! The size of an entity by the published formula: what is billed, and what the limit of 1 MiB is estimated with.
+//! The size of an entity by the published formula. It decides the bill, and estimates the limit of 1 MiB.
 //!
-//! Source: "How the size of an entity is calculated" (2011). That the service's own check uses this sum is not
-//! confirmed.
+//! Source: "How the size of an entity is calculated" (2011). It is not confirmed that the service's own check uses this
+//! sum.
 
 use crate::model::edm::Edm;
 use crate::model::ordinal::utf16_len;
 
-/// The bytes of an entity without properties.
+/// Returns the bytes of an entity without properties.
 pub(crate) fn of_keys(partition_key: &str, row_key: &str) -> usize {
     4 + 2 * (utf16_len(partition_key) + utf16_len(row_key))
 }
 
-/// The bytes of a property.
+/// Returns the bytes of a property.
 pub(crate) fn of_property(name_units: usize, value: &Edm<'_>) -> usize {
     let value = match value {
         Edm::String(text) => 4 + 2 * utf16_len(text),

@@ -1,8 +1,8 @@
 //! The one error type of the crate.
 //!
-//! Owns: [`Error`], [`ErrorKind`] and how they read; [`ValueError`] is `error/value_error.rs`, the response's headers
-//! are `error/response_headers.rs`. Does not own: when an error is raised (each operation's file says so) and how an
-//! error answer is parsed (`protocol/answer.rs`).
+//! Owns [`Error`], [`ErrorKind`] and their texts. [`ValueError`] is `error/value_error.rs`, the headers of a response
+//! are `error/response_headers.rs`. The file of each operation decides when it fails; `protocol/answer.rs` parses error
+//! responses.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -66,7 +66,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The kind of an answer with this status and service code.
+    /// Returns the kind for a response with this status and service code.
     pub(crate) fn of_answer(status: u16, code: Option<&str>) -> Self {
         match (status, code) {
             (404, _) => Self::NotFound,
@@ -180,7 +180,7 @@ impl Error {
         }
     }
 
-    /// Returns the error given to [`other`](Self::other), or `None` for an error of the client or the service.
+    /// Returns the error passed to [`other`](Self::other), or `None` for an error of the client or the service.
     pub fn get_ref(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         match self.inner.kind {
             ErrorKind::Other => self.inner.source.as_deref(),
@@ -192,7 +192,7 @@ impl Error {
         Self::new(ErrorKind::InvalidResponse, message)
     }
 
-    /// An error answer of the service.
+    /// Creates the error of a response that reports a failure.
     pub(crate) fn answered(
         status: u16,
         code: Option<String>,
@@ -228,7 +228,7 @@ impl Error {
         self
     }
 
-    /// The same once more: rows of one batch share its error, and it may end the whole too.
+    /// Returns a copy. The rows of one batch share its error, which may also end the whole operation.
     pub(crate) fn copy(&self) -> Self {
         Self {
             inner: self.inner.clone(),
@@ -299,78 +299,82 @@ impl Error {
         self
     }
 
-    /// The coarse reason.
+    /// Returns the kind of the failure.
     pub fn kind(&self) -> ErrorKind {
         self.inner.kind
     }
 
-    /// The HTTP status of the answer; in a failed batch that of the failing operation. `None` if nothing was answered.
+    /// Returns the HTTP status of the response; in a failed batch that of the failed operation. `None` without a
+    /// response.
     pub fn status(&self) -> Option<u16> {
         self.inner.status
     }
 
-    /// The service's error code, such as `EntityAlreadyExists`.
+    /// Returns the service's error code, such as `EntityAlreadyExists`.
     pub fn code(&self) -> Option<&str> {
         self.inner.code.as_deref()
     }
 
-    /// The service's message, without its `RequestId` and `Time` lines and without a batch's index.
+    /// Returns the service's message, without its `RequestId` and `Time` lines and without a batch's index.
     pub fn service_message(&self) -> Option<&str> {
         self.inner.service_message.as_deref()
     }
 
-    /// The service's id of the request (`x-ms-request-id`), for a support ticket.
+    /// Returns the service's request ID (`x-ms-request-id`), for a support ticket.
     pub fn request_id(&self) -> Option<&str> {
         self.inner.request_id.as_deref()
     }
 
-    /// The client's id of the call (`x-ms-client-request-id`): the same for all attempts, and in the service's logs.
+    /// Returns the client request ID (`x-ms-client-request-id`): the same for all attempts of a call.
     pub fn client_request_id(&self) -> Option<&str> {
         self.inner.client_request_id.as_deref()
     }
 
-    /// The operation that failed, such as `insert`.
+    /// Returns the operation that failed, such as `insert`.
     pub fn operation(&self) -> Option<&str> {
         self.inner.operation.map(OperationKind::name)
     }
 
-    /// The table it worked on.
+    /// Returns the table of the operation.
     pub fn table(&self) -> Option<&str> {
         self.inner.table.as_deref()
     }
 
-    /// PartitionKey and RowKey of the entity at fault, where one is known.
+    /// Returns the PartitionKey and RowKey of the entity that caused the error, if known.
     pub fn entity(&self) -> Option<(&str, &str)> {
         let (partition_key, row_key) = self.inner.entity.as_ref()?;
         Some((partition_key, row_key))
     }
 
-    /// The zero-based position of the failing operation in its batch. `None` if the service did not say.
+    /// Returns the zero-based position of the failed operation in its batch, if the service reports it.
     pub fn batch_index(&self) -> Option<usize> {
         self.inner.batch_index
     }
 
-    /// How many times the request was sent, or tried to be sent. 0 when it was refused before.
+    /// Returns the number of attempts to send the request. 0 if the client rejected the call before.
     pub fn attempts(&self) -> u32 {
         self.inner.attempts
     }
 
-    /// The least wait that the last response asked for, by `Retry-After` or `x-ms-retry-after-ms`: the service expects
-    /// no repetition before. `None` if it asked for none.
+    /// Returns the minimum wait before a retry, if the last response requested one.
+    ///
+    /// Source: the headers `Retry-After` and `x-ms-retry-after-ms`.
     pub fn retry_after(&self) -> Option<Duration> {
         self.inner.retry_after
     }
 
-    /// A header of the rejecting response, in any case of letters. `None` if it has no header of this name, or one that
-    /// may hold a key or a secret. Kept are `Date`, `Server`, `Via`, `Content-Type`, `Retry-After`, `x-ms-version`,
+    /// Returns a header of the rejecting response. `None` if it is missing, or may hold a key or a secret.
+    ///
+    /// Names compare without case. Kept are `Date`, `Server`, `Via`, `Content-Type`, `Retry-After`, `x-ms-version`,
     /// `x-ms-error-code`, `x-ms-request-id`, `x-ms-client-request-id`, `x-ms-retry-after-ms`, `x-ms-substatus`,
     /// `x-ms-activity-id` and `x-ms-request-charge`.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.inner.headers.get(name)
     }
 
-    /// The difference between the service's clock and this machine's, in seconds, by the `Date` of the rejecting
-    /// response. Positive if the service is ahead. `None` without a response, or if it has no `Date`.
+    /// Returns the service's clock minus this machine's clock, in seconds, by the `Date` of the rejecting response.
+    ///
+    /// `None` without a response, or without that header.
     ///
     /// The service rejects requests whose time differs by more than 15 minutes.
     /// Source: REST "Authorize with Shared Key".
@@ -378,14 +382,16 @@ impl Error {
         self.inner.headers.clock_skew_seconds
     }
 
-    /// What the call did: each attempt, and the reads that found out whether a lost write was applied. Empty if nothing
-    /// was sent.
+    /// Returns the attempts of the call, including the reads that check whether a write in doubt was applied.
+    ///
+    /// Empty if nothing was sent.
     pub fn diagnostics(&self) -> &Diagnostics {
         &self.inner.diagnostics
     }
 
-    /// `true` when a write failed in a way that leaves open whether the service applied it: its answer was lost, or
-    /// the service itself failed while it worked. Read the entity before repeating such a write.
+    /// Returns `true` if a write is in doubt: the response was lost, or the service failed while it worked.
+    ///
+    /// Read the entity before you repeat such a write.
     pub fn may_have_applied(&self) -> bool {
         self.inner.may_have_applied
     }
@@ -439,7 +445,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// What is said of an error, one part after the other.
+/// Writes the parts of an error text, separated by colons.
 struct Parts<'a, 'f> {
     f: &'a mut fmt::Formatter<'f>,
     first: bool,
@@ -469,7 +475,7 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         let source = self.inner.source.as_deref()?;
         match self.inner.kind {
-            // Its text is in the error's own.
+            // The error's own text already has that of the source.
             ErrorKind::Other => source.source(),
             _ => Some(source),
         }
@@ -482,7 +488,7 @@ impl From<ValueError> for Error {
     }
 }
 
-/// An error of the program's own code, as by [`Error::other`].
+/// Converts an error of the program's own code, as [`Error::other`] does.
 impl From<Box<dyn StdError + Send + Sync + 'static>> for Error {
     fn from(error: Box<dyn StdError + Send + Sync + 'static>) -> Self {
         Self::other(error)
@@ -518,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conflict_that_is_not_existence_has_its_own_kind() {
+    fn kinds_follow_status_and_code() {
         assert_eq!(
             ErrorKind::of_answer(409, Some("TableBeingDeleted")),
             ErrorKind::Conflict

@@ -1,10 +1,10 @@
-//! Text from outside as it stands in an error: quoted, of bounded length, on one line.
+//! Text from outside in an error: quoted, of bounded length, on one line.
 
 use std::fmt;
 
-/// How many characters of a key or name are shown.
+/// The number of characters shown of a key or name.
 const MOST: usize = 80;
-/// How many characters of a sentence are shown; the service's own are not nearly as long.
+/// The number of characters shown of a sentence. The service's own sentences are much shorter.
 const MOST_OF_LINE: usize = 1_000;
 
 /// A text in quotes, cut after 80 characters.
@@ -19,16 +19,18 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Whether a character changes the order in which the characters around it are displayed, so that a line reads as
-/// another one.
+/// Returns `true` if a character changes the order in which the characters around it are displayed.
+///
+/// Such a character can make a line read as a different one.
 ///
 /// Source: Unicode Standard Annex 9, section 2 "Directional Formatting Characters".
 pub(crate) fn is_bidirectional_control(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A text with every line break and control character as a space, several as one, and bidirectional controls escaped;
-/// cut after 1,000 characters.
+/// A text on one line, cut after 1,000 characters.
+///
+/// Runs of line breaks and control characters become one space. Bidirectional controls are escaped.
 pub(crate) struct OneLine<'a>(pub(crate) &'a str);
 
 impl fmt::Display for OneLine<'_> {
@@ -79,7 +81,7 @@ mod tests {
             assert_eq!(OneLine(&text).to_string(), escaped);
             assert_eq!(Shown(&text).to_string(), format!("\"{escaped}\""));
         }
-        // What only joins letters, or is a letter from right to left, is shown.
+        // Joiners and right-to-left letters are shown unchanged.
         assert_eq!(OneLine("a\u{200d}\u{5d0}").to_string(), "a\u{200d}\u{5d0}");
     }
 }

@@ -91,9 +91,9 @@ impl fmt::Display for ETag {
 /// The condition of a replace, merge or delete on the stored entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// The entity exists, whatever its version (`If-Match: *`).
+    /// The entity exists, whatever its ETag (`If-Match: *`).
     Exists,
-    /// The entity has the version that was read (`If-Match: <etag>`).
+    /// The stored entity has this ETag (`If-Match: <etag>`).
     Matches(ETag),
     /// The entity declares an ETag field that is empty.
     ///

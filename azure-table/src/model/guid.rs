@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_either_case_and_refuses_all_else() {
+    fn either_case_is_read_and_other_text_is_an_error() {
         let text = "C9DA6455-213D-42C9-9A79-3E9149A57833";
         let guid: Guid = text.parse().unwrap();
         assert_eq!(guid.to_string(), text.to_lowercase());

@@ -37,12 +37,14 @@ pub const MAX_KEY_UNITS: usize = 1_024;
 /// | [`DateTime`](crate::DateTime), [`SystemTime`](std::time::SystemTime) | 19 digits: .NET ticks |
 /// | [`Duration`](std::time::Duration) | 19 digits: steps of 100 ns, rounded down |
 /// | [`Guid`](crate::Guid) | its text, lower case |
-/// | [`Year`](crate::key::Year), [`Month`](crate::key::Month), [`Week`](crate::key::Week), [`Day`](crate::key::Day) | `2008`, `2008_07`, `2008_10_01`, `2010-10-23` |
+/// | [`Year`](crate::key::Year), [`Month`](crate::key::Month) | `2008`, `2008_07` |
+/// | [`Week`](crate::key::Week), [`Day`](crate::key::Day) | `2008_10_01`, `2010-10-23` |
 /// | [`Descending<T>`] of integers, times, durations, calendar | the greatest value minus the value: the newest first |
 /// | `(A, B)`, `(A, B, C)`, `(A, B, C, D)` | the parts with a space between |
-/// | [`Escaped<T>`](crate::key::Escaped), [`PercentEscaped<T>`](crate::key::PercentEscaped) | the text of `T`, fit for a key whatever its characters are |
+/// | [`Escaped<T>`](crate::key::Escaped) | the text of `T`, with all characters that keys forbid escaped |
+/// | [`PercentEscaped<T>`](crate::key::PercentEscaped) | the same, with `%` escaped as well |
 /// | [`Bucket<N>`](crate::key::Bucket) | 4 digits |
-/// | [`Base64Url<T>`](crate::key::Base64Url) | base64url of bytes; the one text whose order is *not* that of the values |
+/// | [`Base64Url<T>`](crate::key::Base64Url) | base64url of bytes; its order is *not* that of the values |
 /// | `&T`, `Box<T>` | that of `T` |
 ///
 /// The times of the features `chrono`, `jiff` and `time` have the text of `DateTime`, their dates that of `Day`
@@ -136,7 +138,7 @@ const PLAIN: [bool; 256] = {
 /// Forbidden: `/ \ # ?` and the control characters U+0000..U+001F and U+007F..U+009F.
 /// Source: REST "Understanding the Table service data model", characters disallowed in key fields.
 pub(crate) fn key_text_fault(text: &str) -> Option<String> {
-    // Nearly all keys are of this kind; the rest is for saying what is wrong.
+    // The fast path of nearly all keys. The rest of the function finds the fault.
     if text.len() <= MAX_KEY_UNITS && text.bytes().all(|byte| PLAIN[usize::from(byte)]) {
         return None;
     }
@@ -188,7 +190,8 @@ pub(crate) fn after_prefix(prefix: &str) -> Option<String> {
 /// ```
 /// use azure_table::key::prefix_range;
 /// let (from, Some(to)) = prefix_range("Football_7991_") else { unreachable!() };
-/// assert_eq!(format!("RowKey ge '{from}' and RowKey lt '{to}'"), "RowKey ge 'Football_7991_' and RowKey lt 'Football_7991`'");
+/// let filter = format!("RowKey ge '{from}' and RowKey lt '{to}'");
+/// assert_eq!(filter, "RowKey ge 'Football_7991_' and RowKey lt 'Football_7991`'");
 /// ```
 ///
 /// A text column has `starts_with`, which does the same. For [`Escaped`](crate::key::Escaped) text, escape the prefix
@@ -206,7 +209,7 @@ pub fn prefix_range(prefix: &str) -> (String, Option<String>) {
 pub(crate) fn key_text(key: &(impl TableKey + ?Sized)) -> String {
     let mut text = String::from("<");
     key.write_key(&mut text).unwrap();
-    // A codec appends: what was there before stays.
+    // A codec appends, and keeps the text before it.
     text.strip_prefix('<').unwrap().to_owned()
 }
 
@@ -217,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_prefix_is_after_all_that_begin_with_it() {
+    fn end_of_a_prefix_is_after_all_texts_that_begin_with_it() {
         for prefix in ["a", "az", "a\u{7f}", "\u{d7ff}", "x\u{ffff}", "\u{10ffff}", "\u{1f600}"] {
             let end = after_prefix(prefix).unwrap();
             for tail in ["", "a", "\u{ffff}", "\u{10ffff}\u{ffff}"] {

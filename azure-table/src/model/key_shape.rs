@@ -103,7 +103,8 @@ impl KeyWriter {
         if start == 0 {
             value.write_key(text).map_err(refused)?;
         } else {
-            // It gets an empty text: whoever replaces it instead of appending must not replace what other fields wrote.
+            // Each field gets an empty text: a type that replaces the text instead of appending cannot erase other
+            // fields.
             let mut own = key_texts::spare();
             value.write_key(&mut own).map_err(refused)?;
             text.push_str(&own);
@@ -158,7 +159,7 @@ impl KeyWriter {
         Ok(self.texts)
     }
 
-    /// Returns the text so far of a key whose fields are given from the left only.
+    /// Returns the text so far of a key, after some of its fields from the left.
     pub(crate) fn finish_partition(mut self) -> Result<String> {
         while self.key == 0 {
             match self.shape.partition_key.get(self.piece) {
@@ -369,16 +370,16 @@ mod tests {
     }
 
     #[test]
-    fn fields_and_literals_make_the_keys_and_come_back() {
+    fn keys_are_built_from_fields_and_literals_and_split_again() {
         let (pk, rk) = write(["WA", "Sea;ttle", "7", "x:y::z"]).unwrap();
         assert_eq!((&*pk, &*rk), ("WA;Sea;ttle", "o-7::x:y::z"));
         let parts = KeyParts::split(&SHAPE, &pk, &rk).unwrap();
         assert_eq!(parts.parts[..parts.count], ["WA", "Sea;ttle", "7", "x:y::z"]);
     }
 
-    /// A key type may replace the text that it is given, since that is empty.
+    /// A key type may replace the text that it receives, which is empty.
     #[test]
-    fn a_field_writes_no_other_ones_text() {
+    fn field_cannot_overwrite_another_field() {
         struct Replaces(&'static str);
         impl TableKey for Replaces {
             fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
@@ -393,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_would_run_into_the_literal_is_refused() {
+    fn value_that_overlaps_the_literal_is_an_error() {
         let text = write(["W;A", "x", "7", "1"]).unwrap_err().to_string();
         assert!(text.contains("field `state`") && text.contains("\";\""), "{text}");
         // "7:" + "::" would be cut after "7".
@@ -439,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_may_be_given_from_the_left() {
+    fn leading_fields_are_the_start_of_a_key() {
         let start = |fields: &[&str]| {
             let mut writer = KeyWriter::new(&SHAPE);
             fields.iter().for_each(|field| writer.field(*field).unwrap());

@@ -58,7 +58,7 @@ impl KeyStart {
     pub(crate) fn end_cmp(&self, other: &Self) -> Ordering {
         let rows = || match (&self.row_key, &other.row_key) {
             (Some(row_key), Some(another)) => row_key.end_cmp(another),
-            // Without a RowKey it is all of them.
+            // Without a RowKey it covers all rows of the partitions.
             (row_key, another) => another.is_some().cmp(&row_key.is_some()),
         };
         self.partition_key.end_cmp(&other.partition_key).then_with(rows)

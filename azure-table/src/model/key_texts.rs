@@ -1,30 +1,29 @@
 //! The texts of an entity's two keys.
 //!
-//! Owns [`KeyTexts`]. Who makes them of fields is `key_shape.rs`; [`Key`](crate::Key) says of which entity they are.
+//! Owns [`KeyTexts`]. `key_shape.rs` builds them from fields; a [`Key`](crate::Key) adds the type of the entity.
 
 use std::cell::Cell;
 
 thread_local! {
-    /// Memory of keys that are not needed any more: keys are made for each entity that is written. They have at most 6
-    /// KiB.
+    /// Reusable memory of keys, since each entity that is written needs its keys. It has at most 6 KiB.
     static SPARE: Cell<[String; 2]> = const { Cell::new([String::new(), String::new()]) };
 }
 
-/// Enough for most pairs of keys, in bytes: memory for as many is reserved at once.
+/// The initial capacity in bytes, enough for most pairs of keys.
 const USUAL_KEYS: usize = 64;
 
-/// An empty text, with memory of an earlier one.
+/// Returns an empty text that reuses the memory of an earlier one.
 pub(crate) fn spare() -> String {
     let take = |spare: &Cell<[String; 2]>| {
         let [first, second] = spare.take();
         spare.set([second, String::new()]);
         first
     };
-    // At the end of a thread there is none.
+    // The thread is ending, so nothing can be reused.
     SPARE.try_with(take).unwrap_or_default()
 }
 
-/// Gives the memory of a text to later ones.
+/// Keeps the memory of a text for later ones.
 pub(crate) fn give_back(mut text: String) {
     text.clear();
     let _ = SPARE.try_with(|spare| {
@@ -33,23 +32,23 @@ pub(crate) fn give_back(mut text: String) {
     });
 }
 
-/// PartitionKey and RowKey, in one piece of memory.
+/// PartitionKey and RowKey in one allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyTexts {
     text: String,
-    /// Where the RowKey begins, once the PartitionKey is whole.
+    /// The start of the RowKey, once the PartitionKey is complete.
     row_key: Option<usize>,
 }
 
 impl KeyTexts {
-    /// Both empty, and the PartitionKey to be written first.
+    /// Creates two empty keys. The PartitionKey is written first.
     pub(crate) fn begun() -> Self {
         let mut text = spare();
         text.reserve(USUAL_KEYS);
         Self { text, row_key: None }
     }
 
-    /// Both, copied.
+    /// Creates the keys from copies.
     pub(crate) fn new(partition_key: &str, row_key: &str) -> Self {
         Self {
             text: [partition_key, row_key].concat(),
@@ -57,22 +56,22 @@ impl KeyTexts {
         }
     }
 
-    /// Gives its memory to later ones.
+    /// Keeps the memory for later keys.
     pub(crate) fn done(self) {
         give_back(self.text);
     }
 
-    /// The text of the PartitionKey until that is whole, then of both.
+    /// Returns the text to append to: the PartitionKey so far, or both keys once the PartitionKey is complete.
     pub(crate) fn text(&mut self) -> &mut String {
         &mut self.text
     }
 
-    /// What comes now is the RowKey's.
+    /// Ends the PartitionKey. All text after it belongs to the RowKey.
     pub(crate) fn end_partition_key(&mut self) {
         self.row_key.get_or_insert(self.text.len());
     }
 
-    /// PartitionKey and RowKey.
+    /// Returns the PartitionKey and the RowKey.
     pub(crate) fn pair(&self) -> (&str, &str) {
         self.text.split_at(self.row_key.unwrap_or(self.text.len()))
     }

@@ -1,12 +1,12 @@
-//! The two regions that an account may be in.
+//! The locations of an account's data: primary and secondary.
 
 use serde::{Deserialize, Serialize};
 
-/// Which copy of an account's data a request goes to.
+/// The location that a request is sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Location {
-    /// The one that is written to.
+    /// The primary, which accepts writes.
     Primary,
-    /// The copy in the second region, which can only be read and lags behind.
+    /// The secondary, which is read-only and lags behind.
     Secondary,
 }

@@ -45,7 +45,7 @@ impl TableName {
         Ok(Self(name.into()))
     }
 
-    /// Returns the name as given.
+    /// Returns the name, as passed in.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -85,12 +85,12 @@ const PLAIN: [bool; 256] = {
 /// Source: REST "Understanding the Table service data model", property names.
 #[inline]
 pub(crate) fn property_name_fault(name: &str) -> Option<String> {
-    // Nearly all names are of this kind; the rest is for saying what is wrong.
+    // The fast path of nearly all names. The rest of the function finds the fault.
     let bytes = name.as_bytes();
     let starts_well = bytes
         .first()
         .is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
-    // Without a branch per byte: this is asked for every property that is written.
+    // Without a branch per byte, since it runs for every property that is written.
     let is_plain = bytes.iter().fold(true, |plain, byte| plain & PLAIN[usize::from(*byte)]);
     if starts_well && is_plain && bytes.len() <= MAX_PROPERTY_NAME && !SYSTEM_PROPERTIES.contains(&name) {
         return None;
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn table_names_are_checked_with_the_reason() {
+    fn invalid_table_names_are_rejected_with_the_reason() {
         for good in [
             "abc",
             "Blogs",

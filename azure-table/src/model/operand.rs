@@ -18,16 +18,19 @@ use crate::model::key::escaped::{Escaped, PercentEscaped};
 
 /// A value that is accepted for a field of type `T`.
 ///
-/// | `T` | given as |
+/// | `T` | accepted values |
 /// |---|---|
 /// | any | `T`, `&T` |
 /// | [`Descending<T>`], [`Escaped<T>`], [`PercentEscaped<T>`], [`Base64Url<T>`] | `T`, `&T` too |
-/// | `String`, and with it every column of text | `&str`, `&&str`, `Cow<str>`, `Box<str>`, `Arc<str>`, and references to them |
+/// | `String`, and every column of text | `&str`, `&&str`, `Cow<str>`, `Box<str>`, `Arc<str>`, and references to them |
 /// | `Cow<str>`, `Box<str>`, `Arc<str>` in a key | `&str`, `String`, `&String` |
 /// | `Escaped<String>`, `PercentEscaped<String>` | `&str` |
-/// | `Vec<u8>`, and with it every column of bytes but `[u8; N]`; `Base64Url<Vec<u8>>` | `&[u8]`, `[u8; N]`, `&[u8; N]`, `Bytes` |
-/// | [`DateTime`](crate::DateTime), `Descending<DateTime>` | `SystemTime`, and with their features the times of chrono, jiff and time, rounded down to 100 ns; beyond the years 1 to 9999 the nearest end |
+/// | `Vec<u8>`, and every column of bytes but `[u8; N]` | `&[u8]`, `[u8; N]`, `&[u8; N]`, `Bytes` |
+/// | `Base64Url<Vec<u8>>` | `&[u8]`, `[u8; N]`, `&[u8; N]`, `Bytes` |
+/// | [`DateTime`](crate::DateTime), `Descending<DateTime>` | `SystemTime`; by feature, times of chrono, jiff and time |
 /// | [`Guid`](crate::Guid) | with the feature `uuid`: `Uuid`, and the other way round |
+///
+/// Times of other types are rounded down to 100 ns. A time outside of the years 1 to 9999 becomes the nearest end.
 ///
 /// Numbers must have the type of the field, so that a literal has it too: `Blog::RATING.ge(3)`.
 #[diagnostic::on_unimplemented(
@@ -54,7 +57,7 @@ impl<T: Clone> Operand<T> for &T {
     }
 }
 
-// `do_not_recommend` below: a compile error would list all of these impls, where the note above says it in a line.
+// `do_not_recommend` below: otherwise a compile error lists all of these impls, which the note above sums up.
 
 /// Accepts the inner value for a field that wraps it.
 macro_rules! wrapped {
@@ -148,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_given_in_any_form() {
+    fn text_is_accepted_in_any_form() {
         let text = String::from("x");
         assert_eq!(given::<String>("x"), "x");
         assert_eq!(given::<String>(&"x"), "x");
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_and_wrapped_values_are_given_by_reference_too() {
+    fn bytes_and_wrapped_values_are_accepted_by_reference() {
         assert_eq!(given::<Vec<u8>>(Bytes::from_static(b"ab")), b"ab");
         assert_eq!(given::<Vec<u8>>(&b"ab"[..]), b"ab");
         let time = DateTime::MAX;

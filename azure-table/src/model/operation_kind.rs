@@ -1,7 +1,7 @@
 //! The operations of the client.
 //!
-//! Owns [`OperationKind`] and the table of what is known of each operation before any call. The request of an operation
-//! is in `protocol`, its builder in `client/ops`.
+//! Owns [`OperationKind`], and the facts about each operation that are known before any call. The request of an
+//! operation is in `protocol`, its builder in `client/ops`.
 
 /// An operation of the client.
 ///
@@ -9,7 +9,7 @@
 /// requests, each with a kind of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-// A word wide: an operation is handed on in whole words then, which is faster than to copy a byte and what is around it.
+// One word wide: copying whole words is faster than copying a byte and its surroundings.
 #[repr(usize)]
 pub enum OperationKind {
     /// Inserts an entity. Fails if its key exists.
@@ -56,9 +56,9 @@ pub enum OperationKind {
     Bulk,
     /// Reads an entity, changes it and writes it back.
     Modify,
-    /// Reads an entity again that the caller holds.
+    /// Reads again an entity that the caller holds.
     Refresh,
-    /// Reads the ETag of an entity again that the caller holds.
+    /// Reads again the ETag of an entity that the caller holds.
     RefreshEtag,
     /// Deletes the entities of a query.
     DeleteWhere,
@@ -93,7 +93,7 @@ pub(crate) enum Subject {
     /// The stored access policies of a table.
     Policies,
     Entity,
-    /// What its operations are about.
+    /// The resource of its operations.
     Batch,
 }
 
@@ -114,7 +114,7 @@ pub(crate) enum TokenRight {
     Action(&'static str),
 }
 
-/// What is known of an operation before any call.
+/// The facts about an operation that are known before any call.
 struct Facts {
     name: &'static str,
     subject: Subject,
@@ -123,8 +123,8 @@ struct Facts {
     is_idempotent: bool,
     /// The status of a rejection that is a result, such as the 404 of a read.
     expected_status: Option<u16>,
-    /// The letters that a shared access signature needs: all letters of one of these alternatives. Empty where no
-    /// signature suffices or where it depends.
+    /// The letters that a shared access signature needs: all letters of one of these alternatives. Empty if no
+    /// signature suffices, or if the letters depend on the request.
     sas_letters: &'static [&'static str],
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn compare(a: &str, b: &str) -> Ordering {
     a.encode_utf16().cmp(b.encode_utf16())
 }
 
-/// The length in UTF-16 code units, which is how the service counts text.
+/// Returns the length in UTF-16 code units, in which the service counts text.
 pub(crate) fn utf16_len(text: &str) -> usize {
     if text.is_ascii() {
         text.len()

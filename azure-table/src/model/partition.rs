@@ -9,7 +9,7 @@ use crate::model::operand::Operand;
 /// A value that identifies the partition whose PartitionKey has the fields `K`: one value for a key of one field, else
 /// the tuple of all.
 ///
-/// Implemented for the values that can stand for the fields; not meant to be implemented elsewhere.
+/// Implemented for the values accepted for the fields; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name a partition whose PartitionKey has the fields `{K}`",
     label = "expected the value of the key's one field, or the tuple of all its fields",

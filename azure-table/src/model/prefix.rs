@@ -176,7 +176,7 @@ impl<E> fmt::Display for KeyPrefix<E> {
 impl<E: TableEntity> Key<E> {
     /// Returns the prefix of the keys of all entities with these leading fields.
     ///
-    /// Fields are given from the left only: a later field without those before it does not compile.
+    /// Pass the fields from the left: a later field without those before it does not compile.
     /// [`KeyPrefix::from_text`] creates prefixes of text. [`KeyPrefix::into_enum`] turns those of a variant into
     /// prefixes of its enum.
     ///
@@ -199,7 +199,7 @@ impl<E: TableEntity> Key<E> {
     }
 }
 
-/// A tuple of key fields whose leading fields can be given as a `G`, a tuple of as many of them as are known.
+/// A tuple of key fields for whose leading fields a call accepts a `G`: a tuple of the fields that are known.
 ///
 /// Implemented for tuples of field types; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(

@@ -47,7 +47,7 @@ pub(crate) use crate::model::property::text::one_character;
 /// | `i64`; `u32` | Edm.Int64 |
 /// | `u64` | Edm.Int64; a value above 9,223,372,036,854,775,807 is an error when it is written |
 /// | `f64` | Edm.Double, bit by bit, NaN and the infinities included |
-/// | `f32` | Edm.Double, widened; what is read must be exactly an `f32`, or NaN |
+/// | `f32` | Edm.Double, widened; a value that is read must be exactly an `f32`, or NaN |
 /// | [`DateTime`] | Edm.DateTime, from the year 1601 on |
 /// | [`SystemTime`](std::time::SystemTime) | Edm.DateTime, rounded down to 100 ns |
 /// | [`Day`](crate::key::Day) | Edm.DateTime, midnight in UTC; any other time of day is an error when it is read |

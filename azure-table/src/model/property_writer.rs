@@ -1,4 +1,4 @@
-//! Writes the properties of an entity, and checks the service's limits on the way.
+//! Writes the properties of an entity, and checks the service's limits.
 //!
 //! Owns [`PropertyWriter`] and the limits on names, values, number and size. The sink encodes the values
 //! (`codec/json/write.rs`).
@@ -34,7 +34,7 @@ pub(crate) trait PropertySink {
         self.put(name, value);
     }
 
-    /// Writes a property whose name is given as the start of a JSON member, `"Name":`.
+    /// Writes a property. The caller passes its name as the start of a JSON member, `"Name":`.
     fn put_member(&mut self, member: &str, value: &Edm<'_>) {
         self.put(name_of(member), value);
     }
@@ -103,7 +103,8 @@ impl<'a> PropertyWriter<'a> {
 
     /// Writes a property whose name was checked at compile time.
     ///
-    /// The name is ASCII and not one of the service's own. It is given as the start of a JSON member, `"Name":`.
+    /// The name is ASCII and not one of the service's own. The caller passes it as the start of a JSON member,
+    /// `"Name":`.
     #[doc(hidden)]
     #[inline]
     pub fn named<T: Property + ?Sized>(&mut self, member: &'static str, value: &T) -> Result<()> {
@@ -129,7 +130,7 @@ impl<'a> PropertyWriter<'a> {
     /// The errors of [`property`](Self::property).
     #[inline]
     pub fn converted(&mut self, name: &str, value: Result<Option<Edm<'_>>, ValueError>) -> Result<()> {
-        // Where it is: to move what was just written piece by piece is slow.
+        // Matched by reference, since it is slow to move a value that was just written.
         match &value {
             Ok(None) => Ok(()),
             Ok(Some(value)) => self.value(name, value),
@@ -149,7 +150,7 @@ impl<'a> PropertyWriter<'a> {
         written
     }
 
-    /// Writes a unique id, by which a repeated write recognises its own work.
+    /// Writes a unique id, by which the client recognizes its own write when it repeats it.
     ///
     /// # Errors
     /// The errors of [`property`](Self::property).

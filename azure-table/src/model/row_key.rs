@@ -1,4 +1,4 @@
-//! The name of a row within its partition: the fields of the RowKey.
+//! The values that identify a row within its partition: the fields of the RowKey.
 //!
 //! Owns [`IntoRowKey`]. Whole keys are `entity_key.rs`, partitions `partition.rs`.
 
@@ -12,7 +12,7 @@ use crate::model::operand::Operand;
 /// The RowKey of an entity whose PartitionKey has the fields `P`, and whose two keys have the fields `K`: one value for
 /// a RowKey of one field, else the tuple of all. An enum of entities takes the text of the RowKey.
 ///
-/// Implemented for the types that a field may be given as; not meant to be implemented elsewhere.
+/// Implemented for the types accepted for a field; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no RowKey of an entity with the key fields `{K}`, of which `{P}` are those of the PartitionKey",
     label = "expected the value of the RowKey's one field, or the tuple of all its fields",
@@ -23,7 +23,7 @@ pub trait IntoRowKey<P, K> {
     fn write_row_key(self, key: &mut KeyWriter) -> Result<()>;
 }
 
-// `do_not_recommend`: a compile error would list the impls, where the label says what is expected.
+// `do_not_recommend`: otherwise a compile error lists the impls. The label says what is expected.
 
 /// The impl for each split of the fields in those of the PartitionKey and those of the RowKey.
 macro_rules! splits {

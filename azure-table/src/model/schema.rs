@@ -189,7 +189,7 @@ pub(super) fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
                     property.edm_type
                 ));
             }
-            // One piece without a number is read by a chunked field; of many, a plain one reads the first.
+            // A chunked field also reads a value stored in one piece. A plain field would read only the first of many.
             (Some((_, property)), _) if was_chunked && !property.is_chunked => {
                 faults.push(format!(
                     "the property `{name}` was stored in pieces: keep #[table(chunked)] on its field"

@@ -1,8 +1,8 @@
 //! serde structs as entities.
 //!
-//! Owns [`SerdeEntity`] and its forms. `write.rs` turns what a value serializes into keys and properties, `read.rs`
-//! gives the properties of a row to what a value deserializes from. There is no JSON value in between. The handle of a
-//! table with exact types is made in `client/serde_handle.rs`.
+//! Owns [`SerdeEntity`] and its forms. `write.rs` converts what a value serializes to keys and properties, `read.rs`
+//! deserializes a value from the properties of a row. There is no JSON value in between. The handle of a table with
+//! exact types is created in `client/serde_handle.rs`.
 
 use std::any::type_name;
 use std::ops::{Deref, DerefMut};
@@ -88,30 +88,30 @@ mod write_error;
 /// sent.
 ///
 /// # Reading
-/// Rows with and without annotations are read, whoever wrote them:
+/// Rows are read with and without annotations, whichever program wrote them:
 ///
 /// * Edm.Int32 and Edm.Int64 are read into any integer type that holds the value, and into floats that hold it exactly.
 /// * An integral Edm.Double up to 2^53 is read into integers. The service stored the large integers of
 ///   `azure_data_tables` 0.21 as Edm.Double.
 /// * A text field takes Edm.String, Edm.DateTime, Edm.Guid, the digits of an Edm.Int64 and the base64 of an Edm.Binary.
 /// * A date field reads Edm.DateTime and Edm.String. A write stores it as Edm.String.
-/// * A struct that has a field `Timestamp` or `odata.etag` gets it as text. So do types that do not tell serde their
-///   fields: those with `#[serde(flatten)]`, and enums with `#[serde(tag)]`. Properties of these arrive by their EDM
-///   types: Edm.Int64 as an integer, Edm.Binary as bytes.
+/// * A struct that has a field `Timestamp` or `odata.etag` receives it as text. So do types that do not declare their
+///   fields to serde: those with `#[serde(flatten)]`, and enums with `#[serde(tag)]`. Their properties arrive by their
+///   EDM types: Edm.Int64 as an integer, Edm.Binary as bytes.
 ///
 /// # Limits
 /// serde structs have no typed columns. A filter is [`Filter::raw`](crate::Filter::raw), or compares a
-/// [`Column::property`](crate::Column::property) whose name and type you give. The type is the stored one: on a table
-/// that is not annotated an `i64` is stored as Edm.Int32, so compare `Column::<_, i32>`. A comparison with an `i64` is
-/// sent as `5L` and matches no such row.
+/// [`Column::property`](crate::Column::property) by its name and type. The type is the stored one: on a table that is
+/// not annotated an `i64` is stored as Edm.Int32, so compare `Column::<_, i32>`. A comparison with an `i64` is sent as
+/// `5L` and matches no such row.
 ///
-/// A value whose type is known from a table or an entity needs no more than `SerdeEntity(value)`. Where none is, as in
+/// Where the type of the entity is known, as for a table of it, `SerdeEntity(value)` is enough. Elsewhere, as in
 /// [`TableOperation`](crate::TableOperation) or [`DynamicEntity::from_entity`](crate::DynamicEntity::from_entity),
-/// write `SerdeEntity::new(value)`, and `SerdeEntity::new(value).annotated()` for exact types.
+/// write `SerdeEntity::new(value)`, or `SerdeEntity::new(value).annotated()` for exact types.
 ///
 /// # Errors
-/// Writes: `InvalidInput` names the property, its value and the remedy. Reads: `InvalidResponse` names the property;
-/// inside of `#[serde(flatten)]` and `#[serde(tag)]` serde does not say which one it is.
+/// Writes: `InvalidInput` names the property, its value and the remedy. Reads: `InvalidResponse` names the property,
+/// except inside of `#[serde(flatten)]` and `#[serde(tag)]`, where serde does not report it.
 ///
 /// Source: REST "Payload format for Table service operations", "Property types in a JSON feed".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! The variants of an enum of entities.
 //!
-//! Owns [`VariantOf`]. The enum's `ReadEntity` turns rows into the enum, `filter/nested.rs` selects them by variant,
-//! and `client/query/gather.rs` sorts the rows of a query by kind.
+//! Owns [`VariantOf`]. The enum's `ReadEntity` reads rows as the enum, `filter/nested.rs` selects them by variant, and
+//! `client/query/gather.rs` sorts the rows of a query by variant.
 
 use crate::model::variant_mark::VariantMark;
 use crate::model::versioned::Versioned;

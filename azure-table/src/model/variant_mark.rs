@@ -199,7 +199,7 @@ pub fn write_prefixed_key<V: TableEntity + ?Sized>(
     variant: &str,
 ) -> Result<()> {
     let template = entity.key_shape().row_key;
-    // With such a template the key need not be looked at.
+    // Such a template writes the prefix, so the key needs no check.
     if !matches!(template, [KeyPiece::Literal(text), ..] if text.starts_with(prefix)) {
         let texts = key_texts(entity)?;
         let row_key = texts.row_key();

@@ -1,15 +1,15 @@
 //! The Gregorian calendar: the days since 0001-01-01 as year, month and day, and back.
 //!
 //! Owns the day count of dates in the years 1 to 9999. Hours, minutes and fractions are `iso8601.rs`; the calendar
-//! types of keys are `key/calendar.rs`. The arithmetic counts years from March on, so that the leap day is a year's
-//! last.
+//! types of keys are `key/calendar.rs`. The arithmetic counts years from March, so that the leap day is the last day of
+//! a year.
 
 /// Days from 0000-03-01, where the count of 400-year cycles begins, to 0001-01-01.
 const SHIFT: u32 = 306;
 /// Days of 400 years.
 const CYCLE: u32 = 146_097;
 
-/// The days from 0001-01-01 to a date, whose month and day must exist.
+/// Returns the days from 0001-01-01 to a date, whose month and day must exist.
 pub(crate) const fn days_of(year: u16, month: u8, day: u8) -> u32 {
     let (year, month) = match month {
         1 | 2 => (year as u32 - 1, month as u32 + 9),
@@ -20,7 +20,7 @@ pub(crate) const fn days_of(year: u16, month: u8, day: u8) -> u32 {
     cycle * CYCLE + year * 365 + year / 4 - year / 100 + day_of_year - SHIFT
 }
 
-/// Year, month and day after so many days since 0001-01-01.
+/// Returns the year, month and day of a number of days since 0001-01-01.
 pub(crate) const fn date_of(days: u32) -> (u16, u8, u8) {
     let days = days + SHIFT;
     let (cycle, day_of_cycle) = (days / CYCLE, days % CYCLE);
@@ -35,7 +35,7 @@ pub(crate) const fn date_of(days: u32) -> (u16, u8, u8) {
     ((cycle * 400 + year) as u16, month as u8, day as u8)
 }
 
-/// The days of a month; 0 for a month that does not exist.
+/// Returns the days of a month, or 0 for a month that does not exist.
 pub(crate) const fn days_in_month(year: u16, month: u8) -> u8 {
     match month {
         4 | 6 | 9 | 11 => 30,
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_day_of_the_years_1_to_9999_has_its_place() {
+    fn every_day_of_the_years_1_to_9999_converts_to_its_number_and_back() {
         let mut days = 0;
         for year in 1..=9999 {
             for month in 1..=12 {

@@ -1,6 +1,6 @@
 //! The forms of a time that the service accepts beyond RFC 3339: without seconds, without a zone, a date alone.
 //!
-//! Owns the missing parts, each of which has one value: midnight, second 0, UTC. Reading the whole is `datetime.rs`.
+//! Owns the missing parts and their values: midnight, second 0, UTC. `datetime.rs` reads the whole.
 //!
 //! Source: REST "Formatting DateTime values"; recordings of azure-data-tables, `entity_with_edmtypes` of both services
 //! (2024 and 2026), where `2008-07-10T00:00:00` reads back as UTC.
@@ -10,7 +10,7 @@ const DATE: usize = "2026-01-02".len();
 /// The length of a time of day without seconds, with the letter before it.
 const MINUTES: usize = "T03:04".len();
 
-/// Returns the text in RFC 3339 if it is a time at all, or `None` if it is none.
+/// Completes the text to RFC 3339. Returns `None` if no date or no time of day begins where it should.
 pub(super) fn completed(text: &str) -> Option<String> {
     let (date, rest) = text.split_at_checked(DATE)?;
     if rest.is_empty() {

@@ -1,13 +1,13 @@
 //! The text of a date in the service's own form, `yyyy-MM-ddTHH:mm:ss[.f]Z` with one to seven fraction digits.
 //!
-//! Owns both directions, written by hand: every row of an answer has at least one date. Other forms of RFC 3339
-//! (offsets, more digits) are read by the `time` crate, in `datetime.rs`.
+//! Owns both directions, written by hand because every row of a response has at least one date. The `time` crate reads
+//! other forms of RFC 3339 (offsets, more digits), in `datetime.rs`.
 
 use super::{PER_SECOND, civil};
 
 const SECONDS_PER_DAY: u64 = 86_400;
 
-/// The ticks of a text of this form; `None` for every other text, of which some are dates all the same.
+/// Returns the ticks of a text of this form. `None` for any other text, which may still be a valid date.
 pub(super) fn read(text: &str) -> Option<i64> {
     let [
         y1,
@@ -40,7 +40,7 @@ pub(super) fn read(text: &str) -> Option<i64> {
     let day = number(&[*d1, *d2])?;
     let (hour, minute, second) = (number(&[*h1, *h2])?, number(&[*mi1, *mi2])?, number(&[*s1, *s2])?);
     let (year, month, day) = (year as u16, month as u8, day as u8);
-    // A second 60 is for the `time` crate, which knows when there was one.
+    // The `time` crate checks second 60, because it knows the leap seconds.
     if year == 0 || day == 0 || day > civil::days_in_month(year, month) || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
@@ -54,7 +54,7 @@ pub(super) fn read(text: &str) -> Option<i64> {
     Some(seconds as i64 * PER_SECOND + i64::from(fraction))
 }
 
-/// At most nine digits as a number.
+/// Parses at most nine digits.
 fn number(digits: &[u8]) -> Option<u32> {
     let mut number = 0;
     for digit in digits {
@@ -67,8 +67,9 @@ fn number(digits: &[u8]) -> Option<u32> {
     Some(number)
 }
 
-/// The text of ticks from 0 to those of the year 9999, in ASCII, and its length; a zero at the end of the fraction is
-/// left out.
+/// Returns the text in ASCII, and its length, for ticks from 0 to the end of the year 9999.
+///
+/// Trailing zeros of the fraction are left out.
 pub(super) fn ascii(ticks: i64) -> ([u8; 28], usize) {
     let (seconds, fraction) = (ticks / PER_SECOND, (ticks % PER_SECOND) as u32);
     let (days, second) = (
@@ -87,7 +88,7 @@ pub(super) fn ascii(ticks: i64) -> ([u8; 28], usize) {
     let end = match fraction {
         0 => 19,
         _ => {
-            // In two parts, which do not wait for each other.
+            // In two parts, which the processor can compute in parallel.
             put(&mut buffer[20..23], fraction / 10_000);
             put(&mut buffer[23..27], fraction % 10_000);
             27 - buffer[20..27].iter().rev().take_while(|&&digit| digit == b'0').count()
@@ -97,7 +98,7 @@ pub(super) fn ascii(ticks: i64) -> ([u8; 28], usize) {
     (buffer, end + 1)
 }
 
-/// Fills the place with the digits of a number that has no more of them.
+/// Fills `place` with the digits of a number that has at most as many.
 fn put(place: &mut [u8], mut number: u32) {
     for digit in place.iter_mut().rev() {
         *digit = b'0' + (number % 10) as u8;

@@ -1,18 +1,18 @@
-//! Why a value has no form, before it is known where it stands.
+//! The reason that a value cannot be written or read.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
-/// Why one value cannot be written or read, before it is known where the value stands.
+/// The reason that a value cannot be written or read.
 ///
-/// Returned by hand-written [`Property`](crate::Property) and [`TableKey`](crate::TableKey) conversions; the crate adds
-/// the entity, the property and the keys and makes it an [`Error`](crate::Error).
+/// Returned by hand-written [`Property`](crate::Property) and [`TableKey`](crate::TableKey) conversions. The crate adds
+/// the entity, the property and the keys, and converts it into an [`Error`](crate::Error).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueError(Cow<'static, str>);
 
 impl ValueError {
-    /// A reason that reads well after "property `X`: ", for example `"-5 is below the least value 0"`.
+    /// Creates an error. Its reason reads well after "property `X`: ", such as `"-5 is below the least value 0"`.
     pub fn new(reason: impl Into<Cow<'static, str>>) -> Self {
         Self(reason.into())
     }

@@ -64,7 +64,7 @@ mod tests {
     use crate::model::key::{MAX_KEY_UNITS, key_text};
 
     #[test]
-    fn bytes_come_back() {
+    fn bytes_round_trip() {
         for bytes in [&[][..], &[0], &[0xff, 0xfe], &[0; 3], &[62, 63, 64, 65]] {
             let text = key_text(&Base64Url(bytes));
             assert_eq!(Base64Url::<Vec<u8>>::read_key(&text).unwrap().0, bytes);

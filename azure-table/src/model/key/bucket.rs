@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn four_digits_always() {
+    fn text_always_has_four_digits() {
         assert_eq!(key_text(&Bucket::<1>::random()), "0000");
         assert_eq!(key_text(&Bucket::<10_000>::new(9_999).unwrap()), "9999");
         assert_eq!(Bucket::<16>::read_key("0015").unwrap().number(), 15);

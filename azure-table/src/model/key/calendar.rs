@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_have_texts_too() {
+    fn first_and_last_dates_have_texts() {
         has_texts(Year::new(1), "0001", "9998");
         has_texts(Year::new(9_999), "9999", "0000");
         has_texts(Month::new(1, 1), "0001_01", "9998_12");
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_has_no_value() {
+    fn dates_that_do_not_exist_are_rejected() {
         assert_eq!(Year::new(0), None);
         assert_eq!(Year::new(10_000), None);
         assert_eq!(Month::new(2008, 0), None);

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_values_is_turned_round() {
+    fn values_compare_in_reverse_order() {
         assert!(Descending(2) < Descending(1));
         assert_eq!(Descending(2).cmp(&Descending(2)), Ordering::Equal);
         assert_eq!(Descending(f64::NAN).partial_cmp(&Descending(1.0)), None);

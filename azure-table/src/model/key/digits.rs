@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn descending_numbers_are_taken_from_the_greatest() {
+    fn descending_numbers_are_subtracted_from_the_greatest() {
         is(Descending(u8::MAX), "000");
         is(Descending(0_u16), "65535");
         is(Descending(1_u32), "4294967294");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn all_other_text_is_refused() {
+    fn other_text_is_an_error() {
         for wrong in [
             "",
             "7",

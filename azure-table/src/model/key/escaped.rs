@@ -2,7 +2,7 @@
 //!
 //! Owns [`Escaped`] and [`PercentEscaped`] and the table of their escapes. A character that is not permitted in a key
 //! becomes its next lower permitted neighbour and an index, and so does that neighbour itself. The escapes are
-//! prefix-free and sorted as the characters they stand for, so whole texts keep their order.
+//! prefix-free and sort as their characters do, so whole texts keep their order.
 
 use std::fmt;
 use std::ops::Deref;
@@ -66,7 +66,7 @@ escaped! {
     ///
     /// | character | text |
     /// |---|---|
-    /// | U+0000..U+0020 (control characters and space), `!` | `!` and the code in two lower-case hexadecimal digits: `!00`..`!20`, `!21` |
+    /// | U+0000..U+0020 (controls and space), `!` | `!` and two lower-case hexadecimal digits: `!00`..`!21` |
     /// | `"`, `#` | `"0`, `"1` |
     /// | `.`, `/` | `.0`, `.1` |
     /// | `>`, `?` | `>0`, `>1` |
@@ -111,7 +111,7 @@ escaped! {
     PercentEscaped, true
 }
 
-/// Returns `true` for the characters that stand for themselves and for their successor, with the index 0 and 1.
+/// Returns `true` for the characters that replace themselves and their successor, with the index 0 and 1.
 const fn is_neighbour(character: char, percent: bool) -> bool {
     matches!(character, '"' | '.' | '>' | '[') || (percent && character == '$')
 }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_not_escaped_is_refused() {
+    fn unescaped_text_is_an_error() {
         for wrong in [
             " ", "a b", "/", "#", "?", "\\", "\u{7f}", "\u{9f}", "!", "!2", "!22", "!0A", "!+1", "~", "~01", "~7e",
             "~a0", "~7F", ".", ".2", "\"", ">x", "[",
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_type_inside_decides_what_is_read() {
+    fn inner_type_decides_which_text_is_read() {
         assert_eq!(Escaped::<u8>::read_key("007").unwrap(), Escaped(7));
         assert!(Escaped::<u8>::read_key("7").is_err());
         const { assert!(<Escaped<crate::Descending<u8>> as TableKey>::REVERSED) }

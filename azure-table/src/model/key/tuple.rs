@@ -64,7 +64,7 @@ mod tests {
     use crate::model::key::key_text;
 
     #[test]
-    fn parts_stand_with_a_space_between() {
+    fn parts_are_joined_by_a_space() {
         let two = ("WA".to_owned(), 7_u8);
         assert_eq!(key_text(&two), "WA 007");
         assert_eq!(<(String, u8)>::read_key("WA 007").unwrap(), two);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_parts_must_be_right() {
+    fn wrong_number_of_parts_is_an_error() {
         for wrong in ["", "a", "a b c"] {
             assert!(<(String, String)>::read_key(wrong).is_err(), "{wrong:?}");
         }

@@ -1,5 +1,5 @@
-//! Feature `chrono`: `chrono::DateTime<Utc>` from and to [`DateTime`], and `NaiveDate` from and to [`Day`]. That they
-//! are properties, key parts and operands is in `moment.rs` and `date.rs`.
+//! Feature `chrono`: `chrono::DateTime<Utc>` from and to [`DateTime`], and `NaiveDate` from and to [`Day`]. Their use
+//! as properties, key parts and operands is `moment.rs` and `date.rs`.
 
 use chrono::{Datelike as _, NaiveDate, Utc};
 
@@ -16,7 +16,7 @@ impl TryFrom<chrono::DateTime<Utc>> for DateTime {
     /// # Errors
     /// Before the year 1 or after the year 9999.
     fn try_from(time: chrono::DateTime<Utc>) -> Result<Self, ValueError> {
-        // In a leap second the nanoseconds go on beyond a second.
+        // In a leap second the nanoseconds exceed a second.
         let nanos = time.timestamp_subsec_nanos().min(999_999_999);
         Self::from_unix_nanos(i128::from(time.timestamp()) * 1_000_000_000 + i128::from(nanos))
     }
@@ -55,7 +55,7 @@ mod tests {
     use crate::model::property::moment::tests::is_a_moment;
 
     #[test]
-    fn chrono_has_dates() {
+    fn naive_date_is_a_property_and_a_key() {
         is_a_date::<NaiveDate>();
         let date = NaiveDate::from_ymd_opt(-1, 2, 3).unwrap();
         assert_eq!(
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn chrono_has_moments() {
+    fn utc_time_is_a_property_and_a_key() {
         is_a_moment::<chrono::DateTime<Utc>>(DateTime::MAX);
         let time: DateTime = "2026-01-02T03:04:05.1234567Z".parse().unwrap();
         assert_eq!(

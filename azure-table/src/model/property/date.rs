@@ -1,7 +1,7 @@
 //! Dates without a time of day: Edm.DateTime at midnight in UTC, and text such as `2010-10-23` as a key.
 //!
-//! Owns [`Day`] as a property, and what the dates of other crates share. Such a type needs `TryFrom` to `Day` and
-//! `From` it, which stand in `chrono.rs`, `jiff.rs` and `time.rs`.
+//! Owns [`Day`] as a property, and the code shared by the dates of other crates. Such a type needs `TryFrom` to `Day`
+//! and `From` a `Day`, which are in `chrono.rs`, `jiff.rs` and `time.rs`.
 
 use crate::model::edm::{Edm, EdmType, WireValue};
 use crate::model::error::ValueError;
@@ -33,7 +33,7 @@ impl ReadProperty for Day {
     }
 }
 
-/// A type of another crate, by way of [`Day`].
+/// Implements the traits for a date type of another crate, by conversion to [`Day`].
 #[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
 macro_rules! date {
     ($type:ty) => {
@@ -84,7 +84,7 @@ date!(jiff::civil::Date);
 #[cfg(feature = "time")]
 date!(time::Date);
 
-/// The day of these numbers, which are those of `date`.
+/// Returns the day with these numbers, which are those of `date`.
 #[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
 pub(super) fn day_of(
     year: impl TryInto<u16>,
@@ -100,7 +100,7 @@ pub(super) fn day_of(
     found.ok_or_else(|| ValueError::new(format!("the date {date} is outside of the years 1 to 9999")))
 }
 
-/// The tests that every type of date passes.
+/// The tests that every date type passes.
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;

@@ -11,12 +11,12 @@ use crate::model::property::{Property, ReadProperty};
 
 /// 100 ns ticks in a second.
 const PER_SECOND: u64 = 10_000_000;
-/// The greatest duration stored: `i64::MAX` ticks, about 29,227 years.
+/// The greatest duration that can be stored: `i64::MAX` ticks, about 29,227 years.
 const GREATEST: Duration = of_ticks(i64::MAX.cast_unsigned());
 /// The digits of `i64::MAX`.
 const WIDTH: usize = 19;
 
-/// The ticks of a duration, rounded down.
+/// Returns the ticks of a duration, rounded down.
 fn ticks(duration: Duration) -> Result<i64, ValueError> {
     i64::try_from(duration.as_nanos() / 100).map_err(|_| {
         ValueError::new(format!(
@@ -52,7 +52,7 @@ fn write(ticks: i64, text: &mut String) {
     let _ = write!(text, "{ticks:0WIDTH$}");
 }
 
-/// Exactly the digits of a number of ticks.
+/// Parses exactly the digits of a number of ticks.
 fn read(text: &str) -> Result<i64, ValueError> {
     let digits = text.len() == WIDTH && text.bytes().all(|b| b.is_ascii_digit());
     let ticks = digits.then(|| text.parse().ok()).flatten();
@@ -64,7 +64,7 @@ fn read(text: &str) -> Result<i64, ValueError> {
     })
 }
 
-/// 19 digits: ticks of 100 ns, rounded down.
+/// Writes 19 digits: ticks of 100 ns, rounded down.
 impl TableKey for Duration {
     fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
         write(ticks(*self)?, text);

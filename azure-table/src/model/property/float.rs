@@ -1,4 +1,4 @@
-//! `f32`: Edm.Double, where every `f32` has its place but not every double is an `f32`.
+//! `f32` as Edm.Double. Every `f32` is a double, but not every double is an `f32`.
 
 use crate::model::edm::{Edm, EdmType, WireValue};
 use crate::model::error::ValueError;

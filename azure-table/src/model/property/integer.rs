@@ -1,7 +1,7 @@
 //! Integers of other sizes than the service's two: written widened, checked when they are read.
 //!
 //! Owns the impls for `i8`, `i16`, `u8`, `u16` (Edm.Int32) and `u32`, `u64` (Edm.Int64; `u64` is checked when it is
-//! written as well). `i32` and `i64` are values as they stand, in `property.rs`.
+//! written as well). `i32` and `i64` need no conversion and are in `property.rs`.
 
 use crate::model::edm::{Edm, EdmType, WireValue};
 use crate::model::error::ValueError;
@@ -52,7 +52,7 @@ impl ReadProperty for u64 {
     }
 }
 
-/// Says on which side `value` is beyond the range of the type `name`.
+/// Returns an error that shows on which side `value` is beyond the range of the type `name`.
 fn outside(value: i128, name: &str, (least, greatest): (i128, i128)) -> ValueError {
     ValueError::new(if value < least {
         format!("{value} is below the least {name} {least}")
@@ -78,7 +78,8 @@ mod tests {
         })
     }
 
-    /// Both ends are stored and come back; one more is an error that names value, type and end.
+    /// Asserts that both ends are stored and read back, and that one more is an error with the value, the type and the
+    /// end.
     fn has_ends<T: ReadProperty + Property + Debug + PartialEq>(least: T, greatest: T, name: &str) {
         let annotation = (T::EDM_TYPE == EdmType::Int64).then_some(EdmType::Int64);
         let mut ends = Vec::new();

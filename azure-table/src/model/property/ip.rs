@@ -1,7 +1,7 @@
 //! Addresses of the Internet Protocol: Edm.String.
 //!
-//! Their text does not sort as the addresses do (`10.0.0.0` before `9.0.0.0`), so they are compared for equality only
-//! and are no part of a key.
+//! Their text does not sort as the addresses do (`10.0.0.0` before `9.0.0.0`). They are therefore compared for equality
+//! only, and cannot be part of a key.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

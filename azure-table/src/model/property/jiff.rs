@@ -1,5 +1,5 @@
-//! Feature `jiff`: `jiff::Timestamp` from and to [`DateTime`], and `civil::Date` from and to [`Day`]. That they are
-//! properties, key parts and operands is in `moment.rs` and `date.rs`.
+//! Feature `jiff`: `jiff::Timestamp` from and to [`DateTime`], and `civil::Date` from and to [`Day`]. Their use as
+//! properties, key parts and operands is `moment.rs` and `date.rs`.
 
 use jiff::civil::Date;
 
@@ -57,7 +57,7 @@ mod tests {
     use crate::model::property::moment::tests::is_a_moment;
 
     #[test]
-    fn jiff_has_dates() {
+    fn civil_date_is_a_property_and_a_key() {
         is_a_date::<Date>();
         assert_eq!(
             Day::try_from(jiff::civil::date(0, 2, 3)).unwrap_err().to_string(),
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn jiff_has_moments() {
+    fn timestamp_is_a_property_and_a_key() {
         is_a_moment::<jiff::Timestamp>("9999-12-30T22:00:00Z".parse().unwrap());
         let time: DateTime = "2026-01-02T03:04:05.1234567Z".parse().unwrap();
         assert_eq!(jiff::Timestamp::try_from(time).unwrap().to_string(), time.to_string());

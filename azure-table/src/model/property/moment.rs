@@ -1,7 +1,7 @@
 //! Points in time of other types than this crate's: properties, parts of keys and operands like [`DateTime`].
 //!
-//! Owns what all of them share. A type needs `TryFrom` (or `From`) to and from `DateTime`: `SystemTime` has it in
-//! `datetime.rs`, the types of other crates in `chrono.rs`, `jiff.rs` and `time.rs`.
+//! Owns the code that all of them share. A type needs `TryFrom` (or `From`) to and from `DateTime`: `SystemTime` has it
+//! in `datetime.rs`, the types of other crates in `chrono.rs`, `jiff.rs` and `time.rs`.
 
 use std::time::SystemTime;
 
@@ -13,7 +13,7 @@ use crate::model::key::{ReadTableKey, TableKey};
 use crate::model::operand::Operand;
 use crate::model::property::{Property, ReadProperty};
 
-/// A type, and its point of 1970-01-01.
+/// Implements the traits for a time type, given its value of 1970-01-01.
 macro_rules! moment {
     ($type:ty, $epoch:expr) => {
         impl Property for $type {
@@ -31,7 +31,7 @@ macro_rules! moment {
             }
         }
 
-        /// The text of [`DateTime`], rounded down to 100 ns.
+        /// Writes the text of [`DateTime`], rounded down to 100 ns.
         impl TableKey for $type {
             fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
                 DateTime::try_from(*self)?.write_key(text)
@@ -54,8 +54,8 @@ macro_rules! moment {
             }
         }
 
-        /// Rounded down to 100 ns. A time before the year 1 or after the year 9999 becomes the nearest end, which
-        /// compares the same with every time that is stored.
+        /// Rounds down to 100 ns. A time before the year 1 or after the year 9999 becomes the nearest end, which
+        /// compares the same with every stored time.
         #[diagnostic::do_not_recommend]
         impl Operand<DateTime> for $type {
             fn into_operand(self) -> DateTime {
@@ -86,12 +86,12 @@ moment!(jiff::Timestamp, jiff::Timestamp::UNIX_EPOCH);
 #[cfg(feature = "time")]
 moment!(time::OffsetDateTime, time::OffsetDateTime::UNIX_EPOCH);
 
-/// A time that came from the service, as another type.
+/// Converts a time that came from the service to another type.
 fn reached<T: TryFrom<DateTime>>(time: DateTime) -> Result<T, ValueError> {
     T::try_from(time).map_err(|_| ValueError::new(format!("{time} is beyond the times that the field's type holds")))
 }
 
-/// The tests that every type of time passes.
+/// The tests that every time type passes.
 #[cfg(test)]
 pub(super) mod tests {
     use std::fmt::Debug;
@@ -101,7 +101,7 @@ pub(super) mod tests {
     use crate::model::edm::Token;
     use crate::model::key::key_text;
 
-    /// `time` as a property and as a key, and back; `T` holds it.
+    /// Asserts that `time` is written and read back, as a property and as a key. `T` holds it.
     fn survives<T>(time: DateTime)
     where
         T: ReadProperty + Property + ReadTableKey + DescendingKey + TryFrom<DateTime> + Copy + PartialEq + Debug,
@@ -140,7 +140,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_systems_time_is_a_moment() {
+    fn system_time_is_a_property_and_a_key() {
         is_a_moment::<SystemTime>(DateTime::MAX);
         let before = SystemTime::UNIX_EPOCH - Duration::from_nanos(1);
         let rounded = DateTime::from_unix_seconds(0) - Duration::from_nanos(100);

@@ -1,6 +1,6 @@
-//! References and boxes: stored as what they point to.
+//! References and boxes: stored as the values that they point to.
 //!
-//! `&str` and `&[u8]` are written by the way of `&T`. A reference cannot be read; a box of a sized type can, and
+//! `&str` and `&[u8]` are written by the impl for `&T`. A reference cannot be read. A box of a sized type can, and
 //! `Box<str>` has its reader in `text.rs`.
 
 use crate::model::edm::{Edm, EdmType, WireValue};
@@ -43,7 +43,7 @@ mod tests {
     use crate::model::edm::Token;
 
     #[test]
-    fn a_pointer_is_stored_as_what_it_points_to() {
+    fn pointer_is_stored_as_the_value_that_it_points_to() {
         assert_eq!(<&i32>::to_edm(&&7).unwrap(), Some(Edm::Int32(7)));
         assert_eq!(Box::new(7_i64).to_edm().unwrap(), Some(Edm::Int64(7)));
         assert_eq!(Box::<Option<bool>>::absent(), Some(Box::new(None)));

@@ -1,8 +1,8 @@
 //! Feature `rust_decimal`: `Decimal` as Edm.String.
 //!
-//! The text keeps the scale, so that `12.50` comes back as it was. It does not sort as the numbers do (`10` before
-//! `9`), and one number has several texts. A `Decimal` is compared for equality of its text only and is no part of a
-//! key.
+//! The text keeps the scale, so that `12.50` is read back unchanged. It does not sort as the numbers do (`10` before
+//! `9`), and one number has several texts. A `Decimal` is compared for equality of its text only, and cannot be part of
+//! a key.
 
 use std::borrow::Cow;
 
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn number_of_too_many_digits_is_an_error() {
+    fn number_with_too_many_digits_is_an_error() {
         let error = read("0.12345678901234567890123456789").unwrap_err().to_string();
         assert!(
             error.starts_with("\"0.12345678901234567890123456789\" is no Decimal: "),

@@ -63,7 +63,7 @@ impl ReadProperty for char {
     }
 }
 
-/// The character that is all of the text.
+/// Parses text of exactly one character.
 pub(crate) fn one_character(text: &str) -> Result<char, ValueError> {
     let mut characters = text.chars();
     match (characters.next(), characters.next()) {

@@ -1,5 +1,5 @@
-//! Feature `time`: `time::OffsetDateTime` from and to [`DateTime`], and `Date` from and to [`Day`]. That they are
-//! properties, key parts and operands is in `moment.rs` and `date.rs`.
+//! Feature `time`: `time::OffsetDateTime` from and to [`DateTime`], and `Date` from and to [`Day`]. Their use as
+//! properties, key parts and operands is `moment.rs` and `date.rs`.
 
 use time::{Date, Month, OffsetDateTime};
 
@@ -11,7 +11,7 @@ use crate::model::property::date::day_of;
 impl TryFrom<OffsetDateTime> for DateTime {
     type Error = ValueError;
 
-    /// The same time in UTC, rounded down to 100 ns; see [`DateTime::truncate`].
+    /// Converts to UTC and rounds down to 100 ns; see [`DateTime::truncate`].
     ///
     /// # Errors
     /// Before the year 1 or after the year 9999, in UTC.
@@ -21,7 +21,7 @@ impl TryFrom<OffsetDateTime> for DateTime {
 }
 
 impl From<DateTime> for OffsetDateTime {
-    /// In UTC.
+    /// Converts to a time in UTC.
     fn from(time: DateTime) -> Self {
         // Its range has the years 1 to 9999.
         Self::from_unix_timestamp_nanos(time.unix_nanos()).unwrap_or(Self::UNIX_EPOCH)
@@ -55,7 +55,7 @@ mod tests {
     use crate::model::property::moment::tests::is_a_moment;
 
     #[test]
-    fn time_has_dates() {
+    fn date_is_a_property_and_a_key() {
         is_a_date::<Date>();
         assert_eq!(
             Day::try_from(Date::MIN).unwrap_err().to_string(),
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn time_has_moments() {
+    fn offset_date_time_is_a_property_and_a_key() {
         is_a_moment::<OffsetDateTime>(DateTime::MAX);
         let utc: DateTime = "2026-01-02T03:04:05.1234567Z".parse().unwrap();
         let elsewhere = OffsetDateTime::from(utc).to_offset(UtcOffset::from_hms(-3, 30, 0).unwrap());

@@ -21,7 +21,7 @@ impl Property for Ulid {
     }
 }
 
-/// Rejects what is beyond 128 bits, of which `Ulid` would drop the first ones.
+/// Rejects text beyond 128 bits, whose first bits `Ulid` would drop.
 fn read(text: &str) -> Result<Ulid, ValueError> {
     Ulid::from_string(text)
         .ok()
@@ -30,7 +30,7 @@ fn read(text: &str) -> Result<Ulid, ValueError> {
 }
 
 impl ReadProperty for Ulid {
-    /// Takes small letters too.
+    /// Accepts lower-case letters too.
     fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
         read(value.as_str()?)
     }
@@ -44,7 +44,7 @@ impl TableKey for Ulid {
 }
 
 impl ReadTableKey for Ulid {
-    /// Rejects small letters, whose text is the key of another row.
+    /// Rejects lower-case letters: such text is the key of another row.
     fn read_key(text: &str) -> Result<Self, ValueError> {
         if text.bytes().any(|byte| byte.is_ascii_lowercase()) {
             return Err(ValueError::expected("a ULID in capitals", format_args!("{text:?}")));

@@ -15,13 +15,13 @@ pub(super) trait Fields {
     fn field<V: Serialize + ?Sized>(&mut self, name: Cow<'static, str>, value: &V) -> Result<(), WriteError>;
 }
 
-/// Gives the members of an entity to `F`.
+/// Passes the members of an entity to `F`.
 pub(super) struct EntitySerializer<'f, F>(pub(super) &'f mut F);
 
 /// The members of a struct or of a map.
 pub(super) struct Members<'f, F> {
     fields: &'f mut F,
-    /// The name of a member of a map, until its value comes.
+    /// The name of a map entry whose value comes next.
     name: String,
 }
 
@@ -64,7 +64,7 @@ impl<F: Fields> SerializeMap for Members<'_, F> {
     }
 }
 
-/// The name of a member of a map.
+/// Receives the name of a map entry.
 struct NameTarget<'n>(&'n mut String);
 
 impl Target for NameTarget<'_> {
@@ -83,14 +83,14 @@ impl Target for NameTarget<'_> {
     }
 }
 
-/// The error of a value that is no entity.
+/// Returns the error of a value that is no entity.
 fn no_members(what: &str) -> WriteError {
     WriteError::reason(format!(
         "an entity is a struct or a map of named values, this is {what}"
     ))
 }
 
-/// The error of a variant whose name would stand around its members.
+/// Returns the error of a variant whose name would enclose its members.
 fn untagged(variant: &str) -> WriteError {
     WriteError::reason(format!(
         "the variant `{variant}` would be stored around its members; give the enum #[serde(tag = \"Kind\")], which stores the \
@@ -98,7 +98,7 @@ fn untagged(variant: &str) -> WriteError {
     ))
 }
 
-/// The type that is never made.
+/// The serializer of values that are rejected. It is never constructed.
 type No = Impossible<(), WriteError>;
 
 macro_rules! no_members {

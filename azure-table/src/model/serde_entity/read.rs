@@ -1,6 +1,6 @@
-//! The properties of a row, for what a value deserializes from.
+//! Deserializes a value from the properties of a row.
 //!
-//! Owns which members a value is given and under which types of serde. All text is borrowed from the row.
+//! Owns the choice of the members that a value receives, and their types in serde. All text is borrowed from the row.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::model::edm::{EdmType, Token, WireValue};
 use crate::model::error::{Error, Result, ValueError};
 use crate::model::row::{Row, RowProperty};
 
-/// The largest integer below which a double holds each one.
+/// The greatest integer up to which a double holds each one.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Reads a row as a `T`.
@@ -21,7 +21,7 @@ pub(super) fn row<T: DeserializeOwned>(row: &Row<'_>) -> Result<T> {
     T::deserialize(RowDeserializer(row)).map_err(|e| Error::invalid_response(e.text))
 }
 
-/// Why a row does not read.
+/// The reason that a row does not read.
 #[derive(Debug)]
 struct ReadError {
     text: String,
@@ -150,13 +150,13 @@ struct Members<'de> {
     /// Keys, Timestamp and ETag.
     system: std::array::IntoIter<(&'static str, Option<Value<'de>>), 4>,
     properties: std::slice::Iter<'de, RowProperty<'de>>,
-    /// The member whose name was given last.
+    /// The member whose name was read last.
     member: Option<(&'de str, Value<'de>)>,
 }
 
 impl<'de> Members<'de> {
-    /// A struct is given the members of the service only if it has `fields` of their names. Others may be an error to
-    /// it.
+    /// Passes the members of the service to a struct only if it has `fields` of their names. Other structs may reject
+    /// them.
     fn new(row: &'de Row<'de>, fields: Option<&'static [&'static str]>) -> Self {
         let member = |name, text: &'de Option<_>, edm_type| {
             let is_wanted = fields.is_none_or(|fields| fields.contains(&name));
@@ -204,7 +204,7 @@ impl<'de> MapAccess<'de> for Members<'de> {
     }
 }
 
-/// One value, and the type that the response names beside it.
+/// A value, and its type if the response annotates it.
 #[derive(Clone, Copy)]
 struct Value<'de> {
     annotation: Option<EdmType>,
@@ -252,7 +252,7 @@ impl<'de> Value<'de> {
         }
     }
 
-    /// The integer that a double is, which it holds exactly.
+    /// Returns the integer that the double holds exactly, if any.
     fn integral(self) -> Option<i64> {
         let is_double = match self.annotation {
             Some(edm_type) => edm_type == EdmType::Double,
@@ -314,7 +314,7 @@ impl<'de> Value<'de> {
     }
 }
 
-/// Digits without a type beside them.
+/// Reads digits without a type annotation.
 fn number<'de, V: Visitor<'de>>(digits: &str, value: Value<'de>, visitor: V) -> Result<V::Value, ReadError> {
     if let Ok(integer) = digits.parse() {
         visitor.visit_i64(integer)
@@ -325,7 +325,7 @@ fn number<'de, V: Visitor<'de>>(digits: &str, value: Value<'de>, visitor: V) -> 
     }
 }
 
-/// The error of a field that is more than one value.
+/// Returns the error of a field that is more than one value.
 fn not_single() -> ReadError {
     ReadError::reason(
         "a property holds a single value, the field is a list, a map or a struct; flatten it with #[serde(flatten)], read JSON \

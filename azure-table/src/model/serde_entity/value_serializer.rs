@@ -22,7 +22,7 @@ pub(super) trait Target {
 /// Serializes one value.
 pub(super) struct ValueSerializer<T>(pub(super) T);
 
-/// The error of a value that is more than one.
+/// Returns the error of a value that is more than one.
 fn not_single(what: &str) -> WriteError {
     WriteError::reason(format!(
         "a property holds a single value, this is {what}; flatten it with #[serde(flatten)], or store it as JSON text with \
@@ -68,7 +68,7 @@ fn beyond_int64(value: impl fmt::Display) -> WriteError {
     ))
 }
 
-/// The type that is never made.
+/// The serializer of values that are rejected. It is never constructed.
 type No = Impossible<(), WriteError>;
 
 macro_rules! integers {

@@ -1,8 +1,7 @@
-//! The members that a value serializes, as keys and properties.
+//! Serializes a value to keys and properties.
 //!
-//! Owns which members are keys, which are properties and which are not sent. A value is serialized twice: first for its
-//! keys and to find names that occur twice, then for its properties. The types
-//! of values are `value_serializer.rs`.
+//! Owns the choice between keys, properties and members that are not sent. A value is serialized twice: first for its
+//! keys and to find names that occur twice, then for its properties. The types of values are `value_serializer.rs`.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -54,7 +53,7 @@ pub(super) fn properties<T: Serialize + ?Sized>(
         .map_err(WriteError::into_error)
 }
 
-/// Takes the keys, in either order.
+/// Collects the keys, in either order.
 struct KeyFields<'k> {
     keys: &'k mut KeyWriter,
     /// The names of all members. `#[serde(flatten)]` and `#[serde(tag)]` can repeat one.
@@ -101,7 +100,7 @@ impl KeyFields<'_> {
     }
 }
 
-/// Takes the properties.
+/// Collects the properties.
 struct PropertyFields<'f, 'w> {
     writer: &'f mut PropertyWriter<'w>,
     annotated: bool,

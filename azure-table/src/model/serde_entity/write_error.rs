@@ -1,4 +1,4 @@
-//! Why a value cannot be written.
+//! The error of a value that cannot be written.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -8,12 +8,12 @@ use serde::ser;
 
 use crate::model::error::Error;
 
-/// Why a value cannot be written.
+/// The reason that a value cannot be written.
 #[derive(Debug)]
 pub(super) enum WriteError {
-    /// An error that says where.
+    /// An error that names the property.
     Located(Error),
-    /// A reason, before it is known where.
+    /// A reason without the property, which is added later.
     Reason(Cow<'static, str>),
 }
 
