@@ -13,7 +13,8 @@
 //! | [`Nested`], [`Variant`], [`VariantColumn`] | columns of flattened groups and of variants |
 //! | [`AccessPath`] | the cost class of a filter: point, partition, range or table scan |
 //! | [`ColumnRole`], [`Stored`], [`InKey`] | the role of a column: property or part of a key |
-//! | [`FilterOf`], [`Assignments`], [`ColumnOfVariant`], [`NestedIn`], [`Settable`], [`StartsWith`] | bounds that turn mistakes into readable compile errors |
+//! | [`FilterOf`], [`Assignments`], [`Settable`], [`StartsWith`] | bounds that turn mistakes into readable compile errors |
+//! | [`ColumnOfVariant`], [`NestedIn`] | the same, for columns of variants and of flattened groups |
 //!
 //! # Examples
 //!
@@ -35,8 +36,8 @@
 //!
 //! More: [the guide to queries](crate::guide::queries).
 
-// Owns the expression tree that the client renders, the emulator parses and both evaluate. Does not own the way of
-// the text into a URL (`codec/url.rs`).
+// Owns the expression tree that the client renders, the emulator parses and both evaluate. `codec/url.rs` encodes the
+// text for a URL.
 
 pub(crate) mod access;
 pub(crate) mod assignment;

@@ -12,8 +12,7 @@ use crate::model::edm::Edm;
 
 /// The part of a table that a query reads, from one entity to the whole table.
 ///
-/// It is not the part that the query returns. The service reads all rows in between, and what it reads decides the time
-/// and the cost.
+/// The query may return fewer rows. The rows that the service reads determine the time and the cost.
 ///
 /// Source: "Design for querying" (storage table design guide).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,7 +79,7 @@ impl Access {
         self.path_beside(&Self::default())
     }
 
-    /// Returns the path where the conditions of `other` hold too.
+    /// Returns the path of a query to which the conditions of `other` apply as well.
     pub(crate) fn path_beside(&self, other: &Self) -> AccessPath {
         match (self.partition.max(other.partition), self.row.max(other.row)) {
             (Bound::Exact, Bound::Exact) => AccessPath::Point,
@@ -101,7 +100,7 @@ impl Access {
             Expression::Comparison { name, operator, value } => {
                 self.comparisons += 1;
                 let bound = match operator {
-                    // All keys are.
+                    // No bound: the empty text sorts before all others.
                     Comparison::Ge | Comparison::Gt if *value == Edm::String("".into()) => Bound::Free,
                     Comparison::Eq => Bound::Exact,
                     Comparison::Ne => Bound::Free,
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_demanded_of_the_keys_narrows() {
+    fn only_conditions_that_every_row_must_meet_narrow_the_path() {
         use Comparison::{Eq, Ge, Lt, Ne};
         let pk = |operator| compare("PartitionKey", operator);
         let rk = |operator| compare("RowKey", operator);

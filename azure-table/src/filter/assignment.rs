@@ -56,7 +56,7 @@ impl<E, I: IntoIterator<Item = Assignment<E>>> Assignments<E> for I {
 
 /// A column that can be set, which is a column of a property.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be set: an entity keeps its keys for life",
+    message = "`{Self}` cannot be set: the keys of an entity never change",
     label = "a column of a key",
     note = "to move an entity insert it under its other key, and delete the one with this key"
 )]
@@ -67,7 +67,7 @@ impl<E, T> Settable for Column<E, T, Stored> {}
 impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     /// Creates the assignment of a new value to a property, for a patch.
     ///
-    /// Keys cannot be set: an entity keeps its keys for life.
+    /// Keys cannot be set: the keys of an entity never change.
     pub fn set(self, value: impl Operand<R::Compared>) -> Assignment<E>
     where
         Self: Settable,

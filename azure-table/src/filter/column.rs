@@ -114,8 +114,8 @@ impl<T: TableKey> ColumnRole<T> for InKey {
     }
 }
 
-/// Asserts that the stored values of a type sort as it does. Each comparison of order calls it itself, so that the
-/// compiler shows where the comparison stands.
+/// Asserts that the stored values of a type sort as the type does. Each comparison of order calls it directly, so that
+/// the compiler reports the place of the comparison.
 #[track_caller]
 pub(crate) const fn assert_sorted(sorted: bool) {
     assert!(
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_of_a_descending_key_are_turned_round() {
+    fn comparisons_of_a_descending_key_are_reversed() {
         let posted = Column::<DynamicEntity, Descending<DateTime>, InKey>::row_key();
         let time: DateTime = "2008-10-01T10:00:00Z".parse().unwrap();
         assert_eq!(posted.gt(time).to_string(), "RowKey lt '2521794455999999999'");

@@ -1,17 +1,18 @@
-//! The name of a column, which may stand inside of flattened fields.
+//! The name of a column, which may be inside of flattened fields.
 
 use std::fmt;
 
 use crate::model::name::{SYSTEM_PROPERTIES, property_name_fault};
 
-/// How deep flattened fields may be nested for their columns to be named.
+/// The maximum number of parts of a column's name: three nested flattened fields, and the column.
 pub(crate) const MAX_PARTS: usize = 4;
 
-/// Stands for a name that is too deep; no property can be called so.
+/// The replacement for a name that is nested too deep. No property can have this name.
 const TOO_DEEP: &str = "…";
 
-/// The parts of a column's name: the prefixes of the flattened fields it stands in, then its own name. Unused parts are
-/// empty. Parts instead of text, so that a column is a constant.
+/// The parts of a column's name: the prefixes of the flattened fields around it, then its own name.
+///
+/// Unused parts are empty. An array of parts instead of one text, so that a column is a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnName([&'static str; MAX_PARTS]);
 
@@ -20,7 +21,7 @@ impl ColumnName {
         Self(["", "", "", name])
     }
 
-    /// The same name inside of a flattened field. One that stands too deep becomes a name that is refused.
+    /// Returns the same name inside of a flattened field. A name that is nested too deep becomes one that is rejected.
     pub(crate) const fn within(self, outer: Self) -> Self {
         let mut parts = self.0;
         let mut free = 0;
@@ -42,12 +43,12 @@ impl ColumnName {
         Self(parts)
     }
 
-    /// The part behind all prefixes: the whole name of a column that stands in no flattened field.
+    /// Returns the part after all prefixes: the whole name of a column outside of flattened fields.
     pub(crate) const fn last(self) -> &'static str {
         self.0[MAX_PARTS - 1]
     }
 
-    /// What is wrong with it, if anything.
+    /// Returns the fault in the name, if any.
     pub(crate) fn fault(self) -> Option<String> {
         if let [.., last] = self.0
             && self == Self::new(last)
@@ -56,7 +57,7 @@ impl ColumnName {
             return None;
         }
         if self == Self::new(TOO_DEEP) {
-            return Some(format!("it stands in more than {} flattened fields", MAX_PARTS - 1));
+            return Some(format!("it is inside of more than {} flattened fields", MAX_PARTS - 1));
         }
         property_name_fault(&self.to_string())
     }
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefixes_stand_before_the_name() {
+    fn prefixes_precede_the_name() {
         let geo = ColumnName::new("Geo_");
         let name = ColumnName::new("Lat").within(geo).within(ColumnName::new("Home_"));
         assert_eq!(name.to_string(), "Home_Geo_Lat");
@@ -82,12 +83,12 @@ mod tests {
         let deep = name.within(geo).within(geo);
         assert_eq!(
             deep.fault().as_deref(),
-            Some("it stands in more than 3 flattened fields")
+            Some("it is inside of more than 3 flattened fields")
         );
     }
 
     #[test]
-    fn only_a_name_alone_is_one_of_the_services_own() {
+    fn system_names_are_valid_only_without_a_prefix() {
         assert_eq!(ColumnName::new("RowKey").fault(), None);
         assert!(ColumnName::new("a b").fault().is_some());
         let joined = ColumnName::new("Key").within(ColumnName::new("Row"));

@@ -1,8 +1,11 @@
-//! What a filter means for one row.
+//! Evaluates a filter on one row.
 //!
-//! One evaluator for the emulator and for filters in memory. It follows what was seen of the live service: a row that
-//! lacks the property matches no comparison; the literal's type must be the property's, except that an Int32 literal is
-//! widened to a stored Int64 (seen) or Double (assumed); text compares by UTF-16 unit.
+//! One evaluator serves the emulator and filters in memory. It follows the observed behavior of the live service:
+//! - A row that lacks the property matches no comparison.
+//! - The literal's type must be the property's, except that an Int32 literal is widened to a stored Int64 (seen) or
+//!   Double (assumed).
+//! - Text compares by UTF-16 unit.
+//!
 //! Not confirmed: `not (…)` on a row that lacks the property, which is plain negation here.
 //!
 //! Source: REST "Querying tables and entities"; AzureStorageExplorer issue 5346 (widening), Azurite issue 1929
@@ -14,7 +17,7 @@ use crate::filter::expression::{Comparison, Expression};
 use crate::model::edm::Edm;
 use crate::model::ordinal;
 
-/// Whether a row matches; `property` gives its value of a name, the keys and Timestamp included.
+/// Returns `true` if a row matches. `property` returns the value of a property, including the keys and the Timestamp.
 pub(crate) fn matches<'a, F>(expression: &Expression, property: &F) -> bool
 where
     F: Fn(&str) -> Option<Edm<'a>>,
@@ -26,12 +29,12 @@ where
         Expression::And(all) => all.iter().all(|part| matches(part, property)),
         Expression::Or(any) => any.iter().any(|part| matches(part, property)),
         Expression::Not(inner) => !matches(inner, property),
-        // Text that nobody parsed selects nothing.
+        // Text that was not parsed matches no row.
         Expression::Raw(_) => false,
     }
 }
 
-/// How a comparison came out. Doubles may have no order; then only `ne` holds.
+/// The result of a comparison. Doubles may have no order, and then only `ne` holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Outcome {
     Ordered(Ordering),
@@ -54,7 +57,7 @@ impl Comparison {
     }
 }
 
-/// The stored value against the literal; `None` where the types do not compare.
+/// Compares the stored value with the literal. Returns `None` if the types cannot be compared.
 fn order(stored: &Edm<'_>, literal: &Edm<'_>) -> Option<Outcome> {
     let ordered = |order| Some(Outcome::Ordered(order));
     match (stored, literal) {

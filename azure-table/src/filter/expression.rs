@@ -1,7 +1,7 @@
 //! The expression tree of a filter, and its OData text.
 //!
-//! A chain of `&` or of `|` is one flat list, whichever side it grows on. The depth that remains is bounded by
-//! [`MAX_DEPTH`]: the functions on a tree recurse, and so does its drop.
+//! A chain of `&` or of `|` is one flat list, whichever side it grows on. [`MAX_DEPTH`] bounds the remaining depth,
+//! because the functions on a tree recurse, and so does its drop.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -22,13 +22,13 @@ pub(crate) enum Expression {
         operator: Comparison,
         value: EdmValue,
     },
-    /// All of them. Of none this is the constant `true`.
+    /// All conditions hold. An empty list is the constant `true`.
     And(VecDeque<Expression>),
-    /// At least one of them. Of none this is the constant `false`.
+    /// At least one condition holds. An empty list is the constant `false`.
     Or(VecDeque<Expression>),
-    /// Not.
+    /// The condition does not hold.
     Not(Box<Expression>),
-    /// Text that is sent as it is. It has no meaning in memory.
+    /// Text that is sent unchanged. It cannot be evaluated in memory.
     Raw(Box<str>),
 }
 
@@ -62,7 +62,7 @@ impl Comparison {
             .find(|c| c.name() == name)
     }
 
-    /// The operator with its two sides exchanged: `a < b` is `b > a`.
+    /// Returns the operator with its two sides exchanged: `a < b` is `b > a`.
     pub(crate) const fn mirrored(self) -> Self {
         match self {
             Self::Gt => Self::Lt,
@@ -83,7 +83,7 @@ impl Expression {
         }
     }
 
-    /// Both conditions; chains stay flat.
+    /// Requires both conditions. Chains stay flat.
     pub(crate) fn and(self, other: Self) -> Self {
         Self::And(match (self, other) {
             (Self::And(left), Self::And(right)) => concatenated(left, right),
@@ -93,7 +93,7 @@ impl Expression {
         })
     }
 
-    /// Either condition; chains stay flat.
+    /// Requires either condition. Chains stay flat.
     pub(crate) fn or(self, other: Self) -> Self {
         Self::Or(match (self, other) {
             (Self::Or(left), Self::Or(right)) => concatenated(left, right),
@@ -116,7 +116,7 @@ impl Expression {
         self.depth() + usize::from(self.is_compound())
     }
 
-    /// The same condition with the name and the value of each comparison replaced.
+    /// Replaces the name and the value of each comparison.
     pub(crate) fn map_comparisons(self, map: &impl Fn(&str, EdmValue) -> (&'static str, EdmValue)) -> Self {
         let all = |parts: VecDeque<Self>| parts.into_iter().map(|part| part.map_comparisons(map)).collect();
         match self {
@@ -131,7 +131,7 @@ impl Expression {
         }
     }
 
-    /// Returns `true` if some of it is text that nobody parsed.
+    /// Returns `true` if a part of it is text that was not parsed.
     pub(crate) fn has_raw(&self) -> bool {
         match self {
             Self::Raw(_) => true,

@@ -1,7 +1,6 @@
-//! The rows that a filter can reach, seen from its conditions on the keys.
+//! The range of rows that a filter can match, derived from its conditions on the keys.
 //!
-//! Only conditions that all must hold count; any other filter reaches every row. The range is never too narrow; it may
-//! be wider than the filter.
+//! Only conditions that must all hold narrow the range. It is never too narrow, but may be wider than the filter.
 
 use std::cmp::Ordering;
 
@@ -9,7 +8,7 @@ use crate::filter::expression::{Comparison, Expression};
 use crate::model::edm::{Edm, EdmValue};
 use crate::model::ordinal;
 
-/// A range of rows, made of a range of partitions and one of RowKeys.
+/// A range of rows: a range of partitions and a range of RowKeys.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KeyRange<'f> {
     partitions: Limits<'f>,
@@ -30,7 +29,7 @@ struct To<'f> {
 }
 
 impl<'f> KeyRange<'f> {
-    /// Where all of the conditions hold.
+    /// Returns the range in which all conditions can hold.
     pub(crate) fn of(conditions: impl IntoIterator<Item = &'f Expression>) -> Self {
         let mut range = Self::default();
         for condition in conditions {
@@ -39,13 +38,13 @@ impl<'f> KeyRange<'f> {
         range
     }
 
-    /// The least keys of the range.
+    /// Returns the least keys of the range.
     pub(crate) fn start(&self) -> (&'f str, &'f str) {
         let row = if self.is_one_partition() { self.rows.from } else { "" };
         (self.partitions.from, row)
     }
 
-    /// Returns `true` if a row, and so all behind it, are outside.
+    /// Returns `true` if a row, and so all rows after it, are outside of the range.
     #[cfg(feature = "emulator")]
     pub(crate) fn is_past(&self, partition_key: &str, row_key: &str) -> bool {
         let is_in_only_partition = self.is_one_partition() && partition_key == self.partitions.from;
@@ -58,22 +57,22 @@ impl<'f> KeyRange<'f> {
             .is_some_and(|to| to.is_inside && to.key == self.partitions.from)
     }
 
-    /// Returns `true` if there can be no such row.
+    /// Returns `true` if no row can be in the range.
     pub(crate) fn is_empty(&self) -> bool {
         self.partitions.is_empty() || self.rows.is_empty()
     }
 
-    /// Returns `true` if it limits a key.
+    /// Returns `true` if the range limits a key.
     pub(crate) fn is_narrow(&self) -> bool {
         self.partitions.is_narrow() || self.rows.is_narrow()
     }
 
-    /// Returns `true` if it limits the PartitionKey.
+    /// Returns `true` if the range limits the PartitionKey.
     pub(crate) fn names_partitions(&self) -> bool {
         self.partitions.is_narrow()
     }
 
-    /// The least range of partitions that has all of these; `None` of none.
+    /// Returns the smallest range of partitions that contains all of these, or `None` without any.
     pub(crate) fn hull(ranges: impl Iterator<Item = Self>) -> Option<Self> {
         ranges.reduce(|a, b| Self {
             partitions: a.partitions.with(b.partitions),
@@ -81,7 +80,7 @@ impl<'f> KeyRange<'f> {
         })
     }
 
-    /// The conditions on the PartitionKey that say so.
+    /// Returns the conditions on the PartitionKey that describe the range.
     pub(crate) fn partition_conditions(&self) -> Vec<Expression> {
         let compare = |operator, key: &str| Expression::comparison("PartitionKey", operator, EdmValue::from(key));
         if self.is_one_partition() {
@@ -109,7 +108,7 @@ impl<'f> KeyRange<'f> {
         }
     }
 
-    /// Returns `true` if both are in one and the same partition.
+    /// Returns `true` if both are in the same single partition.
     fn is_partition_of(&self, other: &Self) -> bool {
         self.is_one_partition() && other.is_one_partition() && self.partitions.from == other.partitions.from
     }
@@ -131,12 +130,12 @@ impl<'f> KeyRange<'f> {
     }
 }
 
-/// The furthest end of ranges that come in the order of their starts.
+/// The furthest end of ranges that arrive in the order of their starts.
 #[derive(Debug, Default)]
 pub(crate) struct Furthest<'f> {
-    /// Among those of several partitions.
+    /// The furthest range over several partitions.
     wide: Option<KeyRange<'f>>,
-    /// Among those of one partition, the last that was met.
+    /// The furthest range of the latest single partition.
     narrow: Option<KeyRange<'f>>,
 }
 
@@ -157,7 +156,7 @@ impl<'f> Furthest<'f> {
             }
             return;
         }
-        // Nothing that comes reaches back to a partition before.
+        // Later ranges never reach back to an earlier partition.
         let is_further = |known: &KeyRange<'f>| !known.is_partition_of(&range) || range.rows.ends_after(&known.rows);
         if self.narrow.as_ref().is_none_or(is_further) {
             self.narrow = Some(range);
@@ -168,7 +167,7 @@ impl<'f> Furthest<'f> {
 impl<'f> Limits<'f> {
     fn narrow(&mut self, operator: Comparison, key: &'f str) {
         let begins = matches!(operator, Comparison::Eq | Comparison::Ge | Comparison::Gt);
-        // Mostly nothing is known yet. Of thousands of keys, the comparisons with an empty text were half of the time.
+        // The limit is usually still unset. For thousands of keys, comparing with an empty text took half of the time.
         if begins && (self.from.is_empty() || ordinal::compare(key, self.from).is_gt()) {
             self.from = key;
         }
@@ -185,7 +184,7 @@ impl<'f> Limits<'f> {
         }
     }
 
-    /// The least that has both.
+    /// Returns the smallest limits that contain both.
     fn with(self, other: Self) -> Self {
         let from = match ordinal::compare(self.from, other.from) {
             Ordering::Greater => other.from,

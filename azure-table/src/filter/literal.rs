@@ -5,7 +5,7 @@ use std::fmt;
 use crate::codec::odata::literal::Doubled;
 use crate::model::edm::{Edm, double_text};
 
-/// A value as it stands in a filter, type prefix and quotes included.
+/// A value as a literal of a filter, with its type prefix and its quotes.
 ///
 /// Source: REST "Querying tables and entities", literals; `L` for Int64, `X'…'` for binary.
 pub(crate) struct Literal<'a>(pub(crate) &'a Edm<'a>);

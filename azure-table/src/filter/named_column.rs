@@ -15,8 +15,8 @@ use crate::model::name::property_name_fault;
 
 /// A column with a name and a type known at run time: of a report, a configuration file, a search form.
 ///
-/// Comparisons check the type of their value: an Edm.Int32 value also fits an Edm.Int64 or Edm.Double column. A wrong
-/// value or a wrong name is `InvalidInput` of the call that uses the filter.
+/// Comparisons check the type of their value: an Edm.Int32 value also fits an Edm.Int64 or Edm.Double column. The call
+/// that uses the filter returns `InvalidInput` for a wrong value or a wrong name.
 ///
 /// ```
 /// use azure_table::{Column, DynamicEntity, EdmType, Filter};
@@ -53,42 +53,42 @@ impl<E> NamedColumn<E> {
         self.edm_type
     }
 
-    /// Equal to `value`.
+    /// Matches rows whose value is equal to `value`.
     pub fn eq(&self, value: impl Into<EdmValue>) -> Filter<E> {
         self.compare(Comparison::Eq, value.into())
     }
 
-    /// Present, and not equal to `value`.
+    /// Matches rows that have a value not equal to `value`.
     pub fn ne(&self, value: impl Into<EdmValue>) -> Filter<E> {
         self.compare(Comparison::Ne, value.into())
     }
 
-    /// Greater than `value`.
+    /// Matches rows whose value is greater than `value`.
     pub fn gt(&self, value: impl Into<EdmValue>) -> Filter<E> {
         self.compare(Comparison::Gt, value.into())
     }
 
-    /// Greater than or equal to `value`.
+    /// Matches rows whose value is greater than or equal to `value`.
     pub fn ge(&self, value: impl Into<EdmValue>) -> Filter<E> {
         self.compare(Comparison::Ge, value.into())
     }
 
-    /// Less than `value`.
+    /// Matches rows whose value is less than `value`.
     pub fn lt(&self, value: impl Into<EdmValue>) -> Filter<E> {
         self.compare(Comparison::Lt, value.into())
     }
 
-    /// Less than or equal to `value`.
+    /// Matches rows whose value is less than or equal to `value`.
     pub fn le(&self, value: impl Into<EdmValue>) -> Filter<E> {
         self.compare(Comparison::Le, value.into())
     }
 
-    /// From `least` to `greatest`, both included.
+    /// Matches rows whose value is between `least` and `greatest`, both included.
     pub fn between(&self, least: impl Into<EdmValue>, greatest: impl Into<EdmValue>) -> Filter<E> {
         self.ge(least) & self.le(greatest)
     }
 
-    /// Equal to one of `values`; no row matches an empty list. See [`Column::is_in`] for the limits.
+    /// Matches rows whose value is one of `values`; no row if `values` is empty. See [`Column::is_in`] for the limits.
     pub fn is_in<V: Into<EdmValue>>(&self, values: impl IntoIterator<Item = V>) -> Filter<E> {
         values
             .into_iter()
@@ -97,7 +97,7 @@ impl<E> NamedColumn<E> {
             .unwrap_or_else(Filter::nothing)
     }
 
-    /// Begins with `prefix`. The column must be text. Sent as a range.
+    /// Matches rows whose text begins with `prefix`. Sent as a range. The column must be text.
     pub fn starts_with(&self, prefix: &str) -> Filter<E> {
         match after_prefix(prefix) {
             Some(end) => self.ge(prefix) & self.lt(end),

@@ -19,7 +19,7 @@ use crate::model::variant_mark::VariantMark;
 /// A flattened field of `E` with the properties of the group `G`.
 ///
 /// `Shop::ADDRESS.then(Address::CITY)` is the column of the city in the address of a shop. An `Option` of a group has
-/// columns as well. They are options, since a row without the group has none of them.
+/// columns as well. They are options, since a row without the group has no value in them.
 pub struct Nested<E, G> {
     prefix: ColumnName,
     kind: PhantomData<fn() -> (E, G)>,
@@ -44,7 +44,7 @@ impl<E, G> Nested<E, G> {
 
 /// A part of a flattened field: [`Column`] or [`Nested`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not stand in `{G}`",
+    message = "`{Self}` is not part of `{G}`",
     label = "expected a column or a flattened field of `{G}`",
     note = "name a property of `{G}`, as in `Shop::HOME.then({G}::CITY)`; one that is stored by `json`, `with` or `chunked` \
             is not compared"
@@ -65,7 +65,8 @@ impl<G, T> NestedIn<G> for Column<G, T> {
     }
 }
 
-/// In a group that may be absent any property may be, and any group. One in another is an `Option` of an `Option`.
+/// In a group that may be absent, each property and each group may be absent. One inside another is an `Option` of an
+/// `Option`.
 macro_rules! optional {
     ($($group:ty),*) => {$(
         impl<G, T> NestedIn<$group> for Column<G, T> {
@@ -204,7 +205,7 @@ impl<E, V> Variant<E, V> {
 ///
 /// It is a trait so that the compiler can explain a wrong argument.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no column of the variant `{V}`",
+    message = "`{Self}` is not a column of the variant `{V}`",
     label = "expected a column of `{V}`",
     note = "name a column of `{V}`, as in `Item::CUSTOMER.then({V}::NAME)`; in a flattened field it is \
             `{V}::HOME.then(Address::CITY)`; one that is stored by `json`, `with` or `chunked` is not compared",

@@ -1,6 +1,6 @@
 //! OData text with named parameters, whose values become literals.
 //!
-//! Owns the places of `@name` in a text. Literals are `filter/literal.rs`.
+//! Owns the search for `@name` in a text. Literals are `filter/literal.rs`.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ impl<E> Filter<E> {
 fn substitute(text: &str, parameters: &[(&str, &EdmValue)]) -> Result<String, String> {
     let mut used = vec![false; parameters.len()];
     let mut written = String::with_capacity(text.len());
-    // Each second part is inside of quotes; a doubled quote ends one and begins the next.
+    // Every second part is inside of quotes. A doubled quote ends one part and begins the next.
     for (n, part) in text.split('\'').enumerate() {
         if n > 0 {
             written.push('\'');

@@ -1,13 +1,16 @@
-//! OData `$filter` text to an [`Expression`]: the way back of `expression.rs` and `literal.rs`.
+//! Parses OData `$filter` text to an [`Expression`]: the reverse of `expression.rs` and `literal.rs`.
 //!
-//! Takes what the service documents: six comparisons between one property and one constant, in either order, `and`,
+//! Accepts what the service documents: six comparisons between one property and one constant, in either order, `and`,
 //! `or`, `not (…)`, parentheses, and the constants of the eight types. `true` and `false` are conditions too, as users
-//! report (Azurite issues 1573, 1787 and 2450). Refuses functions and arithmetic, which the service does not have, and
-//! all else that is not seen to work. The texts of faults are those of OData's parser, as far as they were seen: a word
-//! that nothing asked for (recording `entity_query_invalid_filter` of azure-data-tables, 2024), a number as the whole
-//! filter (Azurite issue 1185), a constant that is too large.
-//! Not confirmed, and refused here: a property alone as condition (`Active`), `not` without parentheses.
-//! Not confirmed, and taken here: `NaN`, `Infinity`, `INF` and their negatives as constants of type Edm.Double.
+//! report (Azurite issues 1573, 1787 and 2450). Rejects functions and arithmetic, which the service does not have, and
+//! everything else that was not seen to work.
+//!
+//! The error texts are those of OData's parser, as far as they were seen: an unexpected word (recording
+//! `entity_query_invalid_filter` of azure-data-tables, 2024), a number as the whole filter (Azurite issue 1185), a
+//! constant that is too large.
+//!
+//! Not confirmed, and rejected here: a property alone as condition (`Active`), `not` without parentheses.
+//! Not confirmed, and accepted here: `NaN`, `Infinity`, `INF` and their negatives as constants of type Edm.Double.
 //!
 //! Source: REST "Querying tables and entities"; "Query operators supported for the Table service".
 
@@ -19,18 +22,18 @@ use crate::filter::expression::{Comparison, Expression, MAX_DEPTH};
 use crate::model::datetime::DateTime;
 use crate::model::edm::EdmValue;
 
-/// Why text is no filter. Its `Display` is the service's message.
+/// The reason that text is not a filter. Its `Display` is the service's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ParseError {
-    /// It follows no rule of filters.
+    /// The text follows no rule of filters.
     Invalid,
-    /// A complete filter, and more behind it.
+    /// A complete filter, followed by more text.
     Syntax {
-        /// The UTF-16 units up to the end of the first word too many.
+        /// The UTF-16 units up to the end of the first unexpected word.
         at: usize,
         filter: Box<str>,
     },
-    /// A constant that is neither `true` nor `false`.
+    /// The filter is a constant that is neither `true` nor `false`.
     NotBoolean,
     /// A constant does not fit its type.
     Literal {
@@ -39,7 +42,7 @@ pub(crate) enum ParseError {
         at: usize,
         filter: Box<str>,
     },
-    /// It uses a part of OData that the service does not have.
+    /// The text uses a part of OData that the service does not have.
     Unsupported,
 }
 
@@ -67,14 +70,15 @@ impl fmt::Display for ParseError {
 
 type Result<T> = std::result::Result<T, ParseError>;
 
-/// The same as [`parse_to`], for what is known to be good or bad.
+/// Parses a filter without the position of an error.
 #[cfg(test)]
 pub(crate) fn parse(text: &str) -> Result<Expression> {
     parse_to(text).map_err(|(error, _)| error)
 }
 
-/// Reads a filter. Text that is empty or white space is not one: to the service it means no filter. A fault comes with
-/// the byte at which the word begins that does not fit.
+/// Parses a filter. Empty or blank text is an error, because the service takes it for no filter at all.
+///
+/// An error has the byte offset of the unexpected word.
 pub(crate) fn parse_to(text: &str) -> std::result::Result<Expression, (ParseError, usize)> {
     let mut parser = Parser {
         text,
@@ -101,7 +105,7 @@ enum Operand<'a> {
 struct Parser<'a> {
     text: &'a str,
     at: usize,
-    /// Where the word begins that was read last.
+    /// The start of the word that was read last.
     begun: usize,
     depth: usize,
 }
@@ -115,8 +119,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The fault of the token that was read last, where the filter could have ended before it. Between parentheses the
-    /// text is another one, which was not seen.
+    /// Returns the error of the token that was read last, if the filter could have ended before it.
+    ///
+    /// The service's text between parentheses differs, and was not seen.
     fn syntax(&self) -> ParseError {
         if self.depth > 0 {
             return ParseError::Invalid;
@@ -135,7 +140,7 @@ impl<'a> Parser<'a> {
         self.chain("and", Expression::And, Self::condition)
     }
 
-    /// One or more parts with `word` between them. A single part stays as it is.
+    /// Parses one or more parts with `word` between them. Returns a single part unchanged.
     fn chain(
         &mut self,
         word: &str,
@@ -164,7 +169,7 @@ impl<'a> Parser<'a> {
                 }
             }
             Token::Word("not") if matches!(self.peek()?, Token::Open | Token::Word("not")) => {
-                // Parentheses count themselves.
+                // Parentheses count their own depth.
                 let inner = match self.peek()? {
                     Token::Open => self.condition()?,
                     _ => self.nested(Self::condition)?,
@@ -231,7 +236,7 @@ impl<'a> Parser<'a> {
 
     fn operand(&mut self) -> Result<Operand<'a>> {
         match self.next()? {
-            // Refused by the live service (Azurite issue 2471).
+            // Rejected by the live service (Azurite issue 2471).
             Token::Word("null") => Err(ParseError::Invalid),
             Token::Word(_) if matches!(self.peek()?, Token::Open) => Err(ParseError::Unsupported),
             Token::Word(name) => Ok(Operand::Property(name)),
@@ -285,7 +290,7 @@ impl<'a> Parser<'a> {
         Ok(text)
     }
 
-    /// A name, a word of the language, a constant that is a word, or the type prefix of a constant in quotes.
+    /// Reads a name, a word of the language, a constant that is a word, or a constant in quotes after its type prefix.
     fn word(&mut self) -> Result<Token<'a>> {
         let rest = self.rest();
         let end = rest
@@ -356,7 +361,7 @@ fn is_arithmetic(word: &str) -> bool {
     matches!(word, "add" | "sub" | "mul" | "div" | "mod")
 }
 
-/// The value of `prefix'text'`.
+/// Returns the value of `prefix'text'`.
 fn typed(prefix: &str, text: &str) -> Option<EdmValue> {
     match prefix.to_ascii_lowercase().as_str() {
         "datetime" => DateTime::of_service(text).ok().map(EdmValue::DateTime),
@@ -384,7 +389,7 @@ mod tests {
     use super::*;
     use crate::model::guid::Guid;
 
-    /// The filter as it reads after parsing, every parenthesis shown.
+    /// Formats the filter after parsing, with all parentheses.
     fn read(text: &str) -> String {
         parse(text).unwrap_or_else(|e| panic!("{text}: {e}")).to_string()
     }
@@ -422,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_on_the_left_turns_the_comparison_round() {
+    fn constant_on_the_left_mirrors_the_comparison() {
         assert_eq!(read("9 le I"), "I ge 9");
         assert_eq!(read("'x' eq PartitionKey"), "PartitionKey eq 'x'");
         assert_eq!(read("1 gt I"), "I lt 1");
@@ -439,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_service_refuses_is_refused_with_its_text() {
+    fn invalid_filters_are_rejected_with_the_service_message() {
         for text in [
             "",
             "I eq",

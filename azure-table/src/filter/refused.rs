@@ -1,11 +1,12 @@
-//! What is no column and is taken for one: comparisons that do not compile, each with the reason and what to write.
+//! Items that are mistaken for columns. Their comparisons do not compile, and the error names the remedy.
 //!
-//! Owns the refusals of flattened fields and of variants, [`Opaque`] and [`OtherRows`]. None of it is documented or
-//! ever runs: it is there for what the compiler says.
+//! Owns the rejected operations of flattened fields and of variants, [`Opaque`] and [`OtherRows`]. None of it is
+//! documented or ever runs: it exists for the compiler's messages.
 //!
-//! Every compile error names its remedy. Where a type would be demanded, a trait with one impl is (`FilterOf<E>` for
-//! `Filter<E>`): the compiler says our words about a trait. What is missing exists as an item that refuses: the
-//! constant of a `json` field, the comparisons of a flattened one, the function that a module in `with` lacks.
+//! Every compile error names its remedy. Functions take a trait with one impl (`FilterOf<E>` for `Filter<E>`) instead
+//! of a type, because the compiler shows a custom message for a trait. Missing items exist as items that do not
+//! compile: the constant of a `json` field, the comparisons of a flattened one, the function that a module in `with`
+//! lacks.
 
 use std::marker::PhantomData;
 
@@ -14,14 +15,14 @@ use crate::filter::nested::{ColumnOfVariant, Nested, Variant};
 use crate::filter::typed::{Filter, FilterOf};
 use crate::model::dynamic::DynamicEntity;
 
-/// The constant of a field that is stored in a form of which the service knows nothing.
+/// The constant of a field that is stored in a form unknown to the service.
 #[derive(Debug)]
 pub struct Opaque<E, T> {
     kind: PhantomData<fn() -> (E, T)>,
 }
 
 impl<E, T> Opaque<E, T> {
-    /// The constant of a field.
+    /// Creates the constant of a field.
     #[expect(clippy::new_without_default, reason = "only constants are made of it")]
     pub const fn new() -> Self {
         Self { kind: PhantomData }
@@ -34,29 +35,29 @@ pub struct OtherRows<E> {
     kind: PhantomData<fn() -> E>,
 }
 
-/// Implemented by nothing.
+/// Implemented by no type.
 #[diagnostic::on_unimplemented(
     message = "a flattened field of type `{Self}` is several properties, each compared and set alone",
     label = "expected a property of `{Self}`",
     note = "name the property by `then`, as in `Shop::HOME.then({Self}::CITY).eq(..)`; to set it, write the entity"
 )]
 pub trait Whole<E> {
-    /// What would come of it.
+    /// Never runs, because no type implements the trait.
     fn refused<Q>() -> Q;
 }
 
-/// Implemented by nothing.
+/// Implemented by no type.
 #[diagnostic::on_unimplemented(
-    message = "a variant is no value: its rows are those of `{Self}`, whose columns are compared",
+    message = "a variant is not a value: compare the columns of `{Self}` instead",
     label = "expected a column of `{Self}`",
     note = "name the column by `then`, as in `Item::CUSTOMER.then({Self}::NAME).eq(..)`; all rows are `.only()`"
 )]
 pub trait Single<E> {
-    /// What would come of it.
+    /// Never runs, because no type implements the trait.
     fn refused<Q>() -> Q;
 }
 
-/// Implemented by nothing.
+/// Implemented by no type.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{Self}` that is stored by `json`, `with` or `chunked` is neither compared nor set alone",
     label = "the service does not know the value",
@@ -64,18 +65,18 @@ pub trait Single<E> {
     note = "to set it, write the entity"
 )]
 pub trait Known<E> {
-    /// What would come of it.
+    /// Never runs, because no type implements the trait.
     fn refused<Q>() -> Q;
 }
 
-/// Implemented by nothing.
+/// Implemented by no type.
 #[diagnostic::on_unimplemented(
-    message = "the service cannot be asked for the rows of no other variant of `{Self}`",
+    message = "the service cannot select the rows that belong to no other variant of `{Self}`",
     label = "the variant marked with #[table(other)]",
     note = "read the rows of `{Self}` and take those of this variant by `match`, or write `Filter::raw(..)`"
 )]
 pub trait Listed {
-    /// What would come of it.
+    /// Never runs, because no type implements the trait.
     fn refused<Q>() -> Q;
 }
 
@@ -112,7 +113,7 @@ refused! { Opaque by Known: eq ne gt ge lt le is_in starts_with }
 
 #[doc(hidden)]
 impl<E> OtherRows<E> {
-    /// The constant of an enum.
+    /// Creates the constant of an enum.
     #[expect(clippy::new_without_default, reason = "only constants are made of it")]
     pub const fn new() -> Self {
         Self { kind: PhantomData }

@@ -1,13 +1,14 @@
-//! A filter cut into parts that can be asked one by one: each row is in one part, and the parts have the order of their
-//! rows.
+//! Splits a filter into parts that are queried one by one. Each row is in one part, and the parts are in the order of
+//! their rows.
 //!
-//! What is cut are its sets of keys: an `or` of conditions on keys, one of which every row must meet. Conditions of a
-//! set that may have rows in common stay together.
+//! A filter is split at its sets of keys: an `or` of conditions on keys, one of which every row must meet. Conditions
+//! of a set that may have rows in common stay together.
 //!
-//! So every row comes once, and parts in order give rows in order, with nothing kept to compare. What stays together
-//! gets the bounds of the whole as well, or the service would scan the table for its `or`.
+//! Every row is therefore read once, and the parts in order yield the rows in order, without keeping rows to compare.
+//! Conditions that stay together also get the bounds of the whole set. Otherwise the service would scan the table for
+//! the `or`.
 //!
-//! Parts share what they have in common: there may be many of them, with long conditions.
+//! Parts share their common conditions, since there may be many parts with long conditions.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -16,14 +17,14 @@ use crate::filter::expression::Expression;
 use crate::filter::key_range::{Furthest, KeyRange};
 use crate::model::ordinal;
 
-/// The most parts of one filter.
+/// The maximum number of parts of one filter.
 pub(crate) const MAX_PARTS: usize = 100_000;
 
-/// There are more than [`MAX_PARTS`].
+/// The error of a filter with more than [`MAX_PARTS`] parts.
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
-/// The conditions of one part, all of which must hold. Without any it has all rows.
+/// The conditions of one part, all of which must hold. A part without conditions has all rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PartFilter {
     /// The conditions on its keys.
@@ -48,7 +49,7 @@ impl PartFilter {
         &self.shared
     }
 
-    /// Returns the whole condition: a copy of what the parts share.
+    /// Returns the whole condition, with a copy of the shared conditions.
     pub(crate) fn expression(&self) -> Option<Expression> {
         let mut all: VecDeque<_> = self.own().chain(self.shared()).cloned().collect();
         match all.len() {
@@ -58,7 +59,7 @@ impl PartFilter {
     }
 }
 
-/// The parts, in the order of the keys; none if no row can meet the filter.
+/// Returns the parts, in the order of the keys. Empty if no row can meet the filter.
 pub(crate) fn parts(filter: Expression) -> Result<Vec<PartFilter>, TooMany> {
     let is_of_keys = |one: &Expression| KeyRange::of([one]).is_narrow() || is_set_of_keys(one);
     let (own, shared): (Vec<_>, Vec<_>) = conditions(filter).into_iter().partition(is_of_keys);
@@ -116,9 +117,9 @@ fn split(
     Ok(())
 }
 
-/// Returns the index of the set to cut, and the members of its groups.
+/// Returns the index of the set to split, and the members of its groups.
 fn cut(own: &[Arc<Expression>]) -> Option<(usize, Vec<Member>)> {
-    // Sets of partitions first: only within one partition RowKeys have an order.
+    // Sets of partitions first, because RowKeys have an order only within one partition.
     for is_of_partitions in [true, false] {
         for (index, condition) in own.iter().enumerate() {
             let Some(set) = set_of_keys(condition) else { continue };
@@ -140,13 +141,13 @@ fn range(own: &[Arc<Expression>]) -> KeyRange<'_> {
     KeyRange::of(own.iter().map(|one| &**one))
 }
 
-/// Returns `true` if it is an `or` of conditions on keys.
+/// Returns `true` if the condition is an `or` of conditions on keys.
 fn is_set_of_keys(condition: &Expression) -> bool {
     let is_of_keys = |one| is_set_of_keys(one) || KeyRange::of([one]).is_narrow();
     matches!(condition, Expression::Or(any) if any.iter().all(is_of_keys))
 }
 
-/// The conditions of a set of keys, those of sets within it too, with their ranges.
+/// Returns the conditions of a set of keys with their ranges, including those of nested sets.
 fn set_of_keys(condition: &Expression) -> Option<Vec<(KeyRange<'_>, &Expression)>> {
     fn flatten<'a>(any: &'a VecDeque<Expression>, set: &mut Vec<(KeyRange<'a>, &'a Expression)>) -> bool {
         any.iter().all(|one| match one {
@@ -171,8 +172,8 @@ fn flatten(condition: Expression, set: &mut Vec<Option<Expression>>) {
     }
 }
 
-/// What the sets that stayed together say of the PartitionKey as a whole. The service would not see it, and read the
-/// table.
+/// Returns the bounds that the remaining sets imply for the PartitionKey. The service would not derive them, and would
+/// scan the table.
 fn bounds(own: &[Arc<Expression>], known: &KeyRange<'_>) -> Vec<Expression> {
     if known.is_one_partition() {
         return Vec::new();
@@ -187,16 +188,17 @@ fn bounds(own: &[Arc<Expression>], known: &KeyRange<'_>) -> Vec<Expression> {
     }
 }
 
-/// A condition of a set, in its place in the order of the keys.
+/// A condition of a set. Members are in the order of the keys.
 struct Member {
-    /// The place in the set.
+    /// The index in the set.
     index: usize,
-    /// `true` if it has no row in common with those before it.
+    /// `true` if it has no row in common with the members before it.
     begins_group: bool,
 }
 
-/// Returns the conditions of a set in groups that have no row in common, where the others hold too; in the order of the
-/// keys, each once.
+/// Returns the conditions of a set in groups that have no row in common while the `others` hold as well.
+///
+/// The conditions are in the order of the keys, without duplicates.
 fn groups<'a>(set: &[(KeyRange<'a>, &'a Expression)], others: KeyRange<'a>) -> Vec<Member> {
     let mut ranges: Vec<_> = set
         .iter()
@@ -213,7 +215,7 @@ fn groups<'a>(set: &[(KeyRange<'a>, &'a Expression)], others: KeyRange<'a>) -> V
     });
     let mut members: Vec<Member> = Vec::with_capacity(ranges.len());
     let mut furthest = Furthest::default();
-    // The texts of a group of several: an expression has no order and no hash.
+    // The texts of the conditions of a group, to find duplicates: an expression has no order and no hash.
     let mut known = HashSet::new();
     let mut first = None;
     for (range, index, one) in ranges {
@@ -231,7 +233,7 @@ fn groups<'a>(set: &[(KeyRange<'a>, &'a Expression)], others: KeyRange<'a>) -> V
     members
 }
 
-/// The conditions that all must hold, one by one.
+/// Splits a conjunction into its conditions.
 pub(crate) fn conditions(filter: Expression) -> Vec<Expression> {
     match filter {
         Expression::And(all) => all.into_iter().flat_map(conditions).collect(),
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_of_keys_are_cut_and_nothing_else() {
+    fn only_sets_of_keys_are_split() {
         for (filter, expected) in [
             ("A eq 1 or A eq 2", &["A eq 1 or A eq 2"][..]),
             ("PartitionKey eq 'a'", &["PartitionKey eq 'a'"]),
@@ -283,12 +285,12 @@ mod tests {
                 "PartitionKey eq 'a' and (RowKey lt '3' or RowKey ge '2' or RowKey eq '9')",
                 &["PartitionKey eq 'a' and (RowKey lt '3' or RowKey ge '2' or RowKey eq '9')"],
             ),
-            // Sets within sets, as they come of two sets joined.
+            // Nested sets, as joining two sets creates them.
             (
                 "PartitionKey eq 'a' or (PartitionKey eq 'c' or PartitionKey eq 'b')",
                 &["PartitionKey eq 'a'", "PartitionKey eq 'b'", "PartitionKey eq 'c'"],
             ),
-            // What stays together still has bounds.
+            // Conditions that stay together still have bounds.
             (
                 "(PartitionKey eq 'b' or (PartitionKey eq 'b' and RowKey eq '1') or PartitionKey eq 'c') and A eq 1",
                 &[
@@ -303,7 +305,7 @@ mod tests {
                      PartitionKey eq 'c' or (PartitionKey ge 'd' and PartitionKey lt 'f'))",
                 ],
             ),
-            // Keys of a table that is not asked for by partition have no order.
+            // RowKeys have no order in a query without a partition.
             ("RowKey eq '1' or RowKey eq '2'", &["RowKey eq '1' or RowKey eq '2'"]),
             (
                 "(PartitionKey eq 'a' and RowKey eq '1') or (PartitionKey eq 'b' and (RowKey eq '3' or RowKey eq '2'))",
@@ -340,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_of_50000_ranges_are_cut_in_no_quadratic_time() {
+    fn sets_of_50000_ranges_are_split_without_quadratic_time() {
         let ranges = |end: fn(usize) -> usize| {
             let range = |n: usize| {
                 let compare = |operator, n: usize| {
@@ -352,10 +354,10 @@ mod tests {
             (0..50_000).map(range).reduce(Expression::or).unwrap()
         };
         assert_eq!(parts(ranges(|n| n + 1)).unwrap().len(), 50_000);
-        // Each has rows in common with the next, or with all that begin later.
+        // Each range overlaps the next, or all later ones.
         assert_eq!(parts(ranges(|n| n + 2)).unwrap().len(), 1);
         assert_eq!(parts(ranges(|n| 100_000 - n)).unwrap().len(), 1);
-        // The same one, again and again.
+        // Many ranges with the same end.
         assert_eq!(parts(ranges(|n| n / 10_000 * 10_000 + 20_000)).unwrap().len(), 1);
     }
 

@@ -17,11 +17,11 @@ use crate::model::property_writer::{PropertySink, PropertyWriter};
 ///
 /// Compare columns to create conditions, and combine them with `&`, `|` and `!`.
 ///
-/// It is not confirmed for the live service which rows `!` selects if they lack the property. On the emulator it
-/// selects them too, since no comparison holds for them. Where that matters, compare with `ne`.
+/// It is not confirmed whether `!` selects rows that lack the property on the live service. On the emulator it does,
+/// since no comparison holds for them. Where that matters, compare with `ne`.
 ///
-/// A chain of `&` or of `|` has any number of conditions. Up to 100 pairs of parentheses nest in the text of a filter,
-/// as where `&` and `|` take turns; a request with a deeper one fails before anything is sent.
+/// A chain of `&` or of `|` has any number of conditions. The text of a filter may nest up to 100 pairs of parentheses,
+/// as where `&` and `|` alternate. A request with a deeper filter fails before anything is sent.
 ///
 /// `Display` shows the text that is sent to the service. If the service cannot represent a value, the query fails
 /// before anything is sent.
@@ -42,7 +42,7 @@ pub struct Filter<E> {
 enum State {
     Valid {
         expression: Expression,
-        /// Kept, so that a chain is not walked for each condition that joins it.
+        /// The depth, kept so that a chain is not walked for each condition that joins it.
         depth: usize,
     },
     /// The reason why the filter cannot be sent.
@@ -53,7 +53,7 @@ impl<E> Filter<E> {
     /// Creates a filter from OData text, which is sent unchanged.
     ///
     /// The caller must quote every value in the text. [`with_parameters`](Self::with_parameters) quotes values that are
-    /// given beside the text.
+    /// passed beside the text.
     pub fn raw(text: impl Into<Box<str>>) -> Self {
         Self::from(Expression::Raw(text.into()))
     }
@@ -161,7 +161,7 @@ impl<E> Filter<E> {
         is_chain: fn(&Expression) -> bool,
         join: fn(Expression, Expression) -> Expression,
     ) -> Self {
-        // The parts of a chain that goes on stay without parentheses of their own.
+        // The parts of a chain that continues have no parentheses of their own.
         let depth_in = |depth: usize, part: &Expression| depth + usize::from(part.is_compound() && !is_chain(part));
         match (self.state, other.state) {
             (
@@ -213,7 +213,7 @@ impl<E> From<Expression> for Filter<E> {
 ///
 /// It is a trait so that the compiler can explain a wrong argument.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no condition on the rows of `{E}`",
+    message = "`{Self}` is not a condition on the rows of `{E}`",
     label = "expected a `Filter<{E}>`",
     note = "compare a column of `{E}`, as in `{E}::COLUMN.eq(value)`; OData text is `Filter::raw(..)`, with values \
             beside it `Filter::with_parameters(..)`",

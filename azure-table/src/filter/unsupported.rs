@@ -1,9 +1,8 @@
-//! Comparisons that users look for and that a column does not have: operators, searches inside of a text, tests for
+//! Comparisons that users look for and that columns do not have: operators, searches inside of a text, tests for
 //! absence.
 //!
-//! Owns the items that answer them. None of it is documented or ever runs: it is there for what the compiler says. The
-//! traits have an impl for a type without values, which is never shown: about a trait without any the compiler would
-//! propose to write one.
+//! Owns the items whose compile errors explain this. None of it is documented or ever runs. Each trait has an impl for
+//! a type without values, which is never shown: without any impl the compiler would suggest to write one.
 
 use std::cmp::Ordering;
 use std::convert::Infallible;
@@ -11,7 +10,7 @@ use std::convert::Infallible;
 use crate::filter::column::{Column, ColumnRole};
 use crate::filter::typed::Filter;
 
-/// The right side of an operator on a column.
+/// Implemented for no right side of an operator on a column.
 #[diagnostic::on_unimplemented(
     message = "a column is compared by methods: `==` and `>=` would return a `bool`, not a condition for the service",
     label = "write `.eq(..)`, `.ne(..)`, `.gt(..)`, `.ge(..)`, `.lt(..)` or `.le(..)`",
@@ -22,7 +21,7 @@ pub trait ComparedByOperator {}
 #[diagnostic::do_not_recommend]
 impl ComparedByOperator for Infallible {}
 
-/// The values of a column that the service would search.
+/// Implemented for no value, because the service cannot search inside of one.
 #[diagnostic::on_unimplemented(
     message = "the service cannot search inside of a text: its filters compare whole values",
     label = "no such function in the service",
@@ -34,9 +33,9 @@ pub trait SearchedInside {}
 #[diagnostic::do_not_recommend]
 impl SearchedInside for Infallible {}
 
-/// The values of a column whose absence the service would know.
+/// Implemented for no value, because the service does not store absence.
 #[diagnostic::on_unimplemented(
-    message = "the service stores no null: a filter cannot ask whether a property is absent",
+    message = "the service stores no null: a filter cannot test whether a property is absent",
     label = "no such function in the service",
     note = "a row without the property matches no comparison, not even `.ne(..)`: `.ge(least)` selects the rows that have it",
     note = "for the others read the rows and test the field for `None`, or store a value that stands for absence"

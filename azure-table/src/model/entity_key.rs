@@ -233,7 +233,7 @@ impl<E: TableEntity<KeyFields = ()>> IntoKey<E> for () {
 ///
 /// Implemented for tuples of field types; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(
-    message = "a key with the fields `{Self}` is not given as `{G}`",
+    message = "a key with the fields `{Self}` does not accept `{G}`",
     label = "expected the tuple of the key's fields, those of the PartitionKey first",
     note = "an enum of entities has no key tuple, since its variants' keys differ: use a reference to an entity, \
             `Key::from_text(..)?`, or `variant::<V>()`"

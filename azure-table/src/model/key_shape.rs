@@ -159,7 +159,7 @@ impl KeyWriter {
         Ok(self.texts)
     }
 
-    /// Returns the text so far of a key, after some of its fields from the left.
+    /// Returns the PartitionKey, which needs all of its fields.
     pub(crate) fn finish_partition(mut self) -> Result<String> {
         while self.key == 0 {
             match self.shape.partition_key.get(self.piece) {

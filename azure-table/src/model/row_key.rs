@@ -14,7 +14,7 @@ use crate::model::operand::Operand;
 ///
 /// Implemented for the types accepted for a field; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no RowKey of an entity with the key fields `{K}`, of which `{P}` are those of the PartitionKey",
+    message = "`{Self}` is not a RowKey of an entity with the key fields `{K}`, of which `{P}` are those of the PartitionKey",
     label = "expected the value of the RowKey's one field, or the tuple of all its fields",
     note = "an enum of entities takes the text of the RowKey, since its variants' keys differ"
 )]

@@ -17,7 +17,7 @@ use crate::model::key::{ReadTableKey, TableKey};
 /// Implemented for integers, times and the calendar: the greatest value minus the value, in the same width. Text has no
 /// such reverse.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no text that sorts the other way round",
+    message = "`{Self}` has no text that sorts in reverse order",
     label = "not a type for `Descending`",
     note = "Descending takes integers, DateTime, SystemTime, Year, Month, Week and Day",
     note = "otherwise: implement `DescendingKey`"
