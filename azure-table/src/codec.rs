@@ -1,7 +1,7 @@
-//! Bytes and text of the wire, to and from data. Pure: no network, no clock.
+//! Converts between data and the bytes and text of the wire. Pure: no network, no clock.
 //!
 //! Owns JSON (`json`), OData's literals, paths and members (`odata`), URL text (`url`), multipart bodies (`batch_body`,
-//! `multipart`) and XML (`xml`). Does not own what is said in them: `protocol`.
+//! `multipart`) and XML (`xml`). `protocol` knows what they mean.
 
 pub(crate) mod batch_body;
 pub(crate) mod json;

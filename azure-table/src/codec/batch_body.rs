@@ -1,7 +1,7 @@
-//! The body of a batch, as it is written: operations as HTTP requests in `multipart/mixed` (CRLF, absolute URIs, no
-//! Content-ID).
+//! Writes the body of a batch: operations as HTTP requests in `multipart/mixed` (CRLF, absolute URIs, no Content-ID).
 //!
-//! Which operations may be in one is `protocol`'s business; such bodies are read by `multipart.rs`.
+//! `protocol` decides which operations may share a batch; `multipart.rs` reads such bodies.
+//!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.
 
 use std::ops::Range;
@@ -12,33 +12,33 @@ use crate::model::error::Result;
 #[derive(Debug)]
 pub(crate) struct InnerRequest<'a> {
     pub(crate) method: &'a str,
-    /// The address below which the path is, and the path.
+    /// The base address, and the path below it.
     pub(crate) url: (&'a str, &'a str),
     pub(crate) headers: &'a [(&'a str, &'a str)],
     pub(crate) body: &'a [u8],
 }
 
-/// Where in the body of a batch an operation stands.
+/// The position of an operation in the body of a batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     head: Range<usize>,
-    /// Its own body.
+    /// The operation's own body.
     pub(crate) body: Range<usize>,
 }
 
-/// About how many bytes stand around the body of an operation.
+/// The approximate number of bytes around the body of an operation.
 const AROUND: usize = 400;
 
-/// The body of a batch in the making: a change set, or the place of one query.
+/// The body of a batch under construction: a change set, or one query.
 #[derive(Debug)]
 pub(crate) struct BatchBody {
-    /// Of the batch; then that of its change set, if it has one.
+    /// The boundary of the batch, then that of its change set, if it has one.
     boundaries: Vec<String>,
     text: Vec<u8>,
 }
 
 impl BatchBody {
-    /// Of changes.
+    /// Creates the body of a change set.
     pub(crate) fn of_changes(batch: String, change_set: String) -> Self {
         let head = format!("--{batch}\r\nContent-Type: multipart/mixed; boundary={change_set}\r\n\r\n");
         Self {
@@ -47,7 +47,7 @@ impl BatchBody {
         }
     }
 
-    /// Of a query, which stands outside of change sets.
+    /// Creates the body of a query, which is outside of change sets.
     pub(crate) fn of_query(batch: String) -> Self {
         Self {
             boundaries: vec![batch],
@@ -55,26 +55,26 @@ impl BatchBody {
         }
     }
 
-    /// The boundary of the batch.
+    /// Returns the boundary of the batch.
     pub(crate) fn boundary(&self) -> &str {
         self.boundaries.first().map_or("", String::as_str)
     }
 
-    /// How many bytes it has, its end included.
+    /// Returns the number of bytes, including the end.
     pub(crate) fn len(&self) -> usize {
         let end = self.boundaries.iter().map(|boundary| boundary.len() + "----\r\n".len());
         self.text.len() + end.sum::<usize>()
     }
 
-    /// Makes room for so many operations with so many bytes in all, so that it is not copied as it grows.
+    /// Reserves memory for this number of operations, whose bodies have `bytes` bytes in all.
     pub(crate) fn reserve(&mut self, operations: usize, bytes: usize) {
         self.text.reserve(operations * AROUND + bytes);
     }
 
-    /// Keeps what `add` appends, unless the body then has more than `limit` bytes: returns their number in that case.
+    /// Appends by `add`, unless the body would exceed `limit` bytes: returns its number of bytes in that case.
     ///
     /// # Errors
-    /// Returns the error of `add`. Nothing is appended then.
+    /// Returns the error of `add`. Nothing is appended.
     pub(crate) fn within<T>(
         &mut self,
         limit: usize,
@@ -90,10 +90,10 @@ impl BatchBody {
         added.map(|added| if is_over { Err(bytes) } else { Ok(added) })
     }
 
-    /// Adds an operation with the head of another, whose body `write` appends.
+    /// Adds an operation with the same head as another. `write` appends its body.
     ///
     /// # Errors
-    /// Returns the error of `write`. A part of the operation is appended then.
+    /// Returns the error of `write`. A part of the operation remains appended.
     pub(crate) fn add_alike<T>(
         &mut self,
         other: &Place,
@@ -106,7 +106,7 @@ impl BatchBody {
         Ok((self.end(begin, at), written))
     }
 
-    /// Ends an operation whose head and body are written, the body from `at` on.
+    /// Ends an operation whose head and body are written. The body starts at `at`.
     fn end(&mut self, begin: usize, at: usize) -> Place {
         let end = self.text.len();
         self.text.extend_from_slice(b"\r\n");
@@ -116,7 +116,7 @@ impl BatchBody {
         }
     }
 
-    /// The operation's own body.
+    /// Returns the body of an operation.
     pub(crate) fn body_of(&self, place: &Place) -> &[u8] {
         self.text.get(place.body.clone()).unwrap_or_default()
     }
@@ -146,7 +146,7 @@ impl BatchBody {
         self.end(begin, at)
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         for boundary in self.boundaries.iter().rev() {
             self.text.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());

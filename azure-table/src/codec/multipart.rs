@@ -1,7 +1,7 @@
-//! `multipart/mixed` bodies and the HTTP messages inside of them.
+//! Parses `multipart/mixed` bodies and the HTTP messages inside of them.
 //!
-//! Owns the way from text to parts (either kind of line end, as live answers mix them). Batches are written by
-//! `batch_body.rs`; which status or body is expected is `protocol`'s business.
+//! Owns the division of text into parts, with either kind of line end, as live responses mix them. `batch_body.rs`
+//! writes batches; `protocol` knows which status or body is expected.
 //!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.
 
@@ -12,42 +12,42 @@ use memchr::{memchr, memmem};
 use crate::codec::multipart::repetition::Repetition;
 use crate::model::error::{Error, Result};
 
-/// A message: headers, and what follows them.
+/// A message: headers, and the bytes after them.
 #[derive(Debug)]
 pub(crate) struct Message<'a> {
     /// `POST /x HTTP/1.1` or `HTTP/1.1 204 No Content`; empty for a part of a multipart body.
     pub(crate) start_line: &'a str,
-    /// The header lines. Looked at when one is asked for: most are not.
+    /// The header lines. They are searched on request, since most are never read.
     head: &'a [u8],
-    /// The header that each answer to a write is asked for, found on the way.
+    /// The ETag, found while the head is read, since every response to a write needs it.
     pub(crate) etag: Option<&'a str>,
     pub(crate) body: &'a [u8],
 }
 
 impl<'a> Message<'a> {
-    /// A header's value; names compare without case.
+    /// Returns the value of a header. Names compare without case.
     pub(crate) fn header(&self, name: &str) -> Option<&'a str> {
-        // Most lines are another header's, which their first bytes show.
+        // Most lines are other headers, as their first bytes show.
         lines(self.head).find_map(|line| value_of(line, name))
     }
 
-    /// All headers.
+    /// Returns all headers.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
-        // A line that is no text hides no other.
+        // A line that is not text hides no other line.
         let lines = self.head.split(|byte| *byte == b'\n').map(str::from_utf8);
         let headers = lines.filter_map(|line| line.ok()?.split_once(':'));
         headers.map(|(name, value)| (name.trim(), value.trim()))
     }
 
-    /// Whether its headers are: lines of text with a colon each.
+    /// Returns `true` if all header lines are text with a colon.
     #[cfg(feature = "emulator")]
     pub(crate) fn has_headers(&self) -> bool {
         str::from_utf8(self.head).is_ok_and(|head| head.lines().all(|line| line.contains(':')))
     }
 
-    /// The status of a response.
+    /// Returns the status of a response.
     pub(crate) fn status(&self) -> Result<u16> {
-        // Of bytes: a search for characters costs more than all the rest of a part.
+        // Searches bytes: a search for characters would cost more than the rest of a part.
         let line = self.start_line.as_bytes().strip_prefix(b"HTTP/");
         let code = line.and_then(|line| line.split(|byte| *byte == b' ').nth(1));
         code.and_then(|code| str::from_utf8(code).ok()?.parse().ok())
@@ -55,7 +55,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The boundary that a Content-Type names.
+/// Returns the boundary in a Content-Type.
 pub(crate) fn boundary(content_type: &str) -> Result<&str> {
     let value = content_type.split(';').find_map(|parameter| {
         let (name, value) = parameter.trim().split_once('=')?;
@@ -68,7 +68,7 @@ pub(crate) fn boundary(content_type: &str) -> Result<&str> {
         .ok_or_else(|| malformed("the multipart Content-Type names no boundary"))
 }
 
-/// The parts of a multipart body.
+/// Returns the parts of a multipart body.
 #[cfg(any(feature = "emulator", test))]
 pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<Message<'a>>> {
     let delimiter = format!("--{boundary}");
@@ -95,20 +95,21 @@ pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<Message<'a
     Err(malformed("the multipart body does not end with its boundary"))
 }
 
-/// The HTTP messages in the parts of a body, one after the other. Where messages are without bodies, as most answers to
-/// writes are, no end is searched for; and where one is like the one before but for its ETag and address, it is not
-/// read line by line.
+/// An iterator over the HTTP messages in the parts of a body.
+///
+/// Messages without a body, as most responses to writes, need no search for their end. A message that differs from the
+/// one before only in its ETag and address is not read line by line.
 #[derive(Debug)]
 pub(crate) struct HttpParts<'a> {
     delimiter: String,
-    /// What is behind the last boundary.
+    /// The text after the last boundary that was read.
     text: &'a [u8],
     is_over: bool,
     last: Option<Repetition<'a>>,
 }
 
 impl<'a> HttpParts<'a> {
-    /// Those of a body, or of the change set that is its first part.
+    /// Returns the messages of a body, or of the change set that is its first part.
     pub(crate) fn of(body: &'a [u8], content_type: &str) -> Result<Self> {
         let parts = Self::begin(body, boundary(content_type)?)?;
         let first = message(parts.text, false)?;
@@ -130,7 +131,7 @@ impl<'a> HttpParts<'a> {
         Ok(parts)
     }
 
-    /// Goes on behind the next boundary. Gives what stands before it.
+    /// Continues after the next boundary. Returns the text before it.
     fn pass(&mut self, text: &'a [u8]) -> Result<&'a [u8]> {
         // The line end before a boundary belongs to the boundary.
         let near = text.strip_prefix(b"\r\n").or(text.strip_prefix(b"\n"));
@@ -150,7 +151,7 @@ impl<'a> HttpParts<'a> {
         Err(malformed("the multipart body does not end with its boundary"))
     }
 
-    /// What is behind the boundary that the text begins with, and whether it is the last one.
+    /// Returns the text after the boundary that `text` begins with, and `true` if it is the last boundary.
     fn behind_boundary(&self, text: &'a [u8]) -> Option<(&'a [u8], bool)> {
         let rest = text.strip_prefix(self.delimiter.as_bytes())?;
         let mut at = 0;
@@ -187,13 +188,13 @@ impl<'a> Iterator for HttpParts<'a> {
     }
 }
 
-/// One part, without the boundaries around it.
+/// Reads one part, without the boundaries around it.
 #[cfg(feature = "emulator")]
 pub(crate) fn part(text: &[u8]) -> Result<Message<'_>> {
     message(text, false)
 }
 
-/// The HTTP message that a part of type `application/http` holds.
+/// Reads the HTTP message in a part of type `application/http`.
 #[cfg(any(feature = "emulator", test))]
 pub(crate) fn http_message(part: &[u8]) -> Result<Message<'_>> {
     message(part, true)
@@ -203,14 +204,14 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
     let mut at = 0;
     let mut start_line = "";
     if has_start_line {
-        // Some writers put an empty line too many before it.
+        // Some writers put an extra empty line before it.
         while start_line.is_empty() && at < text.len() {
             start_line = utf8(next_line(text, &mut at))?;
         }
     }
     let (from, mut to, mut etag) = (at, at, None);
     while at < text.len() {
-        // Azurite forgets the empty line before the JSON of an entity; no header begins so.
+        // Azurite omits the empty line before the JSON of an entity. No header begins with a brace.
         if text[at] == b'{' {
             break;
         }
@@ -232,7 +233,7 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
     })
 }
 
-/// The value of the header in a line, if it is the one of this name.
+/// Returns the value of the header in a line, if the header has this name.
 fn value_of<'a>(line: &'a [u8], name: &str) -> Option<&'a str> {
     let (start, value) = line.trim_ascii_start().split_at_checked(name.len())?;
     if !start.eq_ignore_ascii_case(name.as_bytes()) {
@@ -242,7 +243,7 @@ fn value_of<'a>(line: &'a [u8], name: &str) -> Option<&'a str> {
     str::from_utf8(value.trim_ascii()).ok()
 }
 
-/// The lines of a head, with their ends.
+/// Returns the lines of a head, including their ends.
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = head;
     std::iter::from_fn(move || {
@@ -253,7 +254,7 @@ fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The line at `at` without its end; moves `at` behind it.
+/// Returns the line at `at` without its end, and moves `at` past it.
 fn next_line<'a>(text: &'a [u8], at: &mut usize) -> &'a [u8] {
     let rest = &text[*at..];
     let end = memchr(b'\n', rest);
@@ -349,7 +350,7 @@ mod tests {
         assert_eq!(boundary("multipart/mixed; Boundary=\"q w\"").unwrap(), "q w");
     }
 
-    /// Each message, where its head lies in the body, and what is left behind it; or why it was none.
+    /// Returns each message, the position of its head and the text after it, or the error.
     fn read(body: &[u8], may_be_alike: bool) -> Vec<String> {
         let Ok(mut parts) = HttpParts::begin(body, "x") else {
             return Vec::new();
@@ -375,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_like_the_one_before_is_not_read_line_by_line() {
+    fn repeated_part_is_not_read_line_by_line() {
         let part = |etag| {
             format!(
                 "--x\r\nA: b\r\n\r\nHTTP/1.1 204 No Content\r\nLocation: h/T({etag})\r\nDataServiceId: h/T({etag})\r\nETag: {etag}\r\nC: d\r\n\r\n\r\n"
@@ -388,12 +389,12 @@ mod tests {
         assert_eq!(etags, ["1", "22", "3", "4"]);
         assert!(messages.iter().all(|message| message.header("c") == Some("d")));
         assert_eq!(messages[1].header("location"), Some("h/T(22)"));
-        // It has the text of the one before then.
+        // A repeated message shares the text of the one before.
         let is_alike = |of: usize| std::ptr::eq(messages[of].start_line, messages[of - 1].start_line);
         assert_eq!([is_alike(1), is_alike(2), is_alike(3)], [true, false, false]);
     }
 
-    /// A part, of lines with many ends; `*` is where an ETag goes, `?` a byte that is no text.
+    /// A part of lines with many kinds of ends. `*` is replaced by an ETag, `?` by a byte that is not text.
     fn any_part() -> impl Strategy<Value = String> {
         let or_rare = |often, rare| prop_oneof![9 => Just(often), 1 => select(rare)];
         let end = move || prop_oneof![4 => Just("\r\n"), 1 => or_rare("\n", &["\r\r\n", " \r\n", "\r"][..])];
@@ -422,7 +423,7 @@ mod tests {
         part.prop_map(|(a, b, c, d, e, f, g, h, i)| [a, b, &c, d, e, f, &g, h, i].concat())
     }
 
-    /// Parts of few forms with one ETag or the other, and a last boundary; some bytes are others, or none.
+    /// A body of parts in few forms with several ETags, and a last boundary. Some bytes are changed or removed.
     fn any_body() -> impl Strategy<Value = Vec<u8>> {
         let etag = select(&["W/\"1\"", "W/\"22\"", "1", "", " 1", "1 ", "1\r2", "?", "é", "{", "--x"][..]);
         let forms = prop::collection::vec(any_part(), 1..3);
@@ -446,7 +447,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 8 * ProptestConfig::default().cases, ..Default::default() })]
 
         #[test]
-        fn a_part_like_the_one_before_reads_as_it_does_alone(body in any_body()) {
+        fn repeated_part_reads_as_it_does_alone(body in any_body()) {
             prop_assert_eq!(read(&body, true), read(&body, false));
         }
     }

@@ -1,11 +1,11 @@
-//! The one place where names, keys and filters become URL text.
+//! Percent-encodes names, keys and filters for URLs. No other file does.
 //!
-//! Everything outside of `A–Z a–z 0–9 - . _ ~` is percent-encoded as UTF-8, once; the same text is signed and sent. The
-//! paths of resources, whose quotes, parentheses, commas and equals signs stand raw, are `odata/path.rs`.
+//! Everything outside of `A–Z a–z 0–9 - . _ ~` is percent-encoded as UTF-8, once; the same text is signed and sent.
+//! `odata/path.rs` writes the paths of resources, whose quotes, parentheses, commas and equals signs are not encoded.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
-/// What is encoded: all but RFC 3986's unreserved characters.
+/// The encoded characters: all except RFC 3986's unreserved characters.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Percent-encodes a value for a path or a query.
@@ -13,7 +13,7 @@ pub(crate) fn encode(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, RESERVED)
 }
 
-/// Undoes percent-encoding, once; `None` where the bytes are not UTF-8.
+/// Decodes percent-encoding, once. Returns `None` if the bytes are not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {
     percent_encoding::percent_decode_str(text)
         .decode_utf8()
@@ -21,7 +21,7 @@ pub(crate) fn decode(text: &str) -> Option<String> {
         .map(std::borrow::Cow::into_owned)
 }
 
-/// A path under construction, with its query; pairs come in the order they are added.
+/// A path under construction, with its query. Pairs keep the order in which they are added.
 #[derive(Debug)]
 pub(crate) struct PathAndQuery {
     text: String,
@@ -29,7 +29,7 @@ pub(crate) struct PathAndQuery {
 }
 
 impl PathAndQuery {
-    /// Begins with an encoded path, which has no query.
+    /// Creates a path from encoded text, without a query.
     pub(crate) fn new(path: impl Into<String>) -> Self {
         Self {
             text: path.into(),
@@ -37,7 +37,7 @@ impl PathAndQuery {
         }
     }
 
-    /// Adds a pair. The `$` of an OData option stands raw.
+    /// Adds a pair. The `$` of an OData option is not encoded.
     pub(crate) fn pair(&mut self, name: &str, value: &str) {
         let separator = if self.has_query { "&" } else { "?" };
         self.text.reserve(separator.len() + name.len() + 1 + value.len());

@@ -1,9 +1,11 @@
-//! XML, which the service speaks about itself: its properties, its statistics, access policies, keys, and errors where
-//! a request never got to the tables.
+//! XML, in which the service describes itself: its properties, its statistics, access policies, keys, and the errors of
+//! requests that never reached the tables.
 //!
-//! Owns [`Element`], a small tree without attributes, as text and from text. What the elements mean is `protocol`.
-//! Reading is quick-xml's and is bounded: a document type, and so every entity of its own, is refused, as are trees too
-//! deep or of too many elements. A byte order mark at the start, which live answers have, is left out.
+//! Owns [`Element`], a small tree without attributes, and its conversion from and to text. `protocol` knows what the
+//! elements mean.
+//!
+//! quick-xml reads the text, within limits: document types, and with them custom entities, are rejected, as are trees
+//! that are too deep or have too many elements. A byte order mark at the start, which live responses have, is skipped.
 //!
 //! Source: recorded answers; Extensible Markup Language 1.0.
 
@@ -14,32 +16,32 @@ use quick_xml::events::Event;
 
 use crate::model::error::ValueError;
 
-/// How deep elements may stand in each other. The service's own documents have five levels.
+/// The maximum depth of nested elements. The service's own documents have five levels.
 const MAX_DEPTH: usize = 16;
-/// The most elements of a document. The service's own have some hundred at most.
+/// The maximum number of elements in a document. The service's own have a few hundred at most.
 const MAX_ELEMENTS: usize = 4_096;
 
-/// What live answers begin with.
+/// The start of live responses.
 #[cfg(feature = "emulator")]
 pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
 const DECLARATION: &str = r#"<?xml version="1.0" encoding="utf-8"?>"#;
 
-/// An element: text, or elements.
+/// An element with text, or with child elements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Element {
-    /// Without a prefix.
+    /// The name, without a prefix.
     name: String,
     text: String,
     children: Vec<Element>,
 }
 
 impl Element {
-    /// An element with nothing in it.
+    /// Creates an empty element.
     pub(crate) fn new(name: &str) -> Self {
         Self::of_text(name, "")
     }
 
-    /// An element with text.
+    /// Creates an element with text.
     pub(crate) fn of_text(name: &str, text: impl ToString) -> Self {
         Self {
             name: name.to_owned(),
@@ -48,7 +50,7 @@ impl Element {
         }
     }
 
-    /// The same with more elements in it.
+    /// Adds child elements.
     pub(crate) fn with(mut self, children: impl IntoIterator<Item = Self>) -> Self {
         self.children.extend(children);
         self
@@ -58,22 +60,23 @@ impl Element {
         &self.name
     }
 
-    /// The text, as it stood. That between elements is not kept.
+    /// Returns the text, unchanged. Text between child elements is not kept.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The first element of this name in it.
+    /// Returns the first child element of this name.
     pub(crate) fn child(&self, name: &str) -> Option<&Self> {
         self.children.iter().find(|child| child.name == name)
     }
 
-    /// The elements of this name in it.
+    /// Returns the child elements of this name.
     pub(crate) fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    /// The `true` or `false` of the child of this name, in any case: an SDK writes `False`. A missing child is `false`.
+    /// Returns the `true` or `false` of the child of this name, in any case: an SDK writes `False`. `false` without a
+    /// child.
     pub(crate) fn flag(&self, name: &str) -> Result<bool, ValueError> {
         match self.child(name).map(|child| child.text().trim()) {
             None => Ok(false),
@@ -83,7 +86,7 @@ impl Element {
         }
     }
 
-    /// The whole number of the child of this name.
+    /// Returns the whole number of the child of this name.
     pub(crate) fn number(&self, name: &str) -> Result<Option<u32>, ValueError> {
         let Some(child) = self.child(name) else { return Ok(None) };
         let text = child.text().trim();
@@ -91,10 +94,10 @@ impl Element {
         number.map_err(|_| ValueError::new(format!("{name} is {text:?}, not a whole number")))
     }
 
-    /// The root element of a document; `None` where it is not well-formed, or beyond what is read here.
+    /// Parses a document. Returns its root, or `None` if the document is malformed or exceeds a limit.
     pub(crate) fn read(document: &[u8]) -> Option<Self> {
         let mut reader = Reader::from_str(std::str::from_utf8(document).ok()?.trim_start_matches('\u{feff}'));
-        // The elements that are open, outermost first; below them what becomes the root.
+        // The open elements, outermost first. The first one collects the root.
         let mut open = vec![Self::default()];
         let mut elements = 0;
         loop {
@@ -140,7 +143,7 @@ impl Element {
         is_alone.then_some(root)
     }
 
-    /// The document whose root it is.
+    /// Returns the document with this root.
     pub(crate) fn write(&self) -> Bytes {
         let mut out = DECLARATION.to_owned();
         self.append_to(&mut out);
@@ -162,8 +165,8 @@ impl Element {
     }
 }
 
-/// The code and the message of an error in either of its forms: `<Error><Code>…</Code><Message>…</Message></Error>`, or
-/// the same below `m:error` with lower-case names.
+/// Returns the code and the message of an error in either of its forms:
+/// `<Error><Code>…</Code><Message>…</Message></Error>`, or the same below `m:error` with lower-case names.
 ///
 /// Source: REST "Status and error codes".
 pub(crate) fn error(text: &str) -> Option<(String, Option<String>)> {
@@ -176,7 +179,7 @@ pub(crate) fn error(text: &str) -> Option<(String, Option<String>)> {
     Some((said("code")?, said("message")))
 }
 
-/// An error as a document, in the form of the Table service: with the prefix of its elements, `m:` or none.
+/// Formats an error as a document of the Table service. `prefix` is that of its elements, `m:` or empty.
 #[cfg(feature = "emulator")]
 pub(crate) fn error_document(prefix: &str, code: &str, message: &str) -> String {
     let namespace = prefix.trim_end_matches(':');
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_error_is_none() {
+    fn other_documents_are_not_errors() {
         for text in ["", "<html><body>Hi</body></html>", "{}", "<Error><Code>", "<a></b>"] {
             assert_eq!(error(text), None, "{text}");
         }
@@ -220,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_read_whatever_its_layout() {
+    fn documents_of_any_layout_are_read() {
         let read = Element::read(
             "\u{feff}<?xml version='1.0' encoding='utf-8'?>\n<!-- c --><a>\n <b>1</b>\n <b x=\"y\"/><m:c> &amp;<![CDATA[<d>]]>\r\n</m:c></a>\n"
                 .as_bytes(),
@@ -234,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_one_bounded_document_is_refused() {
+    fn malformed_and_oversized_documents_are_rejected() {
         let deep = |levels: usize| format!("{}{}", "<a>".repeat(levels), "</a>".repeat(levels));
         assert!(Element::read(deep(MAX_DEPTH).as_bytes()).is_some());
         let many = |elements: usize| format!("<r>{}</r>", "<a/>".repeat(elements));
@@ -260,7 +263,7 @@ mod tests {
 
     fn any_element() -> impl Strategy<Value = Element> {
         let name = "[A-Za-z][A-Za-z0-9]{0,5}";
-        // Characters that XML has at all.
+        // The characters that XML permits.
         let text = "[\\t\\n\\r -~é😀]{0,12}";
         let leaf = (name, text).prop_map(|(name, text)| Element::of_text(&name, text));
         leaf.prop_recursive(3, 20, 4, move |inner| {

@@ -28,7 +28,7 @@ use crate::model::row::{Row, RowProperty};
 ///
 /// Source: REST "Understanding the Table service data model".
 const MAX_MEMBERS: usize = 1_024;
-/// Enough for most entities: memory for as many is reserved at once.
+/// The initial capacity, enough for most entities.
 const USUAL_MEMBERS: usize = 16;
 
 /// Reads one entity, requested at this metadata level, and passes it to `read`.
@@ -194,7 +194,7 @@ impl<'a> Before<'a> {
         }
     }
 
-    /// For a row that no other follows.
+    /// Creates the state for a single row, which no other follows.
     fn none() -> Self {
         Self {
             members: Vec::new(),
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn an_annotation_may_stand_far_before_its_property() {
+    fn annotation_may_be_far_before_its_property() {
         let body = r#"{"A@odata.type":"Edm.Int64","PartitionKey":"","RowKey":"","B":1,"A":"7"}"#;
         let entity = entity(body.as_bytes(), MetadataLevel::Minimal, Some("e"), DynamicEntity::read).unwrap();
         assert_eq!(entity.get("A"), Some(&EdmValue::Int64(7)));
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_page_is_an_error_with_the_place() {
+    fn text_that_is_not_a_page_is_an_error() {
         for body in ["<html>", "{}", "[]", r#"{"value":{}}"#, r#"{"value":[1]}"#, ""] {
             let error = page(body, MetadataLevel::Minimal, 0, |_, _| Ok(true)).unwrap_err();
             assert_eq!(error.kind(), crate::ErrorKind::InvalidResponse, "{body}");
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_row_is_named_by_its_keys() {
+    fn error_of_a_bad_row_names_its_keys() {
         let body = r#"{"value":[{"PartitionKey":"a","RowKey":"1","X@odata.type":"Edm.Int64","X":"no"}]}"#;
         let error = page(body, MetadataLevel::Minimal, 0, |row, _| {
             DynamicEntity::read(row).map(|_| true)

@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
         Self { text, at }
     }
 
-    /// Continues at the [`position`](Self::position) that an earlier reader of the same text had.
+    /// Continues at the [`position`](Self::position) of an earlier reader of the same text.
     pub(crate) fn resume(text: &'a str, position: usize) -> Self {
         Self { text, at: position }
     }
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn accepts_and_refuses_what_serde_json_does() {
+    fn accepts_and_rejects_the_same_text_as_serde_json() {
         for text in [
             "{}",
             "[]",

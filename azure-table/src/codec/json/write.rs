@@ -48,7 +48,7 @@ pub(crate) fn properties(
     let text = str::from_utf8(&scratch).map_err(|e| Error::invalid_input(format!("the entity's JSON: {e}")))?;
     let text = Arc::from(text);
     if scratch.capacity() <= MOST_SCRATCH {
-        // A thread that ends no longer needs it.
+        // A thread that is ending no longer needs the buffer.
         let _ = SCRATCH.try_with(|spare| spare.set(scratch));
     }
     Ok(Written { text, body, rare })

@@ -1,32 +1,32 @@
-//! A part that repeats the one before but for a few values, as most responses of a batch do.
+//! A part that repeats the one before except for a few values, as most parts of a batch response do.
 //!
-//! Owns [`Repetition`]. How a part is read line by line, and what it says, is the business of `multipart.rs`.
+//! Owns [`Repetition`]. `multipart.rs` reads parts line by line and knows what they mean.
 //!
-//! The parts of a response differ in ETag and address only, so the text around these is compared, and only a part of
-//! another form is read line by line. A property test holds the one way against the other.
+//! The parts of a response differ only in ETag and address. Only the text around these is compared, and only a part of
+//! another form is read line by line. A property test checks that both ways agree.
 
 use memchr::memchr2;
 
 use crate::codec::multipart::{Message, lines, value_of};
 
-/// The headers whose values differ: of the answers to inserts all three.
+/// The headers whose values differ. Responses to inserts have all three.
 const VARYING: [&str; 3] = ["etag", "location", "dataserviceid"];
 
-/// A part without a body, around the values that differ.
+/// A part without a body, as the text around the values that differ.
 #[derive(Debug)]
 pub(super) struct Repetition<'a> {
     start_line: &'a str,
-    /// What stands before each of them; then what is behind the last, up to the end of the boundary line.
+    /// The text before each value, then the text after the last one, up to the end of the boundary line.
     pieces: Vec<&'a [u8]>,
-    /// Which of them is the ETag.
+    /// The index of the value that is the ETag.
     etag: usize,
-    /// Where its head begins, and how much of it is behind the head.
+    /// The start of the head, and the number of bytes after it.
     head: usize,
     behind_head: usize,
 }
 
 impl<'a> Repetition<'a> {
-    /// The part that `part` is, its boundary line included.
+    /// Returns the form of `part`, its boundary line included. `None` if it has a body or no ETag.
     pub(super) fn of(part: &'a [u8], message: &Message<'a>) -> Option<Self> {
         let etag = message.etag.filter(|_| message.body.is_empty())?;
         let place = |piece: &[u8]| (piece.as_ptr() as usize).checked_sub(part.as_ptr() as usize);
@@ -53,7 +53,7 @@ impl<'a> Repetition<'a> {
         })
     }
 
-    /// The message that `text` begins with, and what is behind it, if it is like this one.
+    /// Returns the message that `text` begins with and the text after it, if the message has this form.
     pub(super) fn read(&self, text: &'a [u8]) -> Option<(Message<'a>, &'a [u8])> {
         let (last, pieces) = self.pieces.split_last()?;
         let (mut rest, mut etag) = (text, None);
@@ -61,7 +61,7 @@ impl<'a> Repetition<'a> {
             let behind = rest.strip_prefix(*piece)?;
             let (value, behind) = behind.split_at(memchr2(b'\r', b'\n', behind)?);
             if at == self.etag {
-                // Spaces around it are not its own.
+                // A value with spaces around it is left to the reader of lines.
                 etag = str::from_utf8(value)
                     .ok()
                     .filter(|_| value.trim_ascii().len() == value.len());

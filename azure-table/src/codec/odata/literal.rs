@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// Text with each single quote doubled: how OData writes text in quotes, in filters and in entity addresses.
+/// Text with each single quote doubled, as OData writes quoted text in filters and in entity addresses.
 pub(crate) struct Doubled<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Doubled<'_> {
@@ -19,8 +19,9 @@ impl fmt::Display for Doubled<'_> {
     }
 }
 
-/// Reads text in single quotes, with doubled quotes inside, from the opening quote on. Returns the text and the number
-/// of bytes that it took, quotes included.
+/// Reads text in single quotes, from the opening quote on. Doubled quotes inside become single ones.
+///
+/// Returns the text and the number of bytes read, quotes included.
 #[cfg(any(feature = "emulator", feature = "faults"))]
 pub(crate) fn quoted(text: &str) -> Option<(String, usize)> {
     let body = text.strip_prefix('\'')?;

@@ -17,7 +17,7 @@ pub(crate) const TYPE_ANNOTATION: &str = "@odata.type";
 /// The beginning of the names of annotations of an entity.
 pub(crate) const ENTITY_ANNOTATION: &str = "odata.";
 
-/// A property as it was sent.
+/// A property, as it was sent.
 #[cfg(feature = "emulator")]
 #[derive(Debug)]
 pub(crate) struct Member<'a> {
@@ -27,34 +27,34 @@ pub(crate) struct Member<'a> {
     pub(crate) value: WireValue<'a>,
 }
 
-/// The fault of an object that is no entity.
+/// The fault of an object that is not an entity.
 #[cfg(feature = "emulator")]
 #[derive(Debug)]
 pub(crate) enum MemberFault<'a> {
     Json(JsonError),
-    /// The type of this property is none of Edm's eight. With the position of the type.
+    /// The type of this property is not one of the eight EDM types. With the position of the type.
     Type(usize, &'a str),
     /// This property occurs twice. With the position of the second.
     Duplicate(usize, &'a str),
-    /// More members than asked for. With the position of the first too many.
+    /// More members than allowed. With the position of the first one too many.
     TooMany(usize),
 }
 
-/// The annotations that are neither of a type nor of the entity, `Text@odata.associationLink` for example.
+/// The handling of annotations that belong neither to a type nor to the entity, such as `Text@odata.associationLink`.
 #[cfg(feature = "emulator")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OtherAnnotations {
     Ignored,
-    /// As properties, whose names are not valid.
+    /// They are read as properties, whose names are not valid.
     Kept,
 }
 
-/// Reads the properties of an object, each with the annotation of its type, which stands before or after it.
+/// Reads the properties of an object, each with its type annotation, which may come before or after it.
 ///
-/// `most` bounds properties and annotations: it keeps the searches short for a body made to be slow.
+/// `most` limits the number of properties and of annotations, which keeps the searches short for a malicious body.
 ///
 /// # Errors
-/// The text is no JSON object, a type is unknown, or a property occurs twice.
+/// The text is not a JSON object, a type is unknown, a property occurs twice, or there are more than `most` members.
 #[cfg(feature = "emulator")]
 pub(crate) fn members<E>(
     body: &[u8],

@@ -21,7 +21,7 @@ pub(crate) fn entity(table: &str, partition_key: &str, row_key: &str) -> String 
     path
 }
 
-/// Adds text with each single quote doubled, and encoded.
+/// Appends text with each single quote doubled, percent-encoded.
 fn push_doubled(path: &mut String, text: &str) {
     for (n, part) in text.split('\'').enumerate() {
         if n > 0 {
@@ -62,13 +62,13 @@ pub(crate) enum Resource {
 pub(crate) enum PathFault {
     Path,
     Keys,
-    /// Neither one nor two keys behind this name.
+    /// Neither one nor two keys after this name.
     NumberOfKeys(String),
 }
 
 #[cfg(any(feature = "emulator", feature = "faults"))]
 impl Resource {
-    /// Reads a path below the account's base, decoded.
+    /// Reads a decoded path below the account's base.
     pub(crate) fn read(path: &str) -> Result<Self, PathFault> {
         let Some((name, keys)) = path.split_once('(') else {
             return match path {
@@ -99,15 +99,16 @@ impl Resource {
     }
 }
 
-/// Cuts a path into the account's part and the resource's. No account and no table has a parenthesis, and a slash in a
-/// key is encoded.
+/// Splits a path into the part of the account and the part of the resource.
+///
+/// No account or table name has a parenthesis, and a slash in a key is encoded.
 #[cfg(feature = "faults")]
 pub(crate) fn split(path: &str) -> (&str, &str) {
     let head = path.split('(').next().unwrap_or_default();
     path.split_at(head.rfind('/').unwrap_or_default())
 }
 
-/// The keys between the parentheses: `Name='value'`, or a value alone, whose name is empty then.
+/// Reads the keys between the parentheses: `Name='value'`, or a value alone, whose name is then empty.
 #[cfg(any(feature = "emulator", feature = "faults"))]
 fn key_values(mut text: &str) -> Option<Vec<(&str, String)>> {
     let mut keys = Vec::new();

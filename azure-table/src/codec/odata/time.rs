@@ -1,4 +1,4 @@
-//! Times as text, and the ETags made of them.
+//! Times as text, and the ETags that contain them.
 //!
 //! Owns the two forms of a time (the fewest digits, all seven), and the text of an ETag. Calendars and parsing are
 //! `model/datetime`.
@@ -14,14 +14,14 @@ pub(crate) struct TimeText {
 }
 
 impl TimeText {
-    /// The fewest digits of a second that say the time, as requests and Azure Storage's answers have it.
+    /// Formats the seconds with the fewest digits, as requests and responses of Azure Storage do.
     #[cfg(feature = "emulator")]
     pub(crate) fn shortest(time: DateTime) -> Self {
         let (text, length) = time.ascii();
         Self { text, length }
     }
 
-    /// All seven digits of a second, as access policies, errors and Cosmos DB's answers have it.
+    /// Formats the seconds with all seven digits, as access policies, errors and responses of Cosmos DB do.
     pub(crate) fn seven_digits(time: DateTime) -> Self {
         /// The end of the seconds.
         const SECONDS: usize = 19;
@@ -36,7 +36,7 @@ impl TimeText {
         &self.text[..self.length]
     }
 
-    /// Appends the ETag of an entity of this time between quotes, which JSON escapes.
+    /// Appends the ETag of an entity with this time. `quote` is the quote around it, which JSON escapes.
     #[cfg(feature = "emulator")]
     pub(crate) fn put_etag(&self, out: &mut Vec<u8>, quote: &str) {
         // The colons of `2017-11-10T02:44:53.636692Z` are encoded.
@@ -57,7 +57,7 @@ impl TimeText {
         }
     }
 
-    /// The ETag of an entity of this time.
+    /// Returns the ETag of an entity with this time.
     #[cfg(feature = "emulator")]
     pub(crate) fn etag(&self) -> String {
         let mut text = Vec::with_capacity(48);
@@ -72,9 +72,11 @@ impl fmt::Display for TimeText {
     }
 }
 
-/// One weak ETag in quotes. The text between the quotes may be any: an unknown one is a version that does not match
-/// (Azurite issue 1229, seen live). That a strong one is malformed, and that `w/` begins a weak one, is what Azurite's
-/// own tests want of the service; no recording shows either.
+/// Returns `true` for one weak ETag in quotes.
+///
+/// The text between the quotes may be any: an unknown one is a version that does not match (Azurite issue 1229, seen
+/// live). Azurite's own tests expect the service to reject a strong ETag, and to accept `w/`; no recording shows
+/// either.
 #[cfg(feature = "emulator")]
 pub(crate) fn is_etag(text: &str) -> bool {
     let quoted = text.strip_prefix(['W', 'w']).and_then(|rest| rest.strip_prefix("/\""));
@@ -88,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_may_have_seven_digits() {
+    fn seconds_may_have_seven_digits() {
         for (time, text) in [
             ("2017-11-10T02:43:24.1959443Z", "2017-11-10T02:43:24.1959443Z"),
             ("2024-05-04T00:37:43.073333Z", "2024-05-04T00:37:43.0733330Z"),
@@ -100,7 +102,7 @@ mod tests {
 
     #[cfg(feature = "emulator")]
     #[test]
-    fn an_etag_stands_in_quotes_and_alone() {
+    fn etag_is_a_single_weak_tag_in_quotes() {
         let written = TimeText::shortest("2017-11-10T02:44:47.62Z".parse().unwrap()).etag();
         assert_eq!(written, "W/\"datetime'2017-11-10T02%3A44%3A47.62Z'\"");
         for good in ["W/\"x\"", "w/\"x\"", &written, "W/\"\""] {

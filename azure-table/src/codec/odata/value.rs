@@ -1,7 +1,7 @@
 //! The values of properties in JSON, and the annotations of their types.
 //!
-//! Owns which values stand between quotes, and which need their type beside them. Requests and
-//! answers differ in escapes and in doubles: each is a [`Dialect`].
+//! Owns which values are quoted, and which need a type annotation. Requests and responses differ in escapes and in
+//! doubles: each is a [`Dialect`].
 
 use crate::model::edm::{Edm, EdmType, base64_text, double_text};
 
@@ -14,8 +14,9 @@ pub(crate) trait Dialect {
     fn finite(out: &mut Vec<u8>, value: f64);
 }
 
-/// The rest of the member that names the type of a value, from the end of the property's name to the comma; `None`
-/// where the value says its type itself. For a finite double `annotates` decides.
+/// Returns the rest of the annotation of a value, from the end of the property's name to the comma.
+///
+/// Returns `None` if the value shows its type itself. For a finite double `annotates` decides.
 #[inline]
 pub(crate) fn annotation(value: &Edm<'_>, annotates: impl FnOnce(f64) -> bool) -> Option<&'static str> {
     match value {
@@ -29,7 +30,7 @@ pub(crate) fn annotation(value: &Edm<'_>, annotates: impl FnOnce(f64) -> bool) -
     }
 }
 
-/// In one piece: copying few long pieces is what makes an entity fast to write.
+/// In one piece, because an entity is written faster in few long pieces.
 #[inline]
 pub(crate) const fn annotation_of(edm_type: EdmType) -> &'static str {
     match edm_type {
