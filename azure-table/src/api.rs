@@ -1,8 +1,8 @@
 //! The public modules.
 //!
-//! Owns the pages of those whose types live in several layers: each names its types, and says when to use which. The
-//! modules `filter` and `emulator` are layers of their own, the names of a typical program stand at the root
-//! (`lib.rs`). A name has one path.
+//! Owns the pages of the modules whose types live in several layers: each names its types, and when to use them. The
+//! modules `filter` and `emulator` are layers themselves, and `lib.rs` exports the names of a typical program. Each
+//! name has one path.
 
 pub mod auth;
 pub mod batch;

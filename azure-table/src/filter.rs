@@ -1,8 +1,8 @@
 //! Filters: typed columns, comparisons, and the values of a patch.
 //!
-//! The derive gives each field a constant [`Column`](crate::Column), such as `Blog::RATING`. Comparisons of columns
-//! make a [`Filter`](crate::Filter); `&`, `|` and `!` combine filters. A comparison with a value of the wrong type does
-//! not compile.
+//! The derive creates a constant [`Column`](crate::Column) for each field, such as `Blog::RATING`. Comparisons of
+//! columns create a [`Filter`](crate::Filter); `&`, `|` and `!` combine filters. A comparison with a value of the wrong
+//! type does not compile.
 //!
 //! | item | use |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | [`Nested`], [`Variant`], [`VariantColumn`] | columns of flattened groups and of variants |
 //! | [`AccessPath`] | the cost class of a filter: point, partition, range or table scan |
 //! | [`ColumnRole`], [`Stored`], [`InKey`] | the role of a column: property or part of a key |
-//! | [`FilterOf`], [`Assignments`], [`Settable`], [`StartsWith`] | bounds that turn mistakes into readable compile errors |
+//! | [`FilterOf`], [`Assignments`], [`Settable`], [`StartsWith`] | bounds with readable compile errors |
 //! | [`ColumnOfVariant`], [`NestedIn`] | the same, for columns of variants and of flattened groups |
 //!
 //! # Examples

@@ -2,7 +2,7 @@
 //!
 //! The credentials of most programs are at the root of the crate: [`AccountKey`](crate::AccountKey),
 //! [`SasToken`](crate::SasToken), and with the feature `entra` `EntraCredential`. This module has the rest, and the
-//! parts of which your own [`Credential`](crate::Credential) is made.
+//! parts for a [`Credential`](crate::Credential) of your own.
 //!
 //! | type | use |
 //! |---|---|

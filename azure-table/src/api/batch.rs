@@ -1,10 +1,10 @@
 //! Entity group transactions: up to 100 operations on one partition, applied together or not at all.
 //!
-//! A [`TableBatch`](crate::TableBatch) checks the rules as it grows. An operation that breaks one comes back.
+//! A [`TableBatch`](crate::TableBatch) checks the rules as it grows. It returns an operation that breaks one.
 //!
 //! | item | use |
 //! |---|---|
-//! | [`RejectedOperation`] | the operation that does not fit, with the rule and the first free batch |
+//! | [`RejectedOperation`] | the operation that breaks a rule, for the next batch |
 //! | [`BatchRule`] | the rules of the service |
 //! | [`MAX_BATCH_OPERATIONS`] | the limit of operations in a batch |
 //! | [`GroupOptions`] | the settings of a handle that sends the writes of many callers in batches |

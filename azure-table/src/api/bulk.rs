@@ -10,8 +10,8 @@
 //! | [`AppliedOperation`], [`Leftover`], [`LeftoverReason`] | the outcome of one operation |
 //! | [`Interrupted`] | the error of a bulk that stopped early, with its report |
 //! | [`UpdateWhere`], [`PatchWhere`], [`DeleteWhere`], [`UpgradeAll`] | writes by query |
-//! | [`BulkEntity`] | the entities that a bulk takes: plain, versioned, owned or borrowed |
-//! | [`WriteReport`], [`RowError`], [`WritePosition`] | their report, and the position to resume from |
+//! | [`BulkEntity`] | the entities that a bulk accepts: plain, versioned, owned or borrowed |
+//! | [`WriteReport`], [`RowError`], [`WritePosition`] | the report of writes by query, and where to resume |
 //!
 //! # Examples
 //!

@@ -1,10 +1,10 @@
 //! Entities by hand: reading and writing properties, types of your own, schemas.
 //!
-//! Most programs need the derives alone. This module is for types that no derive fits.
+//! Most programs need only the derives. This module is for types that no derive fits.
 //!
 //! | item | use |
 //! |---|---|
-//! | [`PropertyWriter`], [`Row`], [`RowProperty`] | write and read the properties of a handwritten [`TableEntity`](crate::TableEntity) |
+//! | [`PropertyWriter`], [`Row`], [`RowProperty`] | properties of a handwritten [`TableEntity`](crate::TableEntity) |
 //! | [`ReadProperty`], [`WireValue`] | read a [`Property`](crate::Property) type of your own |
 //! | [`ReadPropertyGroup`] | read a flattened group |
 //! | [`VariantOf`], [`VariantMark`] | the variants of an enum of entities |
@@ -12,7 +12,7 @@
 //! | [`NamedTable`] | an entity type that names its table |
 //! | [`EntitySchema`], [`PropertySchema`], [`GroupSchema`] | stored names and types, known at compile time |
 //! | [`assert_reads`] | check that an old row still reads |
-//! | [`SerdeEntity`], [`AnnotatedEntity`] | a serde struct as it is |
+//! | [`SerdeEntity`], [`AnnotatedEntity`] | a serde struct as an entity |
 //! | [`json_text`] | a field of a serde struct as JSON text |
 //! | [`Chunked`] | text or bytes beyond the limit of one property |
 //! | [`Condition`], [`MetadataLevel`] | the condition of a write, the metadata of a read |

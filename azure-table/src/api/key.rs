@@ -1,4 +1,4 @@
-//! Key types, their text, and the forms in which calls take keys.
+//! Key types, their text, and the forms in which calls accept keys.
 //!
 //! A key is text, and the service sorts rows by it. The types here write text that sorts as their values do.
 //!
@@ -9,14 +9,15 @@
 //! | [`Escaped`], [`PercentEscaped`], [`Base64Url`] | text and bytes with characters that keys forbid |
 //! | [`DescendingKey`] | key types for [`Descending`](crate::Descending) |
 //! | [`ReadTableKey`] | key types that read back from their text |
-//! | [`IntoKey`], [`KeyFieldsFrom`], [`IntoPartitionKey`], [`IntoRowKey`], [`KeyPrefixFrom`] | the forms in which calls take keys, their parts and prefixes |
+//! | [`IntoKey`], [`IntoPartitionKey`], [`IntoRowKey`] | the forms in which calls accept keys |
+//! | [`KeyFieldsFrom`], [`KeyPrefixFrom`] | the forms in which calls accept key fields and prefixes |
 //! | [`KeyShape`], [`KeyPiece`], [`KeyParts`], [`KeyWriter`] | keys of several fields, for handwritten entities |
 //! | [`prefix_range`] | the range of keys that begin with a text |
 //! | [`MAX_KEY_UNITS`], [`MAX_KEY_FIELDS`] | limits |
 //!
 //! A [`Key`](crate::Key) from two texts is [`Key::from_text`](crate::Key::from_text), a prefix of keys is
-//! [`Key::prefix`](crate::Key::prefix) by fields or [`KeyPrefix::from_text`](crate::KeyPrefix::from_text) by texts.
-//! Both texts work for any `E`, a type parameter as well.
+//! [`Key::prefix`](crate::Key::prefix) by fields or [`KeyPrefix::from_text`](crate::KeyPrefix::from_text) by texts. The
+//! two functions of texts work for any `E`, including a type parameter.
 //!
 //! # Examples
 //!

@@ -1,24 +1,35 @@
 //! The futures that the methods of the clients return.
 //!
-//! Nobody needs to name them: a call is awaited, or its options are set first. A program that stores one in a struct
-//! finds its type here. Each is `Send`, and sends nothing before it is polled.
+//! Most programs never name them: a call is awaited, or its options are set first. A program that stores one in a
+//! struct finds its type here. Each is `Send`, and sends nothing before it is polled.
 //!
 //! | method | future |
 //! |---|---|
-//! | [`TableClient::get`](crate::TableClient::get), [`exists`](crate::TableClient::exists) | [`GetEntity`], [`EntityExists`] |
+//! | [`TableClient::get`](crate::TableClient::get) | [`GetEntity`] |
+//! | [`TableClient::exists`](crate::TableClient::exists) | [`EntityExists`] |
 //! | [`TableClient::insert`](crate::TableClient::insert) and the upserts | [`WriteEntity`] |
-//! | [`TableClient::insert_echo`](crate::TableClient::insert_echo), [`insert_if_not_exists`](crate::TableClient::insert_if_not_exists) | [`InsertEntityEcho`], [`InsertEntityIfNotExists`] |
-//! | [`TableClient::replace`](crate::TableClient::replace), [`merge`](crate::TableClient::merge), [`patch`](crate::TableClient::patch) | [`UpdateEntity`] |
-//! | [`TableClient::delete`](crate::TableClient::delete), [`delete_if_exists`](crate::TableClient::delete_if_exists) | [`DeleteEntity`], [`DeleteEntityIfExists`] |
+//! | [`TableClient::insert_echo`](crate::TableClient::insert_echo) | [`InsertEntityEcho`] |
+//! | [`TableClient::insert_if_not_exists`](crate::TableClient::insert_if_not_exists) | [`InsertEntityIfNotExists`] |
+//! | [`TableClient::replace`](crate::TableClient::replace), `merge`, `patch` | [`UpdateEntity`] |
+//! | [`TableClient::delete`](crate::TableClient::delete) | [`DeleteEntity`] |
+//! | [`TableClient::delete_if_exists`](crate::TableClient::delete_if_exists) | [`DeleteEntityIfExists`] |
 //! | [`TableClient::modify`](crate::TableClient::modify) | [`ModifyEntity`]; its closure returns a [`ModifyOutcome`] |
 //! | [`TableClient::execute`](crate::TableClient::execute) | [`ExecuteOperation`] |
 //! | [`TableBatch::submit`](crate::TableBatch::submit) | [`SubmitBatch`] |
-//! | [`TableClient::create_table`](crate::TableClient::create_table) and its siblings | [`CreateTable`], [`CreateTableIfNotExists`], [`DeleteTable`], [`DeleteTableIfExists`], [`RecreateTable`], [`TableExists`] |
-//! | [`TableClient::access_policies`](crate::TableClient::access_policies) and its siblings | [`GetAccessPolicies`], [`ChangeAccessPolicies`] |
-//! | [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables), [`ensure_tables`](crate::TableServiceClient::ensure_tables) | [`ListTables`], [`EnsureTables`] |
-//! | [`TableServiceClient::properties`](crate::TableServiceClient::properties), `set_properties`, `statistics`, `ping` | [`GetServiceProperties`], [`SetServiceProperties`], [`GetServiceStatistics`], [`Ping`] |
+//! | [`TableClient::create_table`](crate::TableClient::create_table) | [`CreateTable`], [`CreateTableIfNotExists`] |
+//! | [`TableClient::delete_table`](crate::TableClient::delete_table) | [`DeleteTable`], [`DeleteTableIfExists`] |
+//! | [`TableClient::recreate_table`](crate::TableClient::recreate_table) | [`RecreateTable`] |
+//! | [`TableClient::table_exists`](crate::TableClient::table_exists) | [`TableExists`] |
+//! | [`TableClient::access_policies`](crate::TableClient::access_policies) | [`GetAccessPolicies`] |
+//! | [`TableClient::add_access_policy`](crate::TableClient::add_access_policy) and others | [`ChangeAccessPolicies`] |
+//! | [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables) | [`ListTables`] |
+//! | [`TableServiceClient::ensure_tables`](crate::TableServiceClient::ensure_tables) | [`EnsureTables`] |
+//! | [`TableServiceClient::properties`](crate::TableServiceClient::properties) | [`GetServiceProperties`] |
+//! | [`TableServiceClient::set_properties`](crate::TableServiceClient::set_properties) | [`SetServiceProperties`] |
+//! | [`TableServiceClient::statistics`](crate::TableServiceClient::statistics) | [`GetServiceStatistics`] |
+//! | [`TableServiceClient::ping`](crate::TableServiceClient::ping) | [`Ping`] |
 //! | [`TableServiceClient::warm_up`](crate::TableServiceClient::warm_up) | [`WarmUp`] |
-//! | [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key) | [`GetUserDelegationKey`] |
+//! | [`user_delegation_key`](crate::TableServiceClient::user_delegation_key) | [`GetUserDelegationKey`] |
 //!
 //! [`OperationKind`] names every operation, for telemetry and tests.
 //!

@@ -8,14 +8,16 @@
 //! | [`stream()`](crate::TableQuery::stream) | [`EntityStream`]: entities over all pages |
 //! | [`pages()`](crate::TableQuery::pages) | [`PageStream`]: [`Page`](crate::Page)s with their continuations |
 //! | [`fan_out(..)`](crate::TableQuery::fan_out) | [`FanOut`]: the same query over several partitions in parallel |
-//! | [`scan()`](crate::TableQuery::scan) | [`Scan`], [`ScanStream`]: a whole table in parallel ranges, with [`ScanProgress`] and a [`ScanPosition`] to resume from |
-//! | [`changes()`](crate::TableQuery::changes) | [`Changes`], [`ChangeStream`]: new and updated rows, with [`ChangeProgress`] and [`ChangePosition`] |
+//! | [`scan()`](crate::TableQuery::scan) | [`Scan`], [`ScanStream`]: a whole table in parallel ranges |
+//! | | [`ScanProgress`], and [`ScanPosition`] to resume from |
+//! | [`changes()`](crate::TableQuery::changes) | [`Changes`], [`ChangeStream`]: new and updated rows |
+//! | | [`ChangeProgress`], and [`ChangePosition`] to resume from |
 //! | [`plan()`](crate::TableQuery::plan) | [`QueryPlan`]: the request and its cost, without sending it |
 //!
 //! [`TableClient::partition`](crate::TableClient::partition) returns a [`PartitionClient`], a handle to one partition.
 //! [`TableClient::get_many`](crate::TableClient::get_many) reads many keys ([`GetMany`]). [`Gather`] sorts the rows of
-//! a mixed partition into a struct, and [`Families`] joins parents to their children. [`BadRow`] is a row that does not
-//! read, of a lenient query. [`RowSelection`] is what the writes by query take: a filter or a query.
+//! a mixed partition into a struct, and [`Families`] joins parents to their children. [`BadRow`] is a row of a lenient
+//! query that does not fit. Writes by query accept a [`RowSelection`]: a filter or a query.
 //!
 //! # Examples
 //!

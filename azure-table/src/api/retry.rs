@@ -1,8 +1,8 @@
 //! Retry policies: which failed attempt is repeated, and when. Hedging: which slow read is sent twice.
 //!
 //! The policies of most programs are at the root: [`ExponentialRetry`](crate::ExponentialRetry) (the default),
-//! [`LinearRetry`](crate::LinearRetry), [`NoRetry`](crate::NoRetry). This module has what decorates them, and the parts
-//! of a policy of your own.
+//! [`LinearRetry`](crate::LinearRetry), [`NoRetry`](crate::NoRetry). This module has their decorators, and the parts
+//! for a policy of your own.
 //!
 //! | type | use |
 //! |---|---|

@@ -2,11 +2,15 @@
 //!
 //! | type | use |
 //! |---|---|
-//! | [`ServiceProperties`], [`CorsRule`], [`Logging`], [`Metrics`] | read and set by [`TableServiceClient::properties`](crate::TableServiceClient::properties) and `set_properties` |
-//! | [`ServiceStatistics`], [`GeoReplicationStatus`] | replication to the secondary, read by [`TableServiceClient::statistics`](crate::TableServiceClient::statistics) |
+//! | [`ServiceProperties`], [`CorsRule`], [`Logging`], [`Metrics`] | logging, metrics and CORS of the service |
+//! | [`ServiceStatistics`], [`GeoReplicationStatus`] | the replication to the secondary |
 //! | [`StoredAccessPolicy`] | permissions that a SAS names, revocable |
 //! | [`Creation`], [`Deletion`] | outcomes of `create_table_if_not_exists` and `delete_table_if_exists` |
 //! | [`RecreateProgress`] | steps of [`TableClient::recreate_table`](crate::TableClient::recreate_table) |
+//!
+//! [`TableServiceClient::properties`](crate::TableServiceClient::properties) and `set_properties` read and change the
+//! properties of the service. [`TableServiceClient::statistics`](crate::TableServiceClient::statistics) reads its
+//! statistics.
 //!
 //! # Examples
 //!

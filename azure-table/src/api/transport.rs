@@ -1,16 +1,18 @@
-//! Transports: the way of a request to the service.
+//! Transports: they send requests to the service and return its responses.
 //!
 //! [`HttpTransport`] is the default. [`HyperTransport`] does the same with less code below it, and is the default in a
 //! build without the feature `reqwest`. Both have settings for connections, timeouts, proxies and certificates. A
-//! [`Transport`] of your own stands below authorization and retries.
+//! [`Transport`] of your own is below authorization and retries.
 //!
 //! | type | use |
 //! |---|---|
 //! | [`HttpTransport`], [`HttpTransportBuilder`] | connections by reqwest (feature `reqwest`, on by default) |
 //! | [`HyperTransport`], [`HyperTransportBuilder`] | connections by hyper alone (feature `hyper-transport`) |
 //! | [`Transport`], [`BoxFuture`] | a transport of your own |
-//! | [`ConnectionLimit`] | the requests that a transport sends at once: 256 by default for the two above |
-//! | [`TransportError`], [`Delivery`] | its error, and how far the request got: decides whether a write may be repeated |
+//! | [`ConnectionLimit`] | the limit of concurrent requests of a transport: 256 by default for the two above |
+//! | [`TransportError`], [`Delivery`] | its error, and how far the request got |
+//!
+//! [`Delivery`] decides whether the client may repeat a write.
 //!
 //! In a build with neither feature, clients need a transport of your own or the emulator:
 //! [`TableServiceClient::transport`](crate::TableServiceClient::transport). HTTPS is by the feature `rustls` (on by
