@@ -145,7 +145,7 @@ async fn who_changes_what_is_not_there_is_told_which() {
     assert_eq!(error.entity(), Some(KEY));
     assert_eq!(
         error.to_string(),
-        r#"modify in table Counters: entity ("visits", "home"): there is no such entity; `.or_insert(..)` would make it"#
+        r#"modify in table Counters: entity ("visits", "home"): no entity has this key; `.or_insert(..)` would insert one"#
     );
     let kept = counters.modify(KEY, |_| Change::Keep).or_insert(|| counter(0));
     let error = kept.await.unwrap_err();

@@ -160,16 +160,16 @@ async fn value_of_another_crate_beyond_its_limit_is_an_error_that_names_it() {
     let dynamic = table.typed::<DynamicEntity>();
     let row = dynamic.query().first().await.unwrap().unwrap();
     for (name, value, why) in [
-        ("total", "1e400", "\"1e400\" is no Decimal: "),
+        ("total", "1e400", "\"1e400\" is not a Decimal: "),
         (
             "total",
             "0.12345678901234567890123456789",
-            "\"0.12345678901234567890123456789\" is no Decimal: ",
+            "\"0.12345678901234567890123456789\" is not a Decimal: ",
         ),
         (
             "page",
             "/a?sig=secret",
-            "the text is no URL: relative URL without a base",
+            "the text is not a URL: relative URL without a base",
         ),
         (
             "parent",

@@ -64,7 +64,7 @@ async fn nothing_is_narrowed_silently() {
         u32, 1_i64 << 32 => "4294967296 is above the greatest u32 4294967295", "4294967296 is above the greatest u32 4294967295";
         u64, -1_i64 => "-1 is below the least u64 0", "-1 is below the least u64 0";
         Option<u8>, 300 => "300 is above the greatest u8 255", "300 is above the greatest u8 255";
-        f32, 0.1 => "0.1 is no f32, the nearest is 0.10000000149011612", "0.1 is no f32, the nearest is 0.10000000149011612";
+        f32, 0.1 => "0.1 is not an f32, the nearest is 0.10000000149011612", "0.1 is not an f32, the nearest is 0.10000000149011612";
         i32, 5_i64 => "expected Edm.Int32, found text", "expected Edm.Int32, found Edm.Int64";
         u16, 5_i64 => "expected Edm.Int32, found text", "expected Edm.Int32, found Edm.Int64";
         char, "ab" => "expected one character, found 2 of them", "expected one character, found 2 of them";

@@ -167,7 +167,7 @@ async fn value_beyond_its_limit_is_an_error_that_names_it() {
         (
             "day",
             EdmValue::DateTime("2024-02-29T00:00:01Z".parse().unwrap()),
-            "2024-02-29T00:00:01Z is no date: it is not midnight in UTC",
+            "2024-02-29T00:00:01Z is not a date: it is not midnight in UTC",
         ),
     ] {
         let mut wrong = row.clone();

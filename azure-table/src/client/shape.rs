@@ -239,7 +239,7 @@ impl<P> Shape<P> {
         match &self.reader {
             Reader::Typed(read) => read(row),
             Reader::Valued(read) => read(row),
-            Reader::Picking(pick) => pick(row)?.ok_or_else(|| Error::invalid_response("the row was not asked for")),
+            Reader::Picking(pick) => pick(row)?.ok_or_else(|| Error::invalid_response("the row was not requested")),
         }
     }
 }

@@ -33,7 +33,7 @@ pub struct Assignment<E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` sets no columns of `{E}`",
     label = "expected an `Assignment<{E}>`, or several in an array or another iterator",
-    note = "set columns of `{E}`, as in `{E}::COLUMN.set(value)`; several stand in an array, `[a, b]`",
+    note = "set columns of `{E}`, as in `{E}::COLUMN.set(value)`; pass several in an array, `[a, b]`",
     note = "the columns of a variant are set by its own handle, `table.variant::<Variant>()`"
 )]
 pub trait Assignments<E> {

@@ -88,7 +88,7 @@ impl<T: Property> ColumnRole<T> for Stored {
 /// The column types that have [`Column::starts_with`]: text.
 #[diagnostic::on_unimplemented(
     message = "a column of type `{Self}` has no `starts_with`, which is for `String`",
-    label = "the column is compared with `{Self}`, which is no text",
+    label = "the column is compared with `{Self}`, which is not text",
     note = "write a range: `.ge(..)`, `.lt(..)` or `.between(.., ..)`"
 )]
 pub trait StartsWith {

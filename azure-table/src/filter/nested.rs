@@ -209,7 +209,7 @@ impl<E, V> Variant<E, V> {
     label = "expected a column of `{V}`",
     note = "name a column of `{V}`, as in `Item::CUSTOMER.then({V}::NAME)`; in a flattened field it is \
             `{V}::HOME.then(Address::CITY)`; one that is stored by `json`, `with` or `chunked` is not compared",
-    note = "a whole condition on `{V}` is given to `.filter(..)`"
+    note = "pass a whole condition on `{V}` to `.filter(..)`"
 )]
 pub trait ColumnOfVariant<V> {
     /// The column within the enum `E`.

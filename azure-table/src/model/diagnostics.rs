@@ -143,7 +143,7 @@ impl fmt::Display for Attempt {
         match (self.status, &self.failure) {
             (Some(status), _) => write!(f, "{status}")?,
             (None, Some(failure)) => write!(f, "{}", OneLine(failure))?,
-            (None, None) => f.write_str("no answer")?,
+            (None, None) => f.write_str("no response")?,
         }
         if let Some(code) = &self.code {
             write!(f, " {}", OneLine(code))?;

@@ -167,7 +167,7 @@ impl<E> fmt::Debug for Key<E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the key of `{E}`",
     label = "not a key of `{E}`",
-    note = "give a tuple of its key fields, a reference to an entity, or `Key::from_text(..)?`",
+    note = "pass a tuple of its key fields, a reference to an entity, or `Key::from_text(..)?`",
     note = "an enum of entities has no key tuple, since its variants' keys differ: use the last, or `variant::<V>()`"
 )]
 pub trait IntoKey<E> {

@@ -206,7 +206,7 @@ impl KeyWriter {
 
 /// Removes the leading zeros of a number's key text, from `start` on, so that `width` digits are left.
 fn shorten<T: TableKey + ?Sized>(text: &mut String, start: usize, width: usize) -> Result<(), ValueError> {
-    let digits = T::DIGITS.ok_or_else(|| ValueError::new("only a field of digits can be given a width"))?;
+    let digits = T::DIGITS.ok_or_else(|| ValueError::new("only a field of digits can have a width"))?;
     let surplus = digits.saturating_sub(width);
     if text[start..].bytes().take(surplus).any(|digit| digit != b'0') {
         let number = text[start..].trim_start_matches('0');
@@ -219,7 +219,7 @@ fn shorten<T: TableKey + ?Sized>(text: &mut String, start: usize, width: usize) 
 
 /// Reverses [`shorten`]: the digits as the type writes them. Text of another width names another row.
 fn lengthen<T: ReadTableKey>(text: &str, width: usize) -> Result<String, ValueError> {
-    let digits = T::DIGITS.ok_or_else(|| ValueError::new("only a field of digits can be given a width"))?;
+    let digits = T::DIGITS.ok_or_else(|| ValueError::new("only a field of digits can have a width"))?;
     if text.len() != width || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(ValueError::expected(&format!("{width} digits"), Shown(text)));
     }
@@ -291,7 +291,7 @@ impl<'a> KeyParts<'a> {
     pub fn read<T: ReadTableKey>(&self, index: usize) -> Result<T> {
         let text = self.parts[..self.count].get(index).ok_or_else(|| {
             Error::invalid_response(format!(
-                "the key has {} fields, number {index} was asked for",
+                "the key has {} fields, number {index} was requested",
                 self.count
             ))
         })?;

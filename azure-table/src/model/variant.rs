@@ -33,7 +33,7 @@ use crate::model::versioned::Versioned;
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no variant of `{E}`",
+    message = "`{Self}` is not a variant of `{E}`",
     label = "expected a type that one variant of `{E}` holds",
     note = "a slot, as a handle of `variant`, takes the rows of one variant: if none holds `{Self}`, add one; if two hold it, give each a struct of its own",
     note = "slots of a `.versioned()` query, and of no other, hold `Versioned<A>`; rows of a single kind are read by `.all()`"

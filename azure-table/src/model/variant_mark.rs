@@ -164,7 +164,7 @@ pub(crate) fn tag_found(name: &str, property: Option<&RowProperty<'_>>) -> Strin
         None => format!("it has no property `{name}`"),
         Some(value) => match value.as_str() {
             Ok(text) => format!("its `{name}` is {}", Shown(text)),
-            Err(_) => format!("its `{name}` is no text"),
+            Err(_) => format!("its `{name}` is not text"),
         },
     }
 }

@@ -237,7 +237,7 @@ fn absolute(base: &str, path: &str) -> Result<Uri> {
             true => {
                 format!(
                     "the request's URL has {length} characters, the limit is {MAX_URL}: its filter is too long; `get_many` \
-                     reads keys one by one, `fan_out` asks in parts"
+                     reads keys one by one, `fan_out` queries in parts"
                 )
             }
             false => "the request's URL cannot be used".to_owned(),

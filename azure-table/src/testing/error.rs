@@ -41,7 +41,7 @@ pub fn error(kind: ErrorKind) -> Error {
         ErrorKind::ServerFault => answered(500, "InternalError"),
         ErrorKind::Timeout => Error::new(kind, "the time of the call has passed"),
         ErrorKind::Connection => Error::new(kind, "connection refused"),
-        ErrorKind::InvalidResponse => Error::new(kind, "the answer is not an entity in JSON"),
+        ErrorKind::InvalidResponse => Error::new(kind, "the response is not an entity in JSON"),
         ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::Other => Error::new(kind, "made by a test"),
     }
 }

@@ -1,4 +1,4 @@
-//! Slots for what is no variant of the enum.
+//! Slots of types that are not variants of the enum.
 
 use azure_table::{Result, TableClient, TableEntity, Versioned};
 use azure_table::query::Families;

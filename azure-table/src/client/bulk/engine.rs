@@ -336,7 +336,7 @@ impl Engine {
     pub(crate) fn cancel(&mut self) {
         self.abandon(Error::new(
             ErrorKind::Timeout,
-            "the bulk was given up while this was on its way",
+            "the bulk was cancelled while this operation was in flight",
         ));
     }
 

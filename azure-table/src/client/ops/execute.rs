@@ -99,7 +99,7 @@ impl<T> Spec for WriteSpec<T> {
         let operation = self
             .operation
             .take()
-            .ok_or_else(|| Error::invalid_input("the call was made before"))?;
+            .ok_or_else(|| Error::invalid_input("the call has already been sent"))?;
         operation.check()?;
         operation.call(endpoint, self.table.as_str())
     }

@@ -109,7 +109,7 @@ impl<E, P> Spec for GetSpec<E, P> {
         let key = self
             .key
             .take()
-            .unwrap_or_else(|| Err(Error::invalid_input("the call was made before")))?;
+            .unwrap_or_else(|| Err(Error::invalid_input("the call has already been sent")))?;
         self.shape.check_select()?;
         get::call(
             endpoint,

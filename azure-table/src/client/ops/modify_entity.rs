@@ -195,14 +195,14 @@ where
         let Some(mut entity) = read else {
             let Some(missing) = self.missing.as_mut() else {
                 return Err(self
-                    .absent("there is no such entity; `.or_insert(..)` would make it")
+                    .absent("no entity has this key; `.or_insert(..)` would insert one")
                     .into());
             };
             let mut entity = missing();
             self.check_made(&entity)?;
             return match self.apply(&mut entity)? {
                 Change::Keep => Err(self
-                    .absent("there is no such entity, and the closure keeps it so")
+                    .absent("no entity has this key, and the closure returned `Change::Keep`")
                     .into()),
                 Change::Save => {
                     // Another first visitor inserts the same content: only the write id tells the two apart.
@@ -233,7 +233,7 @@ where
             return Ok(());
         }
         Err(self.told(Error::invalid_input(format!(
-            "`.or_insert(..)` made an entity with the key ({}, {}), and the one asked for has ({}, {})",
+            "`.or_insert(..)` returned an entity with the key ({}, {}), the requested key is ({}, {})",
             Shown(partition_key),
             Shown(row_key),
             Shown(key.partition_key()),
@@ -289,7 +289,7 @@ where
             .min(MOST_WAIT);
         let wait = most.mul_f64(fastrand::f64());
         if self.options().get().timeout.is_some_and(|left| left <= wait + TICK) {
-            let why = format!("the call's time is over after {} conflicting writes", self.conflicts);
+            let why = format!("the call timed out after {} conflicting writes", self.conflicts);
             return Err(self.told(Error::new(ErrorKind::Timeout, why).with_source(error)));
         }
         Ok(State::Waiting(Box::pin(clock::pause(wait))))

@@ -62,7 +62,7 @@ pub(crate) trait Spec {
     /// operations whose call lists the rows it writes.
     fn applied(&mut self, rows: Vec<WrittenRow>) -> Result<Self::Output> {
         let _ = rows;
-        Err(Error::invalid_response("the answer was lost"))
+        Err(Error::invalid_response("the response was lost"))
     }
 }
 

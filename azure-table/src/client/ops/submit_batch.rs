@@ -80,7 +80,7 @@ impl Spec for SubmitSpec {
     }
 
     fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<Vec<TableResult>> {
-        let nothing_sent = || Error::invalid_response("an answer to nothing that was sent");
+        let nothing_sent = || Error::invalid_response("a response to no request");
         let results = batch_answer::answer(self.sent.as_ref().ok_or_else(nothing_sent)?, response)?;
         let results = results.into_iter().map(|result| result.of_variant(self.variant));
         Ok(results.collect())

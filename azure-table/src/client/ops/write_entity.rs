@@ -19,7 +19,7 @@ fn etag(result: TableResult) -> Result<ETag> {
     result
         .etag()
         .cloned()
-        .ok_or_else(|| Error::invalid_response("the answer has no ETag").with_status(result.status()))
+        .ok_or_else(|| Error::invalid_response("the response has no ETag").with_status(result.status()))
 }
 
 /// Writes an entity whatever its stored ETag. See [`TableClient::insert`](crate::TableClient::insert) and
@@ -53,7 +53,8 @@ impl<E: ReadEntity> InsertEntityEcho<E> {
             let status = result.status();
             // It was applied, as in `etag`.
             let entity = result.entity().map_err(|e| e.with_status(status))?;
-            entity.ok_or_else(|| Error::invalid_response("the answer does not have the entity").with_status(status))
+            entity
+                .ok_or_else(|| Error::invalid_response("the response does not contain the entity").with_status(status))
         };
         Self {
             operation: Operation::new(

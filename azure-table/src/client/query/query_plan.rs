@@ -127,7 +127,7 @@ pub(crate) fn why(access: &Access) -> &'static str {
     }
 }
 
-const IN_PARTS: &str = "read whole keys by `get_many`, or let `fan_out` ask for each key by itself";
+const IN_PARTS: &str = "read whole keys by `get_many`, or let `fan_out` query each key separately";
 
 /// Returns the alternative to a scan.
 pub(crate) fn advice(access: &Access) -> Option<&'static str> {
@@ -135,7 +135,7 @@ pub(crate) fn advice(access: &Access) -> Option<&'static str> {
         AccessPath::TableScan if access.has_key_in_or => Some(IN_PARTS),
         AccessPath::TableScan => Some("name a partition by `.partition(..)` or a range of them by `.under(..)`"),
         AccessPath::Partition if access.has_key_in_or => Some(IN_PARTS),
-        AccessPath::Point => Some("`get` reads one entity by its key, and gives `None` where there is none"),
+        AccessPath::Point => Some("`get` reads one entity by its key, and returns `None` if it is absent"),
         _ => None,
     }
 }
@@ -150,7 +150,7 @@ pub(crate) fn too_much(comparisons: usize, characters: usize, has_keys: bool) ->
         return None;
     };
     Some(match has_keys {
-        true => format!("{what}: `get_many` reads keys one by one, `fan_out` asks in parts"),
+        true => format!("{what}: `get_many` reads keys one by one, `fan_out` queries in parts"),
         false => format!("{what}: ask by several queries"),
     })
 }
@@ -163,9 +163,12 @@ fn notes(access: &Access, request: &str) -> Vec<String> {
         url.map_or(0, str::len),
         access.has_key_in_or,
     ));
-    notes.extend(access.properties.iter().map(|(name, edm_type)| {
-        format!("rows whose `{name}` is not {edm_type}, or that have none, are passed over without a word")
-    }));
+    notes.extend(
+        access
+            .properties
+            .iter()
+            .map(|(name, edm_type)| format!("rows whose `{name}` is absent or not {edm_type} are skipped silently")),
+    );
     notes
 }
 

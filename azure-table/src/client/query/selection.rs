@@ -26,7 +26,7 @@ use crate::protocol::continuation::Continuation;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` selects no rows of `{E}`",
     label = "expected a `Filter<{E}>` or a `TableQuery<{E}>`",
-    note = "compare a column of `{E}`, as in `{E}::COLUMN.lt(value)`, or give a query, as in `table.query().partition(..)`",
+    note = "compare a column of `{E}`, as in `{E}::COLUMN.lt(value)`, or pass a query, as in `table.query().partition(..)`",
     note = "all rows of the table are `table.query()`"
 )]
 pub trait RowSelection<E> {

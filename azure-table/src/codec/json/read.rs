@@ -143,11 +143,11 @@ fn settle(row: &mut Row<'_>, metadata: MetadataLevel) {
 }
 
 fn not_an_entity(error: JsonError) -> Error {
-    Error::invalid_response("the answer is not an entity in JSON").with_source(error)
+    Error::invalid_response("the response is not an entity in JSON").with_source(error)
 }
 
 fn not_a_page(error: JsonError) -> Error {
-    Error::invalid_response("the answer is not a page of entities in JSON").with_source(error)
+    Error::invalid_response("the response is not a page of entities in JSON").with_source(error)
 }
 
 /// A member of an entity, classified by its name.

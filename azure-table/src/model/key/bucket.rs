@@ -124,7 +124,7 @@ impl<const N: u16> TryFrom<u16> for Bucket<N> {
     /// # Errors
     /// The number is `N` or above.
     fn try_from(number: u16) -> Result<Self, ValueError> {
-        Self::new(number).ok_or_else(|| ValueError::new(format!("{number} is none of the buckets 0 to {}", N - 1)))
+        Self::new(number).ok_or_else(|| ValueError::new(format!("{number} is not a bucket from 0 to {}", N - 1)))
     }
 }
 

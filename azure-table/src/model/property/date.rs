@@ -28,7 +28,9 @@ impl ReadProperty for Day {
         if day.start() == time {
             Ok(day)
         } else {
-            Err(ValueError::new(format!("{time} is no date: it is not midnight in UTC")))
+            Err(ValueError::new(format!(
+                "{time} is not a date: it is not midnight in UTC"
+            )))
         }
     }
 }
@@ -149,7 +151,7 @@ pub(super) mod tests {
         let error = Day::from_wire(stored("2010-10-23T00:00:00.0000001Z")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "2010-10-23T00:00:00.0000001Z is no date: it is not midnight in UTC"
+            "2010-10-23T00:00:00.0000001Z is not a date: it is not midnight in UTC"
         );
     }
 }

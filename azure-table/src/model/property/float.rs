@@ -21,7 +21,7 @@ impl ReadProperty for f32 {
             Ok(nearest)
         } else {
             Err(ValueError::new(format!(
-                "{stored} is no f32, the nearest is {}",
+                "{stored} is not an f32, the nearest is {}",
                 f64::from(nearest)
             )))
         }
@@ -64,7 +64,7 @@ mod tests {
     fn a_double_that_is_no_f32_is_an_error() {
         assert_eq!(
             read("0.1").unwrap_err().to_string(),
-            "0.1 is no f32, the nearest is 0.10000000149011612"
+            "0.1 is not an f32, the nearest is 0.10000000149011612"
         );
         for wrong in ["1e300", "1e-300", "16777217"] {
             assert!(read(wrong).is_err(), "{wrong}");

@@ -27,7 +27,7 @@ impl ReadProperty for Decimal {
     /// Text that is no number, or one of more digits than a `Decimal` holds.
     fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
         let text = value.as_str()?;
-        Self::from_str_exact(text).map_err(|e| ValueError::new(format!("{text:?} is no Decimal: {e}")))
+        Self::from_str_exact(text).map_err(|e| ValueError::new(format!("{text:?} is not a Decimal: {e}")))
     }
 }
 
@@ -57,7 +57,7 @@ mod tests {
     fn number_with_too_many_digits_is_an_error() {
         let error = read("0.12345678901234567890123456789").unwrap_err().to_string();
         assert!(
-            error.starts_with("\"0.12345678901234567890123456789\" is no Decimal: "),
+            error.starts_with("\"0.12345678901234567890123456789\" is not a Decimal: "),
             "{error}"
         );
         for wrong in ["", "twelve", "1e5", "79228162514264337593543950336", "NaN"] {

@@ -22,7 +22,7 @@ impl Property for Url {
 impl ReadProperty for Url {
     fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
         // A URL may contain a signature: no error shows it.
-        Self::parse(value.as_str()?).map_err(|e| ValueError::new(format!("the text is no URL: {e}")))
+        Self::parse(value.as_str()?).map_err(|e| ValueError::new(format!("the text is not a URL: {e}")))
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
     fn other_text_is_an_error_that_does_not_show_it() {
         assert_eq!(
             read("/blogs?sig=secret").unwrap_err().to_string(),
-            "the text is no URL: relative URL without a base"
+            "the text is not a URL: relative URL without a base"
         );
     }
 }

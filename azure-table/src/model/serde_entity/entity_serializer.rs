@@ -93,7 +93,7 @@ fn no_members(what: &str) -> WriteError {
 /// Returns the error of a variant whose name would enclose its members.
 fn untagged(variant: &str) -> WriteError {
     WriteError::reason(format!(
-        "the variant `{variant}` would be stored around its members; give the enum #[serde(tag = \"Kind\")], which stores the \
+        "the variant `{variant}` would enclose its members; give the enum #[serde(tag = \"Kind\")], which stores the \
          name as a property"
     ))
 }

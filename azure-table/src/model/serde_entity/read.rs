@@ -131,7 +131,7 @@ impl<'de> Deserializer<'de> for RowDeserializer<'de> {
         _: V,
     ) -> Result<V::Value, ReadError> {
         Err(ReadError::reason(format!(
-            "the rows of the enum `{name}` are told apart by a property: give it #[serde(tag = \"Kind\")]"
+            "a property must distinguish the rows of the enum `{name}`: give it #[serde(tag = \"Kind\")]"
         )))
     }
 
@@ -199,7 +199,7 @@ impl<'de> MapAccess<'de> for Members<'de> {
         let (name, value) = self
             .member
             .take()
-            .ok_or_else(|| ReadError::reason("a value was asked for before its name"))?;
+            .ok_or_else(|| ReadError::reason("a value was requested before its name"))?;
         seed.deserialize(value).map_err(|e| e.at(name))
     }
 }
