@@ -1,6 +1,6 @@
-//! What users call: clients, operations, queries, batches, writes over queries.
+//! The public calls: clients, operations, queries, batches, writes over queries.
 //!
-//! Owns the builders and their shapes. What is sent is made in `protocol`, how it is sent is `pipeline`'s business.
+//! Owns the builders and their shapes. `protocol` builds the requests, `pipeline` sends them.
 
 pub(crate) mod batch;
 pub(crate) mod bulk;

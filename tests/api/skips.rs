@@ -70,7 +70,7 @@ const ALLOWED: [(&str, &str, &str); 16] = [
     ),
     (
         "azure-table/src/client/bulk/queue.rs",
-        "no_partition_waits_for_ever",
+        "no_partition_waits_forever",
         "the loop's success, before a panic",
     ),
 ];

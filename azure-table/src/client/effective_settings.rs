@@ -146,7 +146,7 @@ impl EffectiveSettings {
         self.max_in_flight
     }
 
-    /// Returns the maximum number of connections in use at once. `None` without a limit.
+    /// Returns the maximum number of connections in use. `None` without a limit.
     pub fn max_connections(&self) -> Option<usize> {
         self.max_connections
     }

@@ -68,7 +68,7 @@ impl TableServiceClient {
     /// use azure_table::{AccountKey, TableServiceClient};
     /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
     /// let service = TableServiceClient::new("https://contoso.table.core.windows.net", key.clone())?;
-    /// key.rotate("CAkKCwwNDg8=")?; // in force for the next attempt
+    /// key.rotate("CAkKCwwNDg8=")?; // in effect from the next attempt on
     /// # Ok::<(), azure_table::Error>(())
     /// ```
     ///
@@ -289,10 +289,10 @@ impl TableServiceClient {
 
     /// Opens connections to the service, including TLS, before the first request needs them.
     ///
-    /// Sends that many [pings](Self::ping) concurrently, each on a connection of its own, and waits for their
-    /// responses. The connections are then idle in the pool of the transport. A connection that is idle already
-    /// counts as one of them. Returns `connections`, or 0 if the transport opens none, as the `Emulator` in the
-    /// process: then nothing is sent.
+    /// Sends that many [pings](Self::ping) concurrently, each on its own connection, and waits for their responses. The
+    /// connections are then idle in the pool of the transport. A connection that is idle already counts as one of them.
+    /// Returns `connections`. If the transport opens none, as the `Emulator` in the process, it sends nothing and
+    /// returns 0.
     ///
     /// The transport closes idle connections after its `pool_idle_timeout`, 20 s by default. It keeps at most
     /// `pool_max_idle_per_host` of them, unlimited by default, and closes those beyond at once. The connections lead to
@@ -447,7 +447,7 @@ impl fmt::Debug for TableServiceClient {
 mod tests {
     use super::*;
 
-    /// As in a build without the features `reqwest` and `hyper-transport`.
+    /// The same as in a build without the features `reqwest` and `hyper-transport`.
     #[tokio::test]
     async fn client_without_transport_names_the_features() {
         let parsed = ConnectionString::parse("AccountName=contoso;AccountKey=AAECAwQFBgc=").unwrap();

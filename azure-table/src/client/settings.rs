@@ -60,7 +60,7 @@ impl TableServiceClient {
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): no table name can begin with this prefix.
     pub fn prefixed(&self, prefix: &str) -> Result<Self> {
         let prefixed = self.in_namespace(prefix);
-        // Whatever follows, these must be good. Three more letters make any prefix long enough.
+        // Checks the prefix alone. Three more letters make any prefix long enough.
         TableName::new(format!("{}abc", prefixed.namespace()))
             .map_err(|e| Error::invalid_input(format!("prefix of table names: {e}")))?;
         Ok(prefixed)

@@ -205,7 +205,7 @@ impl<P> Shape<P> {
     pub(crate) fn read_or_skip(&self, row: &Row<'_>) -> Result<Option<P>> {
         let read = match self.variant {
             None => self.pick(row),
-            // The filter may be weaker than the mark, as for keys of a certain form.
+            // The filter may select more rows than the variant has, as for keys of a certain form.
             Some(variant) if variant.check(row).is_err() => Ok(None),
             Some(variant) => variant.read(row, |row| self.pick(row)),
         };

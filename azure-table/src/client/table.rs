@@ -59,7 +59,7 @@ mod typed_handles;
 /// polled has sent nothing.
 ///
 /// The service may still apply the write whose request was in flight, once. Read before you write again. A write of a
-/// [`grouped`](Self::grouped) handle that was sent goes on in its task.
+/// [`grouped`](Self::grouped) handle that was sent continues in its task.
 ///
 /// Operations of several requests stop between two of them. Rows that a [`bulk`](Self::bulk) or
 /// [`delete_where`](Self::delete_where) has written stay written. A table that [`recreate_table`](Self::recreate_table)
@@ -134,7 +134,7 @@ impl<E> TableClient<E> {
     /// If a response is lost, the client reads the entity back and compares its content. Two callers that insert the
     /// same content under the same key may then both see success.
     ///
-    /// If the entity stands for a lock, a lease or a processed message, add a field marked with `write_id`. The client
+    /// If the entity represents a lock, a lease or a processed message, add a field marked with `write_id`. The client
     /// can then distinguish its own write from an equal one.
     ///
     /// # Errors

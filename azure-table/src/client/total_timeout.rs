@@ -109,7 +109,7 @@ impl TotalTimeout {
     }
 }
 
-/// Adds the setter of the [`TotalTimeout`] at `$total` to a builder. `$end` documents the result at the deadline.
+/// Adds the setter of the [`TotalTimeout`] at `$total` to a builder. `$end` documents what happens at the deadline.
 macro_rules! total_timeout {
     ($name:ident $(<$life:lifetime>)? $([$($parameter:ident $(: $bound:path)?),+])?, $($total:ident).+, $end:literal) => {
         impl<$($life,)? $($($parameter $(: $bound)?),+)?> $name<$($life,)? $($($parameter),+)?> {

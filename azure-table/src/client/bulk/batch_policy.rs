@@ -1,8 +1,8 @@
 //! The retry policy of the batches of a bulk.
 //!
-//! A budget limits the retries of independent callers, which start new calls while the others fail. A bulk starts none:
-//! the batches in flight wait longer and longer, and then the bulk ends. With a shared budget, the first batch for
-//! which nothing is left would end the bulk, and the sooner the more batches are in flight.
+//! A budget limits the retries of independent callers, which start new calls while others fail. A bulk starts none: its
+//! batches in flight wait longer and longer, and then the bulk ends. With a shared budget, the first batch without a
+//! retry left would end the bulk. The more batches are in flight, the sooner that happens.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::retry::exponential::ExponentialRetry;
 
-/// The retries of a batch by default. A call has three: the waits of a fourth outlast each outage that a call may
-/// survive, whatever their jitter.
+/// The default number of retries of a batch. A call has three. With the waits of a fourth, a batch outlasts each outage
+/// that a call may survive, whatever the jitter.
 const RETRIES: u32 = 4;
 
-/// Returns the retry policy of batches with these options, the client's included.
+/// Returns the retry policy of batches with these options, which contain those of the client.
 ///
 /// It is the policy that was set, without its budget, or the default one with more retries.
 pub(crate) fn batch_policy(options: &CallOptions) -> Arc<dyn RetryPolicy> {

@@ -314,7 +314,7 @@ impl<E> Bulk<E> {
         self.begin(operations)
     }
 
-    /// Returns the variant whose rows alone the handle writes.
+    /// Returns the variant to which the handle's writes are restricted.
     pub(crate) fn variant(&self) -> Option<&'static MarkedVariant> {
         self.table.pipeline().settings.variant
     }
@@ -328,7 +328,7 @@ impl<E> Bulk<E> {
 
     pub(crate) fn run(self) -> BulkRun {
         let (pipeline, table) = (self.table.pipeline(), self.table.name());
-        // The only place that adds the options of the client.
+        // The options of the client are added only here.
         let options = pipeline.settings.defaults.clone().with(&self.options);
         BulkRun::new(Engine::new(pipeline, table, options, self.settings).paced())
     }

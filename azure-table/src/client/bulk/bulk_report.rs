@@ -1,7 +1,7 @@
 //! The outcomes of a bulk, individually and as counts.
 //!
-//! Owns the [`Counts`] of all bulk writes, so that both reports use the same words, and [`FirstOf`], by which neither
-//! prints all that is left.
+//! Owns the [`Counts`] of all bulk writes, so that both reports use the same words, and [`FirstOf`], which shortens the
+//! lists in their texts.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -168,9 +168,9 @@ pub struct BulkReport {
     pub(crate) throttled: u64,
     leftovers: Vec<Leftover>,
     settled: u64,
-    /// From the first operation without an outcome: `true` for each that has one.
+    /// `true` for each operation that has an outcome, from the first operation without one.
     ahead: VecDeque<bool>,
-    /// The first operation in doubt or not tried: none after it counts as settled.
+    /// The first operation in doubt or not tried. No operation after it counts as settled.
     stays: Option<u64>,
 }
 
@@ -254,7 +254,7 @@ impl BulkReport {
     }
 }
 
-/// Shows the counts and the first leftovers, those with an error first: there may be as many as operations.
+/// Shows the counts and the first leftovers, those with an error first, since there may be as many as operations.
 impl fmt::Debug for BulkReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_not_tried = |left: &&Leftover| matches!(left.why, LeftoverReason::NotTried);

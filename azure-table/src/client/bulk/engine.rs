@@ -91,7 +91,7 @@ const PENDING: usize = 20_000;
 const FAILURES: u64 = 1_000;
 /// The maximum number of bytes held: operations that wait, and those in flight, once more in the body of their request.
 ///
-/// Eight of the largest batches are in flight at once, or as many smaller ones as fit.
+/// Up to eight of the largest batches are in flight, or as many smaller ones as fit.
 const MOST_BYTES: usize = 64 << 20;
 /// The maximum number of waiting bytes: the rest is for batches in flight.
 const MOST_WAITING_BYTES: usize = MOST_BYTES / 2;
@@ -294,7 +294,7 @@ impl Engine {
         self.throttled
     }
 
-    /// Returns the error that ends the whole.
+    /// Returns the error that ends all writes.
     pub(crate) fn stopped(&self) -> Option<Error> {
         self.stopped.as_deref().map(Error::copy)
     }
@@ -304,7 +304,7 @@ impl Engine {
         !self.is_full() && self.bytes() < MOST_BYTES
     }
 
-    /// Returns `true` if as many operations wait as may.
+    /// Returns `true` if the maximum number of operations or bytes waits.
     fn is_full(&self) -> bool {
         self.queue.len() >= self.settings.pending || self.queue.bytes() >= MOST_WAITING_BYTES
     }
@@ -322,7 +322,7 @@ impl Engine {
 
     /// Returns `true` if more operations would be sent now.
     ///
-    /// No more is read than that, since waiting operations fall out of the cache before they are sent.
+    /// The source is read no further, since waiting operations fall out of the cache before they are sent.
     pub(crate) fn wants_more(&mut self) -> bool {
         // Rejected operations are reported first: they may exceed the limit of failures.
         if !self.ready.is_empty() || self.input == Input::Closed || self.running.len() >= self.settings.concurrency {
@@ -349,7 +349,7 @@ impl Engine {
                 self.take_in(batch, written);
             }
         }
-        // After the cancelled batches, which may be of the same rows.
+        // Reported after the cancelled batches, which may be of the same rows.
         self.leave_waiting();
     }
 

@@ -1,7 +1,7 @@
 //! The outcomes of the operations of a write.
 //!
-//! Owns [`Outcomes`], what a write reports and asks while it runs, and the outcomes that a bulk keeps. Those of callers
-//! who wait for their own are `client/group/callers.rs`.
+//! Owns [`Outcomes`], by which a write reports while it runs, and the outcomes that a bulk keeps. Those of callers who
+//! wait for their own are `client/group/callers.rs`.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,30 +10,30 @@ use crate::model::error::Error;
 use crate::model::etag::ETag;
 use crate::protocol::table_result::TableResult;
 
-/// Receives the outcomes of a write as they come.
+/// Receives the outcomes of a write as they arrive.
 pub(crate) trait Outcomes: Send + 'static {
-    /// Operations are about to be sent. Removes those that are not wanted any more.
+    /// Claims operations that are about to be sent. Removes those that are no longer wanted.
     fn claim(&self, _operations: &mut Vec<usize>) {}
 
-    /// Operations that were claimed stay for another request: nothing of them was applied.
+    /// Releases claimed operations for another request: nothing of them was applied.
     fn release(&self, _operations: &[usize]) {}
 
-    /// A request with these operations is sent.
+    /// Reports that a request with these operations is sent.
     fn sent(&self, _operations: &[usize]) {}
 
-    /// The request has its response, or none will come.
+    /// Reports that the request has its response, or will have none.
     fn answered(&self) {}
 
-    /// Operations were applied. The results are in their order.
+    /// Reports operations that were applied. The results are in their order.
     fn applied(&self, operations: &[usize], results: Vec<TableResult>);
 
-    /// Operations failed. `sent` is the number of operations of their request.
+    /// Reports operations that failed. `sent` is the number of operations of their request.
     fn failed(&self, operations: &[usize], error: &Arc<Error>, sent: usize);
 
-    /// Operations are in doubt, unless a later request settles them.
+    /// Reports operations in doubt, unless a later request settles them.
     fn in_doubt(&self, operations: &[usize], error: &Arc<Error>);
 
-    /// A delete found no row, after an earlier response was lost.
+    /// Reports a delete that found no row, after an earlier response was lost.
     fn gone(&self, operation: usize, error: Error);
 }
 
@@ -48,7 +48,7 @@ pub(crate) enum Outcome {
     Rejected(Arc<Error>),
     /// The operation may have been applied.
     InDoubt(Arc<Error>),
-    /// The operation was not applied: an error that concerns all operations came before its turn, or with it.
+    /// The operation was not applied: an error that concerns all operations came before or with it.
     NotTried,
 }
 

@@ -19,7 +19,7 @@ use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
 /// The share of the measured limit at which the bulk sends.
 const BELOW_LIMIT: f64 = 0.985;
-/// The deepest cut of a rate. If little was sent, little was accepted, and that was no limit.
+/// The deepest cut of a rate. If little was sent, few entities were accepted, and that was not the limit.
 const DEEPEST_CUT: f64 = 0.7;
 /// The time for which a rate is kept, and the time of its growth: twice as fast after each doubling.
 ///
@@ -55,9 +55,9 @@ struct Rates {
     partitions: HashMap<Box<str>, Rate>,
     /// The number of partitions from which some are forgotten.
     most_partitions: usize,
-    /// The partition that was throttled last, and the time of it.
+    /// The partition that was throttled last, with the time.
     last_refused: Option<(Box<str>, Instant)>,
-    /// The time since which no batch was accepted.
+    /// The time of the first throttled batch since the last accepted one.
     refused_since: Option<Instant>,
     asked_wait: Option<Duration>,
     refused: u64,
@@ -81,7 +81,7 @@ struct Rate {
     /// The time at which it was last throttled.
     refused_at: Option<Instant>,
     grown_at: Instant,
-    /// `true` if a batch waited for the rate since it grew.
+    /// `true` if a batch waited for the rate since its last growth.
     is_used: bool,
 }
 
@@ -168,7 +168,7 @@ impl Rates {
         }
         self.partitions
             .retain(|_, rate| rate.refused_at.is_some_and(|at| now - at < FORGOTTEN));
-        // Not again before the number of partitions has doubled.
+        // The next time is after the number of partitions has doubled.
         self.most_partitions = MANY_PARTITIONS.max(2 * self.partitions.len());
     }
 
@@ -313,14 +313,14 @@ mod tests {
 
     /// A bulk may run for days, over any number of partitions.
     #[tokio::test(start_paused = true)]
-    async fn partitions_that_were_not_refused_lately_are_forgotten() {
+    async fn partitions_that_were_not_throttled_lately_are_forgotten() {
         let pace = Pace::new(None);
         let error = Error::new(ErrorKind::Throttled, "busy");
         for partition in 0..10 * MANY_PARTITIONS {
             assert!(pace.refused(&partition.to_string(), Instant::now(), &error));
             pace.taken("another", 1);
             tokio::time::advance(Duration::from_millis(100)).await;
-            // Those of the last minute are not.
+            // Partitions of the last minute are kept.
             let recent = partition.saturating_sub(500).to_string();
             assert!(
                 pace.rates().partitions.contains_key(&*recent),

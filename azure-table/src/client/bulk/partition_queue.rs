@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use crate::protocol::operation::TableOperation;
 use crate::protocol::row_hash::{RowHash, RowHashes};
 
-/// An operation, its number, and the rest that its owner knows of it.
+/// An operation, its number, and the data of its owner.
 #[derive(Debug)]
 pub(crate) struct Queued<T = ()> {
     pub(crate) index: u64,
@@ -119,7 +119,7 @@ impl<T> PartitionQueue<T> {
         self.waiting.push_back(queued);
     }
 
-    /// Returns the operations of the next batch, or `None` if each of them is after a row in flight.
+    /// Returns the operations of the next batch, or `None` if each of them waits for a row in flight.
     ///
     /// `may_share` says of two owners whether their operations may be in one batch. The first operation that may be
     /// sent decides on the others.
@@ -137,7 +137,7 @@ impl<T> PartitionQueue<T> {
                 left.push_back(next);
                 break;
             }
-            // After an operation on the same row that waits or is in flight.
+            // Its row has an earlier operation that waits or is in flight.
             if !self.rows.insert(next.row) {
                 left.push_back(next);
                 continue;

@@ -1,15 +1,16 @@
 //! Operations on one partition, with an outcome for each.
 //!
-//! Owns the division into batches and the search for the operation that makes a batch fail. A batch is applied
-//! completely or not at all, so the failed operation is removed and the others are sent again. Owns the outcomes so far
-//! too, which an owner reads when it cancels. Knows nothing of the source of the operations.
+//! Owns the division into batches and the search for the operation that causes a batch to fail. A batch is applied
+//! completely or not at all, so the failed operation is removed and the others are sent again. Also owns the outcomes
+//! so far, which an owner reads when it cancels. Knows nothing of the source of the operations.
 //!
 //! The row at the reported index is removed, and the others are sent again: all of them after the first two failures,
-//! then half as many after each failed batch, and twice as many after each applied one. So a batch whose rows all fail
-//! costs five times its bytes, and one with a single failing row one more batch. If there is no index, the batch is
-//! halved. A failure that concerns no row ends the whole bulk. So does a 404 without a code, which may come from
-//! something in front of the service. A batch in doubt is reported row by row, except deletes that were repeated and
-//! found nothing.
+//! then half as many after each failed batch, and twice as many after each applied one. A batch whose rows all fail
+//! therefore costs five times its bytes, and one with a single failing row one more batch. Without an index, the batch
+//! is halved.
+//!
+//! A failure that concerns no row ends the whole bulk. So does a 404 without a code, which may come from a proxy or
+//! another server. A batch in doubt is reported row by row, except deletes that were repeated and found nothing.
 //!
 //! Source: REST "Performing entity group transactions".
 
@@ -49,7 +50,7 @@ pub(crate) struct PartitionWrite<O> {
     most_bytes: Option<usize>,
     /// Sends the other operations of a batch again, without the one that failed.
     takes_out: bool,
-    /// The operations are of callers who know nothing of each other.
+    /// The operations belong to callers who know nothing of each other.
     is_of_callers: bool,
     /// Deletes that were sent and whose response was lost.
     lost: Vec<usize>,
@@ -84,7 +85,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         }
     }
 
-    /// Sends throttled batches again, at this pace, if there is one.
+    /// Sends throttled batches again at this pace. Without a pace, a throttled batch ends the write.
     pub(crate) fn at(mut self, pace: Option<Pace>) -> Self {
         self.pace = pace;
         self
@@ -103,10 +104,10 @@ impl<O: Outcomes> PartitionWrite<O> {
         self
     }
 
-    /// Says that the operations are of callers who know nothing of each other.
+    /// Sets that the operations belong to callers who know nothing of each other.
     ///
-    /// An error that concerns no single row then fails the operations that were sent with it, and no others. A missing
-    /// permission is searched for as a conflict is: the credential may permit what the others do.
+    /// An error that concerns no single row then fails only the operations that were sent with it. A missing permission
+    /// is searched for like a conflict, because the credential may permit the other operations.
     pub(crate) fn of_callers(mut self) -> Self {
         self.is_of_callers = true;
         self
@@ -156,7 +157,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         None
     }
 
-    /// Waits for the pace, if there is one, and returns the time.
+    /// Waits for the pace, if any, and returns the time.
     async fn turn(&self, next: &[usize]) -> Option<Instant> {
         let entities = next.len().min(self.most_operations).min(MAX_BATCH_OPERATIONS);
         match &self.pace {
@@ -254,8 +255,8 @@ impl<O: Outcomes> PartitionWrite<O> {
             execute.of_options(self.call_options())
         };
         match execute().await {
-            // Without a code the request did not reach the service. Nor did an earlier attempt, or it would be in
-            // doubt.
+            // Without a code the request did not reach the service. Nor did an earlier attempt, or the write would be
+            // in doubt.
             Err(e) if matches!(e.status(), Some(400 | 414 | 431)) && e.code().is_none() && !e.may_have_applied() => {
                 execute().via_batch().await
             }
@@ -273,10 +274,10 @@ impl<O: Outcomes> PartitionWrite<O> {
     ///
     /// Returns the error if it concerns other operations as well.
     fn failed(&mut self, mut sent: Vec<usize>, error: Error) -> Option<Arc<Error>> {
-        // The index in the batch means nothing to a caller who did not build the batch.
+        // The index is meaningless to a caller who did not build the batch.
         let batch_index = error.batch_index();
         let mut error = error.at_batch_index(None);
-        // Whatever became of this request, the one before may have been applied.
+        // Even if this request was not applied, the one before it may have been.
         if sent.iter().any(|index| self.lost.contains(index)) {
             error = error.maybe_applied(true);
         }
@@ -303,8 +304,8 @@ impl<O: Outcomes> PartitionWrite<O> {
             return (!concerns_row && !self.is_of_callers).then_some(error);
         }
         if error.may_have_applied() && together > 1 {
-            // One by one: all of them may be gone, and each would make a batch fail. They are in doubt if the write
-            // ends before that.
+            // One by one: all of their rows may be gone, and each would cause a batch to fail. They are in doubt if the
+            // write ends before that.
             self.outcomes.in_doubt(&sent, &Arc::new(error));
             self.waiting.extend(sent.iter().map(|index| vec![*index]));
             self.lost.extend(sent);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::client::bulk::partition_queue::{BatchLimits, PartitionQueue, Queued};
 use crate::protocol::row_hash::RowHash;
 
-/// The batches that are sent although they are not full.
+/// Selects the batches that are sent although they are not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Short {
     None,
@@ -20,17 +20,17 @@ pub(crate) enum Short {
 
 /// The waiting operations, and the rows in flight.
 pub(crate) struct Queue {
-    /// The place of each partition that has operations.
+    /// The index of each partition that has operations.
     places: HashMap<Arc<str>, usize>,
     partitions: Vec<Partition>,
-    /// The places without operations, free for other partitions.
+    /// The indices without operations, free for other partitions.
     spare: Vec<usize>,
-    /// The place of the last operation. The next one is often of the same partition.
+    /// The index of the last operation's partition. The next operation often has the same one.
     latest: usize,
     /// The partitions with a full batch, and those with any operation, in order of arrival.
     ///
-    /// A spare place may still be listed. Its next partition takes that turn, so no list is longer than the number of
-    /// places.
+    /// A spare index may still be listed. Its next partition takes that turn, so no list is longer than the number of
+    /// indices.
     full: VecDeque<usize>,
     any: VecDeque<usize>,
     limits: BatchLimits,
@@ -65,7 +65,7 @@ impl Queue {
         }
     }
 
-    /// Returns `true` if the partition at this place has a full batch.
+    /// Returns `true` if the partition at this index has a full batch.
     fn is_full(&self, place: usize) -> bool {
         self.partitions[place].queue.is_full(self.limits)
     }
@@ -80,7 +80,7 @@ impl Queue {
         self.bytes
     }
 
-    /// Returns the place of a partition, and assigns one if it has none.
+    /// Returns the index of a partition, and assigns one if it has none.
     fn place(&mut self, partition_key: &str) -> usize {
         if let Some(latest) = self.partitions.get(self.latest)
             && !latest.is_spare()
@@ -188,7 +188,7 @@ impl Queue {
         }
     }
 
-    /// Releases the place for another partition, without its memory: there may be many.
+    /// Releases the index for another partition, without its memory, since there may be many.
     fn free(&mut self, place: usize) {
         let partition = &mut self.partitions[place];
         self.places.remove(&partition.key);
@@ -252,9 +252,9 @@ mod tests {
         batch.into_iter().flatten().map(|queued| queued.index).collect()
     }
 
-    /// An operation waits for the batch of the one before it on its row; others pass it.
+    /// An operation waits for the batch of the one before it on its row. Operations on other rows overtake it.
     #[test]
-    fn of_one_row_one_is_on_its_way() {
+    fn only_one_operation_of_a_row_is_in_flight() {
         let mut queue = Queue::new(2, usize::MAX, 4);
         for (index, row) in ["a", "b", "a", "a", "c"].into_iter().enumerate() {
             let operation = TableOperation::insert(&DynamicEntity::new("p", row));
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!((queue.len(), queue.bytes()), (0, 0));
     }
 
-    /// Two of these rows are more than a batch may have.
+    /// Two of these rows exceed the bytes of a batch.
     #[test]
     fn batch_ends_at_its_bytes() {
         let row = |row| {
@@ -301,13 +301,13 @@ mod tests {
         /// An operation of this partition and row.
         Push(u8, u8),
         Next(Short),
-        /// One of the batches that are on their way ends.
+        /// One of the batches in flight ends.
         End(Index),
         Drain,
     }
 
     fn any_step() -> impl Strategy<Value = Step> {
-        // Many of the same, and some of others.
+        // Mostly the same keys, and some others.
         let keys = prop_oneof![(0..3u8, 0..6u8), (0..12u8, 0..40u8)];
         prop_oneof![
             16 => keys.prop_map(|(partition, row)| Step::Push(partition, row)),
@@ -317,10 +317,10 @@ mod tests {
         ]
     }
 
-    /// The queue, and in its simplest form what it has to know.
+    /// The queue, and a simple model of its state.
     struct Model {
         queue: Queue,
-        /// Place in the source, partition and row of each.
+        /// The number, partition and row of each operation.
         waiting: Vec<(u64, u8, u8)>,
         running: Vec<Vec<(u64, u8, u8)>>,
         read: u64,
@@ -336,7 +336,7 @@ mod tests {
             self.read += 1;
         }
 
-        /// Those of the next batch of a partition, if it may leave.
+        /// Returns the operations of the next batch of a partition, if it may be sent.
         fn batch(&self, partition: u8, short: Short) -> Vec<(u64, u8, u8)> {
             let running = || self.running.iter().filter(|batch| batch[0].1 == partition);
             let waiting = || self.waiting.iter().filter(|(_, of, _)| *of == partition);
@@ -399,7 +399,7 @@ mod tests {
             assert_eq!(drained, waiting);
         }
 
-        /// Checks its counts, and that it keeps nothing of partitions that are gone.
+        /// Checks the counts, and that the queue keeps nothing of partitions without operations.
         fn check(&mut self) {
             let queue = &self.queue;
             assert_eq!(queue.len(), self.waiting.len());
@@ -427,7 +427,7 @@ mod tests {
         }
     }
 
-    /// Another for each number; of none the empty one.
+    /// Returns a different key for each number. The key of 0 is empty.
     fn key(number: u8) -> String {
         "k".repeat(usize::from(number))
     }
@@ -478,7 +478,7 @@ mod tests {
 
     /// Holds for any number of batches of the other partitions.
     #[test]
-    fn no_partition_waits_for_ever() {
+    fn no_partition_waits_forever() {
         let mut model = model(2, usize::MAX, 1);
         model.push(0, 0);
         for turn in 0..20 {

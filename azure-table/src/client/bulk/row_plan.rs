@@ -34,7 +34,7 @@ pub(crate) trait WritesRows<E> {
 pub(crate) enum Plan {
     Write(TableOperation),
     Keep,
-    /// The row cannot be read as an entity.
+    /// The row does not fit its entity type.
     Bad(BadRow),
     /// The row cannot be written.
     Refuse(Error),

@@ -1,6 +1,6 @@
 //! A batch of a bulk that is in flight.
 //!
-//! Owns its operations until it ends, and their way back to the bulk. The write itself is `partition_write.rs`.
+//! Owns its operations until it ends, and returns them to the bulk. The write itself is `partition_write.rs`.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Batch {
 
     /// Returns each operation with its number.
     pub(crate) fn operations(self) -> impl Iterator<Item = (u64, TableOperation)> {
-        // The write that shared them has ended.
+        // The write that shared them has ended, so this copies nothing.
         let operations = Arc::try_unwrap(self.operations);
         let operations = operations.unwrap_or_else(|shared| shared.iter().map(TableOperation::copy).collect());
         self.places.into_iter().map(|(index, _)| index).zip(operations)

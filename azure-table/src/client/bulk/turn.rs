@@ -1,10 +1,10 @@
 //! The work that a bulk does before other tasks have their turn.
 //!
-//! A source that is an iterator and a transport in the same process are always ready, so a bulk would otherwise not
-//! return before its end, and no timeout around it could fire. The units of a turn add up to less than a millisecond.
+//! A source that is an iterator and a transport in the same process are always ready. A bulk would therefore not return
+//! before its end, and no timeout around it could fire. The units of a turn add up to less than a millisecond.
 //!
-//! The budget that tokio gives a task is not used for this. Other parts of the task spend it too, so it would decide
-//! which operations share a batch, and a recorded bulk would not be the same when it is replayed.
+//! A turn does not use the budget that tokio grants a task. Other parts of the task spend that budget too. It would
+//! decide which operations share a batch, and a replay of a recorded bulk would differ from it.
 
 use std::task::Context;
 

@@ -141,7 +141,7 @@ impl<E> Writer<E> {
             if let Some(error) = self.run.engine.stopped() {
                 return Poll::Ready(Err(error));
             }
-            // Otherwise a loop of sends would leave other tasks no turn.
+            // Otherwise a loop of sends would never yield to other tasks.
             if !self.run.engine.turn.spend(cx) {
                 return self.pending();
             }

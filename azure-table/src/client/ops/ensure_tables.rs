@@ -1,4 +1,4 @@
-//! Creates the missing ones of some tables.
+//! Creates those tables of a list that are missing.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ async fn ensure(steps: Steps, Ensured { tables, namespace }: Ensured) -> Result<
         let creation = if present.contains(&profile.table_in_set(table.as_str().to_owned())) {
             Creation::Existed
         } else {
-            // Another may have made it since: that is no failure.
+            // Another client may have created it since, which is not a failure.
             let call = tables::create_if_not_exists(steps.endpoint(), table.as_str());
             steps.call(call, tables::created_or_existed).await?
         };

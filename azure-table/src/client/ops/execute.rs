@@ -51,7 +51,7 @@ pub(crate) struct WriteSpec<T> {
     /// Taken when the request is built.
     operation: Option<TableOperation>,
     output: fn(TableResult) -> Result<T>,
-    /// Turns a rejection into an output, for rejections that are a regular result; and whether an earlier attempt is in
+    /// Turns a rejection into an output, if it is a regular result. The flag is `true` if an earlier attempt is in
     /// doubt.
     rejected: fn(Error, bool) -> Result<T>,
     /// The variant that an entity in the response is read as.

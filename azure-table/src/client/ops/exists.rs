@@ -64,7 +64,7 @@ impl Spec for ExistsSpec {
     }
 
     fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<bool> {
-        // A row of another variant is none of the handle.
+        // For the handle of a variant, a row of another variant does not exist.
         let there = get::answer(response, self.shape.metadata, |row| self.shape.read_or_skip(row))?;
         Ok(there.flatten().is_some())
     }

@@ -1,9 +1,9 @@
 //! Reads an entity, changes it and writes it under its ETag; repeats all of it after a conflicting write.
 //!
-//! Owns the loop and the results of the closure. The future is a state machine by hand: the type of an `async` block
-//! has no name, so the builder could hold one only as a `Box<dyn Future>`. With `+ Send` the box accepts no closure or
-//! entity that stays on its thread. Without `+ Send` the builder cannot be spawned. Either way the closure cannot
-//! borrow.
+//! Owns the loop and the results of the closure. The future is a handwritten state machine, because the type of an
+//! `async` block has no name. The builder could hold such a block only as a `Box<dyn Future>`. With `+ Send` the box
+//! accepts no closure or entity that stays on its thread. Without `+ Send` the builder cannot be spawned. Either way
+//! the closure cannot borrow.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -205,7 +205,7 @@ where
                     .absent("no entity has this key, and the closure returned `Change::Keep`")
                     .into()),
                 Change::Save => {
-                    // Another first visitor inserts the same content: only the write id tells the two apart.
+                    // Another caller may insert the same content: only the write id distinguishes the two.
                     let insert = TableOperation::insert(&self.table.written(&entity)).known_by_write_id();
                     let insert = WriteEntity::new(self.table.pipeline(), self.table.name(), insert);
                     let insert = insert.with(&self.options());
@@ -325,7 +325,7 @@ where
                     Poll::Ready(Err(e)) if e.kind() == ErrorKind::ConditionNotMet && !e.may_have_applied() => {
                         self.state = self.lost(e)?;
                     }
-                    // Deleted since it was read: then it is made anew, if it may be.
+                    // Deleted since it was read: it is inserted again if `or_insert` is set.
                     Poll::Ready(Err(e))
                         if e.kind() == ErrorKind::NotFound && self.missing.is_some() && !e.may_have_applied() =>
                     {

@@ -214,7 +214,7 @@ pub(crate) fn start(
     let pipeline = Arc::clone(pipeline);
     Box::pin(async move {
         if pipeline.settings.creates_missing_tables && call.effect == Effect::Write {
-            // Boxed, as the next: few clients need either, and every call would be as large.
+            // Boxed, as the branch below: few clients need either, and every call would have its size.
             Box::pin(run_and_make_table(&pipeline, call, options)).await
         } else if pipeline.shares(&call, &options) {
             Box::pin(pipeline.run_shared(call, options)).await

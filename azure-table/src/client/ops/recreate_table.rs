@@ -103,7 +103,7 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
         let call = tables::delete_if_exists(steps.endpoint(), table.as_str());
         match steps.call(call, tables::deleted_or_missing).await {
             Ok(_) => break,
-            // Someone ordered it before.
+            // The table is already being deleted.
             Err(e) if e.kind() == ErrorKind::Conflict => break,
             Err(e) => match pause_after(&e) {
                 Some(pause) => clock::sleep(pause).await,
@@ -112,7 +112,7 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
         }
     }
     progress(RecreateProgress::Deleted);
-    // An attempt whose answer was lost may have made the table, which the next one then finds.
+    // An attempt whose response was lost may have created the table, and a later attempt then finds it.
     let mut may_be_made = false;
     loop {
         let call = tables::create(steps.endpoint(), table.as_str());
@@ -159,6 +159,6 @@ fn pause(error: &Error, left: Duration) -> Option<Duration> {
             | ErrorKind::Throttled
             | ErrorKind::Timeout
     );
-    // Each try needs time, the last one too.
+    // Each attempt needs time, including the last one.
     (may_pass && left >= LAST_TRY).then(|| PAUSE.min(left / 2))
 }

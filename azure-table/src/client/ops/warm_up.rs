@@ -36,18 +36,18 @@ impl WarmUp {
         let mut procedure = Procedure::new(OperationKind::Ping, pipeline, wanted, |steps, wanted| {
             Box::pin(open(steps, wanted))
         });
-        // The connection of a cancelled request is closed.
+        // A hedge would cancel a request, which closes its connection.
         procedure.options.set(|values| values.hedge = Some(Hedge::off()));
         Self { procedure }
     }
 }
 
-/// Returns the number of connections to open: none if the transport has none.
+/// Returns the number of connections to open, or 0 if the transport opens none.
 ///
-/// A request that waits for its turn would get a connection that is open already.
+/// Fails above the limits of the client and the transport: a request that waits would reuse an open connection.
 fn within_limits(pipeline: &Pipeline, connections: usize) -> Result<usize> {
     let Some(transport) = &pipeline.transport else {
-        // The first request says why.
+        // The first request returns the error.
         return Ok(connections.min(1));
     };
     if !transport.opens_connections() {
@@ -68,13 +68,13 @@ fn within_limits(pipeline: &Pipeline, connections: usize) -> Result<usize> {
     Ok(connections)
 }
 
-/// Sends the requests. They leave together, before one of them has its response, so each opens a connection.
+/// Sends the requests concurrently. All are sent before one has its response, so each opens a connection.
 async fn open(steps: Steps, Connections(wanted): Connections) -> Result<usize> {
     let connections = wanted?;
     let pings = (0..connections).map(|_| {
         steps.call(service_operations::ping(steps.endpoint()), |response, _| {
             match service_operations::pinged(response) {
-                // Its connection is open.
+                // A rejected ping came over an open connection.
                 Err(e) if matches!(e.kind(), ErrorKind::Unauthenticated | ErrorKind::Forbidden) => Ok(()),
                 pinged => pinged,
             }

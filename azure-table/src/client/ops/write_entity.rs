@@ -15,7 +15,7 @@ use crate::protocol::operation::TableOperation;
 use crate::protocol::table_result::TableResult;
 
 fn etag(result: TableResult) -> Result<ETag> {
-    // The write was applied: it must not look like one that was not.
+    // The error has the status, since the write was applied.
     result
         .etag()
         .cloned()
@@ -51,7 +51,7 @@ impl<E: ReadEntity> InsertEntityEcho<E> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
         let echo = |result: TableResult| {
             let status = result.status();
-            // It was applied, as in `etag`.
+            // The write was applied, as in `etag`.
             let entity = result.entity().map_err(|e| e.with_status(status))?;
             entity
                 .ok_or_else(|| Error::invalid_response("the response does not contain the entity").with_status(status))
@@ -95,7 +95,7 @@ via_batch!(InsertEntityIfNotExists, operation.options);
 impl InsertEntityIfNotExists {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
         let spec = WriteSpec::new(table, operation, |result| etag(result).map(Some)).or(|e, is_in_doubt| {
-            // An entity that may be this call's own is no answer.
+            // The existing entity may be this call's own if it is in doubt.
             if e.code() == Some("EntityAlreadyExists") && !is_in_doubt {
                 Ok(None)
             } else {

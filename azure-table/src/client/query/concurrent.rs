@@ -1,12 +1,13 @@
 //! Polls sources of items concurrently, up to a limit.
 //!
 //! Owns the order of the items: source after source, or as they arrive. Sources that run as tasks make progress while
-//! the reader is busy. Each source has a waker of its own, so that an item costs the same however many sources run.
+//! the reader is busy. Each source has its own waker, so that the cost of an item does not depend on the number of
+//! sources.
 //!
-//! `buffered` and `buffer_unordered` of futures-util are no substitute. They start another source only when no finished
-//! source is left to yield, so a busy reader waits once per round. 160 reads of 20 ms, 16 at a time, with 2 ms of work
-//! for each, took 520 ms in place of 340 ms (`tests/faults/prefetch.rs`). In addition, a chain of pages yields many
-//! items.
+//! `buffered` and `buffer_unordered` of futures-util are no substitute, because they start another source only when no
+//! finished source is left to yield. A busy reader then waits once per round. 160 reads of 20 ms, 16 at a time, with 2
+//! ms of work for each, took 520 ms instead of 340 ms (`tests/faults/prefetch.rs`). In addition, a chain of pages
+//! yields many items.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
@@ -43,7 +44,7 @@ pub(crate) enum Order {
 pub(crate) struct Concurrent<W, S: ItemSource> {
     waiting: VecDeque<W>,
     running: FuturesUnordered<NextItem<S>>,
-    /// Sources with an item or without a further one, by their place: in the order of the sources or of arrival.
+    /// The sources that have an item or have ended, by their place: in the order of the sources or of arrival.
     ready: BTreeMap<usize, Ready<S>>,
     /// The number of sources that run or hold an item.
     active: usize,
@@ -106,7 +107,7 @@ impl<W, S: ItemSource> Concurrent<W, S> {
                 self.begun += 1;
                 self.active += 1;
             }
-            // All that can go on does, before an item is yielded: its reader may be busy with it.
+            // Starts everything that can run before it yields an item, because the reader may be busy with the item.
             match Pin::new(&mut self.running).poll_next(cx) {
                 Poll::Ready(Some((place, ready))) => self.take(place, ready),
                 Poll::Ready(None) | Poll::Pending => break,
@@ -140,7 +141,7 @@ impl<W, S: ItemSource> Concurrent<W, S> {
         }
     }
 
-    /// Returns the item whose turn it is. Its source goes on with the next one.
+    /// Returns the item whose turn it is, and starts its source again.
     fn next_item(&mut self) -> Option<S::Item> {
         loop {
             let (place, ready) = match self.order {
@@ -185,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    /// A source of two items, each of which comes when it is woken.
+    /// A source of two items. Each is ready once the source is woken.
     struct Woken<'a> {
         polls: &'a Cell<usize>,
         wakers: &'a RefCell<VecDeque<Waker>>,
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn item_costs_two_polls_however_many_sources_run() {
+    fn item_costs_two_polls_for_any_number_of_sources() {
         const SOURCES: usize = 20_000;
         for order in [Order::AsGiven, Order::AsTheyCome] {
             for concurrency in [1, 16, 10_000] {

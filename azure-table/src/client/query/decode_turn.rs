@@ -1,17 +1,17 @@
 //! The part of its pages that a stream decodes before other tasks have their turn.
 //!
-//! A page has up to 4 MiB, and pages of the emulator or of tasks may be there already. A stream would otherwise decode
-//! all of them in one poll. The cost is counted in bytes; rows and properties cost some in addition
+//! A page has up to 4 MiB, and pages of the emulator or of tasks may already be available. A stream would otherwise
+//! decode all of them in one poll. The cost is counted in bytes, plus a part for each row and property
 //! ([`PageRows::read`](crate::protocol::query::PageRows::read)). `bulk/turn.rs` is the same for writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
-/// The bytes of a turn. Decoding as many takes one to two milliseconds; a page of 1,000 rows of ten properties is less.
+/// The bytes of a turn, which take one to two milliseconds to decode. 1,000 rows of ten properties are fewer.
 const BYTES: usize = 1_280 << 10;
 
-/// The rest of a turn, in bytes. Clones share it: the parts of a query are polled by one task.
+/// The bytes left in a turn. Clones share them: the parts of a query are polled by one task.
 #[derive(Clone, Debug)]
 pub(crate) struct DecodeTurn(Arc<AtomicUsize>);
 
@@ -20,7 +20,7 @@ impl DecodeTurn {
         Self(Arc::new(AtomicUsize::new(BYTES)))
     }
 
-    /// Returns the bytes that are left. `Pending`, and wakes the task for its next turn, if there are none.
+    /// Returns the bytes left in this turn. If none are left, wakes the task for its next turn and returns `Pending`.
     pub(crate) fn poll_left(&self, cx: &Context<'_>) -> Poll<usize> {
         match self.0.load(Ordering::Relaxed) {
             0 => {

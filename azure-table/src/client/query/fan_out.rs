@@ -81,7 +81,7 @@ pub struct FanOut<E, P = E> {
     order: Order,
 }
 
-/// The conditions of the parts, or why one cannot be sent.
+/// The conditions of the parts, or the reason that one cannot be sent.
 type Given = Result<Vec<Expression>, Box<str>>;
 
 call_options!(FanOut[E: TableEntity, P], query.options);

@@ -26,7 +26,7 @@ pub(super) fn starts(name: &'static str, start: &Start) -> Expression {
     }
 }
 
-/// Returns the condition that a key is not after those that begin with `start`, or `None` if no key is.
+/// Returns the condition that a key is not after those that begin with `start`, or `None` if no key can be.
 fn end(name: &'static str, start: &Start) -> Option<Expression> {
     match start {
         Start::Whole(text) => Some(compare(name, Comparison::Le, text)),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn any_of_several_prefixes_lies_within_their_range() {
+    fn several_prefixes_are_within_their_common_range() {
         let (parent, children) = (rows("p", Whole("e1".into())), rows("p", Prefix("e1_".into())));
         let any = under_any([&children, &parent].into_iter()).unwrap().to_string();
         assert!(
@@ -130,7 +130,7 @@ mod tests {
             "{any}"
         );
         assert_eq!(under_any([&parent, &parent].into_iter()).unwrap(), under(&parent));
-        // The wider of the two is the range of both.
+        // The wider of two nested prefixes is the range of both.
         let wide = rows("p", Prefix("e".into()));
         assert_eq!(under_any([&wide, &parent].into_iter()).unwrap(), under(&wide));
         assert_eq!(under_any(std::iter::empty()), None);

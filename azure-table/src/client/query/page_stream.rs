@@ -4,9 +4,9 @@
 //! continuation, not a page without rows. At most two pages are held: the current one and the next one ([`Prefetch`]).
 //!
 //! Prefetch runs in a task that sees bytes only. The task knows no entity type and is aborted with its stream. Prefetch
-//! starts when the reader asks for a second page, since many readers want one page. Other tasks run before a page is
-//! decoded. Otherwise, on a single-threaded runtime, the next request would leave a millisecond late. With a limit the
-//! page is decoded first, since its rows may suffice. A long page is decoded in several turns (`decode_turn`).
+//! starts when the reader requests a second page, since many readers want only one. Other tasks run before a page is
+//! decoded. Otherwise, on a single-threaded runtime, the next request would be sent a millisecond later. With a limit
+//! the page is decoded first, since its rows may suffice. A long page is decoded in several turns (`decode_turn`).
 
 use std::fmt;
 use std::future::poll_fn;
@@ -75,7 +75,7 @@ pub(crate) fn top(page_size: Option<usize>, limit: Option<usize>) -> Result<Opti
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Prefetch {
     Never,
-    /// Once the reader asks for a second page: many readers want only the first.
+    /// Once the reader requests a second page, since many readers want only one.
     #[default]
     AfterFirst,
     FromStart,
@@ -113,7 +113,7 @@ pub struct PageStream<P> {
     state: State,
     arrived: Option<Box<Arrived<P>>>,
     turn: DecodeTurn,
-    /// The turn is that of several streams, whose owner begins the next one.
+    /// The turn is shared by several streams, whose owner begins the next one.
     is_part: bool,
     /// `true` once a page was yielded.
     has_given: bool,
@@ -298,8 +298,7 @@ impl<P> PageStream<P> {
         Ok(start(&self.pipeline, call, options))
     }
 
-    /// Moves on to the continuation of a page that is not decoded yet. With a limit it waits, since the rows may
-    /// suffice.
+    /// Prepares or prefetches the next page before this one is decoded. With a limit it waits: the rows may suffice.
     fn arrive(&mut self, answer: Answer) -> Result<Arrived<P>> {
         let (response, call) = (&answer.response, &answer.call);
         let mut next = match response.status() {

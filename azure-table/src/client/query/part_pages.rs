@@ -30,7 +30,7 @@ pub(crate) struct PartPages<P> {
     pipeline: Arc<Pipeline>,
     options: CallOptions,
     shape: Shape<P>,
-    /// The query of each part, except for its filter; or why none is sent.
+    /// The query of each part, except for its filter; or the error that prevents it.
     query: Result<PreparedQuery, Option<Error>>,
     /// The time limit of all parts together.
     total: TotalTimeout,
@@ -89,7 +89,7 @@ impl<P> PartPages<P> {
         let turn = &self.turn;
         let (pipeline, options, shape, total) = (&self.pipeline, &self.options, &self.shape, self.total);
         let page = ready!(turn.end_if_pending(self.parts.poll(cx, |part| {
-            // Only now: each may have a long text.
+            // The filter is added only now, because each part may have a long one.
             let query = query.filtered(part.filter.expression().as_ref());
             let query = PreparedQuery { total, ..query };
             let pages = PageStream::new(Arc::clone(pipeline), options.clone(), query, part.from, shape.clone());

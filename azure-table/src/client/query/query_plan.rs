@@ -99,7 +99,7 @@ impl QueryPlan {
 
     /// Returns the request for the first page as text: method and URL, headers.
     ///
-    /// The text is empty if there is no request; a note then says why. Each page is one request, and a query is one
+    /// Empty if the query sends no request; a note then states the reason. Each page is one request, and a query is one
     /// chain of them.
     pub fn request(&self) -> &str {
         &self.request

@@ -22,7 +22,7 @@ use crate::protocol::continuation::Continuation;
 /// A selection of rows of `E` to write: a [`Filter`] or a [`TableQuery`].
 ///
 /// A query contributes its partition, prefix, limit, page size, continuation and options. The type in which it reads
-/// its rows does not matter.
+/// its rows is ignored.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` selects no rows of `{E}`",
     label = "expected a `Filter<{E}>` or a `TableQuery<{E}>`",

@@ -10,21 +10,21 @@ use crate::pipeline::Pipeline;
 impl<E> TableClient<E> {
     /// Returns a handle to the same table that sends the writes of concurrent callers in batches: a group commit.
     ///
-    /// Clone the handle, and share it among all tasks that write. A write leaves at once if no batch of its partition
-    /// is in flight. Writes that arrive meanwhile are the next batch, of up to 100 operations and the service's limit
-    /// of bytes. A write that is alone is sent as a plain request. There is no timer, so a lone caller waits for
-    /// nobody: see [`GroupOptions::max_delay`].
+    /// Clone the handle, and share it among all tasks that write. A write is sent immediately if no batch of its
+    /// partition is in flight. Writes that arrive meanwhile form the next batch, of up to 100 operations and the
+    /// service's limit of bytes. A single write is sent as a plain request. There is no timer, so a lone caller waits
+    /// for nobody: see [`GroupOptions::max_delay`].
     ///
     /// All calls that write one entity are grouped: insert, replace, merge, patch, delete, [`execute`](Self::execute),
     /// and what is built on them, such as [`modify`](Self::modify). Reads, [`batch`](Self::batch) and
     /// [`bulk`](Self::bulk) are sent as by any handle.
     ///
-    /// * **Outcomes.** Each caller receives its own ETag, or an error with its own operation and row. A row that makes
-    ///   its batch fail is removed, and the others are sent again.
+    /// * **Outcomes.** Each caller receives its own ETag, or an error with its own operation and row. A row that fails
+    ///   its batch is removed, and the others are sent again.
     /// * **Order.** Two writes to one row are applied in the order of their first polls, and are never in one batch.
     ///   Writes to different rows may overtake each other.
     /// * **Options.** Only calls with equal options share a batch. Their timeouts and contexts may differ.
-    /// * **Cancellation.** Dropping a future withdraws its write, unless that was sent. A write that was sent goes on
+    /// * **Cancellation.** Dropping a future withdraws its write, unless that was sent. A write that was sent continues
     ///   in its task, and its result is dropped.
     /// * **Timeout.** At the end of its [`timeout`](crate::CallOptions::timeout) a write that was not sent is
     ///   withdrawn. One that was sent is in doubt: [`may_have_applied`](crate::Error::may_have_applied).
@@ -35,8 +35,8 @@ impl<E> TableClient<E> {
     ///   service throttled.
     ///
     /// Batches run in tasks of the tokio runtime in which their writes were polled. While a group has writes of one
-    /// runtime, those of another are sent alone: call `grouped` once for each. If all handles are dropped, the writes
-    /// that were sent go on.
+    /// runtime, those of another are sent alone: call `grouped` once for each runtime. If all handles are dropped,
+    /// writes that were sent continue.
     ///
     /// The context of each caller receives the attempts of the whole batch, so their costs do not add up over callers.
     ///
@@ -74,7 +74,7 @@ impl<E> TableClient<E> {
     /// Returns a handle that sends the writes of concurrent callers in batches, with these settings. See
     /// [`grouped`](Self::grouped).
     ///
-    /// Each call of this method makes a group of its own, also on a handle that is grouped.
+    /// Each call of this method creates a new group, also on a handle that is grouped.
     pub fn grouped_by(&self, options: &GroupOptions) -> Self {
         let mut pipeline = Pipeline::clone(self.pipeline());
         pipeline.settings.group = Some(Arc::new(Committer::new(self.pipeline(), self.name(), options)));
@@ -83,8 +83,8 @@ impl<E> TableClient<E> {
 
     /// Waits until each write that this [grouped](Self::grouped) handle and its clones have accepted has its result.
     ///
-    /// Writes that wait for [`max_delay`](GroupOptions::max_delay) leave at once. Writes that are polled for the first
-    /// time later are not waited for. On a handle that is not grouped it returns at once.
+    /// Writes that wait for [`max_delay`](GroupOptions::max_delay) are sent immediately. Writes that are polled for the
+    /// first time later are not waited for. On a handle that is not grouped it returns immediately.
     ///
     /// ```
     /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -111,7 +111,7 @@ impl<E> TableClient<E> {
     /// [`flush`](Self::flush) does.
     ///
     /// Call it when a program ends: tasks of a runtime end with it. A later write fails with `InvalidInput`, and
-    /// nothing of it is sent. Reads go on. On a handle that is not grouped it does nothing.
+    /// nothing of it is sent. Reads are not affected. On a handle that is not grouped it does nothing.
     pub async fn close(&self) {
         if let Some(group) = &self.pipeline().settings.group {
             group.close();

@@ -17,7 +17,7 @@ use crate::model::entity::{ReadEntity, TableEntity};
 /// other rows are written.
 ///
 /// An error that concerns no single row (the connection, the permission to write, the query) ends the operation with an
-/// [`Interrupted`](crate::bulk::Interrupted). It holds the report and the position to resume from.
+/// [`Interrupted`](crate::bulk::Interrupted), which holds the report and the position to resume from.
 ///
 /// Requests: one per page, and one per batch. After each failure in a batch, the client sends the remaining operations
 /// again.

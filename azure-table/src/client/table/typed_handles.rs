@@ -28,7 +28,7 @@ impl<E> TableClient<E> {
             );
         }
         match self.pipeline.settings.variant {
-            // The mark is that of the type, and no other type has it.
+            // The mark belongs to the type, and no other type has it.
             Some(_) if !U::SCHEMA.is_same(E::SCHEMA) => self.of_variant(None, None),
             _ => TableClient::new(&self.pipeline, self.table.clone()),
         }

@@ -44,9 +44,9 @@ const SHARE: usize = 1_024;
 /// Rows that arrived, and the families of those that joined.
 #[derive(Debug)]
 pub struct FamilyRows<E, A, B> {
-    /// The rows whose key is not less than that of any earlier row: all of them, unless Cosmos DB mixes them.
+    /// The rows that arrived in the order of their keys: all rows, unless Cosmos DB returns them in another order.
     ordered: VecDeque<(Key<E>, Member<A, B>)>,
-    /// The others, with their number: rows of one key stay as they arrived.
+    /// All other rows, with a number that keeps the order of arrival for rows of one key.
     late: BTreeMap<(Key<E>, usize), Member<A, B>>,
     families: Vec<(A, Vec<B>)>,
     /// The parents whose RowKey is a prefix of the last joined key, with their indices. Once a key does not begin with
@@ -83,7 +83,7 @@ impl<E, A, B> FamilyRows<E, A, B> {
 
     /// Removes the row of the least key.
     fn pop(&mut self) -> Option<(Key<E>, Member<A, B>)> {
-        // Of one key, the row in order arrived first.
+        // Of two rows with one key, the one in order arrived first.
         let is_late = match (self.ordered.front(), self.late.first_key_value()) {
             (Some((ordered, _)), Some(((late, _), _))) => late < ordered,
             (ordered, _) => ordered.is_none(),
@@ -285,8 +285,8 @@ mod tests {
     }
 
     #[test]
-    fn children_may_come_before_their_parents() {
-        let told = |row: &'static str, children: &[&'static str]| {
+    fn children_may_arrive_before_their_parents() {
+        let family = |row: &'static str, children: &[&'static str]| {
             (Parent(row), children.iter().copied().map(Child).collect::<Vec<_>>())
         };
         let rows = [
@@ -302,16 +302,16 @@ mod tests {
         assert_eq!(
             gather(&rows).unwrap(),
             [
-                told("1", &["1-", "1÷-1"]),
-                told("1ä", &["1ä-1", "1ä-2"]),
-                told("1", &["1-1"])
+                family("1", &["1-", "1÷-1"]),
+                family("1ä", &["1ä-1", "1ä-2"]),
+                family("1", &["1-1"])
             ]
         );
         assert_eq!(gather(&[]).unwrap(), []);
     }
 
     #[test]
-    fn an_empty_key_is_the_beginning_of_all() {
+    fn empty_key_is_a_prefix_of_all_keys() {
         let gathered = gather(&[("a", ""), ("a", "-"), ("a", "1"), ("a", "1-")]).unwrap();
         assert_eq!(
             gathered,
