@@ -38,10 +38,11 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, names a table, a secondary or
-    /// another service, or no account. On a custom domain every path names a table. The error never shows the
-    /// signature. [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`,
-    /// or without `rustls` where `hyper-transport` is the only transport.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature or no account, or names a table, a
+    ///   secondary or another service. On a custom domain every path names a table. The error never shows the
+    ///   signature.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`, or without
+    ///   `rustls` where `hyper-transport` is the only transport.
     ///
     /// Source: REST "Delegating access with a shared access signature".
     #[doc(alias = "AzureSasCredential")]
@@ -82,10 +83,11 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, its path names no table or continues
-    /// after it, the signature is for another table, or the address is that of a secondary. The error never shows the
-    /// signature. [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`,
-    /// or without `rustls` where `hyper-transport` is the only transport.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, or its path does not end with the
+    ///   name of a table. Or the signature is for another table, or the address is that of a secondary. The error never
+    ///   shows the signature.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`, or without
+    ///   `rustls` where `hyper-transport` is the only transport.
     ///
     /// Source: REST "Delegating access with a shared access signature".
     #[doc(alias = "from_table_url")]

@@ -10,11 +10,12 @@ use crate::client::table::TableClient;
 use crate::model::serde_entity::{AnnotatedEntity, SerdeEntity};
 
 impl<T: Serialize> TableClient<SerdeEntity<T>> {
-    /// Returns a handle to the same table that writes serde structs with exact EDM types: `i64`, `u32` and `u64` as
-    /// Edm.Int64, bytes as Edm.Binary, each with its type beside it.
+    /// Returns a handle to the same table that writes serde structs with exact EDM types.
     ///
-    /// Either handle takes `SerdeEntity(value)` and writes it in its own form. Both read the rows of both forms. See
-    /// the table of types at [`SerdeEntity`].
+    /// It writes `i64`, `u32` and `u64` as Edm.Int64, and bytes as Edm.Binary, each with its type annotation. See the
+    /// table of types at [`SerdeEntity`].
+    ///
+    /// Either handle accepts `SerdeEntity(value)` and writes it in its own form. Both read the rows of both forms.
     ///
     /// Programs with `azure_data_tables` 0.21 need plain rows. They find an Edm.Int64 as text, where they expect a
     /// number.

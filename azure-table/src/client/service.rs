@@ -298,8 +298,9 @@ impl TableServiceClient {
     /// `pool_max_idle_per_host` of them, unlimited by default, and closes those beyond at once. The connections lead to
     /// the primary.
     ///
-    /// A response that rejects the credential is a success, since it came over an open connection: the signature of a
-    /// single table does not permit a ping. Use [`ping`](Self::ping) to check the credential.
+    /// A response that rejects the credential counts as a success, because it came over an open connection. The
+    /// signature of a single table, for example, does not permit a ping. Use [`ping`](Self::ping) to check the
+    /// credential.
     ///
     /// ```no_run
     /// use azure_table::TableServiceClient;

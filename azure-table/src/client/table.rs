@@ -65,9 +65,10 @@ mod typed_handles;
 /// [`delete_where`](Self::delete_where) has written stay written. A table that [`recreate_table`](Self::recreate_table)
 /// has deleted stays deleted.
 ///
-/// These can be dropped and called again without losing a row or an outcome: the `try_next` of a stream, the `next` of
-/// a bulk's outcomes, and the methods of a [`Writer`](crate::Writer) except `close`. A dropped `send` has accepted
-/// nothing.
+/// These can be dropped and called again without losing a row or an outcome:
+/// - the `try_next` of a stream;
+/// - the `next` of a bulk's outcomes;
+/// - the methods of a [`Writer`](crate::Writer) except `close`. A dropped `send` has accepted nothing.
 ///
 /// # Errors
 /// All operations:

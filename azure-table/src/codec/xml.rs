@@ -4,10 +4,10 @@
 //! Owns [`Element`], a small tree without attributes, and its conversion from and to text. `protocol` knows what the
 //! elements mean.
 //!
-//! quick-xml reads the text, within limits: document types, and with them custom entities, are rejected, as are trees
+//! quick-xml reads the text, within limits. Document types are rejected, and with them custom entities. So are trees
 //! that are too deep or have too many elements. A byte order mark at the start, which live responses have, is skipped.
 //!
-//! Source: recorded answers; Extensible Markup Language 1.0.
+//! Source: recorded responses; Extensible Markup Language 1.0.
 
 use bytes::Bytes;
 use quick_xml::Reader;

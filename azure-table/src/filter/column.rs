@@ -24,11 +24,11 @@ use crate::model::property::Property;
 ///
 /// It can be compared with values of that type only.
 ///
-/// The derive creates one constant per field: `Blog::RATING` for the field `rating`. `R` says where the value is
-/// stored: as a property ([`Stored`]) or as one of the keys ([`InKey`]). A key column compares in the order of its
-/// field, even if the key text sorts in reverse ([`Descending`](crate::Descending)). A column of type `Option<T>` is
-/// compared with a `T`: absence cannot be queried. Where the stored values do not sort as the type does, as the text of
-/// a `Decimal` or an `IpAddr`, comparisons of order do not compile: [`Property::SORTED`].
+/// The derive creates one constant per field: `Blog::RATING` for the field `rating`. `R` is the place of the value: a
+/// property ([`Stored`]) or one of the keys ([`InKey`]). A key column compares in the order of its field, even if the
+/// key text sorts in reverse ([`Descending`](crate::Descending)). A column of type `Option<T>` is compared with a `T`:
+/// absence cannot be queried. If the stored values do not sort as the type does, comparisons of order do not compile:
+/// see [`Property::SORTED`].
 ///
 /// A row without the property matches no comparison, not even `ne`. Nor does a row whose property has another EDM type.
 ///
@@ -235,7 +235,7 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
 
     /// Matches rows whose value is one of `values`; no row if `values` is empty.
     ///
-    /// Each value is a separate comparison: the service documents a limit of 15 in one filter, and the whole filter is
+    /// Each value is a separate comparison. The service documents a limit of 15 in one filter, and the whole filter is
     /// part of the request's URL. For more values, read the keys one by one.
     pub fn is_in<O: Operand<R::Compared>>(self, values: impl IntoIterator<Item = O>) -> Filter<E> {
         values

@@ -1,13 +1,14 @@
 //! Parses OData `$filter` text to an [`Expression`]: the reverse of `expression.rs` and `literal.rs`.
 //!
-//! Accepts what the service documents: six comparisons between one property and one constant, in either order, `and`,
-//! `or`, `not (…)`, parentheses, and the constants of the eight types. `true` and `false` are conditions too, as users
+//! Accepts what the service documents: six comparisons between one property and one constant in either order, `and`,
+//! `or`, `not (…)`, parentheses, and constants of the eight types. `true` and `false` are conditions too, as users
 //! report (Azurite issues 1573, 1787 and 2450). Rejects functions and arithmetic, which the service does not have, and
 //! everything else that was not seen to work.
 //!
-//! The error texts are those of OData's parser, as far as they were seen: an unexpected word (recording
-//! `entity_query_invalid_filter` of azure-data-tables, 2024), a number as the whole filter (Azurite issue 1185), a
-//! constant that is too large.
+//! The error texts are those of OData's parser, as far as they were seen:
+//! - an unexpected word (recording `entity_query_invalid_filter` of azure-data-tables, 2024);
+//! - a number as the whole filter (Azurite issue 1185);
+//! - a constant that is too large.
 //!
 //! Not confirmed, and rejected here: a property alone as condition (`Active`), `not` without parentheses.
 //! Not confirmed, and accepted here: `NaN`, `Infinity`, `INF` and their negatives as constants of type Edm.Double.

@@ -5,8 +5,7 @@
 //!
 //! Every compile error names its remedy. Functions take a trait with one impl (`FilterOf<E>` for `Filter<E>`) instead
 //! of a type, because the compiler shows a custom message for a trait. Missing items exist as items that do not
-//! compile: the constant of a `json` field, the comparisons of a flattened one, the function that a module in `with`
-//! lacks.
+//! compile, such as the constant of a `json` field or the comparisons of a flattened one.
 
 use std::marker::PhantomData;
 

@@ -247,8 +247,9 @@ pub(crate) enum Token<'a> {
     Text(Cow<'a, str>),
 }
 
-/// Returns the shortest digits that read back as the same double, always with a decimal point, because the service
-/// reads an integer without one; the three special values by their names.
+/// Returns the shortest digits that read back as the same double; NaN and the infinities by their names.
+///
+/// The digits have a decimal point, because the service reads a number without one as an integer.
 pub(crate) fn double_text(value: f64) -> String {
     if value.is_nan() {
         return "NaN".into();

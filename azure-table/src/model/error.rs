@@ -27,9 +27,9 @@ type Source = Arc<dyn StdError + Send + Sync + 'static>;
 
 /// The kind of a failure, to branch on.
 ///
-/// The kind is that of the last attempt. After a failed write, check [`Error::may_have_applied`] first: an earlier
-/// attempt of the same call may have been applied, and the last one rejected for it (`AlreadyExists`,
-/// `ConditionNotMet`, `NotFound`). The service's own error code is [`Error::code`].
+/// The kind is that of the last attempt. After a failed write, check [`Error::may_have_applied`] first. An earlier
+/// attempt may have been applied, and the last one rejected for it (`AlreadyExists`, `ConditionNotMet`, `NotFound`).
+/// The service's own error code is [`Error::code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -50,7 +50,7 @@ impl Guid {
 
 impl Guid {
     /// Returns the text, in ASCII.
-    // Inlined into the code of other values it takes twice the instructions.
+    // Inlined into the code of other values it would take twice the instructions.
     #[inline(never)]
     pub(crate) fn ascii(&self) -> [u8; 36] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";

@@ -1,9 +1,8 @@
 //! Key text: the types that can be part of a key, and the order of their text.
 //!
-//! Owns [`TableKey`], [`ReadTableKey`] and the service's rules for key text. The codecs are the files of `key/`:
-//! `string.rs`, `digits.rs` (integers and ticks), `descending.rs`, `calendar.rs`, `tuple.rs`, `escaped.rs`,
-//! `base64url.rs`, `bucket.rs`; types of other crates have theirs beside their property, in `property/`. `key_shape.rs`
-//! joins several fields into one key; a whole key of an entity is `entity_key.rs`.
+//! Owns [`TableKey`], [`ReadTableKey`] and the service's rules for key text. Each file of `key/` is a codec, such as
+//! `digits.rs` for integers and ticks. Types of other crates have theirs beside their property, in `property/`.
+//! `key_shape.rs` joins several fields into one key, and `entity_key.rs` has the whole key of an entity.
 
 pub(crate) mod base64url;
 pub(crate) mod bucket;

@@ -3,9 +3,10 @@
 //! Owns [`KeyShape`] (a constant that the derive emits), [`KeyWriter`] and [`KeyParts`]. Field texts come from
 //! [`TableKey`](crate::TableKey).
 //!
-//! Key templates are data, and the code that joins and splits keys is here: the rules of a template are tested once,
-//! and the derive emits constants and plain calls. An enum of entities has no key tuple, since the keys of its variants
-//! differ: `TableEntity::key_shape` is a method of the value, so that each variant is written by its own template.
+//! Key templates are data, and the code that joins and splits keys is here. The rules of a template are therefore
+//! tested once, and the derive emits only constants and plain calls. An enum of entities has no key tuple, since the
+//! keys of its variants differ. `TableEntity::key_shape` is therefore a method of the value: each variant is written by
+//! its own template.
 
 use serde::Serialize;
 
@@ -87,8 +88,9 @@ impl KeyWriter {
     /// Adds the next field, in the order of the shape: those of the PartitionKey, then those of the RowKey.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the value has no key text; its text contains or overlaps the
-    ///   literal that follows it, so that it could not be read back; or the shape has fewer fields.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the value has no key text, or the shape has fewer fields.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the text contains or overlaps the literal that follows it,
+    ///   so that it could not be read back.
     pub fn field<T: TableKey + ?Sized>(&mut self, value: &T) -> Result<()> {
         let (key_name, name) = self
             .next_field()?

@@ -19,8 +19,8 @@ impl TableName {
     /// Creates a table name from valid text.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): fewer than 3 or more than 63 characters, a character that is
-    ///   neither an ASCII letter nor a digit, a digit at the start, or the reserved name `tables`.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the text does not have 3 to 63 characters, has one that is
+    ///   not an ASCII letter or digit, begins with a digit, or is the reserved name `tables`.
     pub fn new(name: impl AsRef<str>) -> Result<Self> {
         let name = name.as_ref();
         let refuse = |why: &str| {

@@ -6,8 +6,9 @@ use crate::model::key::TableKey;
 use crate::model::key_shape::KeyWriter;
 use crate::model::operand::Operand;
 
-/// A value that identifies the partition whose PartitionKey has the fields `K`: one value for a key of one field, else
-/// the tuple of all.
+/// A value that identifies the partition whose PartitionKey has the fields `K`.
+///
+/// It is one value for a key of one field, else the tuple of all fields.
 ///
 /// Implemented for the values accepted for the fields; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(

@@ -2,9 +2,8 @@
 //!
 //! Owns the traits [`Property`] (writing) and [`ReadProperty`] (reading), and their impls for the types that are an EDM
 //! value without conversion. They are two traits so that a borrowed field can be written though it cannot be read. All
-//! other types are in the files of `property/`: `text.rs`, `integer.rs`, `float.rs`, `binary.rs`, `ip.rs`,
-//! `duration.rs`, `date.rs` (dates without a time), `pointer.rs`, `moment.rs` (points in time of other crates and of
-//! the standard library), and one file for each foreign crate.
+//! other types are in the files of `property/`: `moment.rs` has points in time, `date.rs` dates without a time, and
+//! each foreign crate has its own file.
 
 mod binary;
 #[cfg(feature = "chrono")]
@@ -81,9 +80,9 @@ pub(crate) use crate::model::property::text::one_character;
 /// such a column do not compile: see [`SORTED`](Self::SORTED). Equality is that of the text: `1.5` and `1.50` are
 /// different, unless `Decimal::normalize` unified them before they were written.
 ///
-/// No other type loses anything. An integer that is stored in a wider type is checked when it is read: 300 in a `u8`
-/// field is the error `300 is above the greatest u8 255`. A field stored as Int32 or Double does not read an Int64. A
-/// field stored as Int64 or Double reads an Int32.
+/// No other type loses anything. An integer that is stored in a wider type is checked when it is read. For example, 300
+/// in a `u8` field is the error `300 is above the greatest u8 255`. A field stored as Int32 or Double does not read an
+/// Int64. A field stored as Int64 or Double reads an Int32.
 ///
 /// `None` is the absence of the property: a merge keeps the stored value, a replace removes it. The service stores no
 /// null.

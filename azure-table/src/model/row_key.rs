@@ -9,8 +9,10 @@ use crate::model::key::TableKey;
 use crate::model::key_shape::KeyWriter;
 use crate::model::operand::Operand;
 
-/// The RowKey of an entity whose PartitionKey has the fields `P`, and whose two keys have the fields `K`: one value for
-/// a RowKey of one field, else the tuple of all. An enum of entities takes the text of the RowKey.
+/// A value that is the RowKey of an entity. `P` are the fields of its PartitionKey, `K` those of both keys.
+///
+/// It is one value for a RowKey of one field, else the tuple of all fields. An enum of entities takes the text of the
+/// RowKey.
 ///
 /// Implemented for the types accepted for a field; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(

@@ -3,10 +3,10 @@
 //! Owns [`VariantMark`], its use by a handle to the rows of a variant ([`MarkedVariant`]), and the entity with its mark
 //! ([`AsVariant`]). The enum's own reading and writing is code of the derive, which calls the same functions.
 //!
-//! `variant::<V>()` returns a `TableClient<V>`, so whatever takes a table takes it. The mark is data in the settings of
-//! its pipeline: writes wrap their entity, and reads check the row and take the tag out. A const assertion compares
-//! schemas to reject `typed::<V>()` of a variant, since a type has no identity in a constant: `cargo build` sees it,
-//! `cargo check` does not.
+//! `variant::<V>()` returns a `TableClient<V>`, so it works wherever a table does. The mark is data in the settings of
+//! its pipeline: writes wrap their entity, and reads check the row and remove the tag. A const assertion rejects
+//! `typed::<V>()` of a variant. It compares schemas, since a type has no identity in a constant. `cargo build` reports
+//! it, `cargo check` does not.
 
 use std::borrow::Cow;
 
@@ -56,8 +56,9 @@ pub(crate) struct MarkedVariant {
 }
 
 impl MarkedVariant {
-    /// Returns the error of a handle to the rows of `self` whose enum is `outer`, itself a variant: such rows have two
-    /// marks, and a handle writes one.
+    /// Returns the error of a variant of a variant, where `outer` is the enum of `self`.
+    ///
+    /// Such rows have two marks, and a handle writes one.
     pub(crate) fn within(&self, outer: &Self) -> Error {
         Error::invalid_input(format!(
             "`{}` is a variant of the variant `{}` of `{}`, and a handle writes the mark of one variant alone: read and write \

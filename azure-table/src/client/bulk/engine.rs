@@ -158,7 +158,7 @@ impl Engine {
         options.set(|values| values.retry = Some(policy));
         let batch_bytes = pipeline.endpoint.profile().rules().max_batch_bytes;
         Self {
-            // Its batches are its own.
+            // The batches of a bulk are never shared with grouped writes.
             pipeline: pipeline.ungrouped(),
             table: table.clone(),
             options,

@@ -4,8 +4,8 @@
 //! completely or not at all, so the failed operation is removed and the others are sent again. Also owns the outcomes
 //! so far, which an owner reads when it cancels. Knows nothing of the source of the operations.
 //!
-//! The row at the reported index is removed, and the others are sent again: all of them after the first two failures,
-//! then half as many after each failed batch, and twice as many after each applied one. A batch whose rows all fail
+//! The row at the reported index is removed, and the others are sent again. After the first two failures all of them
+//! are sent. Then each failed batch halves their number, and each applied one doubles it. A batch whose rows all fail
 //! therefore costs five times its bytes, and one with a single failing row one more batch. Without an index, the batch
 //! is halved.
 //!

@@ -116,10 +116,9 @@ impl<E> Writer<E> {
         self
     }
 
-    /// Limits the number of operations that wait or are in flight: 20,000 by default, and at most 64 MiB of them and
-    /// of the bodies in flight.
+    /// Limits the number of operations that wait or are in flight: 20,000 by default.
     ///
-    /// At the limit `send` waits.
+    /// These operations and the bodies in flight have at most 64 MiB. At the limit `send` waits.
     pub fn max_pending(mut self, operations: usize) -> Self {
         self.run.engine.settings.pending = operations.max(1);
         self

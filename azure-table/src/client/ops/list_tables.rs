@@ -1,7 +1,7 @@
 //! Lists the tables of an account.
 //!
-//! A list of tables is a query: a table in it is a row of one property, so pages, continuations, limits and prefetch
-//! are the same code.
+//! A list of tables is a query, and a table in it is a row of one property. Pages, continuations, limits and prefetch
+//! therefore share the code of queries.
 
 use std::fmt;
 use std::pin::Pin;

@@ -5,9 +5,9 @@
 //! sources.
 //!
 //! `buffered` and `buffer_unordered` of futures-util are no substitute, because they start another source only when no
-//! finished source is left to yield. A busy reader then waits once per round. 160 reads of 20 ms, 16 at a time, with 2
-//! ms of work for each, took 520 ms instead of 340 ms (`tests/faults/prefetch.rs`). In addition, a chain of pages
-//! yields many items.
+//! finished source is left to yield. A busy reader then waits once per round. In a test with 160 reads of 20 ms, 16 at
+//! a time, and 2 ms of work for each, they took 520 ms instead of 340 ms (`tests/faults/prefetch.rs`). In addition, a
+//! chain of pages yields many items.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;

@@ -71,8 +71,9 @@ impl<E> TableClient<E> {
         self.grouped_by(&GroupOptions::new())
     }
 
-    /// Returns a handle that sends the writes of concurrent callers in batches, with these settings. See
-    /// [`grouped`](Self::grouped).
+    /// Returns a handle that sends the writes of concurrent callers in batches, with these settings.
+    ///
+    /// See [`grouped`](Self::grouped).
     ///
     /// Each call of this method creates a new group, also on a handle that is grouped.
     pub fn grouped_by(&self, options: &GroupOptions) -> Self {

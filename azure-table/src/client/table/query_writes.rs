@@ -7,17 +7,17 @@ use crate::client::table::TableClient;
 use crate::filter::assignment::Assignments;
 use crate::model::entity::{ReadEntity, TableEntity};
 
-/// Writes over all rows that a query selects, any number of them.
+/// Writes over all rows that a query selects.
 ///
-/// The client reads a page, writes its rows in concurrent batches of one partition and at most 100 rows each, then
-/// reads the next page. **These writes are not atomic**: a batch is atomic, the whole is not.
+/// The client reads a page and writes its rows in concurrent batches, of one partition and at most 100 rows each. Then
+/// it reads the next page. **These writes are not atomic**: each batch is atomic, the whole is not.
 ///
 /// Each row is written under the ETag with which it was read, so that no other change is overwritten. The service
 /// rejects a row that was changed in between. It is listed in the [`WriteReport`](crate::bulk::WriteReport), and the
 /// other rows are written.
 ///
-/// An error that concerns no single row (the connection, the permission to write, the query) ends the operation with an
-/// [`Interrupted`](crate::bulk::Interrupted), which holds the report and the position to resume from.
+/// An error that concerns no single row, such as a lost connection, ends the operation with an
+/// [`Interrupted`](crate::bulk::Interrupted). It holds the report and the position to resume from.
 ///
 /// Requests: one per page, and one per batch. After each failure in a batch, the client sends the remaining operations
 /// again.

@@ -13,9 +13,9 @@ use crate::pipeline::Pipeline;
 impl<E> TableClient<E> {
     /// Returns a handle to the same table with another entity type.
     ///
-    /// It reads and writes rows as a plain `U`. For the rows of one variant of an enum of entities that is not enough,
-    /// because the enum also writes the mark that distinguishes its variants. A variant of the table's own enum does
-    /// not compile: use [`variant`](Self::variant).
+    /// It reads and writes rows as a plain `U`. For one variant of an enum of entities this is not enough, because the
+    /// enum also writes the mark that distinguishes its variants. A variant of the table's own enum therefore does not
+    /// compile: use [`variant`](Self::variant).
     pub fn typed<U: TableEntity>(&self) -> TableClient<U>
     where
         E: TableEntity,
@@ -47,8 +47,8 @@ impl<E> TableClient<E> {
     /// Writes by key use only the key: they change the row with this key, whatever its variant. A
     /// [`TableOperation`](crate::TableOperation) is sent as it was encoded.
     ///
-    /// It does not compile for the type of the variant marked `other`, nor for a type that two variants hold: nothing
-    /// distinguishes such rows from others.
+    /// It does not compile for the type of the variant marked `other`, nor for a type that two variants hold, because
+    /// nothing distinguishes such rows from others.
     ///
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient};

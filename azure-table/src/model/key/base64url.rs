@@ -11,10 +11,9 @@ use crate::model::key::{ReadTableKey, TableKey};
 ///
 /// `T` is `Vec<u8>`, `[u8; N]`, `Bytes` or another type of bytes.
 ///
-/// **The text does not keep the order of the bytes**: `-` sorts before the digits and `_` between the upper-case and
-/// the lower-case letters, while their values are the greatest. The type therefore has no `Ord`. Of a filter's
-/// comparisons, only `eq` and `ne` are meaningful.
-///
+/// **The text does not keep the order of the bytes**: `-` and `_` have the greatest values, but `-` sorts before the
+/// digits and `_` before the lower-case letters. The type therefore has no `Ord`, and in a filter only `eq` and `ne`
+/// are meaningful.
 /// A key holds up to 768 bytes.
 ///
 /// ```

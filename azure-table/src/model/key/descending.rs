@@ -38,11 +38,11 @@ pub trait DescendingKey: TableKey + Sized {
 
 /// A value whose key text sorts in reverse order, and which itself compares in reverse order.
 ///
-/// A partition with `posted: Descending<DateTime>` as RowKey reads newest first. Filters and keys take the plain
+/// A partition with `posted: Descending<DateTime>` as RowKey reads newest first. Filters and keys accept the plain
 /// `DateTime`, and use its order: `Blog::POSTED.gt(yesterday)` means newer than yesterday.
 ///
-/// The text is the greatest value minus the value, with as many digits as the greatest has: 19 for a `DateTime`, 10 for
-/// a `u32` or `i32`. Each calendar type documents its own text.
+/// The text is the greatest value minus the value. It has as many digits as the greatest value: 19 for a `DateTime`, 10
+/// for a `u32` or `i32`. Each calendar type documents its own text.
 ///
 /// ```
 /// use azure_table::{DateTime, Descending, TableKey};
