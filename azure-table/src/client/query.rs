@@ -54,7 +54,7 @@ pub(crate) mod selection;
 ///
 /// One query is one chain of requests, one page each, in the order of the keys. Cosmos DB promises no order.
 ///
-/// Name a partition where you can: without one the service reads the whole table.
+/// Name a partition if you can. Without one the service reads the whole table.
 /// ```
 /// use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main]

@@ -209,7 +209,7 @@ impl TableServiceClient {
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the name is not a valid table name, because of the prefix of
-    ///   [`prefixed`](Self::prefixed) or in an impl by hand. The derive checks its name at compile time.
+    ///   [`prefixed`](Self::prefixed) or in a handwritten impl. The derive checks its name at compile time.
     pub fn table_of<E: NamedTable>(&self) -> Result<TableClient<E>> {
         self.table(E::TABLE)
     }

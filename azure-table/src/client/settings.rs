@@ -177,7 +177,7 @@ impl TableServiceClient {
 
     /// Lets equal reads of one entity share a request. Off by default.
     ///
-    /// See [`CallOptions::shared_reads`] for the reads that share, and what it costs.
+    /// See [`CallOptions::shared_reads`] for the reads that share, and for the cost.
     #[must_use]
     pub fn shared_reads(&self, shares: bool) -> Self {
         self.changed(|pipeline| {

@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use crate::filter::column::{Column, ColumnRole};
 use crate::filter::typed::Filter;
 
-/// Implemented for no right side of an operator on a column.
+/// Bounds the right side of an operator on a column. No type with values implements it.
 #[diagnostic::on_unimplemented(
     message = "a column is compared by methods: `==` and `>=` would return a `bool`, not a condition for the service",
     label = "write `.eq(..)`, `.ne(..)`, `.gt(..)`, `.ge(..)`, `.lt(..)` or `.le(..)`",
@@ -21,7 +21,7 @@ pub trait ComparedByOperator {}
 #[diagnostic::do_not_recommend]
 impl ComparedByOperator for Infallible {}
 
-/// Implemented for no value, because the service cannot search inside of one.
+/// Bounds the values inside of which the service could search. No type with values implements it.
 #[diagnostic::on_unimplemented(
     message = "the service cannot search inside of a text: its filters compare whole values",
     label = "no such function in the service",
@@ -33,7 +33,7 @@ pub trait SearchedInside {}
 #[diagnostic::do_not_recommend]
 impl SearchedInside for Infallible {}
 
-/// Implemented for no value, because the service does not store absence.
+/// Bounds the values whose absence a filter could test. No type with values implements it.
 #[diagnostic::on_unimplemented(
     message = "the service stores no null: a filter cannot test whether a property is absent",
     label = "no such function in the service",

@@ -1,6 +1,6 @@
-//! The only file that reads time or sleeps, so that tests can hold the clock still.
+//! The only file that reads the time or sleeps, so that tests can control the clock.
 //!
-//! Sleeping and elapsed time go through tokio, whose clock a test may pause; the wall clock is the system's.
+//! Sleeping and elapsed time use tokio's clock, which a test may pause. The wall clock is the system's.
 
 use std::future::poll_fn;
 use std::pin::pin;

@@ -64,9 +64,10 @@ impl Attempt {
         self.is_hedge
     }
 
-    /// Returns `true` if the client cancelled the request because the other request of a hedged attempt was answered.
+    /// Returns `true` if the client cancelled the request because the other request of a hedged attempt had its
+    /// response.
     ///
-    /// The service may have answered it all the same, and bills it.
+    /// The service may still have answered it, and bills it.
     pub fn is_cancelled(&self) -> bool {
         self.is_cancelled
     }

@@ -415,7 +415,7 @@ impl<'a> WireValue<'a> {
     }
 
     /// Returns an error such as "expected Edm.Int32, found Edm.Int64": the annotation if present, else the kind of JSON
-    /// value. It shows a number, which may merely be too large, but no text, which may be long or private.
+    /// value. It shows numbers, which may only be too large, but no text, which may be long or private.
     pub(crate) fn mismatch(&self, expected: &str) -> ValueError {
         match (&self.token, self.annotation) {
             (Token::Number(digits), None) => ValueError::expected(expected, format_args!("the number {digits}")),

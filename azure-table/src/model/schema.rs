@@ -51,7 +51,7 @@ pub struct GroupSchema {
 }
 
 impl EntitySchema {
-    /// Creates a schema without properties, for an entity written by hand.
+    /// Creates a schema without properties, for a handwritten entity.
     pub const fn new(name: &'static str, key: KeyShape) -> Self {
         Self {
             name,
@@ -153,7 +153,8 @@ fn reads(now: EdmType, then: EdmType) -> bool {
     now == then || (then == EdmType::Int32 && matches!(now, EdmType::Int64 | EdmType::Double))
 }
 
-/// Returns what keeps `schema` from reading rows written under the `old` schema text, of [`EntitySchema`]'s `Display`.
+/// Returns the reasons that `schema` cannot read rows of the `old` schema, which is text of [`EntitySchema`]'s
+/// `Display`.
 pub(super) fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let stored = schema.stored();

@@ -11,8 +11,8 @@ use crate::model::versioned::Versioned;
 /// Derived with the enum, for each type that exactly one variant holds.
 ///
 /// [`TableQuery::gather`](crate::TableQuery::gather) sorts rows by it, and
-/// [`TableClient::variant`](crate::TableClient::variant) returns a handle to the rows of one variant. An enum that was
-/// written by hand needs an impl for each of its variants:
+/// [`TableClient::variant`](crate::TableClient::variant) returns a handle to the rows of one variant. A handwritten
+/// enum needs an impl for each of its variants:
 /// ```
 /// use azure_table::entity::{VariantMark, VariantOf};
 ///

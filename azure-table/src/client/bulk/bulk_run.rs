@@ -65,7 +65,7 @@ impl BulkRun {
         })
     }
 
-    /// Returns the report, and the error that ended the whole bulk. Records the outcomes that were not taken.
+    /// Returns the report, and the error that ended the whole bulk. Records the remaining outcomes.
     pub(crate) fn into_report(mut self) -> (BulkReport, Option<Error>) {
         while let Some(settled) = self.engine.take_ready() {
             if let BulkOutcome::Leftover(leftover) = self.outcome(settled) {

@@ -1,6 +1,6 @@
 //! The writes of a bulk, as a future of their report or as a stream of outcomes.
 //!
-//! Owns the reading of the source: as many operations as the engine would send now.
+//! Owns the reading of the source: it reads as many operations as the engine would send now.
 
 use std::fmt;
 use std::future::poll_fn;

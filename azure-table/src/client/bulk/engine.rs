@@ -87,9 +87,10 @@ const CONCURRENCY: usize = 32;
 const PARTITION_CONCURRENCY: usize = 4;
 /// The default number of operations that wait for their batch.
 const PENDING: usize = 20_000;
-/// The default number of failures. Each is held in memory, and more of them mean that something else is wrong.
+/// The default number of failures. Each is held in memory, and more of them point to another problem.
 const FAILURES: u64 = 1_000;
-/// The maximum number of bytes held: operations that wait, and those in flight, once more in the body of their request.
+/// The maximum number of bytes held: waiting operations, and those in flight, which count twice with their request
+/// body.
 ///
 /// Up to eight of the largest batches are in flight, or as many smaller ones as fit.
 const MOST_BYTES: usize = 64 << 20;
@@ -271,7 +272,7 @@ impl Engine {
         self.ready.pop_front()
     }
 
-    /// Returns `true` if some known outcomes were not taken yet.
+    /// Returns `true` if known outcomes remain.
     pub(crate) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
@@ -366,7 +367,7 @@ impl Engine {
         }
     }
 
-    /// Sends full batches, and short ones if no more operations will come, or none now.
+    /// Sends full batches. Sends short ones too if no more operations follow, or none do now.
     pub(crate) fn start(&mut self) {
         // An idle input sends the waiting operations, one batch per partition.
         let is_idle = self.settings.linger.is_none() && self.input == Input::Idle;

@@ -269,8 +269,8 @@ impl Rate {
 
 /// The retry policy of a bulk's writes.
 ///
-/// A throttled write is not retried by its call: the bulk sends it again, at its own rate. Reads within the call, which
-/// reconcile a lost write, are retried by the underlying policy.
+/// A throttled write is not retried by its call: the bulk sends it again, at its own rate. The underlying policy
+/// retries reads within the call, which reconcile a write in doubt.
 #[derive(Debug)]
 pub(crate) struct LeavesThrottled {
     pub(crate) inner: Arc<dyn RetryPolicy>,
@@ -279,7 +279,7 @@ pub(crate) struct LeavesThrottled {
 
 impl RetryPolicy for LeavesThrottled {
     fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
-        // After a lost attempt the call itself reconciles the write.
+        // After a lost response the call itself reconciles the write.
         if !failed.is_write() || !failed.is_throttled() || failed.attempt() > 1 {
             return self.inner.decide(failed);
         }

@@ -121,7 +121,7 @@ impl<T> PartitionQueue<T> {
 
     /// Returns the operations of the next batch, or `None` if each of them waits for a row in flight.
     ///
-    /// `may_share` says of two owners whether their operations may be in one batch. The first operation that may be
+    /// `may_share` returns `true` if the operations of two owners may share a batch. The first operation that may be
     /// sent decides on the others.
     pub(crate) fn take(&mut self, limits: BatchLimits, may_share: impl Fn(&T, &T) -> bool) -> Option<Vec<Queued<T>>> {
         let mut taken: Vec<Queued<T>> = Vec::with_capacity(limits.operations.min(self.waiting.len()));

@@ -39,7 +39,7 @@ pub(crate) struct PartitionWrite<O> {
     options: CallOptions,
     /// The time limit, shared with other writes.
     total: TotalTimeout,
-    /// Shared with the owner, who takes them back.
+    /// Shared with the owner, who gets them back.
     operations: Arc<Vec<TableOperation>>,
     outcomes: O,
     /// The operations to send, each list in one batch if it fits. The last list is next.
@@ -74,7 +74,7 @@ impl<O: Outcomes> PartitionWrite<O> {
             total: TotalTimeout::default(),
             outcomes,
             waiting: vec![(0..operations.len()).collect()],
-            // The first two failures leave room for all others.
+            // After the first two failures all other operations still fit.
             most_operations: 4 * operations.len(),
             operations,
             most_bytes: None,
@@ -355,7 +355,7 @@ fn lost_beside_another(error: &Error) -> Error {
 fn concerns_row(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => true,
-        // Without a code the response is from something in between, such as a proxy or a wrong address.
+        // Without a code the response is from something in between, such as a proxy.
         ErrorKind::NotFound | ErrorKind::Conflict => error.code().is_some_and(|code| !code.starts_with("Table")),
         _ => false,
     }

@@ -2,9 +2,9 @@
 //!
 //! Owns the properties that the struct does not know, and the check for a row that is up to date.
 //!
-//! Updates and upgrades over a query keep what the struct does not know, unlike `modify`, whose caller has seen its
-//! row. A property that the struct knew and no longer writes, older names included, is removed by a replace with the
-//! rest of the row. If nothing is removed, a merge sends less.
+//! Updates and upgrades over a query keep properties that the struct does not know. This differs from `modify`, whose
+//! caller has seen the row. A property that the struct knew and no longer writes, older names included, is removed by a
+//! replace with the rest of the row. If nothing is removed, a merge sends less.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ pub(crate) fn has_older_names<E: TableEntity>(stored: &DynamicEntity, now: &Form
     names.any(|name| !now.has(name) && E::SCHEMA.has_older_name(name))
 }
 
-/// Returns the operation that writes `entity` into its row, of which the struct knew `before`.
+/// Returns the operation that writes `entity` into its row. `before` is the form of the entity as it was read.
 ///
 /// Properties that the struct does not know stay. Properties that it knew and no longer writes are removed, older names
 /// included, which takes a replace. If none is removed, a merge is shorter.

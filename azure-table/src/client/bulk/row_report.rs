@@ -166,7 +166,7 @@ impl<E> WriteReport<E> {
 
     /// Moves on to the next page once all rows have their outcome.
     ///
-    /// If rows come in order, none up to `last` comes again.
+    /// If rows arrive in order, no row up to `last` arrives again.
     pub(crate) fn page_done(&mut self, next: Continuation, last: Option<&Key<E>>) {
         self.from = Some(next);
         self.done.clear();

@@ -69,7 +69,7 @@ struct Run<E, Row> {
     engine: Engine,
     /// The rows of the page that have no plan yet.
     rows: vec::IntoIter<Row>,
-    /// The keys of the page's planned rows, by the number of their operation; taken with their outcome.
+    /// The keys of the page's planned rows, by the number of their operation. Each is removed with its outcome.
     keys: Vec<Option<Key<E>>>,
     /// The position after the page that is written, and the greatest key of that page.
     next: Option<(Option<Continuation>, Option<Key<E>>)>,
@@ -347,7 +347,7 @@ macro_rules! row_writes {
 
             /// Resumes an earlier run over the same query.
             ///
-            /// A limit of the query starts anew.
+            /// A limit of the query is counted from zero again.
             pub fn resume_from(mut self, position: $crate::client::bulk::write_position::WritePosition) -> Self {
                 self.rows.position = Some(position);
                 self

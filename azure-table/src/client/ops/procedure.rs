@@ -87,7 +87,8 @@ impl Steps {
         [left, self.each].into_iter().flatten().min()
     }
 
-    /// Runs one call and returns its output; `answer` takes the response, and whether an earlier attempt is in doubt.
+    /// Runs one call and returns its output. `answer` reads the response; its flag is `true` if an earlier attempt is
+    /// in doubt.
     pub(crate) async fn call<T>(
         &self,
         call: Result<Call>,

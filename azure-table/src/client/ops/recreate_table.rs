@@ -149,7 +149,7 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
     }
 }
 
-/// Returns the pause before the next attempt; `None` if the error is not transient, or no time is left.
+/// Returns the pause before the next attempt. `None` if the error is not transient, or no time remains.
 fn pause(error: &Error, left: Duration) -> Option<Duration> {
     let may_pass = matches!(
         error.kind(),

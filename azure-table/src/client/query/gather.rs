@@ -82,7 +82,7 @@ pub trait Gather<E>: Sized {
     /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the row conflicts with an earlier row.
     fn take(state: &mut Self::State, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>>;
 
-    /// Does the next share of the work that is left after the last row. Returns `true` if there is more.
+    /// Does the next share of the work after the last row. Returns `true` if more work remains.
     ///
     /// Other tasks have their turn between two shares, so that none should take longer than a millisecond. By default
     /// [`finish`](Self::finish) does everything.
@@ -101,7 +101,7 @@ pub trait Gather<E>: Sized {
 }
 
 impl<E: TableEntity, P> TableQuery<E, P> {
-    /// Sorts the rows of all pages by variant, where the entity is an enum of entities.
+    /// Sorts the rows of all pages by variant. The entity must be an enum of entities.
     ///
     /// The target is a slot or a tuple of slots: see [`Gather`]. Each row goes to the first slot that takes its
     /// variant. Rows that no slot takes are ignored. Holds the rows taken, for `Families` also their keys, and one

@@ -134,7 +134,7 @@ struct Arrived<P> {
     rows: PageRows<P>,
     call: CallHistory,
     next: Option<Continuation>,
-    /// Pending until the request for the next page has left.
+    /// Pending until the request for the next page has been sent.
     pause: Option<BoxFuture<'static, ()>>,
 }
 

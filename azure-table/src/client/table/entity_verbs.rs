@@ -145,8 +145,8 @@ impl<E> TableClient<E> {
 
     /// Replaces the stored entity, and stores the new ETag in `entity`.
     ///
-    /// A [`Versioned`] entity, or one with a filled etag field, is saved only if nobody else has written it since it
-    /// was read. Any other replaces whatever is stored.
+    /// A [`Versioned`] entity, or one with a filled etag field, is saved only if no other write came after the read.
+    /// Any other entity replaces the stored one whatever its ETag.
     ///
     /// If the future is dropped, or the error [may have been applied](crate::Error::may_have_applied), the write may be
     /// stored under an ETag that `entity` does not have. The next `save` then fails with `ConditionNotMet`. Read the

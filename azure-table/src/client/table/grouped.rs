@@ -12,11 +12,11 @@ impl<E> TableClient<E> {
     ///
     /// Clone the handle, and share it among all tasks that write. A write is sent immediately if no batch of its
     /// partition is in flight. Writes that arrive meanwhile form the next batch, of up to 100 operations and the
-    /// service's limit of bytes. A single write is sent as a plain request. There is no timer, so a lone caller waits
-    /// for nobody: see [`GroupOptions::max_delay`].
+    /// service's limit of bytes. A single write is sent as a plain request. There is no timer, so a lone caller never
+    /// waits for others: see [`GroupOptions::max_delay`].
     ///
     /// All calls that write one entity are grouped: insert, replace, merge, patch, delete, [`execute`](Self::execute),
-    /// and what is built on them, such as [`modify`](Self::modify). Reads, [`batch`](Self::batch) and
+    /// and the calls built on them, such as [`modify`](Self::modify). Reads, [`batch`](Self::batch) and
     /// [`bulk`](Self::bulk) are sent as by any handle.
     ///
     /// * **Outcomes.** Each caller receives its own ETag, or an error with its own operation and row. A row that fails

@@ -61,7 +61,7 @@ impl<'a> Repetition<'a> {
             let behind = rest.strip_prefix(*piece)?;
             let (value, behind) = behind.split_at(memchr2(b'\r', b'\n', behind)?);
             if at == self.etag {
-                // A value with spaces around it is left to the reader of lines.
+                // A value with spaces around it is read line by line.
                 etag = str::from_utf8(value)
                     .ok()
                     .filter(|_| value.trim_ascii().len() == value.len());

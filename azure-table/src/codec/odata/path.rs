@@ -1,6 +1,6 @@
 //! The paths of resources below an account, in both directions.
 //!
-//! Owns [`Resource`]. Percent-encoding is `codec/url.rs`, what a query adds to a path is `protocol` and the emulator's.
+//! Owns [`Resource`]. `codec/url.rs` owns percent-encoding; `protocol` and the emulator own the query after a path.
 //!
 //! Source: REST "Addressing Table service resources".
 
