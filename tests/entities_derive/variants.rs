@@ -204,7 +204,7 @@ async fn variants_are_told_by_a_tag() {
     assert!(
         error
             .to_string()
-            .contains("property `Kind`: the entity has it, and it tells the variant"),
+            .contains("property `Kind`: the entity has it, and it distinguishes the variants"),
         "{error}"
     );
 

@@ -156,7 +156,7 @@ async fn a_time_that_cannot_be_stored_names_its_property() {
     row.insert("maybe", DateTime::MAX);
     table.typed::<DynamicEntity>().merge(&row).await.unwrap();
     let error = table.get(&key).await.unwrap_err().to_string();
-    let why = "property `maybe`: 9999-12-31T23:59:59.9999999Z is beyond the times that the field's type holds (request";
+    let why = "property `maybe`: 9999-12-31T23:59:59.9999999Z is beyond the range of the field's type (request";
     assert!(error.contains(why), "{error}");
 }
 

@@ -58,7 +58,7 @@ pub trait Single<E> {
 
 /// Implemented by no type.
 #[diagnostic::on_unimplemented(
-    message = "a field of type `{Self}` that is stored by `json`, `with` or `chunked` is neither compared nor set alone",
+    message = "a field of type `{Self}` that is stored by `json`, `with` or `chunked` cannot be compared or set alone",
     label = "the service does not know the value",
     note = "compare the rows that were read; or compare what is stored, by `Column::<{E}, _>::property(\"name\")`",
     note = "to set it, write the entity"
@@ -72,7 +72,7 @@ pub trait Known<E> {
 #[diagnostic::on_unimplemented(
     message = "the service cannot select the rows that belong to no other variant of `{Self}`",
     label = "the variant marked with #[table(other)]",
-    note = "read the rows of `{Self}` and take those of this variant by `match`, or write `Filter::raw(..)`"
+    note = "read the rows of `{Self}` and select those of this variant by `match`, or write `Filter::raw(..)`"
 )]
 pub trait Listed {
     /// Never runs, because no type implements the trait.

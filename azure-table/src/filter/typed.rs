@@ -100,7 +100,7 @@ impl<E> Filter<E> {
     {
         let expression = self.clone().into_expression()?;
         if expression.has_raw() {
-            let why = "raw text of a filter is not understood in memory";
+            let why = "a filter with raw text cannot be evaluated in memory";
             return Err(Error::new(ErrorKind::Unsupported, why));
         }
         let texts = key_texts(entity)?;
@@ -182,7 +182,7 @@ impl<E> Filter<E> {
     fn valid(expression: Expression, depth: usize) -> Self {
         if depth > MAX_DEPTH {
             return Self::fault(format!(
-                "{depth} pairs of parentheses nest, the limit is {MAX_DEPTH}; join the conditions of one kind first"
+                "{depth} nested pairs of parentheses, the limit is {MAX_DEPTH}; join the conditions of one kind first"
             ));
         }
         Self {
@@ -353,7 +353,7 @@ mod tests {
             assert_eq!(expression.depth(), 100);
             assert_eq!(parse(&expression.to_string()).unwrap(), expression);
         }
-        let limit = "pairs of parentheses nest, the limit is 100";
+        let limit = "nested pairs of parentheses, the limit is 100";
         for filter in [alternating(103).unwrap(), alternating(100_000).unwrap(), negated(101)] {
             let error = filter.into_expression().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidInput);

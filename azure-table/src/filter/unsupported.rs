@@ -25,8 +25,8 @@ impl ComparedByOperator for Infallible {}
 #[diagnostic::on_unimplemented(
     message = "the service cannot search inside of a text: its filters compare whole values",
     label = "no such function in the service",
-    note = "texts with a common beginning: `.starts_with(..)`; otherwise read the rows of a partition and search them in your code",
-    note = "what is searched often is stored as a property, or as an entity, of its own"
+    note = "for texts with a common beginning use `.starts_with(..)`; otherwise read the rows of a partition and search them in your code",
+    note = "store a value that is often searched as a property, or as an entity, of its own"
 )]
 pub trait SearchedInside {}
 

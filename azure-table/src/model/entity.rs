@@ -160,7 +160,7 @@ pub trait Projection<E>: ReadEntity {}
 
 /// A type whose value is written as an entity `E`: `E` itself, and [`Versioned<E>`](crate::Versioned).
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not written to a table of `{E}`",
+    message = "`{Self}` cannot be written to a table of `{E}`",
     label = "expected `{E}` or `Versioned<{E}>`",
     note = "where `{E}` is an enum of entities: write `{E}::Variant(entity)`, or use the handle of the variant, \
             `table.variant::<{Self}>()`",

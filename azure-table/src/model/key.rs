@@ -78,7 +78,7 @@ pub const MAX_KEY_UNITS: usize = 1_024;
 /// impl ReadTableKey for Version {
 ///     fn read_key(text: &str) -> Result<Self, ValueError> {
 ///         let parts = text.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-///         parts.map(|(a, b)| Self(a, b)).ok_or_else(|| ValueError::new(format!("{text:?} is no version")))
+///         parts.map(|(a, b)| Self(a, b)).ok_or_else(|| ValueError::new(format!("{text:?} is not a version")))
 ///     }
 /// }
 /// ```

@@ -211,7 +211,7 @@ impl<'a> PropertyWriter<'a> {
         if self.tag.is_some_and(|tag| tag == name()) {
             return Err(refused(
                 name(),
-                "the entity has it, and it tells the variant of the enum",
+                "the entity has it, and it distinguishes the variants of the enum",
             ));
         }
         match value {

@@ -75,7 +75,7 @@ impl<E> Versioned<E> {
 impl<E> Versioned<E> {
     /// Reads the ETag and the Timestamp of a row, and the entity by `read`.
     pub(crate) fn read_with(row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<E>) -> Result<Self> {
-        let missing = |what| Error::invalid_response(format!("the entity came without its {what}"));
+        let missing = |what| Error::invalid_response(format!("the entity has no {what}"));
         Ok(Self {
             etag: row.etag().ok_or_else(|| missing("ETag"))?,
             timestamp: row.timestamp()?.ok_or_else(|| missing("Timestamp"))?,

@@ -74,7 +74,7 @@ async fn variant_that_is_an_enum_has_both_tags() {
 fn assert_of_another_handle(error: &Error) {
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
     let text = error.to_string();
-    assert!(text.contains("make the query by the handle that writes"), "{text}");
+    assert!(text.contains("create the query with the handle that writes"), "{text}");
 }
 
 #[tokio::test]

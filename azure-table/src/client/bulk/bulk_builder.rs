@@ -346,7 +346,7 @@ impl<E> fmt::Debug for Bulk<E> {
 /// An entity that a [`Bulk`](crate::Bulk) writes to a table of `E`: `E`, [`Versioned<E>`](crate::Versioned), or a
 /// reference to one.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not written to a table of `{E}`",
+    message = "`{Self}` cannot be written to a table of `{E}`",
     label = "expected `{E}`, `Versioned<{E}>` or a reference to one",
     note = "where `{E}` is an enum of entities: write `{E}::Variant(entity)`, or use the handle of the variant, \
             `table.variant::<{Self}>().bulk()`",

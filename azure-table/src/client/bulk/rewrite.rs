@@ -40,7 +40,7 @@ impl Form {
         let stored = (version.key.partition_key(), version.key.row_key());
         if (partition_key, row_key) != stored {
             return Err(Error::invalid_input(format!(
-                "as it reads now its key would be ({}, {}), and an entity with another key is another entity",
+                "the row would be written under the key ({}, {}), which is that of another entity",
                 Shown(partition_key),
                 Shown(row_key)
             )));

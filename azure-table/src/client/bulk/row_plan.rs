@@ -52,7 +52,7 @@ impl<E> ReadEntity for RowVersion<E> {
     const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
 
     fn read(row: &Row<'_>) -> Result<Self> {
-        let missing = || Error::invalid_response("the entity came without its ETag");
+        let missing = || Error::invalid_response("the entity has no ETag");
         Ok(Self {
             key: Key::from_text(row.partition_key()?, row.row_key()?)?,
             etag: row.etag().ok_or_else(missing)?,

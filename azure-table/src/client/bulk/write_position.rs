@@ -60,7 +60,7 @@ impl WritePosition {
             return Err(Error::invalid_input(format!("the position is one of `{other}`")));
         }
         if self.query.is_some_and(|other| other != query) {
-            let why = "the position is of another query: of another table, or with other conditions";
+            let why = "the position is of another query: its table or its conditions differ";
             return Err(Error::invalid_input(why));
         }
         Ok(())

@@ -89,7 +89,7 @@ fn changed(mut list: Vec<StoredAccessPolicy>, change: Change) -> Result<Vec<Stor
         let ids: Vec<&str> = list.iter().map(|policy| policy.id.as_str()).collect();
         Error::new(
             ErrorKind::NotFound,
-            format!("the table has no access policy {id:?}, but {ids:?}"),
+            format!("the table has no access policy {id:?}, it has {ids:?}"),
         )
     };
     match change {

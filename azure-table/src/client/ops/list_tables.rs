@@ -46,7 +46,7 @@ call_options!(ListTables, options);
 total_timeout!(
     ListTables,
     total,
-    "When it is over, the next page is an error of kind `Timeout`; what came before stays good, continuations included."
+    "At the deadline, the next page is an error of kind `Timeout`. Earlier pages and continuations stay valid."
 );
 
 enum Awaited {

@@ -243,7 +243,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
     fn parts(query: &mut TableQuery<E, P>, given: Option<Given>) -> Result<Vec<PartFilter>> {
         if query.from.is_some() {
             let why =
-                "a continuation is one of a single chain: a fan-out has many, use `scan` for what is to be resumed";
+                "a continuation belongs to one chain of pages, a fan-out has many: use `scan` for a query to resume";
             return Err(Error::invalid_input(why));
         }
         let given = match given
@@ -264,7 +264,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
         };
         parts(filter).map_err(|TooMany| {
             Error::invalid_input(format!(
-                "the sets of keys make more parts than {MAX_PARTS}, which is the limit"
+                "the sets of keys form more parts than the limit of {MAX_PARTS}"
             ))
         })
     }

@@ -67,7 +67,7 @@ pub(crate) mod families;
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "rows of `{E}` are not gathered as `{Self}`",
+    message = "rows of `{E}` cannot be gathered as `{Self}`",
     label = "expected a slot, or a tuple of one to eight slots",
     note = "a slot is `Option<A>`, `Vec<A>` or `Families<A, B>`, where the types are those of variants of `{E}`: \
             `let (customer, orders): (Option<Customer>, Vec<Order>) = query.gather().await?`"
@@ -187,7 +187,7 @@ impl<E, A: VariantOf<E>> Gather<E> for Option<A> {
         };
         if let Some((first, _)) = state {
             let variant = A::VARIANT;
-            let message = format!("a second `{variant}`, after {first}: gather a Vec of those that may be several");
+            let message = format!("a second `{variant}`, after {first}: gather a Vec if there may be several");
             return Err(Error::invalid_response(message).at_entity(key.partition_key(), key.row_key()));
         }
         *state = Some((key, entity));

@@ -88,7 +88,7 @@ impl Prefetch {
             0 => Ok(Self::Never),
             1 => Ok(Self::FromStart),
             more => Err(Error::invalid_input(format!(
-                "prefetch {more}: a stream holds two pages, so it is 0 or 1"
+                "prefetch {more}: the limit is 1, because a stream holds two pages"
             ))),
         }
     }
@@ -148,7 +148,7 @@ impl<P> PageStream<P> {
     ) -> Self {
         let kept = from.as_ref().and_then(|from| from.query);
         let state = if kept.is_some_and(|kept| kept != query.request.identity()) {
-            let why = "the continuation is of another query: of another table, or with other conditions";
+            let why = "the continuation is of another query: its table or its conditions differ";
             State::Refused(Error::invalid_input(why).in_operation(query.request.operation(), query.request.table()))
         } else if query.limit == Some(0) {
             State::Done

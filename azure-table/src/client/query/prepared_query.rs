@@ -51,7 +51,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     pub(super) fn check_path(&self, path: AccessPath, access: impl FnOnce() -> Access) -> Result<()> {
         if self.pipeline.settings.denied.is_some_and(|denied| path >= denied) && self.allowed < Some(path) {
             let access = access();
-            let advice = query_plan::advice(&access).unwrap_or("ask for less");
+            let advice = query_plan::advice(&access).unwrap_or("read fewer rows");
             return Err(Error::invalid_input(format!(
                 "it would read {path}, which this client denies: {}; {advice}, or allow it for this call",
                 query_plan::why(&access)

@@ -108,22 +108,22 @@ impl QueryPlan {
 
 pub(crate) fn why(access: &Access) -> &'static str {
     match access.path() {
-        AccessPath::Point => "the filter demands one PartitionKey and one RowKey",
-        AccessPath::RowRange => "the filter demands one PartitionKey and a range of RowKeys",
+        AccessPath::Point => "the filter has one PartitionKey and one RowKey",
+        AccessPath::RowRange => "the filter has one PartitionKey and a range of RowKeys",
         AccessPath::Partition => {
-            "the filter demands one PartitionKey, and of the RowKey nothing that every row must meet"
+            "the filter has one PartitionKey, and no condition on the RowKey that every row must meet"
         }
-        AccessPath::PartitionRange => "the filter demands a range of PartitionKeys",
+        AccessPath::PartitionRange => "the filter has a range of PartitionKeys",
         AccessPath::TableScan if access.has_key_in_or => {
             "the filter has keys inside of an `or`, which the service does not use to find rows"
         }
         AccessPath::TableScan if access.has_row_alone() => {
-            "the filter demands a RowKey and no PartitionKey: rows are found by both"
+            "the filter has a RowKey and no PartitionKey: the service finds rows by both"
         }
         AccessPath::TableScan if access.has_raw => {
-            "the filter has raw text, which is not looked at, and demands no PartitionKey besides"
+            "the filter has raw text, which is not analyzed, and no condition on the PartitionKey"
         }
-        AccessPath::TableScan => "the filter demands no PartitionKey",
+        AccessPath::TableScan => "the filter has no condition on the PartitionKey",
     }
 }
 
@@ -145,13 +145,13 @@ pub(crate) fn too_much(comparisons: usize, characters: usize, has_keys: bool) ->
     let what = if comparisons > MOST_COMPARISONS {
         format!("the filter has {comparisons} comparisons, the documented limit is {MOST_COMPARISONS}")
     } else if characters > LONG_URL {
-        format!("the URL has {characters} characters, and how many the service takes is not documented")
+        format!("the URL has {characters} characters, the service's limit is not documented")
     } else {
         return None;
     };
     Some(match has_keys {
         true => format!("{what}: `get_many` reads keys one by one, `fan_out` queries in parts"),
-        false => format!("{what}: ask by several queries"),
+        false => format!("{what}: split it into several queries"),
     })
 }
 

@@ -197,7 +197,7 @@ impl<E: TableEntity, P> Scan<E, P> {
     fn begin(&self) -> Result<(ScanPosition, (PreparedQuery, VecDeque<Part>))> {
         let mut query = self.query.clone();
         if query.from.is_some() {
-            let why = "a continuation is one of a single chain: a scan goes on by `.resume_from(position)`";
+            let why = "a continuation belongs to one chain of pages: resume a scan by `.resume_from(position)`";
             return Err(Error::invalid_input(why));
         }
         let filter = query.expression()?;
@@ -206,7 +206,7 @@ impl<E: TableEntity, P> Scan<E, P> {
         let identity = query.prepare_for(filter.as_ref(), Prefetch::Never)?.request.identity();
         let mut position = match &self.from {
             Some(position) if position.query != identity => {
-                let why = "the position is of another query: of another table, or with other conditions";
+                let why = "the position is of another query: its table or its conditions differ";
                 return Err(Error::invalid_input(why));
             }
             Some(position) => position.clone(),

@@ -78,7 +78,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
         let (own, other) = (table.name().as_str(), self.table.as_str());
         if !own.eq_ignore_ascii_case(other) || table.pipeline().endpoint != self.pipeline.endpoint {
             return Err(Error::invalid_input(format!(
-                "the query is of the table {other} of {}: make it by the client of the table that is written",
+                "the query is of the table {other} of {}: create it with the client of the table to write",
                 self.pipeline.endpoint.base()
             ))
             .in_operation(OperationKind::Query, Some(own)));
@@ -89,7 +89,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
                 None => "rows of any kind".to_owned(),
             };
             return Err(Error::invalid_input(format!(
-                "the query selects {}, the handle writes {}: make the query by the handle that writes",
+                "the query selects {}, the handle writes {}: create the query with the handle that writes",
                 rows(&self.pipeline),
                 rows(table.pipeline())
             ))
@@ -104,7 +104,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
         }
         if self.from.as_ref().and_then(|from| from.location) == Some(Location::Secondary) {
             return Err(Error::invalid_input(
-                "the continuation is one of the secondary location, and a write over a query reads the primary: begin without it, or \
+                "the continuation is of the secondary location, and a write over a query reads the primary: begin without it, or \
                  with one of a query that reads the primary alone",
             )
             .in_operation(OperationKind::Query, Some(own)));

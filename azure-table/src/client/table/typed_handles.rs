@@ -133,8 +133,8 @@ impl<E: TableEntity, V: VariantOf<E>> Handle<E, V> {
             mark,
         },
         None => panic!(
-            "nothing tells the rows of this variant from all others: read them through the enum, or as rows of any kind by \
-             `table.typed::<DynamicEntity>()`; an impl of `VariantOf` by hand says by `MARK` what tells them"
+            "nothing distinguishes the rows of this variant from all others: read them through the enum, or as rows of any kind by \
+             `table.typed::<DynamicEntity>()`; a handwritten impl of `VariantOf` sets the mark as `MARK`"
         ),
     };
 }

@@ -129,7 +129,7 @@ fn integer(value: i128, annotation: Option<EdmType>) -> Result<Token<'static>, V
     let is_double = annotation == Some(EdmType::Double) || (annotation.is_none() && i32::try_from(value).is_err());
     if is_double && value as f64 as i128 != value {
         return Err(ValueError::new(format!(
-            "no Edm.Double is {value} exactly: write it as text, with the type Edm.Int64 beside it"
+            "no Edm.Double is {value} exactly: write it as text, with the type annotation Edm.Int64"
         )));
     }
     Ok(Token::Number(value.to_string().into()))

@@ -88,7 +88,7 @@ moment!(time::OffsetDateTime, time::OffsetDateTime::UNIX_EPOCH);
 
 /// Converts a time that came from the service to another type.
 fn reached<T: TryFrom<DateTime>>(time: DateTime) -> Result<T, ValueError> {
-    T::try_from(time).map_err(|_| ValueError::new(format!("{time} is beyond the times that the field's type holds")))
+    T::try_from(time).map_err(|_| ValueError::new(format!("{time} is beyond the range of the field's type")))
 }
 
 /// The tests that every time type passes.
