@@ -356,9 +356,7 @@ impl Error {
         self.inner.attempts
     }
 
-    /// Returns the minimum wait before a retry, if the last response requested one.
-    ///
-    /// Source: the headers `Retry-After` and `x-ms-retry-after-ms`.
+    /// Returns the minimum wait before a retry, if the last response set one (`Retry-After`, `x-ms-retry-after-ms`).
     pub fn retry_after(&self) -> Option<Duration> {
         self.inner.retry_after
     }
