@@ -304,8 +304,9 @@ impl Error {
         self.inner.kind
     }
 
-    /// Returns the HTTP status of the response; in a failed batch that of the failed operation. `None` without a
-    /// response.
+    /// Returns the HTTP status of the response, or `None` without a response.
+    ///
+    /// In a failed batch it is the status of the failed operation.
     pub fn status(&self) -> Option<u16> {
         self.inner.status
     }
@@ -325,7 +326,9 @@ impl Error {
         self.inner.request_id.as_deref()
     }
 
-    /// Returns the client request ID (`x-ms-client-request-id`): the same for all attempts of a call.
+    /// Returns the client request ID (`x-ms-client-request-id`), which the service logs.
+    ///
+    /// All attempts of a call have the same.
     pub fn client_request_id(&self) -> Option<&str> {
         self.inner.client_request_id.as_deref()
     }

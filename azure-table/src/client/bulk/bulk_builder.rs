@@ -96,8 +96,8 @@ impl<E> Bulk<E> {
 
     /// Sets the number of batches in flight across all partitions: 32 by default, at least 1.
     ///
-    /// The bodies in flight, their operations and the waiting operations have 64 MiB together. With batches of 4 MiB,
-    /// only eight are therefore in flight.
+    /// The bodies in flight, their operations and the waiting operations have at most 64 MiB together. With batches of
+    /// 4 MiB, only eight are therefore in flight.
     pub fn concurrency(mut self, batches: usize) -> Self {
         self.settings.concurrency = batches.max(1);
         self

@@ -15,7 +15,7 @@ use crate::protocol::operation::TableOperation;
 use crate::protocol::table_result::TableResult;
 
 fn etag(result: TableResult) -> Result<ETag> {
-    // The error has the status, since the write was applied.
+    // The error carries the status, because the write was applied.
     result
         .etag()
         .cloned()
