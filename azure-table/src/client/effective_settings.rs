@@ -171,8 +171,9 @@ impl EffectiveSettings {
         self.is_read_only
     }
 
-    /// Returns the limits of the group of a [grouped](crate::TableClient::grouped) table, and its counts so far. `None`
-    /// if its writes are not grouped.
+    /// Returns the limits and the counts of the group of a [grouped](crate::TableClient::grouped) table.
+    ///
+    /// `None` if its writes are not grouped.
     pub fn group(&self) -> Option<GroupStatistics> {
         self.group
     }

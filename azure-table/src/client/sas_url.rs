@@ -11,9 +11,10 @@ use crate::protocol::sas_url;
 
 /// Creation from a URL with its credential.
 impl TableServiceClient {
-    /// Creates a client from the URL of an account with its shared access signature, such as
-    /// `https://contoso.table.core.windows.net/?sv=…&sig=…`. The portal shows it as "Table service SAS URL". An
-    /// emulator's URL has the account in its path: `http://127.0.0.1:10002/devstoreaccount1?sv=…&sig=…`.
+    /// Creates a client from the URL of an account with its shared access signature.
+    ///
+    /// The URL is such as `https://contoso.table.core.windows.net/?sv=…&sig=…`. The portal shows it as "Table service
+    /// SAS URL". An emulator's URL has the account in its path: `http://127.0.0.1:10002/devstoreaccount1?sv=…&sig=…`.
     ///
     /// For the signature alone, with or without a leading `?`, see [`SasToken::new`].
     ///
@@ -55,9 +56,10 @@ impl TableServiceClient {
 
 /// Creation from a URL with its credential.
 impl<E> TableClient<E> {
-    /// Creates a client from the URL of a table with its shared access signature, such as
-    /// `https://contoso.table.core.windows.net/Blogs?sv=…&tn=blogs&sig=…`. The path names the table; the signature is
-    /// for that table or for the account. An emulator's URL has the account before the table:
+    /// Creates a client from the URL of a table with its shared access signature.
+    ///
+    /// The URL is such as `https://contoso.table.core.windows.net/Blogs?sv=…&tn=blogs&sig=…`. The path names the table;
+    /// the signature is for that table or for the account. An emulator's URL has the account before the table:
     /// `http://127.0.0.1:10002/devstoreaccount1/Blogs?sv=…`.
     ///
     /// ```

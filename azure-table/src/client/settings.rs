@@ -144,7 +144,9 @@ impl TableServiceClient {
         self.changed(|pipeline| pipeline.settings.denied = Some(path))
     }
 
-    /// Sets the retry policy. The default is [`ExponentialRetry::default`](crate::ExponentialRetry), on a
+    /// Sets the retry policy.
+    ///
+    /// The default is [`ExponentialRetry::default`](crate::ExponentialRetry), on a
     /// [`RetryBudget`](crate::retry::RetryBudget) of this client.
     #[must_use]
     pub fn retry(&self, policy: impl RetryPolicy) -> Self {

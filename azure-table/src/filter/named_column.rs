@@ -31,8 +31,9 @@ pub struct NamedColumn<E> {
 }
 
 impl<E> Column<E, EdmValue> {
-    /// Creates a column from a name and a type known at run time. Names of system properties are allowed:
-    /// `PartitionKey`, `RowKey` (Edm.String) and `Timestamp` (Edm.DateTime).
+    /// Creates a column from a name and a type known at run time.
+    ///
+    /// Names of system properties are allowed: `PartitionKey`, `RowKey` (Edm.String) and `Timestamp` (Edm.DateTime).
     pub fn named(name: impl Into<Box<str>>, edm_type: EdmType) -> NamedColumn<E> {
         NamedColumn {
             name: name.into(),

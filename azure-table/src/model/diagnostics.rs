@@ -64,8 +64,7 @@ impl Attempt {
         self.is_hedge
     }
 
-    /// Returns `true` if the client cancelled the request because the other request of a hedged attempt had its
-    /// response.
+    /// Returns `true` if the client cancelled the request, because the other one of a hedged attempt had its response.
     ///
     /// The service may still have answered it, and bills it.
     pub fn is_cancelled(&self) -> bool {

@@ -213,8 +213,9 @@ pub fn write_prefixed_key<V: TableEntity + ?Sized>(
     entity.write_key(key)
 }
 
-/// Writes the key of a variant whose mark is the form of its keys. Rejects a key that fits one of the `earlier` forms,
-/// because it would be read as that variant.
+/// Writes the key of a variant whose mark is the form of its keys.
+///
+/// Rejects a key that fits one of the `earlier` forms, because it would be read as that variant.
 pub fn write_key_of_form<V: TableEntity + ?Sized>(
     entity: &V,
     key: &mut KeyWriter,

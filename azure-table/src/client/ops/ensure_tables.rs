@@ -15,8 +15,9 @@ use crate::protocol::query::{self, QueryRequest};
 use crate::protocol::request::Call;
 use crate::protocol::tables::{self, Creation};
 
-/// Creates the tables that are missing. See
-/// [`TableServiceClient::ensure_tables`](crate::TableServiceClient::ensure_tables).
+/// Creates the tables that are missing.
+///
+/// See [`TableServiceClient::ensure_tables`](crate::TableServiceClient::ensure_tables).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct EnsureTables {
     procedure: Procedure<Ensured, Vec<(String, Creation)>>,

@@ -136,8 +136,9 @@ impl<T> Spec for WriteSpec<T> {
 macro_rules! conditions {
     ($name:ident) => {
         impl $name {
-            /// Requires that the stored entity has this ETag. Otherwise the call fails with
-            /// [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet).
+            /// Requires that the stored entity has this ETag.
+            ///
+            /// Otherwise the call fails with [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet).
             pub fn if_match(mut self, etag: $crate::model::etag::ETag) -> Self {
                 self.operation.spec.change(|operation| operation.if_match(etag));
                 self

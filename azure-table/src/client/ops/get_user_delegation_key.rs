@@ -49,8 +49,9 @@ impl Spec for GetSpec {
     }
 }
 
-/// Requests a key that signs shared access signatures. See
-/// [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key).
+/// Requests a key that signs shared access signatures.
+///
+/// See [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct GetUserDelegationKey {
     operation: Operation<GetSpec>,
@@ -78,8 +79,9 @@ impl GetUserDelegationKey {
         self
     }
 
-    /// Requests a key for signatures that are bound to users of another tenant, by
-    /// [`TableSas::for_user`](crate::TableSas::for_user).
+    /// Binds the signatures of the key to users of another tenant.
+    ///
+    /// Sign them with [`TableSas::for_user`](crate::TableSas::for_user).
     pub fn delegated_tenant(mut self, tenant_id: Guid) -> Self {
         self.operation.spec.delegated_tenant = Some(tenant_id);
         self

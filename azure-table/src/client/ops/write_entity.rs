@@ -22,7 +22,9 @@ fn etag(result: TableResult) -> Result<ETag> {
         .ok_or_else(|| Error::invalid_response("the response has no ETag").with_status(result.status()))
 }
 
-/// Writes an entity whatever its stored ETag. See [`TableClient::insert`](crate::TableClient::insert) and
+/// Writes an entity whatever its stored ETag.
+///
+/// See [`TableClient::insert`](crate::TableClient::insert) and
 /// [`TableClient::insert_or_replace`](crate::TableClient::insert_or_replace).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct WriteEntity {
@@ -65,8 +67,9 @@ impl<E: ReadEntity> InsertEntityEcho<E> {
     }
 }
 
-/// Changes a stored entity. See [`TableClient::replace`](crate::TableClient::replace) and
-/// [`TableClient::merge`](crate::TableClient::merge).
+/// Changes a stored entity.
+///
+/// See [`TableClient::replace`](crate::TableClient::replace) and [`TableClient::merge`](crate::TableClient::merge).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpdateEntity {
     operation: Operation<WriteSpec<ETag>>,
@@ -83,8 +86,9 @@ impl UpdateEntity {
     }
 }
 
-/// Inserts an entity unless its key exists. See
-/// [`TableClient::insert_if_not_exists`](crate::TableClient::insert_if_not_exists).
+/// Inserts an entity unless its key exists.
+///
+/// See [`TableClient::insert_if_not_exists`](crate::TableClient::insert_if_not_exists).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct InsertEntityIfNotExists {
     operation: Operation<WriteSpec<Option<ETag>>>,

@@ -26,8 +26,9 @@ impl<E> TableClient<E> {
         EntityExists::new(self.pipeline(), self.name(), key)
     }
 
-    /// Reads the entities with these keys concurrently, in the order of the keys. Sends one request per key. See
-    /// [`GetMany`].
+    /// Reads the entities with these keys concurrently, in the order of the keys.
+    ///
+    /// Sends one request per key. See [`GetMany`].
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

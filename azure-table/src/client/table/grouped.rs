@@ -108,8 +108,9 @@ impl<E> TableClient<E> {
         }
     }
 
-    /// Rejects all further writes of this [grouped](Self::grouped) handle and its clones, and waits as
-    /// [`flush`](Self::flush) does.
+    /// Rejects all further writes of this [grouped](Self::grouped) handle and its clones.
+    ///
+    /// Waits for the accepted ones, as [`flush`](Self::flush) does.
     ///
     /// Call it when a program ends: tasks of a runtime end with it. A later write fails with `InvalidInput`, and
     /// nothing of it is sent. Reads are not affected. On a handle that is not grouped it does nothing.
