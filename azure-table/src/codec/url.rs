@@ -68,7 +68,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_survives_and_is_plain_ascii(text in any::<String>()) {
+        fn any_text_round_trips_as_plain_ascii(text in any::<String>()) {
             let encoded = encode(&text).to_string();
             prop_assert!(encoded.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~%".contains(&b)));
             prop_assert_eq!(decode(&encoded).unwrap(), text);

@@ -274,12 +274,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_the_same(element in any_element()) {
+        fn written_document_reads_the_same(element in any_element()) {
             prop_assert_eq!(Element::read(&element.write()), Some(element));
         }
 
         #[test]
-        fn no_document_makes_it_panic(text in "[<>/a!\\[\\]&;#x?=' -]{0,40}") {
+        fn no_document_panics(text in "[<>/a!\\[\\]&;#x?=' -]{0,40}") {
             let _ = Element::read(text.as_bytes());
         }
     }

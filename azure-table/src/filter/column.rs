@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_sets_and_prefixes() {
+    fn between_is_in_and_starts_with_are_comparisons() {
         let name = column::<Option<String>>("Name");
         assert_eq!(name.starts_with("O'").to_string(), "Name ge 'O''' and Name lt 'O('");
         assert_eq!(name.starts_with("").to_string(), "Name ge ''");

@@ -237,7 +237,7 @@ mod tests {
     use crate::filter::parse::parse;
 
     #[test]
-    fn conditions_on_keys_narrow_and_all_others_do_not() {
+    fn only_conditions_on_keys_narrow_the_range() {
         for (filter, start, past) in [
             ("PartitionKey eq 'b'", ("b", ""), [false, false, true]),
             (

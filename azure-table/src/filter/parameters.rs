@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_and_text_must_agree() {
+    fn parameters_that_differ_from_the_text_are_errors() {
         let value = EdmValue::from(1);
         for (text, parameters, why) in [
             ("X eq @b", &[("a", value.clone())][..], "parameter @b has no value"),

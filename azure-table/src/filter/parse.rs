@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_of_every_type() {
+    fn constants_of_every_type_are_read() {
         for (text, expected) in [
             ("S eq 'O''Brien'", "S eq 'O''Brien'"),
             ("S eq ''", "S eq ''"),
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn and_binds_before_or_and_not_before_both() {
+    fn not_binds_before_and_which_binds_before_or() {
         assert_eq!(read("A eq 1 or B eq 2 and C eq 3"), "A eq 1 or (B eq 2 and C eq 3)");
         assert_eq!(read("(A eq 1 or B eq 2) and C eq 3"), "(A eq 1 or B eq 2) and C eq 3");
         assert_eq!(read("not (A eq 1) and B eq 2"), "(not (A eq 1)) and B eq 2");
@@ -587,17 +587,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_expression_survives_its_text(expression in expression()) {
+        fn expression_is_read_back_from_its_text(expression in expression()) {
             prop_assert_eq!(parse(&expression.to_string()), Ok(expression));
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in any::<String>()) {
+        fn no_text_panics(text in any::<String>()) {
             let _ = parse(&text);
         }
 
         #[test]
-        fn no_text_of_filter_pieces_makes_it_panic(pieces in proptest::collection::vec(proptest::sample::select(vec![
+        fn no_text_of_filter_pieces_panics(pieces in proptest::collection::vec(proptest::sample::select(vec![
             "A", " ", "'", "''", "(", ")", "not", "and", "or", "eq", "X'", "datetime'", "1", "-", ".", "e", "L", "null", "true", "é", ",",
         ]), 0..16)) {
             let _ = parse(&pieces.concat());

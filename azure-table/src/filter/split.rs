@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_of_large_sets_is_too_many() {
+    fn two_large_sets_have_too_many_parts() {
         let set = |name: &str| {
             let all: Vec<String> = (0..400).map(|n| format!("{name} eq '{n:03}'")).collect();
             format!("({})", all.join(" or "))

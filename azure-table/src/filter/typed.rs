@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn filter_nests_100_pairs_of_parentheses_and_a_deeper_one_is_an_error() {
+    fn more_than_100_nested_pairs_of_parentheses_are_an_error() {
         let alternating = |terms: i32| {
             (0..terms).map(rating).reduce(|inner, one| match inner.state {
                 State::Valid {

@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn special_doubles_and_overflow() {
+    fn special_doubles_are_read_and_overflow_is_an_error() {
         assert!(text("NaN", Some(EdmType::Double)).as_f64().unwrap().is_nan());
         assert_eq!(text("-Infinity", None).as_f64().unwrap(), f64::NEG_INFINITY);
         assert_eq!(text("1.23e+24", Some(EdmType::Double)).as_f64().unwrap(), 1.23e24);

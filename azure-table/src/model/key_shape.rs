@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_may_be_shortened_to_a_width() {
+    fn number_is_written_with_the_width_of_the_template() {
         const PADDED: KeyShape = KeyShape {
             partition_key: &[Literal("p")],
             row_key: &[KeyPiece::Padded("n", 4), Literal("-"), Field("id")],

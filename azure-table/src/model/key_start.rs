@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn last_row_of_a_prefix_is_behind_all_that_begin_with_it() {
+    fn end_of_a_prefix_is_after_all_rows_that_begin_with_it() {
         let p = || Whole("p".into());
         for (less, greater) in [
             (Whole("e1".into()), Prefix("e1".into())),

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vanished_name_and_a_narrowed_type_are_faults() {
+    fn removed_name_and_narrowed_type_are_faults() {
         let readable = "Blog\nPartitionKey {channel}\nRowKey {posted}_{id}\nstars Edm.Int32\nHome_Town Edm.String\n";
         assert_eq!(unreadable(&SCHEMA, readable), [""; 0]);
         let old = "Blog\nPartitionKey {user}\nmood Edm.String\ntext Edm.Int32\nrtg Edm.Double\n";

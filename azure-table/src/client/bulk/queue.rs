@@ -449,7 +449,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_as_a_list_does(
+        fn queue_agrees_with_a_list(
             batch_size in 1..5usize,
             batch_bytes in prop_oneof![1..3_000usize, Just(usize::MAX)],
             batches in 1..4usize,

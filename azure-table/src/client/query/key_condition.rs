@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn range_over_partitions_bounds_the_first_and_the_last() {
+    fn range_over_partitions_bounds_rows_of_the_first_and_the_last_one() {
         let range = between(&rows("a", Whole("5".into())), &rows("c", Prefix("7".into())));
         let text = "PartitionKey ge 'a' and PartitionKey le 'c' and (PartitionKey gt 'a' or RowKey ge '5') and (PartitionKey lt \
                     'c' or RowKey lt '8')";

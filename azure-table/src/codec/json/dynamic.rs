@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_type_survives_serde() {
+    fn every_type_round_trips_through_serde() {
         let mut entity = DynamicEntity::new("p", "r");
         entity.etag = Some(ETag::new("W/\"x\""));
         entity.timestamp = Some("2026-01-02T03:04:05.1Z".parse().unwrap());

@@ -308,7 +308,7 @@ mod tests {
         "G":"debc44d5-04a9-42ea-ab2f-4e2cb49ff833","G@odata.type":"Edm.Guid","X@odata.other":{"deep":[1]}}"#;
 
     #[test]
-    fn an_annotation_counts_before_and_after_its_property() {
+    fn annotation_may_precede_or_follow_its_property() {
         let entity = entity(ENTITY.as_bytes(), MetadataLevel::Minimal, None, DynamicEntity::read).unwrap();
         assert_eq!(entity.get("L"), Some(&EdmValue::Int64(5)));
         assert_eq!(entity.get("D"), Some(&EdmValue::Double(5.0)));

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn annotations_are_known_by_their_marks() {
+    fn annotations_are_recognized_by_their_names() {
         for (name, is) in [
             ("", false),
             ("Name", false),

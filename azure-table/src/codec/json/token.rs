@@ -454,12 +454,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_survives_serde_jsons_writer(text in any::<String>()) {
+        fn text_written_by_serde_json_is_read(text in any::<String>()) {
             prop_assert_eq!(one_string(&serde_json::to_string(&text).unwrap()).unwrap(), text);
         }
 
         #[test]
-        fn any_bytes_are_judged_as_serde_json_does(bytes in proptest::collection::vec(
+        fn any_bytes_are_accepted_or_rejected_as_by_serde_json(bytes in proptest::collection::vec(
             proptest::sample::select(b"{}[]\",:\\u0019aeftn.-+ \xc3\xa9".to_vec()), 0..24))
         {
             let oracle = serde_json::from_slice::<serde_json::Value>(&bytes);

@@ -134,7 +134,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn members_are_those_that_the_reader_of_pages_finds(
+        fn members_agree_with_the_reader_of_pages(
             values in proptest::collection::btree_map("[A-O][a-z0-9]{0,5}", value(), 0..8)
         ) {
             let mut parts = vec![r#""odata.etag":"e""#.to_owned(), r#""PartitionKey":"p""#.into(), r#""RowKey":"r""#.into()];

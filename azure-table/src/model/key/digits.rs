@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn signed_numbers_begin_at_their_least_value() {
+    fn signed_numbers_count_from_the_least_value() {
         is(i8::MIN, "000");
         is(-1_i8, "127");
         is(0_i8, "128");

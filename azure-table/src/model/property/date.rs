@@ -147,7 +147,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn time_of_day_is_no_date() {
+    fn time_of_day_is_an_error() {
         let error = Day::from_wire(stored("2010-10-23T00:00:00.0000001Z")).unwrap_err();
         assert_eq!(
             error.to_string(),

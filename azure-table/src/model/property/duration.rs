@@ -138,7 +138,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_number_of_ticks_comes_back(ticks in 0..=i64::MAX, other in 0..=i64::MAX) {
+        fn every_number_of_ticks_round_trips(ticks in 0..=i64::MAX, other in 0..=i64::MAX) {
             let duration = Duration::from_wire(stored(ticks)).unwrap();
             prop_assert_eq!(duration.to_edm().unwrap(), Some(Edm::Int64(ticks)));
             prop_assert_eq!(Duration::read_key(&key_text(&duration)).unwrap(), duration);

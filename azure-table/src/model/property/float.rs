@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn every_f32_comes_back_bit_by_bit() {
+    fn every_f32_round_trips_bit_by_bit() {
         for value in [
             0.0,
             -0.0,
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_double_that_is_no_f32_is_an_error() {
+    fn double_that_is_not_an_f32_is_an_error() {
         assert_eq!(
             read("0.1").unwrap_err().to_string(),
             "0.1 is not an f32, the nearest is 0.10000000149011612"

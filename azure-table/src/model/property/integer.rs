@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_u64_has_the_upper_half_of_int64() {
+    fn u64_is_limited_to_values_of_int64() {
         assert_eq!(
             (i64::MAX as u64).to_edm().unwrap(),
             Some(Edm::Int64(9_223_372_036_854_775_807))

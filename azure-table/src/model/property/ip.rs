@@ -68,7 +68,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_address_comes_back(address in any::<IpAddr>()) {
+        fn every_address_round_trips(address in any::<IpAddr>()) {
             let Some(Edm::String(text)) = address.to_edm().unwrap() else { panic!() };
             prop_assert_eq!(read::<IpAddr>(&text).unwrap(), address);
             match address {

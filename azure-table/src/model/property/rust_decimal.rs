@@ -67,7 +67,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_decimal_comes_back_digit_by_digit(mantissa in -(1_i128 << 96) + 1..1_i128 << 96, scale in 0..=28_u32) {
+        fn every_decimal_round_trips_digit_by_digit(mantissa in -(1_i128 << 96) + 1..1_i128 << 96, scale in 0..=28_u32) {
             let decimal = Decimal::from_i128_with_scale(mantissa, scale);
             let Some(Edm::String(text)) = decimal.to_edm().unwrap() else { panic!() };
             let back = read(&text).unwrap();

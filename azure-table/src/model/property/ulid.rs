@@ -84,7 +84,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_ulid_comes_back_and_sorts_as_its_text(one in any::<u128>(), other in any::<u128>()) {
+        fn every_ulid_round_trips_and_sorts_as_its_text(one in any::<u128>(), other in any::<u128>()) {
             let (one, other) = (Ulid::from(one), Ulid::from(other));
             let text = key_text(&one);
             prop_assert_eq!(one.to_edm().unwrap(), Some(Edm::from(&*text)));
