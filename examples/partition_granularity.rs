@@ -85,10 +85,7 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
         let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
         rows.iter()
             .for_each(|post| *sizes.entry(&post.period).or_default() += 1);
-        let report = posts.bulk().insert(&rows).await?;
-        if let Some(left) = report.leftovers().first() {
-            return Err(left.to_string().into());
-        }
+        posts.bulk().insert(&rows).await?.ensure_no_leftovers()?;
         let largest = sizes.values().max().copied().unwrap_or_default();
         let july = posts_of_a_day(&posts, rule, "2008-07-03T00:00:00Z").await?;
         let october = posts_of_a_day(&posts, rule, "2008-10-03T00:00:00Z").await?;

@@ -77,9 +77,7 @@ async fn work(quakes: &TableClient<Quake>, step: &mut Step) -> Result<(), Box<dy
         .on_progress(|so_far| progress.set_position(so_far.applied()))
         .await?;
     progress.finish_and_clear();
-    if let Some(left) = report.leftovers().first() {
-        return Err(format!("{report}; the first that was not applied: {left}").into());
-    }
+    report.ensure_no_leftovers()?;
     step.done(format!("loaded     {} events", thousands(report.applied())));
 
     let strength = |quake: &Quake| quake.magnitude.unwrap_or(f64::MIN);

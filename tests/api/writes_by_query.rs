@@ -84,6 +84,7 @@ async fn rows_are_deleted_by_a_condition_or_a_query() {
     let report = table.blogs.delete_where(Blog::RATING.lt(2)).await.unwrap();
     assert_eq!((report.applied(), report.unchanged(), report.gone()), (100, 0, 0));
     assert!(report.leftovers().is_empty() && report.position().is_none());
+    report.ensure_no_leftovers().unwrap();
     assert_eq!(report.to_string(), "100 applied");
     assert_eq!(table.truth.query().count().await.unwrap(), 150);
 
@@ -346,6 +347,8 @@ async fn rows_that_changed_since_they_were_read_are_told_and_the_others_written(
         "{}",
         report.leftovers()[0]
     );
+    let error = report.ensure_no_leftovers().unwrap_err();
+    assert_eq!(error.to_string(), report.leftovers()[0].error().to_string());
     let other: Vec<u32> = table
         .truth
         .query()

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::client::bulk::outcomes::Outcome;
-use crate::model::error::Error;
+use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::etag::ETag;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::operation::TableOperation;
@@ -204,10 +204,50 @@ impl BulkReport {
 
     /// Returns the operations that were not applied or are in doubt, in the order of the source.
     ///
+    /// [`ensure_no_leftovers`](Self::ensure_no_leftovers) turns them into an error.
+    ///
     /// Operations that the [outcomes](crate::bulk::BulkWrite::outcomes) yielded are not included. After
     /// [`finish`](crate::bulk::BulkOutcomes::finish), operations that were in flight or waited are included.
     pub fn leftovers(&self) -> &[Leftover] {
         &self.leftovers
+    }
+
+    /// Returns the error of the first operation that was not applied or is in doubt, if any.
+    ///
+    /// For writes that must all succeed:
+    /// ```
+    /// # use azure_table::{DynamicEntity, Emulator, ErrorKind, TableServiceClient};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let blogs = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// # let rows = || (0..5).map(|n| DynamicEntity::new("Channel9", n.to_string()));
+    /// blogs.bulk().insert(rows()).await?.ensure_no_leftovers()?;
+    ///
+    /// // The rows exist now.
+    /// let report = blogs.bulk().insert(rows()).await?;
+    /// let error = report.ensure_no_leftovers().unwrap_err();
+    /// assert_eq!((error.kind(), report.rejected()), (ErrorKind::AlreadyExists, 5));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// - The error of the first [leftover](Self::leftovers) that has one.
+    /// - `Timeout`: the leftovers have no error, because the bulk ended before they were sent.
+    pub fn ensure_no_leftovers(&self) -> Result<()> {
+        let Some(first) = self.leftovers.first() else {
+            return Ok(());
+        };
+        let error = self.leftovers.iter().find_map(|left| match &left.why {
+            LeftoverReason::Rejected(e) => Some(e.copy()),
+            LeftoverReason::InDoubt(e) => Some(e.copy().maybe_applied(true)),
+            LeftoverReason::NotTried => None,
+        });
+        Err(error.unwrap_or_else(|| {
+            let why = format!("the bulk ended before operation {} of its source was sent", first.index);
+            Error::new(ErrorKind::Timeout, why)
+        }))
     }
 
     /// Returns the [`leftovers`](Self::leftovers), to send them again.

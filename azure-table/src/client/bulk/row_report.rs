@@ -8,7 +8,7 @@ use crate::client::bulk::bulk_report::{Counts, FirstOf};
 use crate::client::bulk::outcomes::Outcome;
 use crate::client::bulk::write_position::WritePosition;
 use crate::model::entity_key::Key;
-use crate::model::error::Error;
+use crate::model::error::{Error, Result};
 use crate::protocol::continuation::Continuation;
 
 /// The outcomes of writes over a query.
@@ -114,8 +114,23 @@ impl<E> WriteReport<E> {
     }
 
     /// Returns the rows that were rejected or are in doubt, with their errors.
+    ///
+    /// [`ensure_no_leftovers`](Self::ensure_no_leftovers) turns them into an error.
     pub fn leftovers(&self) -> &[RowError<E>] {
         &self.leftovers
+    }
+
+    /// Returns the error of the first row that was rejected or is in doubt, if any.
+    ///
+    /// Rows that were [unchanged](Self::unchanged) or [gone](Self::gone) are no error.
+    ///
+    /// # Errors
+    /// The error of the first [leftover](Self::leftovers).
+    pub fn ensure_no_leftovers(&self) -> Result<()> {
+        match self.leftovers.first() {
+            Some(row) => Err(row.error.copy()),
+            None => Ok(()),
+        }
     }
 
     /// Returns the position to resume from, or `None` after the last row.
