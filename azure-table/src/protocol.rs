@@ -1,7 +1,8 @@
-//! Requests and answers of the REST API as plain values: no network, no clock.
+//! Requests and responses of the REST API as plain values: no network, no clock.
 //!
-//! One file per operation or family: its inputs to an `http::Request<Bytes>`, its `http::Response<Bytes>` to an output
-//! or an [`Error`](crate::Error). Sending is `pipeline`'s business; bodies and URL text are made by `codec`.
+//! One file per operation or family. Each converts its inputs to an `http::Request<Bytes>`, and an
+//! `http::Response<Bytes>` to an output or an [`Error`](crate::Error). `pipeline` sends the requests; `codec` reads and
+//! writes bodies and URL text.
 
 pub(crate) mod access_policy;
 pub(crate) mod account_key;

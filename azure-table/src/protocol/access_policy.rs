@@ -1,8 +1,8 @@
 //! The stored access policies of a table: named parts of shared access signatures that can be changed or revoked later.
 //!
 //! Owns [`StoredAccessPolicy`] as a value, the limits on a table's list, and its XML in both directions. The response
-//! to a read and the body of a write are the same document. Not confirmed: that the service rejects two policies of one
-//! name, as this crate does. (The service rejected six of one name, which are too many anyway.)
+//! to a read and the body of a write are the same document. Not confirmed: that the service rejects two policies with
+//! the same name, as this crate does. (It rejected six with the same name, but six exceed the limit anyway.)
 //!
 //! Source: REST "Get Table ACL", "Set Table ACL", "Define a stored access policy"; recorded bodies.
 
@@ -67,12 +67,12 @@ impl StoredAccessPolicy {
 
     /// Returns the document of a table's policies for a request.
     ///
-    /// A policy that leaves everything to the signatures has an empty body, as recorded clients sent it.
+    /// A policy that leaves everything to the signatures has an empty `AccessPolicy` element, as recorded clients sent it.
     pub(crate) fn list_to_request(policies: &[Self]) -> Bytes {
         Self::list_to_xml(policies, |_| true)
     }
 
-    /// Returns the document for a response: a policy that leaves everything to the signatures has no body.
+    /// Returns the document for a response. A policy that leaves everything to the signatures has no `AccessPolicy` element.
     #[cfg(any(test, feature = "emulator"))]
     pub(crate) fn list_to_answer(policies: &[Self]) -> Bytes {
         Self::list_to_xml(policies, |fields| !fields.is_empty())
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recorded_body_is_read_and_the_recorded_answer_written() {
+    fn recorded_document_is_parsed_and_recorded_response_written() {
         let sent = "<?xml version='1.0' encoding='utf-8'?>\n<SignedIdentifiers><SignedIdentifier><Id>testid</Id><AccessPolicy><Start>2011-10-11</Start><Expiry>2011-10-12</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>";
         let answered = "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier><Id>testid</Id><AccessPolicy><Start>2011-10-11T00:00:00.0000000Z</Start><Expiry>2011-10-12T00:00:00.0000000Z</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>";
         let policies = StoredAccessPolicy::list_from_xml(sent.as_bytes()).unwrap();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_may_have_any_order_and_a_policy_may_be_empty() {
+    fn elements_have_any_order_and_policies_may_be_empty() {
         let go = "<SignedIdentifiers><SignedIdentifier><AccessPolicy><Permission>dr</Permission><Expiry>2024-01-01T00:00:00Z</Expiry></AccessPolicy><Id>1</Id></SignedIdentifier><SignedIdentifier><Id>2</Id><AccessPolicy /></SignedIdentifier></SignedIdentifiers>";
         let policies = StoredAccessPolicy::list_from_xml(go.as_bytes()).unwrap();
         let first = StoredAccessPolicy {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_of_policies_is_refused() {
+    fn invalid_documents_are_rejected() {
         let with =
             |body: &str| format!("<SignedIdentifiers><SignedIdentifier>{body}</SignedIdentifier></SignedIdentifiers>");
         for wrong in [
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_those_that_are_documented() {
+    fn documented_limits_are_enforced() {
         let named = |ids: &[&str]| ids.iter().map(|id| StoredAccessPolicy::new(*id)).collect::<Vec<_>>();
         let long = "é".repeat(64);
         assert!(StoredAccessPolicy::check_list(&named(&["1", "2", "3", "4", &long])).is_ok());
@@ -242,7 +242,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_the_same(policies in proptest::collection::vec(any_policy(), 0..6)) {
+        fn written_documents_parse_to_the_same_policies(policies in proptest::collection::vec(any_policy(), 0..6)) {
             let document = StoredAccessPolicy::list_to_answer(&policies);
             prop_assert_eq!(StoredAccessPolicy::list_from_xml(&document).unwrap(), policies);
         }

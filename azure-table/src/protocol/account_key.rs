@@ -12,7 +12,7 @@ use crate::protocol::signature::{DEVELOPMENT_KEY, SigningKey};
 
 /// An account key that signs requests and shared access signatures.
 ///
-/// It is never shown, and its bytes are overwritten when the last clone is dropped.
+/// `Debug` never shows it, and its bytes are overwritten when the last clone is dropped.
 ///
 /// Clones share one key. [`rotate`](Self::rotate) on one clone changes the key for all clients that hold it, from their
 /// next attempt on. Requests in flight finish with the old key. As a [`Credential`](crate::Credential) it signs with
@@ -91,7 +91,7 @@ impl AccountKey {
     /// signed before the rotation, the client sends it once more.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the key is empty or not base64. The old key stays.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the key is empty or not base64. The old key stays in use.
     pub fn rotate(&self, key_base64: &str) -> Result<()> {
         let new = read(key_base64)?;
         *self.shared.key.write().unwrap_or_else(PoisonError::into_inner) = new;
@@ -113,12 +113,12 @@ impl AccountKey {
         self.shared.key.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the HMAC-SHA256 of the text by the current key, in base64.
+    /// Returns the HMAC-SHA256 of the text with the current key, in base64.
     pub(crate) fn sign(&self, string_to_sign: &str) -> String {
         self.current().signing.sign(string_to_sign)
     }
 
-    /// Appends the same for a text in pieces.
+    /// Appends the HMAC-SHA256 of a text in pieces with the current key, in base64.
     pub(crate) fn sign_onto(&self, string_to_sign: &[&str], text: &mut String) {
         self.current().signing.sign_onto(string_to_sign, text);
     }

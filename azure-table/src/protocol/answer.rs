@@ -1,12 +1,12 @@
-//! Error answers, in every form in which they come.
+//! Error responses in all their forms.
 //!
-//! Owns the reading of error bodies and of the headers that all answers share. Source: REST "Status and error codes"
+//! Owns the parsing of error bodies and of the headers that all responses share. Source: REST "Status and error codes"
 //! and the forms seen of Storage and Cosmos DB.
 //!
-//! Input from outside is bounded: 64 MiB a response, 1,024 members an entity, 64 levels of skipped JSON, 16 levels and
-//! 4,096 elements of XML, 100 levels of a filter, 1,000 characters of an error text. Each is far more than the service
-//! sends. Beyond a limit is an error, never a cut; a continuation header that cannot be read is one too, since the
-//! listing would end early and nobody would know.
+//! Input from outside is bounded: 64 MiB per response, 1,024 members per entity, 64 levels of skipped JSON, 16 levels
+//! and 4,096 elements of XML, 100 levels of a filter, 1,000 characters of an error text. Each limit is far above what
+//! the service sends. Input beyond a limit is an error and is never truncated. An unreadable continuation header is an
+//! error too: the listing would otherwise end early without notice.
 
 use std::time::SystemTime;
 
@@ -22,9 +22,9 @@ use crate::model::etag::ETag;
 const X_MS_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
 const X_MS_REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
 
-/// What HTTP.sys says in HTML to an address that it does not take.
+/// The text that HTTP.sys sends, in HTML, for a URL that it rejects.
 const INVALID_URL: &str = "Bad Request - Invalid URL";
-/// How much of a strange answer is shown.
+/// The maximum number of characters of an unexpected response that an error shows.
 const EXCERPT: usize = 80;
 
 #[derive(Deserialize)]
@@ -44,7 +44,7 @@ struct Message {
     value: String,
 }
 
-/// Gives the answer back if its status is the expected one, else the error it is.
+/// Returns the response if it has an expected status, otherwise its error.
 pub(crate) fn expect(response: Response<Bytes>, expected: &[StatusCode]) -> Result<Response<Bytes>> {
     if expected.contains(&response.status()) {
         Ok(response)
@@ -53,7 +53,7 @@ pub(crate) fn expect(response: Response<Bytes>, expected: &[StatusCode]) -> Resu
     }
 }
 
-/// The error that an answer is.
+/// Returns the error that a response reports.
 pub(crate) fn error(response: &Response<Bytes>) -> Error {
     let header = |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok());
     let status = response.status();
@@ -68,7 +68,7 @@ pub(crate) fn error(response: &Response<Bytes>) -> Error {
     )
 }
 
-/// The error of a status, the code of its header and its body: of a whole answer or of one part of a batch.
+/// Returns the error for a status, the code of its header and its body: of a whole response or of one part of a batch.
 pub(crate) fn error_of(
     status: u16,
     header_code: Option<&str>,
@@ -76,7 +76,7 @@ pub(crate) fn error_of(
     body: &[u8],
     request_id: Option<String>,
 ) -> Error {
-    // A byte order mark or white space around the JSON does no harm.
+    // A byte order mark or white space around the JSON is ignored.
     let text = String::from_utf8_lossy(body);
     let text = text.trim_start_matches('\u{feff}').trim();
     let said = match serde_json::from_str::<ErrorBody>(text) {
@@ -92,7 +92,7 @@ pub(crate) fn error_of(
             request_id,
         )
         .at_batch_index(index.flatten());
-        // Cosmos DB refuses the 101st token at once as if it were a wrong one (azure-sdk-for-net issue 47191).
+        // Cosmos DB rejects the 101st token as if it were a wrong one (azure-sdk-for-net issue 47191).
         let is_limit = message.is_some_and(|message| message.to_ascii_lowercase().contains("aad token limit"));
         return if status == 401 && is_limit {
             error.with_kind(ErrorKind::Throttled)
@@ -108,7 +108,7 @@ pub(crate) fn error_of(
     if text.is_empty() || header_code.is_some() {
         return answered;
     }
-    // A proxy's 404 says nothing about a table or an entity.
+    // A proxy's 404 does not refer to a table or an entity.
     let kind = if status == 404 {
         ErrorKind::InvalidResponse
     } else {
@@ -117,15 +117,14 @@ pub(crate) fn error_of(
     answered.with_kind(kind).with_message(strange(content_type, text))
 }
 
-/// Whether the address of a request is refused, before a Table service sees it: by HTTP.sys in HTML, by others without
-/// a word.
+/// Returns `true` if a server in front of the Table service rejected the URL: HTTP.sys in HTML, others without a body.
 pub(crate) fn refuses_address(response: &Response<Bytes>) -> bool {
     let status = response.status().as_u16();
     matches!(status, 400 | 414 | 431) && is_address_refused(status, &String::from_utf8_lossy(response.body()))
 }
 
 fn is_address_refused(status: u16, text: &str) -> bool {
-    // Of JSON the service itself would be the author.
+    // A JSON body comes from the service itself.
     let is_of_service = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
     match status {
         414 | 431 => !is_of_service,
@@ -134,7 +133,7 @@ fn is_address_refused(status: u16, text: &str) -> bool {
     }
 }
 
-/// The body of an answer that should be a JSON object.
+/// Returns the body of a response that should be a JSON object.
 pub(crate) fn json(response: &Response<Bytes>) -> Result<&[u8]> {
     let body: &[u8] = response.body();
     if is_json_object(body) {
@@ -149,13 +148,13 @@ pub(crate) fn json(response: &Response<Bytes>) -> Result<&[u8]> {
     )
 }
 
-/// Whether a body begins as a JSON object does, byte order mark and white space aside.
+/// Returns `true` if a body starts like a JSON object, ignoring a byte order mark and white space.
 pub(crate) fn is_json_object(body: &[u8]) -> bool {
     let text = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
     text.trim_ascii_start().starts_with(b"{")
 }
 
-/// Whether a refusal says that there is no such entity, and not of its table.
+/// Returns `true` if the service reports a missing entity, and not a missing table.
 pub(crate) fn is_missing_entity(error: &Error) -> bool {
     matches!(error.code(), Some("ResourceNotFound" | "EntityNotFound"))
 }
@@ -168,7 +167,7 @@ fn strange(content_type: Option<&str>, text: &str) -> String {
     )
 }
 
-/// A text that an answer brought, without the signatures of the request's address that it may repeat.
+/// Returns a text of a response without the signatures of the request's URL that it may repeat.
 fn without_signatures(text: &str) -> String {
     const MARK: &str = "sig=";
     let mut parts = text.split(MARK);
@@ -182,7 +181,7 @@ fn without_signatures(text: &str) -> String {
     shown
 }
 
-/// The index that a batch's message starts with, and the message without it and without the RequestId and Time lines
+/// Splits a batch's message into the index that it starts with and the text. Drops the RequestId and Time lines
 /// (Storage) or the ActivityId line (Cosmos DB).
 fn split_message(message: &str) -> (Option<usize>, &str) {
     let end = ["\nRequestId:", "\nRequestID:", "\nActivityId:"]
@@ -198,7 +197,7 @@ fn split_message(message: &str) -> (Option<usize>, &str) {
     }
 }
 
-/// The service's id of the request.
+/// Returns the service's id of the request.
 pub(crate) fn request_id(response: &Response<Bytes>) -> Option<String> {
     response
         .headers()
@@ -207,17 +206,17 @@ pub(crate) fn request_id(response: &Response<Bytes>) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The service's time.
+/// Returns the service's time.
 pub(crate) fn date(headers: &HeaderMap) -> Option<SystemTime> {
     httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?).ok()
 }
 
-/// What the answer cost, in request units of Cosmos DB.
+/// Returns the cost of the request, in request units of Cosmos DB.
 pub(crate) fn request_charge(headers: &HeaderMap) -> Option<f64> {
     headers.get(X_MS_REQUEST_CHARGE)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// The ETag header.
+/// Returns the ETag header.
 pub(crate) fn etag(response: &Response<Bytes>) -> Option<ETag> {
     etag_text(response).map(ETag::new)
 }
@@ -236,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_tokens_are_too_much_to_do() {
+    fn token_limit_is_reported_as_throttling() {
         let body =
             r#"{"odata.error":{"code":"Unauthorized","message":{"value":"Exceeded allowed aad token limit of 100"}}}"#;
         let error = error_of(401, None, None, body.as_bytes(), None);
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_that_comes_back_is_not_shown() {
+    fn echoed_signature_is_not_shown() {
         let error = |body: &str| error_of(403, None, Some("text/plain"), body.as_bytes(), None).to_string();
         let odata = r#"{"odata.error":{"code":"X","message":{"value":"no ?se=1&sig=SECRET%3D&sv=2 here"}}}"#;
         assert!(error(odata).contains("no ?se=1&sig=…&sv=2 here"), "{}", error(odata));
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_message_loses_its_request_id_time_and_index() {
+    fn message_excludes_request_id_time_and_index() {
         let error = storage("3:The specified entity already exists.\nRequestId:a\nTime:b");
         assert_eq!(error.service_message(), Some("The specified entity already exists."));
         assert_eq!(error.batch_index(), Some(3));
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn html_is_shown_as_what_it_is() {
+    fn html_response_is_named_as_such() {
         let html = b"<html><body>It works!</body></html>";
         let error = error_of(404, None, Some("text/html"), html, None);
         assert_eq!(error.kind(), ErrorKind::InvalidResponse);
@@ -281,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_may_be_missing_or_have_a_byte_order_mark() {
+    fn body_may_be_missing_or_have_byte_order_mark() {
         assert_eq!(
             error_of(503, None, None, b"", None).to_string(),
             "the service answered 503"

@@ -35,9 +35,9 @@ use crate::protocol::table_result::Asked;
 /// The maximum number of operations in a batch.
 pub const MAX_BATCH_OPERATIONS: usize = 100;
 
-/// The number of operations after which room for a full batch is reserved.
+/// The number of operations after which capacity for a full batch is reserved.
 const SOME_OPERATIONS: usize = 8;
-/// The maximum number of bytes reserved so.
+/// The maximum capacity that is reserved, in bytes.
 const MOST_EXPECTED: usize = 256 << 10;
 
 /// The operations of one transaction with the body of its request, or a single get.
@@ -45,7 +45,7 @@ const MOST_EXPECTED: usize = 256 << 10;
 pub(crate) struct ChangeSet {
     endpoint: Endpoint,
     table: String,
-    /// The partition of all operations, where it is known before the first one.
+    /// The partition of all operations, if it is known before the first one.
     partition_key: Option<Box<str>>,
     /// `None` if the caller knows that the rows are distinct.
     rows: Option<RowHashes>,
@@ -148,19 +148,19 @@ impl ChangeSet {
         self
     }
 
-    /// Bounds the batch to this partition, before its first operation.
+    /// Restricts the batch to this partition, before its first operation.
     pub(crate) fn in_partition(mut self, partition_key: &str) -> Self {
         self.partition_key = Some(partition_key.into());
         self
     }
 
-    /// Skips the check for distinct rows: the caller knows that they are.
+    /// Skips the check for distinct rows because the caller guarantees them.
     pub(crate) fn of_distinct_rows(mut self) -> Self {
         self.rows = None;
         self
     }
 
-    /// Reserves room for further operations, as far as they fit.
+    /// Reserves capacity for further operations, within the limits of a batch.
     pub(crate) fn reserve(&mut self, operations: usize, bytes: usize) {
         self.operations.places.reserve(operations);
         if let Some(rows) = &mut self.rows {
@@ -288,7 +288,7 @@ impl ChangeSet {
             kind,
             partition_key,
             row_key,
-            // It is in the body of the batch only.
+            // The entity is in the body of the batch only.
             body: b"",
             write_id,
             facts: WriteFacts::default(),
@@ -297,21 +297,21 @@ impl ChangeSet {
         Some(())
     }
 
-    /// Records an operation that is in the body.
+    /// Records an operation that has been written to the body.
     fn placed(&mut self, written: &RowWrite<'_>, row: Option<RowHash>, place: Place) {
         if let (Some(rows), Some(row)) = (&mut self.rows, row) {
             rows.insert(row);
         }
         let bytes = place.body.len();
         self.operations.add(written, place.body);
-        // A batch with some operations will probably be full, of operations like the last one.
+        // A batch with several operations will probably be filled, with operations like the last one.
         if self.rows.is_some() && self.len() == SOME_OPERATIONS {
             let more = MAX_BATCH_OPERATIONS - SOME_OPERATIONS;
             self.reserve(more, (more * bytes).min(MOST_EXPECTED));
         }
     }
 
-    /// Writes the operation into the body and returns its place, or the size of the body if that exceeds the limit.
+    /// Writes the operation into the body and returns its position, or the size of the body if that exceeds the limit.
     fn write(&mut self, operation: &TableOperation, limit: usize) -> Result<Result<Place, usize>> {
         if let Some((_, insert)) = self.insert.iter().find(|(asked, _)| *asked == operation.asked()) {
             let write = |bytes: &mut Vec<u8>| {
@@ -325,7 +325,7 @@ impl ChangeSet {
         let (headers, count) = parts.inner_headers()?;
         let request = InnerRequest {
             method: parts.method.as_str(),
-            // The absolute address: the form that every service and emulator takes.
+            // The absolute URL: the form that every service and emulator accepts.
             url: (self.endpoint.base(), &parts.path),
             headers: &headers[..count],
             body: parts.body,
@@ -468,7 +468,7 @@ impl OperationParts<'_> {
     }
 }
 
-/// Returns a header's name in the spelling of the documentation: an emulator may look for that.
+/// Returns a header's name as the documentation spells it. An emulator may compare it case-sensitively.
 pub(crate) fn spelled(name: &str) -> Result<&'static str> {
     Ok(match name {
         "accept" => "Accept",
@@ -568,7 +568,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn entity_is_inserted_into_the_body_as_its_operation_would_be(
+        fn inserted_entity_has_the_body_of_its_operation(
             is_cosmos in any::<bool>(),
             entities in proptest::collection::vec(("[a-c/]?", any::<String>()), 1..130),
         ) {
@@ -597,7 +597,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_sent_is_read_byte_for_byte(
+        fn parsed_batch_is_written_back_byte_for_byte(
             is_cosmos in any::<bool>(),
             partition in key(),
             rows in proptest::collection::vec((0..7_usize, key(), any::<String>(), any::<i64>()), 1..20),
@@ -605,7 +605,7 @@ mod tests {
         ) {
             let mut set = set_of(if is_cosmos { Profile::Cosmos } else { Profile::Storage });
             for (index, (kind, row, text, number)) in rows.into_iter().enumerate() {
-                // Cosmos DB takes no empty key.
+                // Cosmos DB rejects empty keys.
                 let mut entity = DynamicEntity::new(format!("p{partition}"), format!("{index}_{row}"));
                 entity.insert("Text", text.as_str());
                 entity.insert("Number", number);
@@ -621,7 +621,7 @@ mod tests {
         }
     }
 
-    /// An entity that takes as much of a batch as it may, or less.
+    /// Returns an entity that fills a batch up to its limit, or less.
     fn filling(row: &str, characters: usize) -> TableOperation {
         let mut entity = DynamicEntity::new("p", row);
         let mut left = characters;
@@ -636,9 +636,9 @@ mod tests {
         TableOperation::insert(&entity)
     }
 
-    /// pains 2: the limit is one of the bytes that are sent, and the last of them may be used.
+    /// pains 2: the limit applies to the bytes that are sent, and its last byte can be used.
     #[test]
-    fn a_batch_may_have_exactly_the_most_bytes() {
+    fn batch_of_exactly_the_maximum_size_is_accepted() {
         for (profile, most) in [(Profile::Storage, 4_194_304), (Profile::Cosmos, 2_000_000)] {
             let mut set = set_of(profile);
             let mut rows = 0..;
@@ -647,12 +647,12 @@ mod tests {
                 set.add(filling(&row(), 300_000)).unwrap();
             }
             let (before, last) = (set.bytes(), row());
-            // How many bytes stand around the characters.
+            // The number of bytes around the characters.
             set.add(filling(&last, 20_000)).unwrap();
             let around = set.bytes() - before - 20_000;
             let fill = row();
             let mut left = most - set.bytes() - around;
-            // Each further property has a name, too.
+            // Each further property also has a name.
             left -= "\"P00\":\"\",".len() * (left / 30_000);
             let rejected = set.add(filling(&fill, left + 1)).unwrap_err();
             assert_eq!(rejected.rule(), BatchRule::Bytes);
@@ -664,9 +664,9 @@ mod tests {
         }
     }
 
-    /// Two rows may have one hash.
+    /// Two rows may have the same hash.
     #[test]
-    fn a_row_is_known_by_its_key() {
+    fn rows_with_equal_hashes_are_told_apart_by_key() {
         let mut set = set_of(Profile::Storage);
         set.rows.as_mut().unwrap().insert(RowHash::of("a"));
         set.add(filling("b", 1)).unwrap();
@@ -675,7 +675,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_rejected_leaves_no_trace() {
+    fn rejected_operation_leaves_batch_unchanged() {
         let mut set = set_of(Profile::Storage);
         set.add(filling("a", 10)).unwrap();
         let (bytes, retrieve) = (set.bytes(), TableOperation::get::<DynamicEntity>(("p", "b")));
@@ -693,7 +693,7 @@ mod tests {
 
     /// Entities may be written while a thread ends.
     #[test]
-    fn the_end_of_a_thread_is_no_end_of_writing() {
+    fn entities_are_written_while_a_thread_ends() {
         struct Last;
         impl Drop for Last {
             fn drop(&mut self) {

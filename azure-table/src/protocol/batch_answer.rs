@@ -1,8 +1,8 @@
-//! The answer to an entity group transaction: a result per operation, or the one that failed.
+//! The response to an entity group transaction: a result per operation, or the operation that failed.
 //!
-//! The index of a failed operation is never guessed. It comes from the message, from a batch of one, or from the four
-//! codes that Storage was seen to report without an index exactly when the first operation failed; otherwise it is
-//! `None`.
+//! The index of a failed operation is never guessed. It comes from the message, from a batch of one operation, or from
+//! the four codes that Storage was seen to report without an index exactly when the first operation failed. Otherwise
+//! it is `None`.
 //!
 //! Source: REST "Performing entity group transactions"; the forms seen of Storage and Cosmos DB.
 
@@ -21,7 +21,7 @@ use crate::protocol::profile::Rules;
 use crate::protocol::sent_batch::SentBatch;
 use crate::protocol::table_result::TableResult;
 
-/// Errors of the store that Storage reports without an index when the first operation failed, and with one otherwise.
+/// Storage errors that have no index when the first operation failed, and one otherwise.
 const UNPREFIXED_AT_FIRST: [&str; 4] = [
     "EntityAlreadyExists",
     "ResourceNotFound",
@@ -29,11 +29,11 @@ const UNPREFIXED_AT_FIRST: [&str; 4] = [
     "PropertyValueTooLarge",
 ];
 
-/// The results in the order of the operations, or the failure, after which nothing is applied.
+/// Returns the results in the order of the operations, or the failure. A failed batch applied nothing.
 pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<TableResult>> {
     let request_id = answer::request_id(&response);
     let response = answer::expect(response, &[StatusCode::ACCEPTED])?;
-    // From here on the service has worked: what cannot be read may have been applied.
+    // The service has processed the batch: if its response is unreadable, the batch may have been applied.
     let unreadable = |e: Error| e.with_request_id(request_id.clone()).maybe_applied(true);
     let content_type = response
         .headers()
@@ -41,7 +41,7 @@ pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
         .and_then(|v| v.to_str().ok())
         .unwrap_or_default();
     let messages = messages(content_type, response.body()).map_err(unreadable)?;
-    // One piece of memory for all.
+    // One allocation for all of them.
     let etags: String = messages.iter().filter_map(|message| message.etag).collect();
     let (etags, mut at) = (Arc::from(etags), 0);
     let mut results = Vec::with_capacity(messages.len());
@@ -86,8 +86,8 @@ pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
     Ok(results)
 }
 
-/// The answer to the only operation of a batch, as if it had been sent alone; what is no answer to a batch stays as it
-/// is.
+/// Returns the response to the only operation of a batch as if it had been sent alone. A response that is not one of a
+/// batch is returned unchanged.
 pub(crate) fn only(response: Response<Bytes>) -> Result<Response<Bytes>> {
     if response.status() != StatusCode::ACCEPTED {
         return Ok(response);
@@ -110,7 +110,7 @@ pub(crate) fn only(response: Response<Bytes>) -> Result<Response<Bytes>> {
     };
     let mut only = Response::new(response.body().slice_ref(message.body));
     *only.status_mut() = status;
-    // What is said of the whole holds for its only part, its form aside.
+    // The headers of the batch apply to its only part, except those of the body's format.
     only.headers_mut().clone_from(response.headers());
     for form in [CONTENT_TYPE, CONTENT_LENGTH, TRANSFER_ENCODING] {
         only.headers_mut().remove(form);
@@ -121,23 +121,24 @@ pub(crate) fn only(response: Response<Bytes>) -> Result<Response<Bytes>> {
 
 fn add_headers(headers: &mut HeaderMap, message: &Message<'_>) {
     for (name, value) in message.headers() {
-        // Nothing of ours reads a header that none can be.
+        // Nothing in this crate reads a header with an invalid name or value.
         if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
             headers.insert(name, value);
         }
     }
 }
 
-/// What is said of the operation that failed.
+/// The part of a batch's response for the operation that failed.
 pub(crate) struct PartRefusal {
     pub(crate) status: u16,
     pub(crate) code: Option<String>,
-    /// The text begins with the index of an operation.
+    /// The message begins with the index of an operation.
     has_index: bool,
     pub(crate) headers: HeaderMap,
 }
 
-/// The operation that failed, if one did: nothing else is answered then, as recorded of both services and of Azurite.
+/// Returns the operation that failed, if any. It is the only part of the response then, as recorded of both services
+/// and of Azurite.
 pub(crate) fn refusal(response: &Response<Bytes>) -> Option<PartRefusal> {
     let content_type = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
     let message = HttpParts::of(response.body(), content_type).ok()?.next()?.ok()?;
@@ -154,11 +155,11 @@ pub(crate) fn refusal(response: &Response<Bytes>) -> Option<PartRefusal> {
     })
 }
 
-/// Whether an answer, of a batch or of one operation, refuses a write because there is no such table.
+/// Returns `true` if the response to a batch or an operation rejects a write because its table is missing.
 ///
-/// Cosmos DB has no code for that. It says that a resource is missing, of a write that needs no entity too, and in a
-/// batch without the index that stands before every other refusal (recorded of azure-data-tables,
-/// `new_non_existent_table` and `table_name_errors_bad_length`, 2024 and 2026).
+/// Cosmos DB has no code for that. It reports a missing resource, even for a write that needs no entity. In a batch it
+/// omits the index that precedes every other error (recorded of azure-data-tables, `new_non_existent_table` and
+/// `table_name_errors_bad_length`, 2024 and 2026).
 pub(crate) fn table_is_missing(response: &Response<Bytes>, operation: OperationKind, rules: &Rules) -> bool {
     use OperationKind::{Insert, InsertOrMerge, InsertOrReplace};
     let (code, needs_entity) = match response.status() {
@@ -179,7 +180,7 @@ pub(crate) fn table_is_missing(response: &Response<Bytes>, operation: OperationK
     }
 }
 
-/// The answers to the operations: inside one change set, or directly where the service answers so.
+/// Returns the responses to the operations: inside one change set, or directly where the service sends them so.
 fn messages<'a>(content_type: &str, body: &'a [u8]) -> Result<Vec<Message<'a>>> {
     HttpParts::of(body, content_type)?.collect()
 }
@@ -193,7 +194,7 @@ fn failure(sent: &SentBatch, status: u16, message: &Message<'_>, request_id: Opt
         request_id,
     );
     let index = match error.batch_index() {
-        // A number that no operation has was none.
+        // An index that no operation has is not an index.
         Some(index) => Some(index).filter(|index| *index < sent.len()),
         None => {
             let first = sent.len() == 1 || error.code().is_some_and(|code| UNPREFIXED_AT_FIRST.contains(&code));

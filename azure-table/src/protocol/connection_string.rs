@@ -33,7 +33,7 @@ pub(crate) enum Identity {
 impl ConnectionString {
     /// Returns the connection string, including its secret.
     ///
-    /// Every address is written out, so that the string means the same everywhere.
+    /// Every URL is written in full, so that the string means the same everywhere.
     pub(crate) fn expose(&self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::new());
         let mut setting = |name: &str, value: &str| {
@@ -86,7 +86,7 @@ impl<'a> Settings<'a> {
             };
             let name = name.trim();
             if settings.insert(name.to_ascii_lowercase(), value.trim()).is_some() {
-                // What is no known name may be a value.
+                // An unknown name may be a value, so errors do not show it.
                 return Err(match SETTINGS.iter().find(|known| known.eq_ignore_ascii_case(name)) {
                     Some(known) => fault(format!("the setting {known} stands in it twice")),
                     None => fault(format!("part {} repeats a setting", n + 1)),
@@ -113,7 +113,7 @@ impl ConnectionString {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let settings = Settings::parse(text)?;
         if let Some(value) = settings.get("UseDevelopmentStorage") {
-            // Whoever names an account does not mean the emulator's.
+            // A string that names an account does not mean the emulator's.
             if let Some(other) = SETTINGS[2..].iter().find(|name| settings.get(name).is_some()) {
                 return Err(fault(format!(
                     "it has both UseDevelopmentStorage and {other}: remove one"
@@ -153,7 +153,7 @@ impl ConnectionString {
         Ok(Self { endpoint, identity })
     }
 
-    /// Returns the emulator's account. `proxy` is the address of the machine that it runs on, if another.
+    /// Returns the emulator's account. `proxy` is the address of the machine that it runs on, if it is a different one.
     fn development(value: &str, proxy: Option<&str>) -> Result<Self> {
         if !value.eq_ignore_ascii_case("true") {
             return Err(fault("UseDevelopmentStorage must be true"));
@@ -161,7 +161,7 @@ impl ConnectionString {
         let endpoint = match proxy {
             None => Endpoint::development(),
             Some(proxy) => {
-                // What stands behind the scheme; the colons of an IPv6 address stand in brackets.
+                // The part behind the scheme. The colons of an IPv6 address are in brackets.
                 let machine = proxy.split_once("://").map_or(proxy, |(_, rest)| rest);
                 let machine = machine.split('/').next().unwrap_or_default();
                 if machine.rsplit_once(']').map_or(machine, |(_, rest)| rest).contains(':') {
@@ -185,10 +185,10 @@ impl ConnectionString {
     }
 }
 
-/// Settings of other services that hold an address.
+/// Settings of other services that contain a URL.
 const OTHER_ENDPOINTS: [&str; 4] = ["BlobEndpoint", "QueueEndpoint", "FileEndpoint", "AccountEndpoint"];
 
-/// The error of a string that names no tables: one of another service says where they are.
+/// Returns the error of a string without an address of tables. A setting of another service may reveal that address.
 fn without_address(settings: &Settings<'_>) -> Error {
     let named = OTHER_ENDPOINTS
         .iter()
@@ -198,7 +198,7 @@ fn without_address(settings: &Settings<'_>) -> Error {
     };
     match Endpoint::parse(url, None) {
         Err(other) => fault(format!("it has {name} and no TableEndpoint: {other}")),
-        // An address of their own, such as that of an emulator.
+        // A custom address, such as that of an emulator.
         Ok(_) => fault(format!(
             "it has {name} and neither AccountName nor TableEndpoint: add the TableEndpoint of the account"
         )),
@@ -231,7 +231,7 @@ mod tests {
     const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
 
     #[test]
-    fn the_usual_forms() {
+    fn usual_forms_are_parsed() {
         for (text, base, account) in [
             (
                 format!("AccountName=contoso;AccountKey={KEY}"),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_name_the_setting_and_never_a_value() {
+    fn errors_name_the_setting_and_never_its_value() {
         for (text, why) in [
             ("", "empty"),
             ("garbage", "part 1"),

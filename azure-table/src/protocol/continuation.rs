@@ -1,4 +1,4 @@
-//! The position at which a query goes on.
+//! The position at which a query continues.
 
 use std::fmt;
 use std::str::FromStr;
@@ -47,18 +47,18 @@ const NEXT_TABLE_NAME: HeaderName = HeaderName::from_static("x-ms-continuation-n
 pub struct Continuation {
     pub(crate) next_partition_key: Option<String>,
     pub(crate) next_row_key: Option<String>,
-    /// In the list of an account's tables.
+    /// The position in the list of an account's tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) next_table_name: Option<String>,
-    /// Of which query it is one; not of those that were kept by an earlier version.
+    /// The identity of the query. Missing in continuations that an earlier version stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) query: Option<u64>,
-    /// Where it is a position, if the query may ask elsewhere.
+    /// The location that returned the continuation, if the query may read from another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) location: Option<Location>,
 }
 
-/// Text of letters, digits, `-` and `_`.
+/// The text consists of letters, digits, `-` and `_`.
 impl fmt::Display for Continuation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let json = serde_json::to_vec(self).map_err(|_| fmt::Error)?;
@@ -69,10 +69,10 @@ impl fmt::Display for Continuation {
 impl FromStr for Continuation {
     type Err = Error;
 
-    /// Reads the text of [`Display`](fmt::Display).
+    /// Parses the text of [`Display`](fmt::Display).
     ///
     /// # Errors
-    /// `InvalidInput`: the text is no continuation.
+    /// - `InvalidInput`: the text is not a continuation.
     fn from_str(text: &str) -> Result<Self> {
         let json = URL_SAFE_NO_PAD.decode(text).map_err(not_a_continuation)?;
         let read: Self = serde_json::from_slice(&json).map_err(not_a_continuation)?;
@@ -90,7 +90,7 @@ fn not_a_continuation(error: impl std::error::Error + Send + Sync + 'static) -> 
 }
 
 impl Continuation {
-    /// From the headers of a page; `None` on the last page. An empty header says nothing.
+    /// Returns the continuation in the headers of a page, or `None` on the last page. An empty header counts as absent.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Option<Self>> {
         let next = Self {
             next_partition_key: position(headers, NEXT_PARTITION_KEY)?,
@@ -103,7 +103,7 @@ impl Continuation {
         Ok(is_one.then_some(next))
     }
 
-    /// What a request says of it.
+    /// Returns the query parameters that continue a query here.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let parts = [
             ("NextPartitionKey", &self.next_partition_key),
@@ -116,8 +116,8 @@ impl Continuation {
     }
 }
 
-/// A header of a position; `None` where it is missing or empty. One that cannot be read is an error: without it a
-/// listing would end too early, and nobody would know.
+/// Returns a continuation header, or `None` if it is missing or empty. An unreadable one is an error: the listing would
+/// otherwise end early without notice.
 fn position(headers: &HeaderMap, name: HeaderName) -> Result<Option<String>> {
     let value = headers.get(&name).map(|value| value.as_bytes()).unwrap_or_default();
     match std::str::from_utf8(value) {
@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_of_a_continuation_reads_back(
+        fn continuation_is_parsed_from_its_text(
             keys in any::<[Option<String>; 3]>(), query in any::<Option<u64>>(), has_location in any::<bool>()
         ) {
             prop_assume!(keys.iter().any(Option::is_some));
@@ -148,7 +148,7 @@ mod tests {
         }
 
         #[test]
-        fn other_text_is_no_continuation(text in "[A-Za-z0-9_-]{0,20}|\\PC{0,20}|e30|eyJhIjoxfQ") {
+        fn invalid_text_is_rejected(text in "[A-Za-z0-9_-]{0,20}|\\PC{0,20}|e30|eyJhIjoxfQ") {
             let error = text.parse::<Continuation>().unwrap_err();
             prop_assert_eq!(error.kind(), crate::ErrorKind::InvalidInput);
         }

@@ -1,9 +1,4 @@
-//! What is sent of an operation, as small as can be: many wait for their batch.
-//!
-//! An operation is one piece of memory: its body, its keys behind it, and a box for what few have. The cost of a batch
-//! beyond hand-made requests was mostly allocation; split buffers for several operations were slower, by their
-//! reference counts. Values move in whole words (a kind is a word wide, an ETag has one form, rare ids are boxed): a
-//! value written byte by byte and copied in larger pieces makes the processor wait, a tenth of a bulk.
+//! The encoded form of an operation, as small as possible because many operations wait for their batch.
 
 use std::sync::Arc;
 
@@ -11,29 +6,29 @@ use crate::codec::json::write::Written;
 use crate::model::etag::Condition;
 use crate::model::guid::Guid;
 
-/// What is sent of an operation.
+/// The encoded form of an operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Encoded {
-    /// The entity, nothing of a delete or a retrieve; then PartitionKey and RowKey. Shared with copies.
+    /// The entity (empty for a delete or a get), then the PartitionKey and the RowKey. Clones share it.
     text: Arc<str>,
-    /// Where the keys begin.
+    /// The offset of the keys.
     partition_key: u32,
     row_key: u32,
-    /// What most have nothing of: many operations wait and are handed on, so they are small.
+    /// Rarely used fields, boxed because many operations wait and are moved.
     pub(crate) more: Option<Box<More>>,
 }
 
-/// What few operations have.
+/// The fields that few operations need.
 #[derive(Clone, Debug)]
 pub(crate) struct More {
-    /// What the entity's `write_id` field was given.
+    /// The value of the entity's `write_id` field.
     pub(crate) write_id: Option<Guid>,
     /// The first limit of Azure Storage that the entity exceeds.
     pub(crate) exceeds: Option<Box<str>>,
     pub(crate) condition: Condition,
-    /// Whether the answer to an insert is to have the entity.
+    /// The response to the insert must contain the entity.
     pub(crate) is_echoed: bool,
-    /// Whether only the write id can show that it was applied.
+    /// Only the write id can show that the write was applied.
     pub(crate) needs_write_id: bool,
 }
 
@@ -103,7 +98,7 @@ impl Encoded {
     }
 }
 
-/// The body as bytes that own it: it is sent as it is.
+/// The body as bytes that own their operation, so that it is sent without a copy.
 pub(crate) struct SentBody(pub(crate) Encoded);
 
 impl AsRef<[u8]> for SentBody {

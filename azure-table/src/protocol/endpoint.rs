@@ -1,4 +1,4 @@
-//! The addresses of an account's tables.
+//! The URLs of an account's tables.
 
 use bytes::Bytes;
 use http::uri::{Authority, Scheme, Uri};
@@ -13,22 +13,22 @@ pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
 /// The default address of an emulator's Table service.
 const DEVELOPMENT_ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
 
-/// The maximum URL in bytes. The service's own limit is lower and not documented.
+/// The maximum length of a URL in bytes. The service's own limit is lower and not documented.
 const MAX_URL: usize = u16::MAX as usize - 1;
 
 /// The maximum length of an account name in characters: Cosmos DB's. Storage has 24.
 const MAX_ACCOUNT: usize = 44;
 
-/// The suffix of the account name in the address of its secondary.
+/// The suffix of the account name in the URL of its secondary.
 pub(crate) const SECONDARY: &str = "-secondary";
 
-/// An account's base addresses, such as `https://contoso.table.core.windows.net`.
+/// An account's base URLs, such as `https://contoso.table.core.windows.net`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     /// Scheme, authority and path prefix, without a slash at the end.
     base: String,
     host: String,
-    /// The base address of the secondary, which is read-only. Unknown for a custom domain.
+    /// The base URL of the secondary, which is read-only. Unknown for a custom domain.
     secondary: Option<String>,
     /// `None` if a custom domain does not show it.
     account: Option<String>,
@@ -78,7 +78,7 @@ impl Endpoint {
         })
     }
 
-    /// Returns this endpoint with the given address of its secondary.
+    /// Returns this endpoint with the given URL of its secondary.
     pub(crate) fn with_secondary(self, url: &str) -> Result<Self> {
         let (uri, authority, prefix) = parts(url)?;
         if let Some(other) = other_service::fault(authority.host()) {
@@ -91,7 +91,7 @@ impl Endpoint {
         })
     }
 
-    /// Returns this endpoint as an address of the given service.
+    /// Returns this endpoint with the profile of the given service.
     pub(crate) fn with_profile(self, profile: Profile) -> Self {
         let secondary = self.secondary.filter(|_| profile.rules().has_secondary);
         Self {
@@ -101,7 +101,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the address of an emulator on this machine.
+    /// Returns the endpoint of an emulator on this machine.
     pub(crate) fn development() -> Self {
         Self {
             base: DEVELOPMENT_ENDPOINT.to_owned(),
@@ -135,7 +135,7 @@ impl Endpoint {
         &self.base
     }
 
-    /// Returns the base address of a location, or that of the primary if the secondary's is unknown.
+    /// Returns the base URL of a location, or that of the primary if the secondary's is unknown.
     pub(crate) fn base_of(&self, location: Location) -> &str {
         match location {
             Location::Secondary => self.secondary().unwrap_or(&self.base),
@@ -157,7 +157,7 @@ impl Endpoint {
         self.secondary.as_deref()
     }
 
-    /// Returns the address of the primary if this endpoint is a secondary, else `None`.
+    /// Returns the URL of the primary if this endpoint is a secondary, otherwise `None`.
     pub(crate) fn primary_of_secondary(&self) -> Option<String> {
         self.secondary().filter(|secondary| *secondary == self.base)?;
         Some(match self.base.strip_suffix(SECONDARY) {
@@ -186,13 +186,13 @@ impl Endpoint {
     }
 }
 
-/// Returns `true` if an error may show this account. A key cannot pass: it is longer and has capital letters.
+/// Returns `true` if an error may show this account. A key does not pass: it is longer and has capital letters.
 pub(super) fn is_showable(account: &str) -> bool {
     let is_name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     account.len() <= MAX_ACCOUNT && account.bytes().all(is_name)
 }
 
-/// Describes the account of an address in an error. Shows its name only if it may be shown.
+/// Describes the account of a URL in an error. Shows its name only if that is safe.
 fn in_words(account: &str) -> String {
     if is_showable(account) {
         format!("the account {account:?}")
@@ -218,7 +218,7 @@ pub(super) fn parts(url: &str) -> Result<(Uri, Authority, String)> {
     if ![Scheme::HTTP, Scheme::HTTPS].contains(scheme) {
         return Err(refuse("the scheme must be http or https"));
     }
-    // Names of hosts have no case; what is looked for in them has.
+    // Host names are case-insensitive; the searches below are not.
     let authority: Authority = authority
         .as_str()
         .to_ascii_lowercase()
@@ -256,7 +256,7 @@ pub(crate) fn is_account_name(name: &str) -> bool {
 fn account_shown(host: &str, prefix: &str) -> Option<String> {
     let first = match prefix.trim_start_matches('/').split('/').next() {
         Some(segment) if !segment.is_empty() => segment,
-        // Between the account and `.table.` a zone may stand, or `privatelink`.
+        // A zone or `privatelink` may stand between the account and `.table.`.
         _ => host
             .split_once(".table.")
             .and_then(|(labels, _)| labels.split('.').next())?,
@@ -264,9 +264,9 @@ fn account_shown(host: &str, prefix: &str) -> Option<String> {
     Some(first.trim_end_matches(SECONDARY).to_owned())
 }
 
-/// Returns the address of the secondary, by the rule of clouds and emulators.
+/// Returns the URL of the secondary, by the rule of clouds and emulators.
 ///
-/// Source: "Azure storage redundancy", read access to the secondary region.
+/// Source: "Azure storage redundancy", read access to the secondary.
 fn secondary_of(scheme: &str, authority: &Authority, prefix: &str) -> Option<String> {
     if !prefix.is_empty() {
         let primary = prefix.trim_end_matches(SECONDARY);
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_account_is_found_in_host_or_path() {
+    fn account_is_found_in_host_or_path() {
         for (url, account, profile) in [
             ("https://contoso.table.core.windows.net/", "contoso", Profile::Storage),
             (
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_have_no_case_and_may_be_addresses() {
+    fn hosts_are_case_insensitive_and_may_be_ip_addresses() {
         let endpoint = Endpoint::parse("HTTPS://Contoso.TABLE.Cosmos.Azure.COM:443/", None).unwrap();
         assert_eq!(
             (endpoint.profile(), endpoint.account()),
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_endpoint_is_refused() {
+    fn invalid_endpoints_are_rejected() {
         for (url, why) in [
             ("contoso", "absolute"),
             ("https://a_b.table.core.windows.net", "account name must"),

@@ -17,7 +17,7 @@ use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::odata;
 use crate::protocol::request::Call;
 
-/// `GET /table(PartitionKey='…',RowKey='…')`.
+/// Builds `GET /table(PartitionKey='…',RowKey='…')`.
 pub(crate) fn call(
     endpoint: &Endpoint,
     table: &str,
@@ -34,7 +34,7 @@ pub(crate) fn call(
     Ok(call.in_table(table).at_entity((partition_key, row_key)))
 }
 
-/// The entity, or `None` if there is none. A table that does not exist is an error.
+/// Returns the entity, or `None` if no entity has the key. A missing table is an error.
 pub(crate) fn answer<P>(
     response: Response<Bytes>,
     metadata: MetadataLevel,

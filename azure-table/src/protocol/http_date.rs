@@ -1,4 +1,4 @@
-//! The header `x-ms-date`: made once a second, since every request carries it.
+//! The header `x-ms-date`, formatted once per second because every request carries it.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -8,13 +8,13 @@ use http::HeaderValue;
 use crate::model::error::{Error, Result};
 use crate::protocol::http_request::header_value;
 
-/// The last second of which there is a text: it has no year of five digits.
+/// The last second that can be formatted: later years have five digits.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// The text of the last second that was asked for.
+/// The text of the second that was formatted last.
 static LATEST: Mutex<Option<(u64, HeaderValue)>> = Mutex::new(None);
 
-/// Returns the time as a header of a request has it, to the second.
+/// Formats the time as a request header, to the second.
 ///
 /// # Errors
 /// - `InvalidInput`: the time is before 1970 or after 9999.
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_second_has_its_text() {
+    fn each_second_is_formatted() {
         let at = |millis| SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
         for millis in [0, 999, 1_000, 1_001, 999, 86_400_000] {
             assert_eq!(http_date(at(millis)).unwrap(), httpdate::fmt_http_date(at(millis)));

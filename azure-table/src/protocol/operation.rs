@@ -3,8 +3,8 @@
 //! Owns [`TableOperation`] and the request of each kind, alone or in a batch. `table_result.rs` has its result.
 //!
 //! A merge is sent as `PATCH`, which proxies know, not as `MERGE`. On Cosmos DB it is tunnelled through `POST`. Bodies
-//! repeat the keys: a body without properties is known to be accepted in that form only. Writes take `AsEntity<E>`, not
-//! `&E`: a `&Versioned<E>` would be dereferenced on the way in and lose its ETag.
+//! repeat the keys because a body without properties is known to be accepted only in that form. Writes accept
+//! `AsEntity<E>`, not `&E`: a `&Versioned<E>` would be dereferenced and lose its ETag.
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge Entity",
 //! "Delete Entity", "Query Entities".
@@ -38,8 +38,8 @@ use crate::protocol::table_result::Asked;
 /// A write or read of one entity, as a value.
 ///
 /// The operation is encoded when it is created. It owns its data and does not depend on the entity's type. Run it with
-/// [`TableClient::execute`](crate::TableClient::execute), or add it to a [`TableBatch`](crate::TableBatch), which may
-/// so mix entity types. These calls report a value that the service would reject.
+/// [`TableClient::execute`](crate::TableClient::execute), or add it to a [`TableBatch`](crate::TableBatch), which can
+/// mix entity types. Both reject an operation that the service would reject.
 ///
 /// Merge and replace require the entity to exist; `insert_or_…` do not. A replace drops the properties that it does not
 /// name, a merge keeps them.
@@ -71,9 +71,9 @@ impl TableOperation {
         Self::insert(entity).with(|more| more.is_echoed = true)
     }
 
-    /// Returns this operation, recognized as applied by the entity's write id only.
+    /// Returns this operation so that only the entity's write id shows that it was applied.
     ///
-    /// Other callers may insert the same content, and each relies on its own insert.
+    /// Other callers may insert the same content, and each depends on its own insert.
     pub(crate) fn known_by_write_id(self) -> Self {
         self.with(|more| more.needs_write_id = true)
     }
@@ -233,7 +233,7 @@ impl TableOperation {
         self.encoded.as_ref().map_or(&[], Encoded::body)
     }
 
-    /// Returns a copy to be sent again. The copies share the bytes.
+    /// Returns a copy for another attempt. The copies share the bytes.
     pub(crate) fn copy(&self) -> Self {
         Self {
             kind: self.kind,
@@ -309,11 +309,11 @@ impl TableOperation {
                 Condition::Matches(etag) => etag.as_str(),
                 Condition::Exists | Condition::Unread => "*",
             };
-            // Whoever puts it into a body asks no further.
+            // Checked here because code that adds the operation to a body does not check it again.
             header_value("ETag", value)?;
             headers[1] = Some((IF_MATCH, value));
         }
-        // Whoever reads the entity then may ask for its version and for types that JSON does not show.
+        // The caller may read the version and types that plain JSON does not show.
         let metadata = match self.asked().entity {
             true => MetadataLevel::Minimal,
             false => MetadataLevel::None,
@@ -354,7 +354,7 @@ impl TableOperation {
         self.row().filter(|_| self.kind != OperationKind::Get)
     }
 
-    /// Returns the facts that reconciliation needs if the response is lost.
+    /// Returns the facts for reconciliation after a lost response.
     fn facts(&self) -> WriteFacts {
         let encoded = self.encoded.as_ref().ok();
         let condition = encoded.map(Encoded::condition);

@@ -1,10 +1,8 @@
-//! Addresses of other Azure services, which are given for that of the Table service.
-//!
-//! Owns the address of the tables that belongs to one of Blob, Queue or File storage, or of another API of Cosmos DB.
+//! URLs of other Azure services that are used by mistake for that of the Table service.
 
 use crate::protocol::endpoint::is_showable;
 
-/// The labels of the services of a storage account beside tables, and their names.
+/// The host labels of a storage account's other services, and their names.
 const STORAGE_SERVICES: [(&str, &str); 5] = [
     ("blob", "Blob storage"),
     ("dfs", "Data Lake storage"),
@@ -16,8 +14,8 @@ const STORAGE_SERVICES: [(&str, &str); 5] = [
 /// The clouds of Cosmos DB.
 const COSMOS_CLOUDS: [&str; 3] = ["azure.com", "azure.us", "azure.cn"];
 
-/// Returns the other service of this host and the address of the account's tables, as the end of an error; `None` of
-/// any other host.
+/// Returns the other service of this host and the URL of the account's tables, as the end of an error message. Returns
+/// `None` for any other host.
 pub(super) fn fault(host: &str) -> Option<String> {
     let (service, account, tables) = storage(host).or_else(|| cosmos(host))?;
     let address = format!("{account}.{tables}");
@@ -34,13 +32,13 @@ pub(super) fn fault(host: &str) -> Option<String> {
 /// The service, the account, and the rest of the host of its tables.
 type Other<'a> = (&'static str, &'a str, String);
 
-/// `contoso.blob.core.windows.net`; between the account and the service may stand a zone, or `privatelink`.
+/// Matches `contoso.blob.core.windows.net`. A zone or `privatelink` may stand between the account and the service.
 fn storage(host: &str) -> Option<Other<'_>> {
     let account = host.split('.').next()?.trim_end_matches("-secondary");
     STORAGE_SERVICES.iter().find_map(|(label, name)| {
         let cloud = [".core.", ".storage.azure."].iter().find_map(|cloud| {
             let (labels, rest) = host.split_once(&format!(".{label}{cloud}"))?;
-            // A website has a zone, its account's other services do not.
+            // A website has a zone; the account's other services do not.
             let zone = labels.split_once('.').filter(|_| *label != "web");
             let zone = zone.map_or(String::new(), |(_, zone)| format!("{zone}."));
             Some(format!("{zone}table{cloud}{rest}"))
@@ -49,7 +47,7 @@ fn storage(host: &str) -> Option<Other<'_>> {
     })
 }
 
-/// `contoso.documents.azure.com`, or `contoso.mongo.cosmos.azure.com`.
+/// Matches `contoso.documents.azure.com` and `contoso.mongo.cosmos.azure.com`.
 fn cosmos(host: &str) -> Option<Other<'_>> {
     let (account, rest) = host.split_once('.')?;
     COSMOS_CLOUDS.iter().find_map(|cloud| {
@@ -70,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tables_of_the_account_are_named() {
+    fn error_names_the_url_of_the_tables() {
         for (host, service, tables) in [
             (
                 "contoso.blob.core.windows.net",
@@ -134,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_and_custom_domains_are_no_other_service() {
+    fn table_hosts_and_custom_domains_are_accepted() {
         for host in [
             "contoso.table.core.windows.net",
             "contoso.table.cosmos.azure.com",
@@ -151,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_key_is_not_shown() {
+    fn possible_key_is_not_shown() {
         let fault = fault("AccountKey=SECRET.blob.core.windows.net").unwrap();
         assert!(fault.ends_with("https://ACCOUNT.table.core.windows.net"), "{fault}");
     }

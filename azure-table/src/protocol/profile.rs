@@ -1,7 +1,7 @@
 //! The differences between the services that speak this protocol, in one place.
 //!
-//! Owns [`Profile`] and its [`Rules`]. All other code asks the rules, and never which service it is. `endpoint.rs`
-//! derives the profile from an address. The emulator has its own rules for either service.
+//! Owns [`Profile`] and its [`Rules`]. All other code reads the rules and never checks for a specific service.
+//! `endpoint.rs` derives the profile from a URL. The emulator has its own rules for each service.
 //!
 //! Source: "Azure Cosmos DB for Table FAQ"; REST "Understanding the Table service data model"; recorded answers of
 //! both.
@@ -14,9 +14,9 @@ use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::error_text::Shown;
 
-/// The service at an address.
+/// The service behind an endpoint.
 ///
-/// It decides how a merge is sent, which limits the client checks before it sends, and which operations exist.
+/// It determines how a merge is sent, which limits the client checks before it sends, and which operations exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
@@ -58,9 +58,9 @@ pub(crate) struct Rules {
     pub(crate) max_batch_bytes: usize,
     /// Table names that differ only in case name the same table.
     pub(crate) ignores_case_of_table_names: bool,
-    /// The refusal of a write to a missing table has a code of its own.
+    /// The service reports a missing table of a write with a code of its own.
     pub(crate) names_missing_tables: bool,
-    /// The account's secondary can be read at an address of its own.
+    /// The account's secondary has a URL of its own and can be read.
     pub(crate) has_secondary: bool,
     /// Requests can ask for a shorter timeout than the service's own.
     pub(crate) takes_timeout: bool,
@@ -73,7 +73,7 @@ pub(crate) struct Rules {
     /// The account has roles of its own, apart from those of Azure.
     #[cfg(feature = "entra")]
     pub(crate) has_own_roles: bool,
-    /// The host of a token's scope by the suffix of the endpoint's host. The first is of the public cloud.
+    /// The audience of tokens by the suffix of the endpoint's host. The first is that of the public cloud.
     #[cfg_attr(not(feature = "entra"), expect(dead_code, reason = "there are no tokens without it"))]
     pub(crate) token_audiences: &'static [(&'static str, &'static str)],
 }
@@ -128,7 +128,7 @@ const STORAGE: Rules = Rules {
     filters_timestamps: true,
     #[cfg(feature = "entra")]
     has_own_roles: false,
-    // Source: the audiences that the official SDKs ask for, by cloud.
+    // Source: the audiences that the official SDKs request, by cloud.
     token_audiences: &[
         ("", "https://storage.azure.com"),
         (".chinacloudapi.cn", "https://storage.azure.cn"),
@@ -183,7 +183,7 @@ impl Profile {
         self == Self::Cosmos
     }
 
-    /// Returns the profile of a recording by its mark, or `None` without a mark, where the address decides.
+    /// Returns the profile that a recording is marked with. Returns `None` without a mark, so that the URL decides.
     #[cfg(feature = "test-util")]
     pub(crate) fn marked(cosmos: bool) -> Option<Self> {
         cosmos.then_some(Self::Cosmos)
@@ -209,7 +209,7 @@ impl Profile {
         }
     }
 
-    /// Returns the text that all names of one table have in common, for a set of names.
+    /// Returns a text that is the same for all names of one table, for use in a set.
     pub(crate) fn table_in_set(self, mut name: String) -> String {
         if self.rules().ignores_case_of_table_names {
             name.make_ascii_lowercase();
@@ -256,7 +256,8 @@ impl Profile {
         }
     }
 
-    /// Rejects an entity that this service cannot store, though another could. `body` is empty if there is none.
+    /// Rejects an entity that this service cannot store but another could. `body` is empty for operations without an
+    /// entity.
     pub(crate) fn check_entity(self, partition_key: &str, row_key: &str, body: &[u8]) -> Result<()> {
         let rules = self.rules();
         for (name, key) in [("PartitionKey", partition_key), ("RowKey", row_key)] {
@@ -275,7 +276,7 @@ impl Profile {
         if body.is_empty() || rules.reserved_properties.is_empty() {
             return Ok(());
         }
-        // Only where names are reserved is the body read once more.
+        // The body is parsed again only for services with reserved names.
         read::entity(body, MetadataLevel::None, None, |row| {
             let is_reserved = |name: &&str| rules.reserved_properties.contains(name);
             match row.properties.iter().map(|property| &*property.name).find(is_reserved) {
@@ -293,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cosmos_has_its_own_limits() {
+    fn cosmos_limits_are_checked() {
         let long = "x".repeat(256);
         for (partition_key, row_key, body, why) in [
             (
@@ -334,7 +335,7 @@ mod tests {
 
     #[cfg(feature = "entra")]
     #[test]
-    fn each_cloud_and_service_has_its_audience() {
+    fn audience_depends_on_cloud_and_service() {
         for (profile, host, audience) in [
             (
                 Profile::Storage,
@@ -375,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_service_does_not_offer_is_named() {
+    fn missing_feature_is_named_in_the_error() {
         assert!(Profile::Storage.require(Feature::AccessPolicies).is_ok());
         let error = Profile::Cosmos.require(Feature::AccessPolicies).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);

@@ -21,31 +21,31 @@ use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::odata;
 use crate::protocol::request::Call;
 
-/// What an account's list of tables has of each.
+/// The property with a table's name in an account's list of tables.
 pub(crate) const TABLE_NAME: &str = "TableName";
 
-/// The most rows of a page.
+/// The maximum number of rows per page.
 ///
 /// Source: REST "Query timeout and pagination".
 pub(crate) const MAX_PAGE_SIZE: usize = 1_000;
 
-/// The cost of decoding a row beyond its bytes, as that of so many more.
+/// The cost of decoding a row beyond its bytes, in bytes.
 const ROW_COST: usize = 128;
-/// The cost of decoding a property beyond its bytes: its name and its value may each be allocated.
+/// The cost of decoding a property beyond its bytes, in bytes: its name and its value may each be allocated.
 const PROPERTY_COST: usize = 64;
 
-/// What is asked for.
+/// A query for one page.
 #[derive(Clone, Debug)]
 pub(crate) struct QueryRequest {
     pub(crate) list: List,
     pub(crate) filter: Option<String>,
     pub(crate) select: Option<String>,
-    /// The most rows of a page; `None` leaves it to the service.
+    /// The maximum number of rows per page. `None` leaves it to the service.
     pub(crate) top: Option<usize>,
     pub(crate) metadata: MetadataLevel,
 }
 
-/// What comes in pages.
+/// The list that a query pages through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum List {
     /// The entities of a table.
@@ -55,7 +55,7 @@ pub(crate) enum List {
 }
 
 impl QueryRequest {
-    /// All entities of a table.
+    /// Lists all entities of a table.
     pub(crate) fn entities(table: &str) -> Self {
         Self {
             list: List::Entities(table.to_owned()),
@@ -66,7 +66,7 @@ impl QueryRequest {
         }
     }
 
-    /// The tables whose names begin with `prefix`.
+    /// Lists the tables whose names begin with `prefix`.
     pub(crate) fn tables(prefix: &str) -> Self {
         Self {
             list: List::Tables,
@@ -84,7 +84,7 @@ impl QueryRequest {
         }
     }
 
-    /// The table whose entities are asked for.
+    /// Returns the table whose entities are queried.
     pub(crate) fn table(&self) -> Option<&str> {
         match &self.list {
             List::Entities(table) => Some(table),
@@ -92,10 +92,10 @@ impl QueryRequest {
         }
     }
 
-    /// What tells this query from others, as far as positions go: the table and the conditions. The same in every
-    /// process (FNV-1a).
+    /// Returns the identity of this query for continuations, a hash of the table and the conditions. It is the same in
+    /// every process (FNV-1a).
     pub(crate) fn identity(&self) -> u64 {
-        // No table has a slash in its name.
+        // Table names contain no slash.
         let list = self
             .table()
             .unwrap_or("/tables")
@@ -109,7 +109,8 @@ impl QueryRequest {
             })
     }
 
-    /// `GET /table()` or `GET /Tables` with the same options for every page and the position of this one.
+    /// Builds `GET /table()` or `GET /Tables`. The options are the same for every page; the position is that of this
+    /// page.
     pub(crate) fn call(&self, endpoint: &Endpoint, from: Option<&Continuation>) -> Result<Call> {
         let mut path = url::PathAndQuery::new(match &self.list {
             List::Entities(table) => format!("{}()", url::encode(table)),
@@ -136,7 +137,7 @@ impl QueryRequest {
     }
 }
 
-/// The filter of the names that begin with `prefix`.
+/// Returns the filter for names that begin with `prefix`.
 fn names_from(prefix: &str) -> String {
     let from = format!("{TABLE_NAME} ge '{}'", Doubled(prefix));
     match after_prefix(prefix) {
@@ -145,7 +146,7 @@ fn names_from(prefix: &str) -> String {
     }
 }
 
-/// The rows of a page, those left out for which `read_row` gives `None`.
+/// Returns the rows of a page. Skips those for which `read_row` returns `None`.
 pub(crate) fn answer<P>(
     response: Response<Bytes>,
     metadata: MetadataLevel,
@@ -156,10 +157,10 @@ pub(crate) fn answer<P>(
     Ok(page.into_rows())
 }
 
-/// The rows of a page, which can be decoded in several turns.
+/// The rows of a page, decoded in one or several turns.
 pub(crate) struct PageRows<P> {
     response: Response<Bytes>,
-    /// The body of a page of several turns, which is checked to be UTF-8 once and not in each of them.
+    /// The body of a page that takes several turns. It is checked to be UTF-8 once, not in each turn.
     text: Option<String>,
     from: RowPosition,
     rows: Vec<P>,
@@ -218,7 +219,7 @@ impl<P> PageRows<P> {
             begin = end;
             if let Some(row) = read_row(row)? {
                 if rows.is_empty() {
-                    // The others are about as long as the first.
+                    // The other rows are about as long as the first.
                     rows.reserve(text.len().div_ceil(end).min(MAX_PAGE_SIZE));
                 }
                 rows.push(row);

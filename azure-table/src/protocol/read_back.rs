@@ -1,12 +1,4 @@
-//! Whether a write whose answer was lost was applied, by what is stored now.
-//!
-//! Owns the read that shows the rows, and the [`Verdict`]. When to ask is `pipeline/next_step.rs`. A row is ours if it
-//! has what we wrote and was not last written before we first sent, by the service's clock; with a write id, if it has
-//! that. Of a write under an ETag, and of an insert inside `modify`, only the id counts: two writers that count the
-//! same counter write the same content, and only one of them has counted. A row that was last written before we first
-//! sent and is not as we wrote it, shows that nothing of ours was applied, and so does one that is as we wrote it and
-//! older than clocks may differ. All else says nothing: a row that is missing may have been removed since, a newer one
-//! may have covered ours.
+//! The reconciliation of a write whose response was lost: the stored rows show whether it was applied.
 
 use std::time::Duration;
 
@@ -25,33 +17,33 @@ use crate::protocol::query::{List, QueryRequest};
 use crate::protocol::row_write::RowWrite;
 pub(crate) use crate::protocol::row_write::WrittenRow;
 
-/// The service refuses who is further off its clock, so what is known of its time is no further off.
+/// The maximum difference between the client's and the service's clock.
 ///
-/// Source: REST "Authorize with Shared Key": a request is refused 15 minutes after its time.
+/// Source: REST "Authorize with Shared Key": the service rejects a request more than 15 minutes after its time.
 pub(crate) const MOST_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
 
-/// What the stored rows say of a write.
+/// The conclusion from the stored rows about a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It was applied: each row, in order.
+    /// The write was applied: each row, in order.
     Applied(Vec<WrittenRow>),
-    /// It was not applied, and cannot have been: a row is as it was before.
+    /// The write was not applied, and cannot have been: a row is as it was before.
     NotApplied,
-    /// They do not say.
+    /// The rows are inconclusive.
     Unknown,
 }
 
-/// What one row says.
+/// The conclusion from one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Evidence {
-    /// It was written by us.
+    /// This write wrote the row.
     Ours(WrittenRow),
-    /// It was last written before we sent anything.
+    /// The row was last written before our first attempt.
     Untouched,
     Nothing,
 }
 
-/// The query that shows the rows of a write: one, or a range of its partition.
+/// Returns the query for the rows of a write: one row, or a range of its partition.
 pub(crate) fn request(table: &str, writes: &[RowWrite<'_>]) -> Option<QueryRequest> {
     let partition_key = writes.first()?.partition_key;
     let row_keys = || writes.iter().map(|write| write.row_key);
@@ -74,17 +66,18 @@ pub(crate) fn request(table: &str, writes: &[RowWrite<'_>]) -> Option<QueryReque
     })
 }
 
-/// What the stored rows say of a write that was first sent at this time, by the service's clock, or later.
+/// Judges a write by the stored rows. `first_sent` is the time of the first attempt or earlier, by the service's clock.
 pub(crate) fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: DateTime) -> Verdict {
     let evidence: Vec<(&RowWrite<'_>, Evidence)> = writes
         .iter()
         .map(|write| (write, of_row(write, stored, first_sent)))
         .collect();
-    // All or nothing: one row as it was before is enough. First, since an upsert of what another wrote as well looks like ours.
+    // A batch is atomic, so one unchanged row is enough. This check is first: an upsert with content that another
+    // client wrote as well looks like ours.
     if evidence.iter().any(|(_, evidence)| *evidence == Evidence::Untouched) {
         return Verdict::NotApplied;
     }
-    // A row that is gone shows nothing by itself: the rows beside it in the batch may.
+    // A missing row is inconclusive by itself. Other rows of the batch may decide.
     let mut written = evidence
         .iter()
         .filter(|(write, _)| write.kind != OperationKind::Delete)
@@ -125,7 +118,8 @@ fn of_row(write: &RowWrite<'_>, stored: &[DynamicEntity], first_sent: DateTime) 
         return Evidence::Untouched;
     }
     match (is_older, has_what_was_written(write, row)) {
-        // A little older, and as we wrote it: of before, or the time in the answer is not that of the rows. Who can tell?
+        // Slightly older, and with our content: either it was there before, or the time of the response is not that of
+        // the rows. This is inconclusive.
         (true, true) => Evidence::Nothing,
         (true, false) => Evidence::Untouched,
         (false, true) if write.write_id.is_none() && !write.facts.needs_write_id => ours(),
@@ -133,7 +127,7 @@ fn of_row(write: &RowWrite<'_>, stored: &[DynamicEntity], first_sent: DateTime) 
     }
 }
 
-/// A row as the service would have sent it.
+/// Returns a row as the service would have sent it.
 fn json(row: &DynamicEntity) -> Bytes {
     let mut object = Object::new();
     object.text("PartitionKey", &row.partition_key);
@@ -159,7 +153,7 @@ fn has_what_was_written(write: &RowWrite<'_>, row: &DynamicEntity) -> bool {
     write.kind != OperationKind::Delete && has_sent && (keeps_others || row.properties.len() == sent.properties.len())
 }
 
-/// NaN is the same as NaN here.
+/// Compares two values. NaN equals NaN.
 pub(crate) fn is_same(a: &EdmValue, b: &EdmValue) -> bool {
     match (a, b) {
         (EdmValue::Double(a), EdmValue::Double(b)) => a == b || (a.is_nan() && b.is_nan()),
@@ -211,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn one_row_says_whose_it_is() {
+    fn one_row_shows_who_wrote_it() {
         let insert = || [TableOperation::insert(&entity("r", "ours"))];
         assert_eq!(
             judged(&insert(), &[stored("r", "ours", AFTER)]),
@@ -235,9 +229,9 @@ mod tests {
         assert_eq!(judged(&delete, &[stored("r", "x", BEFORE)]), Verdict::NotApplied);
     }
 
-    /// The service's time of a row may be that of the request itself, to the tick.
+    /// The service's time of a row may equal that of the request itself, to the tick.
     #[test]
-    fn row_of_the_very_time_is_not_older() {
+    fn row_written_at_the_time_of_the_request_is_not_older() {
         let insert = || [TableOperation::insert(&entity("r", "ours"))];
         let at_first = [stored("r", "ours", SENT)];
         assert_eq!(judged(&insert(), &at_first), applied(&[Some("ours")]));
@@ -249,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_compared_by_value_and_nan_is_itself() {
+    fn numbers_are_compared_by_value_and_nan_equals_nan() {
         for (sent, found, is_ours) in [
             (1.5, 1.5, true),
             (1.5, 2.5, false),
@@ -271,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_leaves_other_properties_and_a_replace_does_not() {
+    fn merge_keeps_other_properties_and_replace_does_not() {
         let mut more = stored("r", "ours", AFTER);
         more.insert("Other", 1);
         let row = [more];
@@ -286,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_was_applied_whole_or_not_at_all() {
+    fn batch_was_applied_completely_or_not_at_all() {
         let batch = [
             TableOperation::insert(&entity("a", "1")),
             TableOperation::delete::<DynamicEntity>(("p", "b")),
@@ -300,9 +294,9 @@ mod tests {
         assert_eq!(judged(&batch, &before), Verdict::NotApplied);
     }
 
-    /// Another's row of the same content is beside one that shows that nothing was applied.
+    /// A row of the same content that another client wrote is next to one that shows that nothing was applied.
     #[test]
-    fn what_is_as_before_outweighs_what_looks_like_ours() {
+    fn unchanged_row_outweighs_rows_that_look_like_ours() {
         let batch = [
             TableOperation::insert_or_replace(&entity("a", "same")),
             TableOperation::delete::<DynamicEntity>(("p", "b")),
@@ -311,9 +305,9 @@ mod tests {
         assert_eq!(judged(&batch, &rows), Verdict::NotApplied);
     }
 
-    /// Who counts the same counter writes the same.
+    /// Clients that increment the same counter write the same content.
     #[test]
-    fn what_is_written_under_an_etag_is_not_known_by_its_content() {
+    fn content_does_not_prove_a_write_under_an_etag() {
         let row = [stored("r", "2", AFTER)];
         let replace = || TableOperation::replace(&entity("r", "2"));
         let of_one_version = [replace().if_match(crate::ETag::new("W/\"1\""))];
@@ -324,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_of_a_batch_are_one_range() {
+    fn rows_of_a_batch_are_read_as_one_range() {
         let batch = [
             TableOperation::insert(&entity("b'", "1")),
             TableOperation::delete::<DynamicEntity>(("p", "a")),

@@ -1,7 +1,4 @@
-//! A call: the request of an operation with what the pipeline knows of it.
-//!
-//! Owns [`Call`] and [`RowWrites`], the writes that it carries until it has its response. What they are needed for, if
-//! the response is lost, is `read_back.rs`.
+//! A call: the request of an operation with the facts that the pipeline needs.
 
 use std::sync::Arc;
 
@@ -15,23 +12,23 @@ use crate::protocol::operation::TableOperation;
 use crate::protocol::row_write::RowWrite;
 use crate::protocol::sent_batch::SentBatch;
 
-/// The operation's name and table, for errors; and whether sending it twice is the same as once.
+/// The request of an operation, with its name and table for errors, and the facts for retries and reconciliation.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) operation: OperationKind,
     pub(crate) table: Option<Arc<str>>,
-    /// PartitionKey and RowKey, where the request is about one entity.
+    /// PartitionKey and RowKey, if the request is about one entity.
     pub(crate) entity: Option<Arc<KeyTexts>>,
     pub(crate) effect: Effect,
-    /// Where the request is addressed to.
+    /// The location that the request is addressed to.
     pub(crate) location: Location,
-    /// The status of a refusal that is an answer in itself: of a `get` that finds nothing.
+    /// The error status that is a regular result, as 404 for a `get` that finds nothing.
     pub(crate) expected: Option<u16>,
-    /// What a write does to which rows, to find out whether it was applied.
+    /// The writes to rows, for reconciliation.
     pub(crate) rows: RowWrites,
-    /// The version that it needs of credentials that are tokens, if a newer one than they ask for.
+    /// The protocol version that the request needs with a token, if newer than the token's default.
     pub(crate) version_with_token: Option<&'static str>,
-    /// Whether it is the only operation of a batch: see `via_batch.rs`.
+    /// The operation is the only one of a batch: see `via_batch.rs`.
     pub(crate) is_enclosed: bool,
     pub(crate) request: Request<Bytes>,
 }
@@ -52,7 +49,7 @@ impl Call {
         }
     }
 
-    /// The same call, of operations that only read one entity each.
+    /// Marks a batch of operations that only read one entity each.
     pub(crate) fn of_reads(self) -> Self {
         Self {
             effect: Effect::Read,
@@ -68,7 +65,7 @@ impl Call {
         }
     }
 
-    /// A call that is addressed to the second region, and to no other.
+    /// Addresses the call to the secondary, and to no other location.
     pub(crate) fn in_secondary(self) -> Self {
         Self {
             location: Location::Secondary,
@@ -76,7 +73,7 @@ impl Call {
         }
     }
 
-    /// With a refusal that is an answer in itself.
+    /// Sets the error status that is a regular result.
     pub(crate) fn expecting(self, status: u16) -> Self {
         Self {
             expected: Some(status),
@@ -84,7 +81,7 @@ impl Call {
         }
     }
 
-    /// The operation; of a batch what all of its operations are, if they are alike.
+    /// Returns the operation; for a batch, the kind that all of its operations share, if any.
     pub(crate) fn common_operation(&self) -> OperationKind {
         let mut kinds = self.rows.iter().map(|row| row.kind);
         match kinds.next() {
@@ -93,12 +90,12 @@ impl Call {
         }
     }
 
-    /// Whether it is a batch.
+    /// Returns `true` for a batch.
     pub(crate) fn is_batch(&self) -> bool {
         self.operation == OperationKind::Batch
     }
 
-    /// Whether the request sent twice has the same effect as sent once.
+    /// Returns `true` if sending the request twice has the same effect as sending it once.
     ///
     /// Source: RFC 9110, section 9.2.2.
     pub(crate) fn is_idempotent(&self) -> bool {
@@ -112,17 +109,17 @@ impl Call {
         }
     }
 
-    /// Whether its answer has answers inside.
+    /// Returns `true` if the response contains responses to operations.
     pub(crate) fn has_answers_inside(&self) -> bool {
         self.is_enclosed || self.is_batch()
     }
 
-    /// With what it does to rows.
+    /// Sets the writes to rows.
     pub(crate) fn writing(self, rows: RowWrites) -> Self {
         Self { rows, ..self }
     }
 
-    /// With the version that a token needs for it.
+    /// Sets the protocol version that the request needs with a token.
     pub(crate) fn with_token_version(self, version: &'static str) -> Self {
         Self {
             version_with_token: Some(version),
@@ -143,7 +140,7 @@ impl Call {
 pub(crate) enum RowWrites {
     #[default]
     None,
-    /// An operation alone, of any kind.
+    /// A single operation, of any kind.
     One(TableOperation),
     Batch(Arc<SentBatch>),
 }

@@ -1,6 +1,4 @@
-//! Rows of a partition by a hash of their RowKey, so that sets of them hold no text.
-//!
-//! Two rows may have one hash: who must know compares the keys; who keeps rows apart keeps those apart as well.
+//! Hashes of RowKeys within a partition, so that sets of rows hold no text.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
@@ -9,7 +7,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowHash(u64);
 
-/// Some rows of a partition.
+/// A set of rows of one partition.
 pub(crate) type RowHashes = HashSet<RowHash, BuildHasherDefault<AsItIs>>;
 
 impl RowHash {
@@ -26,7 +24,7 @@ impl Hash for RowHash {
     }
 }
 
-/// What is a hash is not hashed again.
+/// A hasher that passes a hash through unchanged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AsItIs(u64);
 
@@ -35,7 +33,7 @@ impl Hasher for AsItIs {
         self.0 = hash;
     }
 
-    /// Of nothing else: a hash is written as a whole.
+    /// Never called: a hash is written as a whole.
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = self.0.rotate_left(8) ^ u64::from(*byte);

@@ -1,41 +1,38 @@
-//! A write of one row: what was sent, and what it left behind.
-//!
-//! Owns [`RowWrite`], the facts that decide whether a lost write was applied, and [`WrittenRow`]. The verdict is
-//! `read_back.rs`, the writes of a call are `request.rs`.
+//! A write of one row: the request and the row that it left.
 
 use bytes::Bytes;
 
 use crate::model::guid::Guid;
 use crate::model::operation_kind::OperationKind;
 
-/// What a write does to a row.
+/// A write of one row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowWrite<'a> {
     pub(crate) kind: OperationKind,
     pub(crate) partition_key: &'a str,
     pub(crate) row_key: &'a str,
-    /// The entity as JSON; empty of a delete.
+    /// The entity as JSON; empty for a delete.
     pub(crate) body: &'a [u8],
-    /// What the entity's `write_id` field was given.
+    /// The value of the entity's `write_id` field.
     pub(crate) write_id: Option<Guid>,
     pub(crate) facts: WriteFacts,
 }
 
-/// The rest of it.
+/// The other facts of a write.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WriteFacts {
-    /// Whether its answer was to have the entity.
+    /// The response must contain the entity.
     pub(crate) is_echoed: bool,
-    /// Whether it is for one version of the row: a condition on an ETag.
+    /// The write has a condition on an ETag.
     pub(crate) is_of_one_version: bool,
-    /// Whether only its write id can show that it was applied: others may write the same content.
+    /// Only its write id can show that it was applied: others may write the same content.
     pub(crate) needs_write_id: bool,
 }
 
-/// What the answer to a write would have said of a row; nothing of one that was deleted.
+/// The contents of a lost response to a write of a row; empty for a deleted row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WrittenRow {
     pub(crate) etag: Option<String>,
-    /// As JSON, at minimal metadata, if it was asked for.
+    /// The entity as JSON at minimal metadata, if it was requested.
     pub(crate) entity: Option<Bytes>,
 }

@@ -272,7 +272,8 @@ impl TableSas {
                     "its policy's id has {length} characters, it must have 1 to {MAX_POLICY_ID}"
                 )));
             }
-            // What is signed is cut by line ends: with one in a value, another signature would say the same.
+            // Line ends separate the signed fields: with one inside a value, another signature would have the same
+            // text.
             if id.contains(char::is_control) {
                 return Err(refused("its policy's id has control characters"));
             }
@@ -280,7 +281,7 @@ impl TableSas {
         for (partition_key, row_key) in [&self.from, &self.to].into_iter().flatten() {
             check_keys(partition_key, row_key).map_err(|e| refused(&format!("an end of its keys: {e}")))?;
         }
-        // An empty text is not written, and then is no limit.
+        // An empty text is omitted, which removes the limit.
         let is_cut_off =
             |end: &Option<(String, String)>| end.as_ref().is_some_and(|(pk, rk)| pk.is_empty() && !rk.is_empty());
         if is_cut_off(&self.from) || self.to.as_ref().is_some_and(|(pk, _)| pk.is_empty()) {
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused() {
+    fn unusable_settings_are_rejected() {
         let table = TableName::new("People").unwrap();
         let sas = || TableSas::new(&table).permissions(TablePermissions::READ);
         let later = DateTime::from_unix_seconds(2_000_000_000);
@@ -434,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delegated_signature_says_who_delegated_what() {
+    fn delegated_signature_has_the_parameters_of_its_key() {
         let table = TableName::new("People").unwrap();
         let user: Guid = "33059fcc-5514-4800-b5f8-49808b9cfab6".parse().unwrap();
         let sas = TableSas::new(&table)
@@ -466,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_delegated_signature_cannot_be_is_refused() {
+    fn invalid_delegated_signatures_are_rejected() {
         let table = TableName::new("People").unwrap();
         let (end, after) = (
             DateTime::from_unix_seconds(2_000_000_000),

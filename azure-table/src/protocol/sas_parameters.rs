@@ -1,16 +1,11 @@
-//! Shared access signatures: what they say, and the strings that are signed.
-//!
-//! Owns [`SasParameters`], the query parameters of a signature, and the pure strings-to-sign of all kinds, shared by
-//! the generator (`sas_builder.rs`), the emulator and their tests.
-//!
-//! Source: REST "Create a service SAS", "Create an account SAS", "Create a user delegation SAS".
+//! Shared access signatures: their parameters, and the strings to sign.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use crate::model::datetime::DateTime;
 
-/// The query parameters of shared access signatures; all others of a query are the request's own.
+/// The query parameters of shared access signatures. All other parameters of a query belong to the request.
 ///
 /// Source: REST "Create an account SAS", "Create a service SAS", "Create a user delegation SAS".
 #[cfg(any(feature = "emulator", feature = "test-util"))]
@@ -19,13 +14,13 @@ pub(crate) const SAS_PARAMETERS: [&str; 24] = [
     "skt", "ske", "sks", "skv", "skdutid", "sduoid", "ses",
 ];
 
-/// The decoded parameters of a signature, in the order in which they came. `Debug` shows their names alone: one of them
+/// The decoded parameters of a signature, in their original order. `Debug` shows only their names because one of them
 /// is the signature.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct SasParameters(Vec<(String, String)>);
 
 impl SasParameters {
-    /// From the text of a query, a leading `?` or none. Pairs that are not percent-encoded UTF-8 are left out.
+    /// Parses the text of a query, with or without a leading `?`. Skips pairs that are not percent-encoded UTF-8.
     pub(crate) fn parse(query: &str) -> Self {
         let decode = crate::codec::url::decode;
         let pair = |pair: &str| {
@@ -35,7 +30,7 @@ impl SasParameters {
         Self(query.trim_start_matches('?').split('&').filter_map(pair).collect())
     }
 
-    /// A parameter's value; empty where it is missing, which is what is signed then.
+    /// Returns a parameter's value. A missing one is empty, as in the string to sign.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.0
             .iter()
@@ -62,22 +57,22 @@ impl fmt::Debug for SasParameters {
     }
 }
 
-/// The first and the last of the addresses that `sip` says: one, or two with a hyphen.
+/// Parses the value of `sip`: one address, or two with a hyphen. Returns the first and the last.
 pub(crate) fn addresses(text: &str) -> Option<(IpAddr, IpAddr)> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let (first, last): (IpAddr, IpAddr) = (first.parse().ok()?, last.parse().ok()?);
     (first.is_ipv4() == last.is_ipv4() && first <= last).then_some((first, last))
 }
 
-/// A time in any form that the service accepts. JavaScript's `toISOString` writes fractions.
+/// Parses a time in any form that the service accepts. JavaScript's `toISOString` writes fractions.
 ///
 /// Source: REST "Formatting DateTime values".
 pub(crate) fn time(text: &str) -> Option<DateTime> {
     DateTime::of_service(text).ok()
 }
 
-/// The string to sign of a table's signature, in the form of the versions from 2015-04-05 on. The table's name is
-/// signed in lower case.
+/// Returns the string to sign of a table's signature, in the form of the versions from 2015-04-05 on. The table's name
+/// is signed in lower case.
 pub(crate) fn table_string_to_sign(parameters: &SasParameters, account: &str, table: &str) -> String {
     let resource = format!("/table/{account}/{}", table.to_lowercase());
     let value = |name| parameters.get(name);
@@ -98,9 +93,9 @@ pub(crate) fn table_string_to_sign(parameters: &SasParameters, account: &str, ta
     .join("\n")
 }
 
-/// The string to sign of a table's signature that is made with a key of Entra ID: 19 lines.
+/// Returns the string to sign of a table's signature that a user delegation key signs: 19 lines.
 ///
-/// Not confirmed by an answer of the live service: the order comes from another implementation of the documentation.
+/// Not confirmed by a response of the live service: the order comes from another implementation of the documentation.
 ///
 /// Source: REST "Create a user delegation SAS".
 pub(crate) fn user_delegation_string_to_sign(parameters: &SasParameters, account: &str, table: &str) -> String {
@@ -133,7 +128,7 @@ pub(crate) fn user_delegation_string_to_sign(parameters: &SasParameters, account
 /// The first version whose account signatures have a line for the encryption scope.
 const WITH_ENCRYPTION_SCOPE: &str = "2020-12-06";
 
-/// The string to sign of an account's signature. It ends with a line end.
+/// Returns the string to sign of an account's signature. It ends with a line end.
 pub(crate) fn account_string_to_sign(parameters: &SasParameters, account: &str) -> String {
     let value = |name| parameters.get(name);
     let mut lines = vec![
@@ -147,7 +142,7 @@ pub(crate) fn account_string_to_sign(parameters: &SasParameters, account: &str) 
         value("spr"),
         value("sv"),
     ];
-    // Versions are dates: they compare as text.
+    // Versions are dates, so they compare as text.
     if value("sv") >= WITH_ENCRYPTION_SCOPE {
         lines.push(value("ses"));
     }
@@ -170,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn signatures_are_those_of_the_published_formulas() {
+    fn signatures_match_the_published_formulas() {
         let key = SigningKey::development();
         let table = parameters(&[
             ("sv", "2019-02-02"),
@@ -200,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delegated_signature_signs_nineteen_lines() {
+    fn delegated_signature_signs_nineteen_lines() {
         let names = [
             "sp", "st", "se", "", "skoid", "sktid", "skt", "ske", "sks", "skv", "skdutid", "sduoid", "sip", "spr",
             "sv", "spk", "srk", "epk", "erk",
@@ -215,7 +210,7 @@ mod tests {
 
     /// The vector is computed from the published formula: no live service has confirmed it.
     #[test]
-    fn a_delegated_signature_is_that_of_the_formula() {
+    fn delegated_signature_matches_the_formula() {
         let key = SigningKey::development();
         let all = parameters(&[
             ("sv", "2025-07-05"),
@@ -243,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_the_forms_of_the_service() {
+    fn times_are_parsed_in_all_forms_of_the_service() {
         for (text, full) in [
             ("2040-01-02", "2040-01-02T00:00:00Z"),
             ("2040-01-02T03:04Z", "2040-01-02T03:04:00Z"),

@@ -62,7 +62,7 @@ letters! {
 }
 
 impl TablePermissions {
-    /// Parses letters in any order. Returns `None` if there are none, or one is unknown or repeated.
+    /// Parses letters in any order. Returns `None` if the text is empty, or a letter is unknown or repeated.
     pub(crate) fn read(letters: &str) -> Option<Self> {
         let one = |letter| {
             Self::LETTERS
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_stand_in_the_services_order() {
+    fn letters_are_written_in_the_order_of_the_service() {
         let all = TablePermissions::DELETE | TablePermissions::UPDATE | TablePermissions::ADD | TablePermissions::READ;
         assert_eq!(all.to_string(), "raud");
         assert_eq!(TablePermissions::read("duar"), Some(all));

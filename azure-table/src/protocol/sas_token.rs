@@ -18,7 +18,7 @@ use crate::protocol::signature::is_same_secret;
 
 /// A shared access signature.
 ///
-/// Its text grants access to anyone who has it. It is never shown in `Debug`, and overwritten on drop.
+/// Its text grants access to anyone who has it. `Debug` never shows it, and it is overwritten on drop.
 #[derive(Clone)]
 pub struct SasToken(Zeroizing<Box<str>>);
 
@@ -35,7 +35,7 @@ impl SasToken {
         Self::read(text.as_ref()).map_err(refused)
     }
 
-    /// Parses the text of a signature. Returns the reason alone if it is not one.
+    /// Parses the text of a signature. Returns the reason alone if it is invalid.
     pub(super) fn read(text: &str) -> std::result::Result<Self, &'static str> {
         let text = text.trim().trim_start_matches('?');
         if text.contains('?') {
@@ -65,8 +65,8 @@ impl SasToken {
             // Writing to a String cannot fail.
             let _ = write!(said, "{name}={}&", url::encode(value));
         }
-        // A text that is reallocated leaves a copy behind that is never overwritten. The capacity covers the longest encoding,
-        // and the text is copied once.
+        // Reallocation would leave a copy that is never overwritten. The capacity covers the longest encoding, so the
+        // text is copied once.
         let most = said.len() + "sig=".len() + 3 * signature.len();
         let mut text = Zeroizing::new(String::with_capacity(most));
         let _ = write!(text, "{said}sig={}", url::encode(signature));
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_stands_behind_what_it_signs() {
+    fn signature_follows_its_parameters() {
         let mut said = SasParameters::default();
         said.add("tn", "Orders");
         said.add("st", "2026-01-01T00:00:00Z");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_others_is_checked_and_never_shown() {
+    fn token_text_is_checked_and_never_shown() {
         let token = SasToken::new(" ?sv=2019-02-02&sig=SECRET%3D ").unwrap();
         assert_eq!(token.expose(), "sv=2019-02-02&sig=SECRET%3D");
         assert_eq!(format!("{token:?}"), "SasToken(hidden)");

@@ -1,9 +1,4 @@
-//! A URL with its shared access signature, as the portal shows it, in its parts.
-//!
-//! Owns the decision which segment of the path is an account and which a table. Errors show table names and the address
-//! of the primary only: the rest of the URL may hold the signature.
-//!
-//! Source: REST "Delegating access with a shared access signature"; "Use the Azurite emulator", both kinds of URL.
+//! A URL with a shared access signature, as the portal shows it, split into its parts.
 
 use std::net::IpAddr;
 
@@ -15,7 +10,7 @@ use crate::protocol::sas_token::SasToken;
 /// The storage services that have hosts of their own, apart from the Table service.
 const OTHER_SERVICES: [&str; 5] = ["blob", "queue", "file", "dfs", "web"];
 
-/// The ports of the service itself, which a custom domain has too. Emulators listen on others.
+/// The ports of the service itself, which a custom domain uses too. Emulators listen on other ports.
 const SERVICE_PORTS: [u16; 2] = [80, 443];
 
 /// The parts of a URL.
@@ -66,7 +61,7 @@ pub(crate) fn of_table(url: &str) -> Result<(Endpoint, TableName, SasToken)> {
             return Err(refused("the path continues after the table's name: remove the rest"));
         }
     };
-    // Anything but a table name may hold a secret, and is not shown.
+    // Any text other than a table name may be a secret, so it is not shown.
     let table = TableName::new(table).map_err(|_| {
         refused("the last path segment is not a table name: 3 to 63 letters and digits, beginning with a letter")
     })?;
@@ -91,8 +86,8 @@ fn check_is_for(table: &TableName, signed: &str) -> Result<()> {
     )))
 }
 
-/// Checks that the address is not that of a secondary: the client would send its writes there, and the signature is
-/// valid for the primary too.
+/// Checks that the URL is not that of a secondary. The client would send its writes there, and the signature is valid
+/// for the primary too.
 fn check_is_primary(endpoint: &Endpoint, table: Option<&TableName>) -> Result<()> {
     let Some(primary) = endpoint.primary_of_secondary() else {
         return Ok(());
@@ -138,21 +133,20 @@ fn parts(url: &str) -> Result<Parts<'_>> {
 }
 
 impl Parts<'_> {
-    /// Returns `true` if the path has to name the account: an IP address or a host name without a dot, as of an
-    /// emulator.
+    /// Returns `true` if the path must name the account: the host is an IP address or has no dot, as for an emulator.
     fn needs_account(&self) -> bool {
         let is_address = self.host.starts_with('[') || self.host.parse::<IpAddr>().is_ok();
         is_address || !self.host.contains('.')
     }
 
     /// Returns `true` if the path may name the account. A host such as `host.docker.internal` is an emulator's if its
-    /// port is not the service's; else it is a custom domain, whose path never names an account.
+    /// port is not the service's. Otherwise it is a custom domain, whose path never names an account.
     fn may_have_account(&self) -> bool {
         let has_own_port = self.port.is_some_and(|port| !SERVICE_PORTS.contains(&port));
         !self.host.contains(".table.") && (self.needs_account() || has_own_port)
     }
 
-    /// Returns the table of the signature, or `None` for that of an account.
+    /// Returns the table of the signature, or `None` for an account signature.
     fn token_table(&self) -> Option<String> {
         let parameters = self.token.parameters();
         Some(parameters.get("tn").to_owned()).filter(|table| !table.is_empty())

@@ -1,7 +1,4 @@
-//! The operations of a batch, by where they stand in its body.
-//!
-//! Owns [`SentBatch`], by which an answer is read and a lost one found out about. No operation is kept as a value: of a
-//! batch there is its body, and the keys in one piece.
+//! The operations of a batch, by their position in its body.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +10,7 @@ use crate::model::operation_kind::OperationKind;
 use crate::protocol::row_write::{RowWrite, WriteFacts};
 use crate::protocol::table_result::Asked;
 
-/// A batch as it was sent.
+/// A batch that was sent.
 #[derive(Debug)]
 pub(crate) struct SentBatch {
     pub(crate) operations: Operations,
@@ -24,25 +21,25 @@ pub(crate) struct SentBatch {
 #[derive(Debug, Default)]
 pub(crate) struct Operations {
     pub(crate) partition_key: String,
-    /// All of them.
+    /// The RowKeys of all operations.
     row_keys: String,
     pub(crate) places: Vec<Placed>,
-    /// What those entities that have a `write_id` field gave it, by their place.
+    /// The values of the entities' `write_id` fields, by operation.
     write_ids: BTreeMap<usize, Guid>,
 }
 
-/// One of them.
+/// One operation.
 #[derive(Debug)]
 pub(crate) struct Placed {
     pub(crate) kind: OperationKind,
     facts: WriteFacts,
     row_key: Range<usize>,
-    /// Its own body, in that of the batch.
+    /// The operation's own body, as a range of the batch's body.
     body: Range<usize>,
 }
 
 impl Operations {
-    /// Adds an operation of the same partition. Its own body stands at `body` in that of the batch.
+    /// Adds an operation of the same partition. `body` is the range of its own body in that of the batch.
     pub(crate) fn add(&mut self, row: &RowWrite<'_>, body: Range<usize>) {
         if self.places.is_empty() {
             row.partition_key.clone_into(&mut self.partition_key);
@@ -70,7 +67,7 @@ impl SentBatch {
         self.operations.places.len()
     }
 
-    /// What is asked of each operation, for its result.
+    /// Returns the expected result of each operation.
     pub(crate) fn asked(&self) -> impl Iterator<Item = Asked> {
         self.operations.places.iter().map(|place| Asked {
             kind: place.kind,
@@ -78,7 +75,7 @@ impl SentBatch {
         })
     }
 
-    /// The keys of the operation at `index`.
+    /// Returns the keys of the operation at `index`.
     pub(crate) fn keys(&self, index: usize) -> Option<(&str, &str)> {
         let place = self.operations.places.get(index)?;
         Some((&self.operations.partition_key, self.operations.row_key(place)))

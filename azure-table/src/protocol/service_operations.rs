@@ -1,6 +1,4 @@
-//! Properties and statistics of the service of an account, and the least question that it answers.
-//!
-//! Source: REST "Get Table Service Properties", "Set Table Service Properties", "Get Table Service Stats".
+//! Properties and statistics of an account's service, and a ping.
 
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};
@@ -18,7 +16,7 @@ use crate::protocol::service_statistics::ServiceStatistics;
 
 const PROPERTIES: &str = "?restype=service&comp=properties";
 
-/// `GET /?restype=service&comp=properties`.
+/// Builds `GET /?restype=service&comp=properties`.
 pub(crate) fn get_properties(endpoint: &Endpoint) -> Result<Call> {
     endpoint.profile().require(Feature::ServiceProperties)?;
     let request = xml(endpoint.uri(PROPERTIES)?, Method::GET, None);
@@ -29,7 +27,7 @@ pub(crate) fn properties(response: Response<Bytes>) -> Result<ServiceProperties>
     read(response, ServiceProperties::from_xml)
 }
 
-/// `PUT` of the same.
+/// Builds `PUT /?restype=service&comp=properties`.
 pub(crate) fn set_properties(endpoint: &Endpoint, properties: &ServiceProperties) -> Result<Call> {
     endpoint.profile().require(Feature::ServiceProperties)?;
     properties.check()?;
@@ -41,7 +39,7 @@ pub(crate) fn properties_set(response: Response<Bytes>) -> Result<()> {
     answer::expect(response, &[StatusCode::ACCEPTED]).map(drop)
 }
 
-/// `GET /?restype=service&comp=stats`, of the second region.
+/// Builds `GET /?restype=service&comp=stats` for the secondary.
 pub(crate) fn get_statistics(endpoint: &Endpoint) -> Result<Call> {
     endpoint.profile().require(Feature::ServiceStatistics)?;
     let uri = endpoint.secondary_uri("?restype=service&comp=stats")?;
@@ -53,7 +51,7 @@ pub(crate) fn statistics(response: Response<Bytes>) -> Result<ServiceStatistics>
     read(response, ServiceStatistics::from_xml)
 }
 
-/// `GET /Tables?$top=1`.
+/// Builds `GET /Tables?$top=1`.
 pub(crate) fn ping(endpoint: &Endpoint) -> Result<Call> {
     let request = odata(endpoint, Method::GET, "Tables?$top=1", MetadataLevel::None.accept())?;
     Ok(Call::new(OperationKind::Ping, request))
@@ -63,7 +61,7 @@ pub(crate) fn pinged(response: Response<Bytes>) -> Result<()> {
     answer::expect(response, &[StatusCode::OK]).map(drop)
 }
 
-/// What an answer's document says.
+/// Parses the document of a response.
 pub(crate) fn read<T>(response: Response<Bytes>, read: fn(&[u8]) -> Result<T, ValueError>) -> Result<T> {
     let response = answer::expect(response, &[StatusCode::OK])?;
     read(response.body()).map_err(|e| {

@@ -4,8 +4,8 @@
 //! are the same document. `analytics.rs` has logging and metrics, `cors.rs` the rules for browsers, each with its
 //! limits.
 //!
-//! Each file has a value with its XML and its limits, since the emulator reads what the client writes and vice versa. A
-//! property test checks that a written document reads the same.
+//! Each file has a value with its XML and its limits, because the emulator parses the documents of the client and vice
+//! versa. A property test checks that a written document parses to the same value.
 //!
 //! Source: REST "Get Table Service Properties", "Set Table Service Properties"; recorded bodies.
 
@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    /// The answer that was recorded in 2017.
+    /// The response that was recorded in 2017.
     const RECORDED: &str = concat!(
         "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceProperties><Logging><Version>1.0</Version>",
         "<Read>false</Read><Write>false</Write><Delete>false</Delete><RetentionPolicy><Enabled>false</Enabled>",
@@ -165,13 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_answer_is_read_and_written_byte_by_byte() {
+    fn recorded_response_is_parsed_and_written_byte_for_byte() {
         assert_eq!(ServiceProperties::from_xml(RECORDED.as_bytes()).unwrap(), off());
         assert_eq!(off().to_xml(), RECORDED.trim_start_matches('\u{feff}').as_bytes());
     }
 
     #[test]
-    fn a_recorded_body_is_read_whatever_its_case_and_order() {
+    fn recorded_body_is_parsed_in_any_case_and_order() {
         let python = "<?xml version='1.0' encoding='utf-8'?>\n<StorageServiceProperties><Logging><Version>1.0</Version><Delete>False</Delete><Read>False</Read><Write>True</Write><RetentionPolicy><Enabled>False</Enabled></RetentionPolicy></Logging><Cors /><Other>1</Other></StorageServiceProperties>";
         let read = ServiceProperties::from_xml(python.as_bytes()).unwrap();
         let logging = Logging {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_of_properties_is_refused() {
+    fn invalid_documents_are_rejected() {
         for wrong in [
             "",
             "<a/>",
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_those_that_are_documented() {
+    fn documented_limits_are_enforced() {
         let rule = || CorsRule::new(["*"], ["GET"]);
         let cors = |rule: CorsRule| ServiceProperties::default().cors([rule]);
         let names = |n: usize, end: &str| (0..n).map(|n| format!("h{n}{end}")).collect::<Vec<_>>();
@@ -302,7 +302,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_the_same(
+        fn written_documents_parse_to_the_same_properties(
             flags in proptest::option::of((any::<[bool; 3]>(), days())),
             hour_metrics in proptest::option::of(any_metrics()),
             minute_metrics in proptest::option::of(any_metrics()),

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recorded_answer_is_read_and_written_byte_by_byte() {
+    fn recorded_response_is_parsed_and_written_byte_for_byte() {
         let recorded = "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceStats><GeoReplication><Status>live</Status><LastSyncTime>Wed, 08 Sep 2021 16:46:37 GMT</LastSyncTime></GeoReplication></StorageServiceStats>";
         let statistics = ServiceStatistics {
             status: GeoReplicationStatus::Live,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_is_missing_is_none_and_any_other_text_an_error() {
+    fn missing_time_is_none_and_invalid_time_an_error() {
         let with = |time: &str| {
             let document = format!(
                 "<StorageServiceStats><GeoReplication><Status>warming</Status>{time}</GeoReplication></StorageServiceStats>"
@@ -134,7 +134,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_the_same(
+        fn written_documents_parse_to_the_same_statistics(
             status in prop_oneof![
                 Just(GeoReplicationStatus::Live),
                 Just(GeoReplicationStatus::Bootstrap),

@@ -1,6 +1,6 @@
 //! Strings to sign and the signature over them, shared by the signer and the emulator.
 //!
-//! Pure functions of text. Which requests are signed, and when, is `pipeline/auth`.
+//! Pure functions of text. `pipeline/auth` decides which requests are signed, and when.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ use zeroize::Zeroizing;
 
 use crate::model::error::{Error, Result};
 
-/// An account key, with the state of its HMAC computed once. Never shown, and overwritten when it is dropped.
+/// An account key with its precomputed HMAC state. Never shown, and overwritten when it is dropped.
 #[derive(Clone)]
 pub(crate) struct SigningKey(Hmac<Sha256>);
 
 impl SigningKey {
-    /// From the base64 text of the portal. The error says what is wrong with "it": the caller names the key.
+    /// Decodes the base64 text of the portal. The error describes the problem of "it": the caller names the key.
     pub(crate) fn from_base64(key: &str) -> Result<Self> {
         let unusable = |why: &str| Error::invalid_input(why.to_owned());
         let bytes = STANDARD
@@ -31,7 +31,7 @@ impl SigningKey {
         Ok(Self(state))
     }
 
-    /// The public key of emulators' account.
+    /// Returns the public key of the emulators' account.
     pub(crate) fn development() -> Self {
         Self(Hmac::new(&DEVELOPMENT_KEY_BYTES.into()))
     }
@@ -43,7 +43,7 @@ impl SigningKey {
         signature
     }
 
-    /// Appends the base64 of HMAC-SHA256 over the text, which comes in pieces.
+    /// Appends the base64 of HMAC-SHA256 over a text in pieces.
     pub(crate) fn sign_onto(&self, string_to_sign: &[&str], text: &mut String) {
         let mut hmac = self.0.clone();
         for piece in string_to_sign {
@@ -53,7 +53,7 @@ impl SigningKey {
     }
 }
 
-/// Whether two secrets are the same. Takes the same time wherever they differ.
+/// Compares two secrets in constant time.
 pub(crate) fn is_same_secret(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let difference = a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b));
@@ -62,7 +62,7 @@ pub(crate) fn is_same_secret(a: &str, b: &str) -> bool {
 
 #[cfg(feature = "emulator")]
 impl SigningKey {
-    /// Whether `signature` is the base64 of HMAC-SHA256 over the text. Takes the same time wherever they differ.
+    /// Returns `true` if `signature` is the base64 of HMAC-SHA256 over the text. Compares in constant time.
     pub(crate) fn verify(&self, string_to_sign: &str, signature: &str) -> bool {
         let mut hmac = self.0.clone();
         hmac.update(string_to_sign.as_bytes());
@@ -72,11 +72,11 @@ impl SigningKey {
     }
 }
 
-/// The public key of emulators' account.
+/// The public key of the emulators' account.
 pub(crate) const DEVELOPMENT_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-/// The same, decoded: a constant needs no error.
+/// The same key, decoded: a constant needs no error handling.
 const DEVELOPMENT_KEY_BYTES: [u8; 64] = [
     0x11, 0xbc, 0xbc, 0xbd, 0xd3, 0x34, 0xdb, 0x13, 0x4e, 0x72, 0xa1, 0x65, 0xa9, 0x4c, 0x09, 0x3c, 0xb9, 0x66, 0x12,
     0xd9, 0x42, 0x0d, 0x72, 0x75, 0x39, 0x4c, 0xc5, 0x4f, 0x9d, 0x2e, 0x49, 0x16, 0x7a, 0x20, 0x5b, 0x2e, 0x16, 0xad,
@@ -90,9 +90,9 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// Returns what the signature says of the address: the account, the path as on the wire, and the query's `comp` alone.
+/// Returns the canonicalized resource of a URL: the account, the path as sent, and of the query only `comp`.
 ///
-/// In pieces, as strings to sign are: each request is signed, and none needs their text.
+/// Strings to sign are lists of pieces: every request is signed, and no caller needs the joined text.
 ///
 /// Source: REST "Authorize with Shared Key", canonicalized resource for the Table service.
 pub(crate) fn canonicalized_resource<'a>(account: &'a str, path: &'a str, query: Option<&'a str>) -> [&'a str; 5] {
@@ -149,7 +149,7 @@ mod tests {
     const DATE: &str = "Mon, 02 Aug 2021 18:01:46 GMT";
 
     #[test]
-    fn signatures_are_those_of_the_published_formulas() {
+    fn signatures_match_the_published_formulas() {
         let key = SigningKey::from_base64(DEVELOPMENT_KEY).unwrap();
         let sign = |method, content_type, path, query| {
             let resource = canonicalized_resource(ACCOUNT, path, query);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_the_same_or_not() {
+    fn secrets_are_compared_completely() {
         for (a, b, same) in [
             ("", "", true),
             ("ab", "ab", true),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_key_is_refused_without_being_shown() {
+    fn invalid_key_is_rejected_and_not_shown() {
         for (key, why) in [("not base64!", "11 characters are not base64"), ("", "empty")] {
             let error = SigningKey::from_base64(key).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");

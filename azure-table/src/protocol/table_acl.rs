@@ -1,6 +1,4 @@
-//! Get and set the stored access policies of a table: its ACL.
-//!
-//! Source: REST "Get Table ACL", "Set Table ACL".
+//! Reading and replacing the stored access policies of a table: its ACL.
 
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};
@@ -16,7 +14,7 @@ use crate::protocol::profile::Feature;
 use crate::protocol::request::Call;
 use crate::protocol::service_operations::read;
 
-/// `GET /table?comp=acl`.
+/// Builds `GET /table?comp=acl`.
 pub(crate) fn get(endpoint: &Endpoint, table: &str) -> Result<Call> {
     call(OperationKind::GetAccessPolicies, endpoint, table, None)
 }
@@ -25,7 +23,7 @@ pub(crate) fn policies(response: Response<Bytes>) -> Result<Vec<StoredAccessPoli
     read(response, StoredAccessPolicy::list_from_xml)
 }
 
-/// `PUT /table?comp=acl`: all of them.
+/// Builds `PUT /table?comp=acl` with all policies.
 pub(crate) fn set(endpoint: &Endpoint, table: &str, policies: &[StoredAccessPolicy]) -> Result<Call> {
     StoredAccessPolicy::check_list(policies)?;
     let list = StoredAccessPolicy::list_to_request(policies);

@@ -5,7 +5,7 @@
 //! Entities", "Performing entity group transactions".
 //!
 //! A retrieved or echoed entity stays JSON, at minimal metadata, until its type is known. For an echo whose response
-//! was lost it is the row that was read back.
+//! was lost, it is the row that was read back.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ pub(crate) struct Asked {
 impl Asked {
     /// Returns the entity of a response.
     fn entity_in(self, status: u16, body: Bytes) -> Result<Option<Bytes>> {
-        // A write without an echo was applied all the same.
+        // A write without an echo was applied as well.
         let may_be_empty = self.kind != OperationKind::Get && body.is_empty();
         if !matches!(status, 200 | 201) || may_be_empty {
             return Ok(None);
@@ -81,7 +81,7 @@ pub struct TableResult {
 }
 
 impl TableResult {
-    /// Creates the result of a response that is no rejection.
+    /// Creates the result of a successful response.
     #[inline]
     pub(crate) fn answered(asked: Asked, status: u16, etag: Option<ETag>, body: Bytes) -> Result<Self> {
         let entity = match asked.entity {

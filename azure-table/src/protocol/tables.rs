@@ -1,6 +1,4 @@
-//! Create, delete and find tables. Listing them is `query.rs`.
-//!
-//! Source: REST "Create Table", "Delete Table", "Query Tables".
+//! Creating, deleting and finding tables. Listing them is `query.rs`.
 
 use bytes::Bytes;
 use http::header::HeaderValue;

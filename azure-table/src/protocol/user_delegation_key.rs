@@ -2,7 +2,7 @@
 //!
 //! Owns [`UserDelegationKey`] and [`KeyInfo`] as values, the XML of both in both directions, and the request.
 //! `sas_parameters.rs` builds the string that such a key signs. Not confirmed: the response for tables, which is
-//! assumed to be that for blobs; and whether `Start` may be missing in a request (it is always written).
+//! assumed to be the same as for blobs, and that `Start` may be missing in a request (it is always written).
 //!
 //! Source: REST "Get User Delegation Key", "Create a user delegation SAS".
 
@@ -29,7 +29,7 @@ pub(crate) const MAX_LIFE: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 /// A key that signs shared access signatures on behalf of an Entra ID identity, for at most 7 days.
 ///
-/// It is never shown, and overwritten when it is dropped.
+/// `Debug` never shows it, and it is overwritten when it is dropped.
 ///
 /// Its signatures allow their permissions only as far as the identity has them too, and end with the key.
 /// [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key) requests it,
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_in_the_documented_form_is_read() {
+    fn response_in_the_documented_form_is_parsed() {
         let document = "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><UserDelegationKey><SignedOid>object</SignedOid><SignedTid>tenant</SignedTid><SignedStart>2026-05-28T20:26:40Z</SignedStart><SignedExpiry>2026-05-28T21:26:40Z</SignedExpiry><SignedService>t</SignedService><SignedVersion>2025-07-05</SignedVersion><Value>U0VDUkVU</Value></UserDelegationKey>";
         let read = UserDelegationKey::from_xml(document.as_bytes()).unwrap();
         assert_eq!(read, key(None));
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_value_signs_and_is_never_shown() {
+    fn key_signs_and_is_never_shown() {
         let key = key(None);
         assert_eq!(
             key.signing_key().unwrap().sign("x"),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_differ_by_each_of_their_parts() {
+    fn keys_differ_by_each_of_their_fields() {
         let document = String::from_utf8(key(Some("other".to_owned())).to_xml().to_vec()).unwrap();
         let read = |document: &str| UserDelegationKey::from_xml(document.as_bytes()).unwrap();
         for (part, other) in [
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_lives_seven_days_at_most() {
+    fn validity_is_limited_to_seven_days() {
         let week = 7 * 24 * 3_600;
         assert!(info(0, week).check().is_ok());
         for (info, why) in [
@@ -351,7 +351,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_the_same(
+        fn written_documents_parse_to_the_same_key(
             start in 0_i64..4_000_000_000,
             life in 1_i64..1_000_000,
             tenant in proptest::option::of("[a-f0-9&<-]{1,36}"),
@@ -363,7 +363,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_document_is_read_or_refused(
+        fn damaged_document_is_parsed_or_rejected(
             at in any::<proptest::sample::Index>(),
             damage in proptest::collection::vec(any::<u8>(), 0..4),
             lost in 0..40_usize,
@@ -372,7 +372,7 @@ mod tests {
                 let mut bytes = document.to_vec();
                 let start = at.index(bytes.len());
                 bytes.splice(start..bytes.len().min(start + lost), damage.iter().copied());
-                // What reads is whole: it is written and signs.
+                // A parsed key is complete: it can be written and it signs.
                 if let Ok(read) = UserDelegationKey::from_xml(&bytes) {
                     prop_assert_eq!(UserDelegationKey::from_xml(&read.to_xml()).unwrap(), read.clone());
                     prop_assert!(read.signing_key().is_ok());

@@ -1,7 +1,7 @@
 //! Signatures, addresses, values and connection strings as the official SDKs produce them.
 //!
-//! The vectors stand in the folder `vectors` of this crate, with a page on how they were made. Facts that need no SDK
-//! are unit tests beside the code.
+//! The vectors are in the folder `vectors` of this crate, with a page on how they were generated. Facts that need no
+//! SDK are unit tests next to the code.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 
 /// `vectors/shared_key.json`.
 #[test]
-fn shared_key_signatures_are_those_of_the_sdks() {
+fn shared_key_signatures_match_the_sdks() {
     let vectors = vectors("shared_key.json");
     let mut checked = 0;
     for case in cases(&vectors).filter(|case| case.get("sdk_bug").is_none()) {
@@ -68,7 +68,7 @@ fn shared_key_signatures_are_those_of_the_sdks() {
 
 /// `vectors/shared_key_lite.json`.
 #[test]
-fn shared_key_lite_signatures_are_those_of_the_sdks() {
+fn shared_key_lite_signatures_match_the_sdks() {
     let vectors = vectors("shared_key_lite.json");
     assert!(cases(&vectors).count() >= 14);
     for case in cases(&vectors) {
@@ -81,10 +81,10 @@ fn shared_key_lite_signatures_are_those_of_the_sdks() {
     }
 }
 
-/// `vectors/sas.json`: what the SDKs sign, by the builders of this crate. Where they disagree (the order of letters and
-/// of resource types) ours is the service's, which one of them has.
+/// `vectors/sas.json`: the SDKs' signatures, built by this crate's builders. Where the SDKs disagree (the order of
+/// letters and of resource types), ours is the service's, which one of them has.
 #[test]
-fn shared_access_signatures_are_those_of_the_sdks() {
+fn shared_access_signatures_match_the_sdks() {
     let vectors = vectors("sas.json");
     let mut checked = 0;
     for case in cases(&vectors).filter(|case| case["input"].is_object()) {
@@ -183,10 +183,10 @@ fn shared_access_signatures_are_those_of_the_sdks() {
 
 /// `vectors/keys.json`.
 #[test]
-fn keys_have_the_canonical_address() {
+fn keys_have_the_canonical_url() {
     let vectors = vectors("keys.json");
     let mut checked = 0;
-    // A key that is given only by its description has no text to check.
+    // A vector without key texts has nothing to check.
     for case in cases(&vectors).filter(|case| case["partition_key"].is_string()) {
         let path = format!(
             "/{}",
@@ -198,9 +198,9 @@ fn keys_have_the_canonical_address() {
     assert!(checked >= 35, "{checked}");
 }
 
-/// `vectors/entities.json`: what the SDKs sent is read, and written back with the same meaning.
+/// `vectors/entities.json`: the SDKs' requests are parsed and written back with the same meaning.
 #[test]
-fn values_of_the_sdks_are_read_and_written_back() {
+fn values_of_the_sdks_are_parsed_and_written_back() {
     let vectors = vectors("entities.json");
     let mut checked = 0;
     for case in cases(&vectors) {
@@ -239,10 +239,10 @@ fn values_of_the_sdks_are_read_and_written_back() {
     assert!(checked >= 60, "{checked}");
 }
 
-/// `vectors/multipart.json`: every answer is the result, or the failure at the index and with the code, that its SDK
-/// read.
+/// `vectors/multipart.json`: each response is parsed to the result, or to the failure with the index and code, that its
+/// SDK reported.
 #[test]
-fn batch_answers_of_azurite_are_read() {
+fn batch_responses_of_azurite_are_parsed() {
     let vectors = vectors("multipart.json");
     let (mut applied, mut failed) = (0, 0);
     for case in cases(&vectors) {
@@ -253,7 +253,7 @@ fn batch_answers_of_azurite_are_read() {
         let mut set = ChangeSet::new(&Endpoint::development(), "Things");
         for (row, request) in requests.iter().enumerate() {
             let entity = DynamicEntity::new("pk", row.to_string());
-            // Only what is deleted has no version afterwards.
+            // Only deleted entities have no ETag afterwards.
             let operation = match request.starts_with("DELETE") {
                 true => TableOperation::delete(&entity),
                 false => TableOperation::insert(&entity),
@@ -266,7 +266,7 @@ fn batch_answers_of_azurite_are_read() {
             .header("content-type", text(answer, "content_type"))
             .body(Bytes::copy_from_slice(text(answer, "body").as_bytes()))
             .unwrap();
-        // One SDK tells the code as such, the other in its own word.
+        // One SDK reports the code as such, the other in its own word.
         let code = result["error_code"].as_str().or(result["code"].as_str());
         let (_, sent_batch) = set.into_call().unwrap();
         match (batch_answer::answer(&sent_batch, response), code) {
@@ -284,7 +284,7 @@ fn batch_answers_of_azurite_are_read() {
                 applied += 1;
             }
             (Err(error), Some(code)) => {
-                // The index stands at the beginning of what the service said.
+                // The index is the beginning of the service's message.
                 let said = result["message"].as_str().or(result["error"].as_str()).unwrap();
                 let index = said.split(':').next().unwrap().parse::<usize>().unwrap();
                 assert_eq!(error.code(), Some(code), "{name}: {error}");
@@ -301,7 +301,7 @@ fn batch_answers_of_azurite_are_read() {
 
 /// `vectors/connection_strings.json`.
 #[test]
-fn connection_strings_are_read_as_expected() {
+fn connection_strings_are_parsed_as_expected() {
     let vectors = vectors("connection_strings.json");
     let (mut read, mut refused) = (0, 0);
     for case in cases(&vectors) {
@@ -346,8 +346,8 @@ fn connection_strings_are_read_as_expected() {
     assert!(read >= 21 && refused >= 9, "{read} {refused}");
 }
 
-/// What an error must say where a vector says why its connection string is none: the settings that it names, and what
-/// its other words mean.
+/// The words that the error must contain for each reason in the vectors: the names of settings, and the meaning of
+/// other words.
 fn at_fault(why: &str) -> Vec<&'static str> {
     let settings = SETTINGS.iter().copied().filter(|setting| why.contains(setting));
     let words = [

@@ -8,7 +8,7 @@
 use crate::codec::xml::Element;
 use crate::model::error::{Error, Result, ValueError};
 
-/// The version of storage analytics; there is only one.
+/// The only version of storage analytics.
 const ANALYTICS_VERSION: &str = "1.0";
 /// The days for which logs and metrics can be kept.
 const RETENTION_DAYS: std::ops::RangeInclusive<u32> = 1..=365;
