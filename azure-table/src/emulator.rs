@@ -1,8 +1,8 @@
 //! A Table service inside the process, for tests, examples and development. Feature `emulator`.
 //!
-//! [`Emulator`](crate::Emulator) answers requests as Azure Storage and Cosmos DB do, without a network. With the
-//! feature `emulator-http` `EmulatorServer` does so on a port, for programs in any language; `emulator-https` adds TLS.
-//! All state is in memory; with the feature `emulator-durable` it is in a folder too, and outlives the process.
+//! [`Emulator`](crate::Emulator) responds to requests as Azure Storage and Cosmos DB do, without a network. With the
+//! feature `emulator-http`, `EmulatorServer` does so on a port, for programs in any language; `emulator-https` adds
+//! TLS. All state is in memory. With the feature `emulator-durable` it is also in a folder and outlives the process.
 //!
 //! | type | use |
 //! |---|---|
@@ -30,27 +30,28 @@
 //!
 //! Tests with the emulator: [the guide to testing](crate::guide).
 
-// The floors, from top to bottom. Imports go downward, and a test checks them:
+// The layers, from top to bottom. Imports go downward, which a test checks:
 //
-// | floor | owns |
+// | layer | owns |
 // |---|---|
 // | `http` | the port: server, connection, certificate |
 // | `in_process` | [`Emulator`]: its settings by `with_…`, the transport |
 // | `dispatch` | the order of checks, the table of resources and verbs, the times of a service model |
-// | `operations` | what each operation does to the store, and its answer; calls with their callers |
-// | `access` | shared keys, shared access signatures, tokens, and what they grant |
-// | `load` | who has room, and when a server comes to a request |
-// | `response` | answers, payloads, errors in each service's words, what observers see |
+// | `operations` | the effect of each operation on the store, and its response; calls with their callers |
+// | `access` | shared keys, shared access signatures, tokens, and their permissions |
+// | `load` | capacity limits, and the time at which a server processes a request |
+// | `response` | responses, payloads, errors with each service's texts, events of observers |
 // | `durable` | the store in a folder, which outlives the process |
 // | `snapshot` | the store as a file |
 // | `request` | messages, addresses, options, bodies, continuation tokens |
-// | `store` | accounts, tables, rows and the text they are kept in, the second region |
-// | `settings` | accounts' keys, tokens, the clock, where pages end |
-// | `rules` | limits, forms, versions and refusals of Storage and of Cosmos DB |
+// | `store` | accounts, tables, rows and their stored form, the secondary |
+// | `settings` | accounts' keys, tokens, the clock, the ends of pages |
+// | `rules` | limits, forms, versions and errors of Storage and of Cosmos DB |
 //
-// `http` stands above `in_process`, since a server has an emulator. Refusals are rules, since the store refuses as well as requests.
-// A snapshot stands above `request`: a line of it is read as the body of an insert; a folder has such lines too.
-// The emulator imports `pipeline::transport`, `protocol`, `filter`, `codec` and `model`, never the client.
+// `http` is above `in_process` because a server has an emulator. Errors belong to `rules` because the store raises them
+// as well as requests. A snapshot is above `request`: its lines are parsed like the body of an insert, and so are the
+// lines in a folder. The emulator imports `pipeline::transport`, `protocol`, `filter`, `codec` and `model`, never the
+// client.
 
 mod access;
 mod dispatch;

@@ -65,7 +65,7 @@ const ALLOWED: [(&str, &str, &str); 16] = [
     ),
     (
         "azure-table/src/emulator/tests/durable/crash.rs",
-        "nothing_acknowledged_or_shown_is_lost_in_a_crash_and_no_batch_is_torn",
+        "crash_loses_no_acknowledged_or_visible_change_and_tears_no_batch",
         "how many crashes, 150 by default",
     ),
     (

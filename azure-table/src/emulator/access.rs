@@ -1,12 +1,4 @@
-//! Authorization: what a request may do by its signature or its token.
-//!
-//! Owns which credential of a request counts, and where a token is refused. Which tokens are good is
-//! `access/token.rs`. Keys of accounts are `access/shared_key.rs`, shared access signatures `access/sas.rs`, the rights
-//! of each operation `access/grant.rs`. Not confirmed: that an `Authorization` header decides where there is a shared
-//! access signature as well; the answer to a token that came without TLS; that Cosmos DB says where to get a token, as
-//! Storage does.
-//!
-//! Source: REST "Authorize with Shared Key", "Authorize with Microsoft Entra ID"; a recorded challenge.
+//! Authorization: the permissions of a request by its signature or its token.
 
 pub(crate) mod grant;
 pub(crate) mod sas;
@@ -25,7 +17,7 @@ use crate::emulator::settings::Settings;
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
 
-/// What a request to `site` may do by its signature or its token.
+/// Authorizes a request to `site` by its signature or its token, and returns its permissions.
 pub(crate) fn check(
     site: &Site,
     settings: &Settings,

@@ -1,14 +1,4 @@
-//! Dispatch: the way of a request through the service.
-//!
-//! Owns the order of checks, the table of resources and verbs, and the times of an emulator with a service model. What
-//! an operation does is `operations.rs`, which of them a caller may ask for `access.rs`, who has room `load.rs`. Not
-//! confirmed: what a missing `x-ms-version` does (the client's own version is assumed), that beside a shared access
-//! signature the header goes before the query's versions, which of several faults of a request is named; the headers of
-//! refusals for want of room, and that a batch is refused as a whole; that those of a partition and of its server read
-//! the same; that Cosmos DB's always say how long to wait (reports differ).
-//!
-//! Source: REST "Table service REST API", "Versioning for Azure Storage", "Common REST API error codes";
-//! azure-sdk-for-net issues 13554 and 26960.
+//! Dispatch: the steps of a request through the service.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,12 +33,12 @@ use crate::model::datetime::DateTime;
 use crate::model::guid::Guid;
 use crate::protocol::http_request::X_MS_VERSION;
 
-/// The longest id that is given back.
+/// The maximum length of a client request id that is echoed.
 ///
 /// Source: REST "Delete Entity", header `x-ms-client-request-id`.
 const MAX_CLIENT_REQUEST_ID: usize = 1_024;
 
-/// A service: its store, its settings, and its servers if they take time.
+/// A service: its store, its settings, and its servers if a model is set.
 #[derive(Clone)]
 pub(crate) struct Service {
     pub(crate) store: SharedStore,
@@ -57,11 +47,11 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Answers a request: at once, or when the servers come to it. Never fails: what is wrong is said in the answer.
+    /// Responds to a request, immediately or when the servers have processed it. Failures are responses too.
     pub(crate) async fn answer(&self, request: http::Request<Bytes>) -> Response<Bytes> {
         match &self.stamp {
             None => self.respond(request, None).await.0,
-            // Boxed, so that the others need no room for it.
+            // Boxed to keep the future small without a model.
             Some(stamp) => Box::pin(self.answer_in_turn(stamp, request)).await,
         }
     }
@@ -79,7 +69,7 @@ impl Service {
                 until(done).await;
                 (None, latency / 2)
             }
-            // What is refused is copied nowhere.
+            // A rejected request is not replicated.
             Some(Err(busy)) => (Some(busy), stamp.latency(true) / 2),
         };
         let (response, rows) = self.respond(request, busy.as_ref()).await;
@@ -90,8 +80,8 @@ impl Service {
         response
     }
 
-    /// Answers a request that has its turn, or, if it is let in, that there is no room for it. With the answer comes
-    /// how many rows a query looked at.
+    /// Responds to a request whose turn has come. With `busy` it responds with a rejection, if the request passes the
+    /// front end. Also returns the number of rows that a query examined.
     async fn respond(&self, request: http::Request<Bytes>, busy: Option<&Busy>) -> (Response<Bytes>, u64) {
         let settings = &*self.settings;
         let (head, body) = request.into_parts();
@@ -115,7 +105,7 @@ impl Service {
         };
         let site = site.filter(|site| site.rules.has_cors && head.method != Method::OPTIONS);
         let rules = site.map(|site| self.store.read().properties(site.replica()).cors.unwrap_or_default());
-        // Behind the last look at the store: the response shows nothing that could still be lost.
+        // After the last access to the store, so that the response shows nothing that could still be lost.
         let outcome = self.store.settled().await.and(outcome);
         let answer = outcome.unwrap_or_else(|refusal| Answer::refusal(&refusal, request.error_form(), &trace));
         let looked_at = answer.rows;
@@ -126,8 +116,8 @@ impl Service {
         (response, looked_at)
     }
 
-    /// What a request asks of the servers behind the front end; `None` where it does not get there, or is about tables
-    /// or the service.
+    /// Returns the work that a request asks of the servers behind the front end. Returns `None` if it does not get
+    /// there, or is about tables or the service.
     fn demand(&self, head: &Parts, body: &[u8]) -> Option<Demand> {
         let settings = &*self.settings;
         let trace = trace(&head.headers, head.uri.query(), settings.clock.now(), settings.rules());
@@ -183,7 +173,7 @@ impl Service {
         execute(&self.store, &Call::parse(caller, request)?).await
     }
 
-    /// The answer to a request whose body is not even read.
+    /// Returns the response to a request whose body was not read.
     #[cfg(feature = "emulator-http")]
     pub(crate) fn refuse(&self, headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
         let trace = trace(headers, None, self.settings.clock.now(), &STORAGE);
@@ -195,7 +185,7 @@ async fn until(done: Instant) {
     pass(done.saturating_duration_since(Instant::now())).await;
 }
 
-/// Without time there is no wait, not even for the timer's next tick.
+/// A zero time skips the wait, even for the timer's next tick.
 async fn pass(time: Duration) {
     if !time.is_zero() {
         clock::sleep(time).await;
@@ -212,7 +202,7 @@ fn read<'a>(head: &'a Parts, body: &'a [u8]) -> Request<'a> {
     }
 }
 
-/// The answer to a request whose URL is too long. It is not the service's: the server before it gives it.
+/// Returns the response to a request whose URL is too long, which the server in front of the service sends.
 fn unread(length: usize) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = StatusCode::URI_TOO_LONG;
@@ -220,7 +210,7 @@ fn unread(length: usize) -> Response<Bytes> {
     response
 }
 
-/// The checks of the front end, before it asks a server. Returns the rights of the request.
+/// Performs the checks of the front end, before it asks a server. Returns the permissions of the request.
 fn enter(
     store: &Store,
     (site, settings): (&Site, &Settings),
@@ -244,7 +234,7 @@ fn enter(
     Ok(grant)
 }
 
-/// The answer where there is no room. Storage names the limit in its text alone, and no time to wait.
+/// Returns the response for exceeded capacity. Storage names the limit only in the text, and no retry time.
 fn refused(busy: &Busy, is_batch: bool, request: &Request<'_>, trace: &Trace) -> Answer {
     let rules = trace.rules;
     let refusal = match busy.limit {
@@ -267,7 +257,7 @@ fn refused(busy: &Busy, is_batch: bool, request: &Request<'_>, trace: &Trace) ->
     }
 }
 
-/// The store is locked for what is done in it alone, and by nobody across an `await`.
+/// Executes a call. The store is locked only for the work in it, and never across an `await`.
 async fn execute(store: &SharedStore, call: &Call<'_>) -> Result<Answer> {
     match (&call.resource, call.verb) {
         (Resource::Tables, Verb::Get) => tables::list(store, call).await,
@@ -298,7 +288,7 @@ async fn execute(store: &SharedStore, call: &Call<'_>) -> Result<Answer> {
     }
 }
 
-/// The version that the query of a request with a shared access signature asks for: `api-version`, else `sv`.
+/// Returns the version of a request with a shared access signature, from its query: `api-version`, else `sv`.
 ///
 /// Source: REST "Versioning for Azure Storage".
 fn version_of_signature(query: Option<&str>) -> Option<String> {
@@ -307,7 +297,7 @@ fn version_of_signature(query: Option<&str>) -> Option<String> {
     asked.into_iter().find(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// The trace of a request, which its answer repeats.
+/// Returns the trace of a request, which its response repeats.
 fn trace(headers: &HeaderMap, query: Option<&str>, now: DateTime, rules: &'static Rules) -> Trace {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let version = text("x-ms-version")

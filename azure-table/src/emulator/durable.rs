@@ -1,14 +1,14 @@
 //! Durability: the state of an emulator in a folder, beside the memory that it answers from.
 //!
-//! Owns [`Sync`], the handle that keeps a folder open, and the thread that stores changes: all that gathered while the
-//! disk was busy become one transaction. The folder and its lock are `durable/folder.rs`, its tables
-//! `durable/database.rs`. The order of changes and who waits for them is `store/journal.rs`. No thread of an async
+//! Owns [`Sync`], the handle that keeps a folder open, and the thread that stores changes. All changes that accumulate
+//! while the disk is busy become one transaction. The folder and its lock are in `durable/folder.rs`, its tables in
+//! `durable/database.rs`. `store/journal.rs` has the order of changes and the waiting for them. No thread of an async
 //! runtime touches the disk, and no lock of the store is held meanwhile.
 //!
-//! The store on the disk is redb: one file, copy on write, a checksum for each page, one transaction at a time, which
-//! is all that is needed where memory is the path of reads. Others were looked at: sled has not left its beta ("may not
-//! be fit for production", issues 1039 and 1417), fjall's batches ignored failed writes of its journal (issue 304),
-//! persy is under MPL-2.0.
+//! The store on the disk is redb: one file, copy on write, a checksum for each page, one transaction at a time. More is
+//! not needed because reads are served from memory. Alternatives: sled has not left its beta ("may not be fit for
+//! production", issues 1039 and 1417), fjall's batches ignored failed writes of its journal (issue 304), persy is under
+//! MPL-2.0.
 
 pub(crate) mod database;
 pub(crate) mod folder;
@@ -26,8 +26,8 @@ use crate::emulator::store::journal::Journal;
 
 /// The time at which the changes of an emulator reach the disk. Feature `emulator-durable`.
 ///
-/// For [`Emulator::open`](crate::Emulator::open). A response to a read waits as one to a write does: it never shows
-/// what could still be lost under the policy.
+/// For [`Emulator::open`](crate::Emulator::open). A response to a read waits like one to a write: it never shows data
+/// that the policy could still lose.
 ///
 /// | policy | a response waits until its changes | after the process was killed | after a power failure |
 /// |---|---|---|---|
@@ -35,15 +35,16 @@ use crate::emulator::store::journal::Journal;
 /// | `Interval` | are in memory | at most the last interval is lost | at most the last interval is lost |
 /// | `Never` | are written, not synced | nothing acknowledged is lost | anything may be lost, and the folder damaged |
 ///
-/// Under each of them a batch is stored entirely or not at all, and what is lost is the newest: never a change without
-/// those before it. A damaged folder is not opened.
+/// Under each policy a batch is stored entirely or not at all, and only the newest changes are lost: never a change
+/// without those before it. A damaged folder is not opened.
 ///
-/// The lost interval also has the time of the write itself. When more than 64 MiB of changes wait, responses wait too.
+/// The lost interval includes the time of the write itself. When more than 64 MiB of changes are pending, responses
+/// wait too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
     /// Before each response; concurrent requests share a sync.
     Always,
-    /// In the background, this long after the previous time.
+    /// In the background, this long after the previous sync.
     Interval(Duration),
     /// Written before each response, synced when the emulator is dropped.
     Never,
@@ -51,7 +52,7 @@ pub enum Sync {
 
 /// The open folder of an emulator and its clones.
 ///
-/// Dropped, it stores what is left and releases the folder.
+/// On drop it stores pending changes and releases the folder.
 #[derive(Debug)]
 pub(crate) struct Durable {
     journal: Journal,
@@ -89,7 +90,7 @@ impl Drop for Durable {
     fn drop(&mut self) {
         self.journal.close();
         if let Some(thread) = self.thread.take() {
-            // All who waited were notified of a panic.
+            // All waiting callers were notified of a panic.
             let _ = thread.join();
         }
     }
@@ -113,7 +114,7 @@ impl Writer {
         }
     }
 
-    /// Stores the entries that gathered, or waits for the first. Returns `false` after the last.
+    /// Stores the accumulated entries, or waits for the first one. Returns `false` after the last.
     pub(crate) fn step(&mut self) -> bool {
         let Some(group) = self.journal.take(self.last) else {
             return false;
@@ -135,12 +136,13 @@ impl Writer {
     }
 
     fn close(self) {
-        // All that was acknowledged is stored; where this fails, opening recovers the folder.
+        // All acknowledged changes are stored. If closing fails, opening recovers the folder.
         let _ = self.database.close();
     }
 }
 
-/// The outcome of storing a group, published when it is dropped: after a panic too, so that nobody waits for ever.
+/// The outcome of storing a group. Dropping it publishes the outcome, after a panic too, so that no caller waits
+/// forever.
 struct Outcome<'j> {
     journal: &'j Journal,
     newest: u64,

@@ -1,8 +1,8 @@
 //! The emulator on a port, over HTTP/1.1 or HTTPS.
 //!
-//! Owns the listener, its address and its shutdown. A connection and the framing of messages are `http/connection.rs`,
-//! the limits of all connections `http/admission.rs`, TLS `http/certificate.rs`. The emulator gets only complete
-//! requests.
+//! Owns the listener, its address and its shutdown. A connection and the framing of messages are in
+//! `http/connection.rs`, the limits of all connections in `http/admission.rs`, TLS in `http/certificate.rs`. The
+//! emulator receives only complete requests.
 
 mod admission;
 #[cfg(feature = "emulator-https")]
@@ -40,7 +40,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum number of open connections.
 const MAX_CONNECTIONS: usize = 10_000;
-/// The maximum size of all request bodies that are being read, in bytes: 64 of the largest.
+/// The maximum total size of request bodies that are being read, in bytes: 64 of the largest.
 const MAX_BODIES: usize = 256 << 20;
 /// The time limit for requests in flight once the shutdown has begun.
 const GRACE: Duration = Duration::from_secs(10);
@@ -76,7 +76,7 @@ impl EmulatorServer {
     /// Connections wait until the server runs.
     ///
     /// # Errors
-    /// The port cannot be bound, [`AddrInUse`](io::ErrorKind::AddrInUse) for example.
+    /// - The port cannot be bound, for example with [`AddrInUse`](io::ErrorKind::AddrInUse).
     pub async fn bind(emulator: Emulator, address: impl ToSocketAddrs) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
@@ -92,7 +92,7 @@ impl EmulatorServer {
         })
     }
 
-    /// Serves HTTPS with this certificate, and no longer HTTP. Feature `emulator-https`.
+    /// Serves HTTPS with this certificate instead of HTTP. Feature `emulator-https`.
     ///
     /// ```no_run
     /// # #[tokio::main(flavor = "current_thread")]
@@ -118,11 +118,10 @@ impl EmulatorServer {
         self
     }
 
-    /// Answers requests through another transport in front of the emulator, such as
-    /// [`Faults`](crate::testing::Faults).
+    /// Adds another transport in front of the emulator, such as [`Faults`](crate::testing::Faults).
     ///
-    /// `wrap` gets the emulator without its observer: the server reports what its clients see. Where the transport
-    /// fails, the server closes the connection without a response, or within one that was cut.
+    /// `wrap` receives the emulator without its observer: the server reports the responses that its clients receive. If
+    /// the transport fails, the server closes the connection without a response, or in the middle of a truncated one.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -152,7 +151,7 @@ impl EmulatorServer {
     /// Sets the time limit for the head of a request, again for its body, and again for each piece of its response that
     /// the client does not read. The default is 30 s.
     ///
-    /// After it the server closes the connection. It closes an idle connection after this time too.
+    /// Once the limit is exceeded, the server closes the connection. It closes an idle connection after this time too.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
@@ -161,17 +160,17 @@ impl EmulatorServer {
 
     /// Sets the maximum number of open connections, at least 1; 10,000 by default.
     ///
-    /// A connection beyond it takes the place of the one that has waited longest for its client: for a whole request,
-    /// for the next request, or for a response to be read. It does the same when the process has no file handle left.
+    /// A connection beyond the limit replaces the one that has waited longest for its client: for a complete request,
+    /// for the next request, or for a response to be read. It also does so when the process runs out of file handles.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;
         self
     }
 
-    /// Sets the maximum size of all request bodies that are being read, in bytes; 256 MiB by default.
+    /// Sets the maximum total size of request bodies that are being read, in bytes; 256 MiB by default.
     ///
-    /// Bodies beyond it wait, within their time limit. Those of at most 16 KiB neither wait nor count.
+    /// Further bodies wait, within their time limit. Bodies of at most 16 KiB neither wait nor count.
     #[must_use]
     pub fn max_body_bytes(mut self, bytes: usize) -> Self {
         self.max_body_bytes = bytes;
@@ -201,10 +200,10 @@ impl EmulatorServer {
         ))
     }
 
-    /// Returns whether other machines can reach the account `devstoreaccount1` with the public key of all emulators.
+    /// Returns `true` if other machines can reach the account `devstoreaccount1` with the public key of all emulators.
     ///
-    /// This is so if the address is not a loopback address and the account has no [other key](Emulator::with_account).
-    /// A program that lets its user choose the address warns about it.
+    /// This is the case if the address is not a loopback address and the account has no [other
+    /// key](Emulator::with_account). A program that lets its user choose the address should warn about it.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -221,7 +220,7 @@ impl EmulatorServer {
 
     /// Serves requests until `shutdown` completes.
     ///
-    /// Requests received in full by then are answered, for at most 10 s. Then all connections are closed.
+    /// Requests that have been received completely are answered, for at most 10 s. Then all connections are closed.
     pub async fn serve_until(self, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         // Dropping the set aborts its tasks: no connection outlives the server.
@@ -277,7 +276,7 @@ impl EmulatorServer {
     }
 }
 
-/// Returns whether other machines can reach the development account with the public key.
+/// Returns `true` if other machines can reach the development account with the public key.
 fn is_open(address: IpAddr, emulator: &Emulator) -> bool {
     let account = emulator.settings().accounts.get(DEVELOPMENT_ACCOUNT);
     let has_public_key = account.is_some_and(|account| account.key_text == DEVELOPMENT_KEY);
@@ -342,7 +341,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn development_account_is_open_by_its_public_key_beyond_the_machine() {
+    fn development_account_is_reachable_from_other_machines_with_its_public_key() {
         let public = Emulator::new();
         let own = Emulator::new()
             .with_account(DEVELOPMENT_ACCOUNT, "AAECAwQFBgc=")

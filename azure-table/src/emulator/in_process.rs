@@ -1,7 +1,7 @@
 //! The in-process emulator and its setters.
 //!
 //! Owns [`Emulator`]: the setters `with_…`, the inspection of its state, and the transport. The setters of accounts and
-//! tokens are `in_process/credentials.rs`, its tables `in_process/contents.rs`, and what its observer sees is
+//! tokens are in `in_process/credentials.rs`, its tables in `in_process/contents.rs`, and the events of its observer in
 //! `in_process/observed.rs`. The dispatch of requests begins in `dispatch`.
 
 pub(crate) mod contents;
@@ -42,7 +42,7 @@ use crate::protocol::profile::Profile;
 use crate::protocol::signature::DEVELOPMENT_KEY;
 use crate::protocol::signature::SigningKey;
 
-/// A Table service in memory, or in memory and on the disk. Feature `emulator`.
+/// A Table service in memory, optionally also on disk. Feature `emulator`.
 ///
 /// A [`Transport`]: pass it to a client in place of the network. It has the account `devstoreaccount1` with its public
 /// key, as all emulators do, and starts without tables. Clones are cheap and share the tables. The setting of a
@@ -69,8 +69,8 @@ use crate::protocol::signature::SigningKey;
 /// A query over many rows yields to other requests every few thousand comparisons, so it delays none of them by more
 /// than about a millisecond. Its page still shows one state of the table: a batch entirely or not at all.
 ///
-/// The address of an account is `http://{host}/{account}`, as in other emulators. A host name as in the cloud works
-/// too, whatever its suffix: `https://{account}.table.core.windows.net`. With `-secondary` after the account it is the
+/// The URL of an account is `http://{host}/{account}`, as in other emulators. A host name as in the cloud works too,
+/// whatever its suffix: `https://{account}.table.core.windows.net`. With `-secondary` after the account it is the
 /// secondary, which is read-only ([`with_secondary_lag`](Self::with_secondary_lag)). At
 /// `https://{account}.table.cosmos.azure.com`, and everywhere for [`Emulator::cosmos`], it is Cosmos DB for Table.
 ///
@@ -92,7 +92,7 @@ use crate::protocol::signature::SigningKey;
 pub struct Emulator {
     pub(crate) service: Service,
     observer: Option<Observe>,
-    /// Keeps the folder open, where there is one.
+    /// Keeps the folder open, if any.
     #[cfg(feature = "emulator-durable")]
     durable: Option<Arc<Durable>>,
 }
@@ -136,13 +136,13 @@ impl Emulator {
     /// The known differences apply:
     ///
     /// - at host names, merges are accepted only if they are tunnelled through `POST`
-    /// - table names compare with case, and have letters of any script
+    /// - table names are case-sensitive, and have letters of any script
     /// - pages have rows in the order of their insertion
     /// - keys cannot be empty
     /// - a RowKey has at most 255 bytes, a batch 2 MiB
     /// - requests for service properties, statistics and access policies are rejected
     ///
-    /// An [`Emulator::new`] behaves the same at a host name of Cosmos DB, by which a client recognizes it too:
+    /// An [`Emulator::new`] behaves the same at a host name of Cosmos DB, by which a client recognizes the service too:
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -184,11 +184,11 @@ impl Emulator {
         self
     }
 
-    /// Sets whether versions of the protocol after the newest known one are rejected, as the live service does.
+    /// Sets whether protocol versions after the newest known one are rejected, as the live service does.
     ///
-    /// By default a request may name any later date as its `x-ms-version`, so that a new client runs on an old
-    /// emulator. It is then answered like one of the newest known version. Dates before and between the known versions
-    /// are rejected in either case. On Cosmos DB the version means nothing.
+    /// By default a request may name any later date as its `x-ms-version`, so that a new client works with an old
+    /// emulator. The emulator then behaves like the newest known version. Dates before and between the known versions
+    /// are rejected in either case. On Cosmos DB the version has no effect.
     ///
     /// Source: REST "Versioning for Azure Storage".
     #[must_use]
@@ -271,8 +271,8 @@ impl Emulator {
     /// Sets the lag of the secondary, by the emulator's clock.
     ///
     /// The secondary then shows the state of `lag` ago. Without a lag it shows the state of the primary. Writes before
-    /// this call are in both locations. Of clones with different lags the shortest counts: a state that the secondary
-    /// has reached is never taken back.
+    /// this call are in both locations. If clones have different lags, the shortest one applies: the secondary never
+    /// returns to an earlier state.
     ///
     /// Source: REST "Get Table Service Stats".
     #[must_use]
@@ -346,8 +346,9 @@ impl Emulator {
 
     /// Calls `observe` for each request that the returned value or a clone of it answers.
     ///
-    /// The call happens before the response is sent, on the task that answers: it should return soon. A second observer
-    /// replaces the first. Over HTTP it sees valid requests only; bytes that are not a request are not reported.
+    /// The call happens before the response is sent, on the task that responds, so it should return soon. A second
+    /// observer replaces the first. Over HTTP it sees valid requests only; bytes that are not a request are not
+    /// reported.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -374,7 +375,7 @@ impl Emulator {
 
     /// Inserts or replaces entities in a table of the account `devstoreaccount1`.
     ///
-    /// Creates the table if it is missing. One call in a test, without a client. It takes no time, whatever the
+    /// Creates the table if it is missing. One call in a test, without a client. It takes no time, regardless of the
     /// [model](Self::with_service_model).
     ///
     /// ```
@@ -417,7 +418,7 @@ impl Emulator {
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the snapshot is of [Cosmos DB](Self::cosmos) and the
-    ///   emulator is not, or the other way round.
+    ///   emulator is not, or vice versa.
     pub fn restore(&self, snapshot: &EmulatorSnapshot) -> Result<()> {
         snapshot.restore_to(&self.service.store, self.settings().rules())
     }
@@ -444,7 +445,7 @@ impl Transport for Emulator {
 
     /// Returns the profile of Cosmos DB for an emulator built by [`cosmos`](Self::cosmos).
     ///
-    /// Otherwise it is `None`, and the address decides, as in the emulator itself.
+    /// Otherwise it is `None`, and the URL decides, as in the emulator itself.
     fn profile(&self) -> Option<Profile> {
         self.settings().rules.map(|rules| rules.profile)
     }

@@ -1,19 +1,19 @@
 //! Load: the latency of the modelled service and its capacity.
 //!
 //! Owns the shared vocabulary: [`Demand`], the work that a request asks for, [`Busy`], its rejection for lack of
-//! capacity, and the counts of both. The constants of the servers are `load/model.rs`, the decision about capacity is
-//! `load/stamp.rs`, the queue of a server `load/range_server.rs`. `operations/entities.rs` and `operations/batch.rs`
-//! read the demand of a request.
+//! capacity, and the counts of both. The constants of the servers are in `load/model.rs`, the decision about capacity
+//! in `load/stamp.rs`, the queue of a server in `load/range_server.rs`. `operations/entities.rs` and
+//! `operations/batch.rs` compute the demand of a request.
 //!
 //! `dispatch.rs` takes a request through half of the latency, the queue, its turn, and the other half. The request is
-//! applied in its turn. A caller who hangs up before has changed nothing, and one who hangs up after has. An emulator
-//! without a model does not come here.
+//! applied in its turn: a caller who disconnects before has changed nothing, one who disconnects after has. An emulator
+//! without a model does not use this module.
 //!
-//! Time is tokio's, which a test may pause; the emulator's own clock only dates rows. Not modelled:
+//! Time is tokio's, which a test may pause; the emulator's own clock is used only for Timestamps. Not modelled:
 //!
 //! - the size of entities: each counts as one of 1 KiB
 //! - merges of ranges
-//! - queries over several servers: the one where the query begins does all of the work
+//! - queries over several servers: the server where the query begins does all of the work
 
 mod bucket;
 pub(crate) mod model;
@@ -30,9 +30,9 @@ use crate::model::ordinal;
 /// Work on one partition.
 #[derive(Debug)]
 pub(crate) struct Demand {
-    /// The account and its location: the secondary has servers of its own.
+    /// The account and its location: the secondary has separate servers.
     pub(crate) account: String,
-    /// By the form of its name that is compared.
+    /// The table, by the form of its name that is compared.
     pub(crate) table: String,
     pub(crate) partition: PartitionKey,
     pub(crate) work: Work,
@@ -84,7 +84,7 @@ pub(crate) enum Limit {
     Server,
 }
 
-/// A rejection for lack of capacity, and the time after which there may be some.
+/// A rejection for lack of capacity, with the time after which capacity may be available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Busy {
     pub(crate) limit: Limit,
@@ -113,7 +113,7 @@ impl Busy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServiceLoad {
-    /// The requests that got their turn, whatever their outcome.
+    /// The requests that were processed, whatever their outcome.
     pub accepted_requests: u64,
     /// The entities in the accepted requests.
     pub accepted_entities: u64,

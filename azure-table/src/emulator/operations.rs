@@ -1,11 +1,4 @@
-//! Operations: what each does to the store, and its answer.
-//!
-//! Owns [`Call`], an operation as it was read, with the [`Caller`] who may ask for it: the order in which it is read,
-//! and its conditions. Each kind of resource has its own file. Which operation a request asks for is `dispatch.rs`, the
-//! message `request.rs`. Not confirmed: the code for a delete without If-Match (the status is documented); what a
-//! missing `Accept` does to an operation without a body in its answer (nothing here); If-None-Match on a merge.
-//!
-//! Source: REST "Delete Entity", "Update Entity", "Merge Entity", "Payload format for Table service operations".
+//! Operations: the effect of each on the store, and its response.
 
 pub(crate) mod batch;
 pub(crate) mod cors;
@@ -31,23 +24,23 @@ use crate::filter::expression::Expression;
 use crate::filter::parse::parse_to;
 use crate::model::datetime::DateTime;
 
-/// The caller of an operation: the account it names, its rights, the settings and the time.
+/// The caller of an operation: its account, its permissions, the settings and the time.
 #[derive(Clone, Copy)]
 pub(crate) struct Caller<'a> {
     pub(crate) site: &'a Site,
     pub(crate) grant: &'a Grant,
     pub(crate) settings: &'a Settings,
     pub(crate) now: DateTime,
-    /// The protocol's version that is spoken.
+    /// The protocol version of the request.
     pub(crate) version: &'a str,
 }
 
 impl Caller<'_> {
-    /// The most items of a page, where `top` are asked for.
+    /// Returns the maximum number of items per page if `top` are requested.
     pub(crate) fn page_size(&self, top: Option<usize>) -> usize {
         let page_size = self.settings.page_size;
         let most = match self.site.rules.max_top {
-            // Its pages may be as long as they are asked to be.
+            // Its pages may be as long as requested.
             None if page_size == MAX_PAGE => usize::MAX,
             _ => page_size,
         };
@@ -55,7 +48,7 @@ impl Caller<'_> {
     }
 }
 
-/// An operation, read, which its sender may ask for. Which rows it may touch is looked at where they are known.
+/// A parsed operation that its sender is permitted to call. Its rows are checked once they are known.
 pub(crate) struct Call<'a> {
     pub(crate) caller: Caller<'a>,
     pub(crate) verb: Verb,
@@ -69,7 +62,7 @@ pub(crate) struct Call<'a> {
 impl<'a> Call<'a> {
     pub(crate) fn parse(caller: Caller<'a>, request: &'a Request<'a>) -> Result<Self> {
         let verb = Verb::of(request)?;
-        // Clients take an address of emulators for one of Storage.
+        // Clients treat the URL of an emulator as one of Storage.
         let takes_merge = caller.site.rules.takes_merge || caller.site.is_of_emulators();
         if !takes_merge && matches!(request.method, "MERGE" | "PATCH") {
             return Err(Refusal::METHOD_NOT_ALLOWED);
@@ -84,7 +77,7 @@ impl<'a> Call<'a> {
         }
         let options = Options::parse(request.query, caller.site.rules)?;
         let level = match (&options.format, request.headers.header("accept")) {
-            // About the service itself it speaks XML, whatever is asked for.
+            // Operations on the service itself use XML, whatever is requested.
             _ if comp.is_some() => None,
             (Some(format), _) => Some(Level::parse(format)?),
             (None, Some(accept)) => Some(Level::parse(&accept)?),
@@ -105,12 +98,12 @@ impl<'a> Call<'a> {
         self.caller.site
     }
 
-    /// The account that is asked, in its region.
+    /// Returns the addressed account, in its location.
     pub(crate) fn replica(&self) -> Replica<'a> {
         self.caller.site.replica()
     }
 
-    /// The form of an answer with entities. Writes have no selection.
+    /// Returns the format of a response with entities. Writes have no selection.
     pub(crate) fn shape<'s>(&'s self, table: &'s str, level: Level) -> Shape<'s> {
         let select = self.options.select.as_ref().filter(|_| self.verb == Verb::Get);
         Shape {
@@ -121,12 +114,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The body of an operation that takes XML.
+    /// Returns the body of an operation that uses XML.
     pub(crate) fn xml(&self) -> &'a [u8] {
         self.request.body
     }
 
-    /// The filter of a query, read.
+    /// Parses the filter of a query.
     pub(crate) fn filter(&self) -> Result<Option<Expression>> {
         let parsed = self.options.filter.as_deref().map(parse_to).transpose();
         parsed.map_err(|(error, at)| {
@@ -136,12 +129,13 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The form of an answer with a body. Without any wish it would be Atom, which is no longer spoken.
+    /// Returns the format of a response with a body. Without `Accept` or `$format` it would be Atom, which is no longer
+    /// supported.
     pub(crate) fn level(&self) -> Result<Level> {
         self.level.ok_or(Refusal::ATOM_FORMAT_NOT_SUPPORTED)
     }
 
-    /// The body, which must be JSON if it says what it is.
+    /// Returns the body, which must be JSON if it has a content type.
     pub(crate) fn json(&self) -> Result<&'a [u8]> {
         if let Some(content_type) = self.request.headers.header("content-type") {
             Level::parse(&content_type)?;
@@ -149,7 +143,7 @@ impl<'a> Call<'a> {
         Ok(self.request.body)
     }
 
-    /// What a write demands; `None` where nothing is said.
+    /// Returns the condition of a write, or `None` without one.
     pub(crate) fn condition(&self) -> Result<Option<Condition>> {
         let if_match = self.request.headers.header("if-match");
         if self.request.headers.header("if-none-match").is_some() {

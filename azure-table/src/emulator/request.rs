@@ -1,10 +1,4 @@
-//! Requests: the message of one operation, sent by itself or inside of a batch.
-//!
-//! Owns the verb (tunnelled or not) and the form in which an error is answered. Accounts and resources are
-//! `request/address.rs`, the query string `request/options.rs`, JSON bodies `request/body.rs`, positions in a table
-//! `request/continuation.rs`. Knows nobody's rights.
-//!
-//! Source: REST "Payload format for Table service operations", "Merge Entity".
+//! Requests: the message of one operation, sent alone or inside a batch.
 
 pub(crate) mod address;
 pub(crate) mod body;
@@ -21,7 +15,7 @@ use crate::emulator::rules::refusal::{Refusal, Result};
 
 /// The headers of a message.
 pub(crate) trait Headers: Sync {
-    /// A header's value; several of one name are joined with commas.
+    /// Returns a header's value. Several of the same name are joined with commas.
     fn header(&self, name: &str) -> Option<Cow<'_, str>>;
 }
 
@@ -42,7 +36,7 @@ impl Headers for Message<'_> {
     }
 }
 
-/// The form in which an error is answered.
+/// The form of an error response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ErrorForm {
     Json(JsonForm),
@@ -71,7 +65,7 @@ impl Default for JsonForm {
     }
 }
 
-/// The message of an operation, sent by itself or inside of a batch.
+/// The message of an operation, sent alone or inside a batch.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
@@ -81,7 +75,7 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// How an error is to be answered: known even if nothing else of the request is.
+    /// Returns the form of an error, which is known even if nothing else of the request is valid.
     pub(crate) fn error_form(&self) -> ErrorForm {
         if self.parameter("comp").is_some() {
             return ErrorForm::Xml;
@@ -96,7 +90,7 @@ impl Request<'_> {
         })
     }
 
-    /// What an insert is to answer with; said of anything else it means nothing.
+    /// Returns the `Prefer` of an insert. Other operations ignore it.
     pub(crate) fn prefer(&self) -> Option<Prefer> {
         let inserts = self.method == "POST" && self.headers.header("x-http-method").is_none();
         let prefer = self.headers.header("prefer").filter(|_| inserts)?;
@@ -136,7 +130,7 @@ impl Verb {
             "GET" => Self::Get,
             "POST" => Self::Post,
             "PUT" => Self::Put,
-            // The service's own verb and the one of HTTP mean the same.
+            // The service's own method and the one of HTTP mean the same.
             "MERGE" | "PATCH" => Self::Merge,
             "DELETE" => Self::Delete,
             _ => return None,
@@ -149,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verbs_are_tunnelled_through_post_alone() {
+    fn only_post_tunnels_other_methods() {
         let verb = |method: &str, tunnelled: &[&str]| {
             let mut headers = HeaderMap::new();
             for value in tunnelled {

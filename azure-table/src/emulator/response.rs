@@ -1,12 +1,4 @@
 //! Responses: an operation's outcome as an HTTP response, or as a part of a batch's.
-//!
-//! Owns status lines and headers. The JSON of entities is `response/payload.rs`, bodies of errors are
-//! `response/error.rs`, what observers see is `response/observer.rs`. Headers about the framing of a message
-//! (`Content-Length`, `Transfer-Encoding`) are the server's business and missing in process. Not confirmed: the headers
-//! of the front end's refusals besides a failed authentication; the text of a time before 1970 in `Date`, which is
-//! missing then.
-//!
-//! Source: REST "Status and error codes", "Performing entity group transactions"; recorded headers and error bodies.
 
 mod error;
 pub(crate) mod observer;
@@ -35,20 +27,20 @@ const NOSNIFF: HeaderName = HeaderName::from_static("x-content-type-options");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 const DATA_SERVICE_ID: HeaderName = HeaderName::from_static("dataserviceid");
 
-/// What every answer to a request says of it.
+/// The facts of a request that its response repeats.
 #[derive(Debug)]
 pub(crate) struct Trace {
     pub(crate) id: Guid,
     pub(crate) time: DateTime,
-    /// The protocol's version that was asked for.
+    /// The requested protocol version.
     pub(crate) version: String,
-    /// The caller's own id, where it is to be given back.
+    /// The caller's own id, if it is to be echoed.
     pub(crate) client_request_id: Option<HeaderValue>,
     /// The rules of the service that answers.
     pub(crate) rules: &'static Rules,
 }
 
-/// What a body is.
+/// The type of a body.
 #[derive(Debug)]
 pub(crate) enum Content {
     Json(Level),
@@ -66,40 +58,40 @@ impl Content {
     }
 }
 
-/// An outcome in the terms of HTTP.
+/// An outcome in terms of HTTP.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
     pub(crate) content: Content,
     pub(crate) etag: Option<String>,
-    /// Where the created resource is.
+    /// The URL of the created resource.
     pub(crate) location: Option<String>,
     pub(crate) prefer: Option<Prefer>,
-    /// Headers of this operation alone: where the next page begins, for example.
+    /// Headers of this operation only, for example the continuation.
     pub(crate) more: Vec<(&'static str, String)>,
-    /// Not what is about the service itself, in XML: it has fewer headers.
+    /// `false` for XML about the service itself, which has fewer headers.
     pub(crate) is_odata: bool,
-    /// How many rows a query looked at.
+    /// The number of rows that a query examined.
     pub(crate) rows: u64,
-    /// For a refusal: who raised it, and its code.
+    /// For an error: the part of the service that raised it, and its code.
     pub(crate) refused: Option<(RaisedBy, &'static str)>,
-    /// For whoever observes.
+    /// Details for an observer.
     pub(crate) note: Note,
 }
 
 impl Answer {
-    /// Success without a body.
+    /// Creates a success without a body.
     pub(crate) fn no_content() -> Self {
         Self::new(204, Vec::new(), Content::Other(String::new()))
     }
 
-    /// Success with JSON.
+    /// Creates a success with JSON.
     pub(crate) fn json(status: u16, body: Vec<u8>, level: Level) -> Self {
         Self::new(status, body, Content::Json(level))
     }
 
-    /// A document about the service. Live ones begin with a byte order mark (recorded).
+    /// Creates a response with a document about the service. Live ones begin with a byte order mark (recorded).
     pub(crate) fn xml(document: &[u8]) -> Self {
         let body = [xml::BYTE_ORDER_MARK.as_bytes(), document].concat();
         Self {
@@ -108,7 +100,7 @@ impl Answer {
         }
     }
 
-    /// Something about the service was set.
+    /// Creates the response to a change of a setting.
     pub(crate) fn set(status: u16) -> Self {
         Self {
             is_odata: false,
@@ -160,7 +152,7 @@ impl Answer {
             put(WWW_AUTHENTICATE, &challenge(trace.rules));
         }
         if is_storage && raised_by == Some(RaisedBy::FrontEnd) {
-            // Seen of a failed authentication: these headers and no others (live, 2026).
+            // A failed authentication was seen with exactly these headers (live, 2026).
             *response.body_mut() = self.body.into();
             return response;
         }
@@ -168,7 +160,7 @@ impl Answer {
         if is_storage {
             put(X_MS_VERSION, &trace.version);
             put(SERVER, SERVER_NAME);
-            // Neither stands beside XML or a challenge (recorded).
+            // Neither occurs with XML or a challenge (recorded).
             if self.is_odata && !is_at_the_door {
                 put(NOSNIFF, "nosniff");
                 if raised_by != Some(RaisedBy::Parsing) {
@@ -201,8 +193,8 @@ impl Answer {
         response
     }
 
-    /// Appends the answer as the HTTP message that a part of a batch holds. The order of its headers is the recorded
-    /// one, which differs for what is there, what was changed and what was refused.
+    /// Appends the response as the HTTP message in a part of a batch. The order of its headers is the recorded one,
+    /// which differs for reads, changes and errors.
     pub(crate) fn write_part(&self, out: &mut Vec<u8>, content_id: Option<&str>, rules: &Rules) {
         let reason = self.status().canonical_reason().unwrap_or_default();
         let mut head = format!("HTTP/1.1 {} {reason}\r\n", self.status);
@@ -233,7 +225,8 @@ impl Answer {
             }
             line("Content-ID", content_id);
             line("X-Content-Type-Options", Some("nosniff"));
-            // What is found while a request is read has none, in a batch as outside (recorded of 2024 and 2026).
+            // Errors found while a request is parsed have no such header, in a batch as outside (recorded of 2024 and
+            // 2026).
             let is_read = !matches!(self.refused, Some((RaisedBy::Parsing, _)));
             line("Cache-Control", Some("no-cache").filter(|_| is_read));
             line("Preference-Applied", prefer);
@@ -268,7 +261,7 @@ impl Answer {
     }
 }
 
-/// Where to get a token, as the service writes it.
+/// Returns the header that names the token authority, as the service writes it.
 fn challenge(rules: &Rules) -> String {
     format!(
         "Bearer authorization_uri=https://login.microsoftonline.com/{TENANT}/oauth2/authorize resource_id={}",

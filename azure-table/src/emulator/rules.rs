@@ -1,18 +1,4 @@
-//! Rules: what Table storage and Cosmos DB for Table take, store and answer, as two values of one type.
-//!
-//! Owns [`Rules`]: each limit, and each form in which the two services differ. The rest of the emulator looks a rule up
-//! and never asks which service it is. Refusals are `rules/refusal.rs`, names of tables `rules/table_name.rs`, versions
-//! of the protocol `rules/version.rs`.
-//!
-//! Independent of the client on purpose: the numbers stand here a second time, so that the emulator does not repeat an
-//! error of the client's `protocol/profile.rs` and of `model`. A test below holds the two against each other. Not
-//! confirmed: of Cosmos DB the codes for a reserved name, a RowKey that is too long, a batch that is too large and a
-//! verb that is not taken; its formula of an entity's size (that of Table storage here); its limit on the number of
-//! properties (252). Not imitated: of Cosmos DB the order of tables, filters on Timestamp that do not work, request
-//! units.
-//!
-//! Source: REST "Understanding the Table service data model", "Performing entity group transactions", "Query timeout
-//! and pagination"; "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of both.
+//! Rules: the limits, formats and responses of Table storage and Cosmos DB for Table, as two values of one type.
 
 pub(crate) mod refusal;
 pub(crate) mod table_name;
@@ -25,125 +11,126 @@ use crate::emulator::rules::refusal::{RaisedBy, Refusal};
 use crate::emulator::rules::table_name::TableNames;
 use crate::protocol::profile::Profile;
 
-/// The longest URL, in bytes. HTTP.sys, which is before the live service (its `Server` header says so), counts the
-/// bytes of a URL in UTF-16 in 16 bits. Whether the service is set to a lower limit is not documented.
+/// The maximum length of a URL. HTTP.sys, which is in front of the live service (its `Server` header shows that),
+/// counts the bytes of a URL in UTF-16 in 16 bits. Whether the service is configured with a lower limit is not
+/// documented.
 ///
 /// Source: Win32 "HTTP_COOKED_URL structure (http.h)".
 pub(crate) const MAX_URL: usize = 32_767;
-/// The largest body of a request, in bytes.
+/// The maximum size of a request body, in bytes.
 pub(crate) const MAX_BODY_BYTES: usize = 4 << 20;
-/// The rows of a full page.
+/// The maximum number of rows per page.
 pub(crate) const MAX_PAGE: usize = 1_000;
-/// The operations of a batch.
+/// The maximum number of operations in a batch.
 pub(crate) const MAX_BATCH_OPERATIONS: usize = 100;
-/// The length of a PartitionKey or RowKey, in UTF-16 units.
+/// The maximum length of a PartitionKey or RowKey, in UTF-16 units.
 pub(crate) const MAX_KEY_UNITS: usize = 1_024;
-/// The length of a property's name, in UTF-16 units.
+/// The maximum length of a property's name, in UTF-16 units.
 pub(crate) const MAX_PROPERTY_NAME: usize = 255;
-/// The properties of an entity besides those of the system.
+/// The maximum number of properties of an entity, without those of the system.
 pub(crate) const MAX_PROPERTIES: usize = 252;
 /// The tenant of all tokens, and their user's object id.
 pub(crate) const TENANT: &str = "00000000-0000-0000-0000-000000000000";
 
-/// The rules of a service. A flag's comment says what holds where it is set.
+/// The rules of a service. A flag's comment states what is true if it is set.
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(crate) profile: Profile,
-    /// Its name in a snapshot.
+    /// The name of the service in a snapshot.
     pub(crate) name: ServiceName,
 
     pub(crate) table_names: TableNames,
-    /// `Tables` and `$batch` below a table are ignored, not refused.
+    /// `Tables` and `$batch` after a table are ignored instead of rejected.
     pub(crate) ignores_further_segments: bool,
-    /// Writes may be sent to the address of the secondary.
+    /// Writes may be sent to the URL of the secondary.
     pub(crate) writes_at_secondary: bool,
     /// Table names that differ only in case are one.
     pub(crate) ignores_case_of_table_names: bool,
-    /// The answer to a Create Table has an ETag.
+    /// The response to a Create Table has an ETag.
     pub(crate) has_table_etags: bool,
-    /// The service answers about itself and about access policies.
+    /// The service supports operations on itself and on access policies.
     pub(crate) has_service_operations: bool,
     /// The rules for browsers apply.
     pub(crate) has_cors: bool,
 
-    /// `x-ms-version` has to be a known one.
+    /// `x-ms-version` must be a known version.
     pub(crate) checks_version: bool,
     /// A merge need not be tunnelled through `POST`.
     pub(crate) takes_merge: bool,
-    /// The greatest `$top`, if it has a limit.
+    /// The maximum `$top`, if limited.
     pub(crate) max_top: Option<usize>,
-    /// The largest body of a batch, in bytes.
+    /// The maximum size of a batch's body, in bytes.
     pub(crate) max_batch_bytes: usize,
-    /// The refusal of any filter that cannot be read; `None` where it depends on the fault.
+    /// The error for any filter that cannot be parsed; `None` if it depends on the fault.
     pub(crate) invalid_filter: Option<Refusal>,
 
     /// A PartitionKey or a RowKey may be empty.
     pub(crate) takes_empty_keys: bool,
-    /// The longest RowKey, in bytes of UTF-8.
+    /// The maximum RowKey, in bytes of UTF-8.
     pub(crate) max_row_key_bytes: usize,
     /// Names that no property can have, besides those of the system.
     pub(crate) reserved_properties: &'static [&'static str],
-    /// The longest text of a property, in UTF-16 units.
+    /// The maximum length of a text property, in UTF-16 units.
     pub(crate) max_string_units: usize,
-    /// The longest binary property, in bytes.
+    /// The maximum size of a binary property, in bytes.
     pub(crate) max_binary_bytes: usize,
-    /// The largest entity, in bytes.
+    /// The maximum size of an entity, in bytes.
     pub(crate) max_entity_bytes: usize,
-    /// The refusal of a key that is not text.
+    /// The error for a key that is not text.
     pub(crate) invalid_key: Refusal,
-    /// Keys in the body of a replace or a merge have to be text too; else their types mean nothing.
+    /// Keys in the body of a replace or a merge must be text too; otherwise their types are ignored.
     pub(crate) checks_keys_of_updates: bool,
-    /// The refusal of a property's name repeats it.
+    /// The error for a property's name repeats the name.
     pub(crate) repeats_property_name: bool,
-    /// A property `Etag` beside an `etag` is dropped.
+    /// A property `Etag` is dropped if there is an `etag`.
     pub(crate) drops_second_etag: bool,
     /// A number that is annotated as text is stored as a number.
     pub(crate) takes_numbers_as_text: bool,
     /// A bare integer beyond Int64 is a double.
     pub(crate) takes_large_integers: bool,
-    /// Every write but an insert brings the properties into order.
+    /// Every write except an insert sorts the properties.
     pub(crate) sorts_properties: bool,
-    /// An insert keeps the place of the keys among the properties.
+    /// An insert keeps the position of the keys among the properties.
     pub(crate) keeps_place_of_keys: bool,
 
-    /// The characters that are encoded in the keys of an entity's address. A quote is doubled.
+    /// The characters that are encoded in the keys of an entity's URL. A quote is doubled.
     pub(crate) encoded_in_addresses: &'static AsciiSet,
     /// A percent sign in a key is encoded twice.
     pub(crate) encodes_percent_twice: bool,
     /// The media types of JSON without, with minimal and with full metadata.
     pub(crate) media_types: [&'static str; 3],
-    /// The media type of an answer 204, if it has one.
+    /// The media type of a response 204, if any.
     pub(crate) empty_media_type: Option<&'static str>,
-    /// Answers have the headers of the storage services: version, server, error code, caching, the caller's own id.
+    /// Responses have the headers of the storage services: version, server, error code, caching, the caller's own id.
     pub(crate) has_storage_headers: bool,
     pub(crate) member_order: MemberOrder,
-    /// The metadata address of an answer repeats `$select`.
+    /// The metadata URL of a response repeats `$select`.
     pub(crate) metadata_names_selection: bool,
     /// Times have all seven digits of their second.
     pub(crate) has_full_times: bool,
     pub(crate) continuation: Continuation,
-    /// Rows are in the order of their insertion, not in that of their keys.
+    /// Rows are ordered by their insertion instead of their keys.
     pub(crate) keeps_insertion_order: bool,
-    /// A full page of tables is never the last one: an empty one follows.
+    /// A full page of tables is never the last one: an empty page follows.
     pub(crate) has_empty_last_page: bool,
 
     pub(crate) error_text: ErrorText,
-    /// The index of the operation stands before the text of each refusal in a batch; see [`Rules::at_index`].
+    /// The index of the operation precedes the text of each error in a batch; see [`Rules::at_index`].
     pub(crate) has_every_index: bool,
-    /// The end of some lines in the answer to a batch.
+    /// The end of some lines in the response to a batch.
     pub(crate) batch_line_end: &'static str,
-    /// The answer to a batch numbers its changes by itself, from 1, and says no number in a refusal.
+    /// The response to a batch numbers its changes by itself, from 1, and omits the number in an error.
     pub(crate) numbers_changes: bool,
-    /// A change set with an empty part is refused in its answer, in XML, and not as a whole.
+    /// A change set with an empty part is rejected in its response, in XML, and not as a whole.
     pub(crate) answers_empty_parts: bool,
-    /// An operation whose address cannot be read refuses its whole batch.
+    /// An operation whose URL cannot be parsed causes its whole batch to be rejected.
     pub(crate) refuses_batch_by_address: bool,
     /// The media type in the part of an upsert, which has no body.
     pub(crate) upsert_media_type: &'static str,
-    /// The refusals for want of room: of an account, and of a partition or the server of its range.
+    /// The errors for exceeded capacity: of an account, and of a partition or the server of its range.
     pub(crate) account_busy: Refusal,
     pub(crate) server_busy: Refusal,
-    /// The header with the milliseconds to wait for room. With it a batch is refused within its answer.
+    /// The header with the milliseconds to wait for capacity. If set, a batch is rejected within its response.
     pub(crate) retry_after: Option<&'static str>,
     /// The audience of tokens of Entra ID.
     pub(crate) token_audience: &'static str,
@@ -158,12 +145,12 @@ pub(crate) enum ServiceName {
     Cosmos,
 }
 
-/// The order of the members of an answer.
+/// The order of the members of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemberOrder {
     /// `odata.metadata`, type and id, ETag, edit link, the system properties, all others.
     MetadataFirst,
-    /// Type, id and edit link, `odata.metadata`, ETag, the keys, all others, Timestamp. In lists `odata.metadata` comes
+    /// Type, id and edit link, `odata.metadata`, ETag, the keys, all others, Timestamp. In lists `odata.metadata` is
     /// last.
     MetadataLast,
 }
@@ -173,16 +160,16 @@ pub(crate) enum MemberOrder {
 pub(crate) enum Continuation {
     /// `1!`, a length, `!`, base64: one for each key, or for a table's name.
     Keys,
-    /// An id of 16 bytes for a row and a shorter one for a table, with counts where the query has a filter.
+    /// An id of 16 bytes for a row and a shorter one for a table, with counts if the query has a filter.
     Places,
 }
 
-/// The text of an error, and its form.
+/// The text and the form of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorText {
-    /// With the request's id and its time; XML where the answer would be.
+    /// With the request's id and its time; XML if the response would be.
     RequestIdAndTime,
-    /// With the request's id, and an activity's where a request is wrong; always JSON.
+    /// With the request's id, and an activity id if the request is invalid; always JSON.
     ActivityId,
 }
 
@@ -242,7 +229,7 @@ pub(crate) static STORAGE: Rules = Rules {
     has_storage_headers: true,
     member_order: MemberOrder::MetadataFirst,
     metadata_names_selection: true,
-    // Zeros at the end are left out (recorded).
+    // Trailing zeros are omitted (recorded).
     has_full_times: false,
     continuation: Continuation::Keys,
     keeps_insertion_order: false,
@@ -273,19 +260,19 @@ pub(crate) static COSMOS: Rules = Rules {
     has_table_etags: true,
     has_service_operations: false,
     has_cors: false,
-    // The version means nothing there.
+    // The version has no effect there.
     checks_version: false,
-    // Seen of an SDK.
+    // Seen with an SDK.
     takes_merge: false,
     max_top: None,
     max_batch_bytes: 2 << 20,
     invalid_filter: Some(Refusal::INVALID_URL),
     takes_empty_keys: false,
     max_row_key_bytes: 255,
-    // The documentation names `etag` too, which is stored (recorded of azure-data-tables, `etag_duplicate_field`, 2024
+    // The documentation also names `etag`, which is stored (recorded of azure-data-tables, `etag_duplicate_field`, 2024
     // and 2026).
     reserved_properties: &["ID", "id", "rid", "ResourceId"],
-    // Only the entity as a whole has a limit (azure-sdk-for-net issue 20533).
+    // Only the entity as a whole is limited (azure-sdk-for-net issue 20533).
     max_string_units: usize::MAX,
     max_binary_bytes: usize::MAX,
     max_entity_bytes: 2 << 20,
@@ -295,7 +282,7 @@ pub(crate) static COSMOS: Rules = Rules {
     checks_keys_of_updates: true,
     // Recorded of `encoder_create_entity_atypical_values`.
     repeats_property_name: true,
-    // Recorded of `etag_duplicate_field`. What becomes of `Etag` alone was not seen: it is stored here.
+    // Recorded of `etag_duplicate_field`. The effect on `Etag` alone was not seen: it is stored here.
     drops_second_etag: true,
     // Recorded of `entity_with_edmtypes` (2024).
     takes_numbers_as_text: true,
@@ -354,7 +341,7 @@ impl ServiceName {
 }
 
 impl Rules {
-    /// The rules of the service at a host.
+    /// Returns the rules of the service at a host.
     pub(crate) fn at(host: &str) -> &'static Self {
         if Profile::of_host(host).is_cosmos() {
             &COSMOS
@@ -363,7 +350,7 @@ impl Rules {
         }
     }
 
-    /// The form of a table's name that counts.
+    /// Returns the form of a table's name that is compared.
     ///
     /// Source: REST "Understanding the Table service data model"; "Azure Cosmos DB for Table: frequently asked
     /// questions".
@@ -375,7 +362,7 @@ impl Rules {
         }
     }
 
-    /// The refusal of a property's name.
+    /// Returns the error for a property's name.
     pub(crate) fn invalid_property_name(&self, name: &str) -> Refusal {
         match self.repeats_property_name {
             true => Refusal::property_name(name),
@@ -383,8 +370,9 @@ impl Rules {
         }
     }
 
-    /// The refusal of an operation of a batch. The store's of the first operation has no index, unless every one has.
-    /// Where every one has, that of a missing table has none (recorded of azure-data-tables, `new_non_existent_table`).
+    /// Returns the error of an operation in a batch. An error of the store for the first operation has no index, unless
+    /// every error has one. In that case only the error for a missing table has none (recorded of azure-data-tables,
+    /// `new_non_existent_table`).
     pub(crate) fn at_index(&self, refusal: Refusal, index: usize) -> Refusal {
         if self.has_every_index && refusal.code == Refusal::TABLE_NOT_FOUND.code {
             return refusal;
@@ -406,7 +394,7 @@ mod tests {
 
     /// The client may be stricter than the service, never more lenient.
     #[test]
-    fn rules_agree_with_those_of_the_client() {
+    fn rules_match_those_of_the_client() {
         for rules in [&STORAGE, &COSMOS] {
             let client = rules.profile.rules();
             assert_eq!(client.tunnels_merge, !rules.takes_merge);
@@ -424,7 +412,7 @@ mod tests {
             assert_eq!(rules.name.rules().profile, rules.profile);
             #[cfg(feature = "entra")]
             assert_eq!(rules.profile.token_audience(""), rules.token_audience);
-            // Values and entities are checked by the limits of Storage, whatever the service.
+            // The client checks values and entities against the limits of Storage, for any service.
             assert!(property_writer::MAX_STRING_UNITS <= rules.max_string_units);
             assert!(property_writer::MAX_BINARY_BYTES <= rules.max_binary_bytes);
             assert!(property_writer::MAX_ENTITY_BYTES <= rules.max_entity_bytes);

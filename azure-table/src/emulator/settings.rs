@@ -5,12 +5,12 @@
 //! - Timestamps and ETags
 //! - the age of a request, the times of signatures and policies
 //! - the lag of the secondary
-//! - the moment at which a deleted table's name is free again
+//! - the time at which a deleted table's name is available again
 //!
 //! The system's time comes from `model/clock.rs`.
 //!
-//! Owns [`PageEnds`], so that tests meet every kind of page that the live service returns. The content of a page is
-//! `operations/query.rs`. Timestamps beside the clock are `settings/timestamp_skew.rs`.
+//! Owns [`PageEnds`], so that tests see every kind of page that the live service returns. The content of a page is in
+//! `operations/query.rs`. Timestamps that differ from the clock are in `settings/timestamp_skew.rs`.
 
 pub(crate) mod timestamp_skew;
 
@@ -41,20 +41,20 @@ pub(crate) struct Settings {
     pub(crate) clock: EmulatorClock,
     /// The differences of Timestamps from the clock; `None` if they are the clock's.
     pub(crate) timestamp_skew: Option<TimestampSkew>,
-    /// The time for which a deleted table's name is not free.
+    /// The time for which a deleted table's name is not available.
     pub(crate) deletion_time: Duration,
     pub(crate) secondary_lag: Duration,
-    /// The rules at every address; `None` if the address decides.
+    /// The rules at every URL; `None` if the URL decides.
     pub(crate) rules: Option<&'static Rules>,
 }
 
 impl Settings {
-    /// Returns the rules for an address that names no service.
+    /// Returns the rules for a URL that names no service.
     pub(crate) fn rules(&self) -> &'static Rules {
         self.rules.unwrap_or(&STORAGE)
     }
 
-    /// Returns the Timestamp of a write at `time`, which is later than that of the write before.
+    /// Returns the Timestamp of a write at `time`, which is later than that of the previous write.
     pub(crate) fn timestamp(&self, time: DateTime) -> DateTime {
         self.timestamp_skew.as_ref().map_or(time, |skew| skew.of(time))
     }
@@ -67,7 +67,7 @@ impl Settings {
 #[derive(Clone)]
 pub(crate) struct Account {
     pub(crate) key: SigningKey,
-    /// For connection strings.
+    /// The key's text, for connection strings.
     #[cfg(feature = "emulator-http")]
     pub(crate) key_text: String,
 }
@@ -75,11 +75,11 @@ pub(crate) struct Account {
 /// The conditions that end a page of entities before it is full. Feature `emulator`.
 ///
 /// A live page ends after five seconds, at the border of a range of partitions, or for undocumented reasons. So it may
-/// have few rows or none and still not be the last.
+/// have few rows or none without being the last.
 ///
-/// Here a test sets the end: after [a number of examined rows](Self::examined), at [a number of bytes](Self::bytes), or
-/// [with each partition](Self::at_partitions). The first condition to hold ends the page; `$top` and
-/// [`Emulator::with_page_size`](crate::Emulator::with_page_size) still apply.
+/// With these conditions a test sets the end: after [a number of examined rows](Self::examined), at [a number of
+/// bytes](Self::bytes), or [with each partition](Self::at_partitions). The first condition that applies ends the page.
+/// `$top` and [`Emulator::with_page_size`](crate::Emulator::with_page_size) still apply.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -128,7 +128,7 @@ impl PageEnds {
 
     /// Ends a page before the row that would take the response body beyond `bytes` bytes, at most 4 MiB.
     ///
-    /// A page has at least one row, however long it is. Without this condition it ends at 4 MiB.
+    /// A page has at least one row, however long it is. Without this condition a page ends at 4 MiB.
     #[must_use]
     pub fn bytes(mut self, bytes: usize) -> Self {
         self.bytes = Some(bytes);

@@ -3,9 +3,9 @@
 //! Owns [`EmulatorSnapshot`], its conversion from and to a store, its file, and the lines of its text. A row is
 //! `snapshot/entity.rs`, any other line `snapshot/line.rs`.
 //!
-//! The code that reads the body of an insert also reads a line. So a file holds only what the service accepts, and the
-//! ETag of a row follows from its Timestamp. A first pass finds the column of a fault. Account keys are settings and
-//! never in a file.
+//! A line is parsed by the same code as the body of an insert. So a file contains only what the service accepts, and
+//! the ETag of a row follows from its Timestamp. A first pass finds the column of a fault. Account keys are settings
+//! and never in a file.
 
 pub(crate) mod entity;
 pub(crate) mod line;
@@ -29,9 +29,9 @@ use crate::model::guid::Guid;
 /// The whole state of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///
 /// It holds accounts with their properties, tables with their policies, and rows with their types and Timestamps (which
-/// are the ETags too). An emulator [restored](crate::Emulator::restore) from it answers as the original would have. A
-/// snapshot has no account keys and none of the settings of the `with_…` methods. After a restore a lagging secondary
-/// has the whole state.
+/// also determine the ETags). An emulator [restored](crate::Emulator::restore) from it responds as the original would
+/// have. A snapshot has no account keys and none of the settings of the `with_…` methods. After a restore a lagging
+/// secondary has the whole state.
 ///
 /// Its text has one JSON object per line, ordered by accounts, tables and rows, so that versions compare line by line
 /// (rows of Cosmos DB by their insertion):
@@ -43,9 +43,9 @@ use crate::model::guid::Guid;
 /// {"PartitionKey":"Channel9","RowKey":"1","Rating":5,"Views@odata.type":"Edm.Int64","Views":"12"}
 /// ```
 ///
-/// Rows follow their table, tables their account. Values have the form of an insert, with a type annotation for each
-/// that JSON does not show. Omitted members have their defaults: a text written by hand needs no more than the above. A
-/// row without Timestamp gets the time at which it was read.
+/// Rows follow their table, tables their account. Values have the form of an insert, with a type annotation if JSON
+/// does not determine the type. Omitted members have their defaults: a text written by hand needs no more than the
+/// above. A row without Timestamp gets the time at which it was parsed.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -72,7 +72,7 @@ use crate::model::guid::Guid;
 #[derive(Clone)]
 pub struct EmulatorSnapshot {
     rules: &'static Rules,
-    /// The time of the latest row version: no time is used twice.
+    /// The Timestamp of the latest write: no time is used twice.
     last_write: DateTime,
     accounts: BTreeMap<String, Account>,
 }
@@ -125,13 +125,13 @@ impl EmulatorSnapshot {
     /// It writes a temporary file in the same folder and renames it. Whatever happens, either the old or the new file
     /// exists in full. The new file keeps the permissions of the old one.
     ///
-    /// When it returns, the file and its name are on the disk, as far as the file system can tell. On Windows the name
+    /// When it returns, the file and its name are on the disk, as far as the file system reports. On Windows the name
     /// may follow later.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        // The target of a link is written, not the link.
+        // Writes to the target of a link instead of replacing the link.
         let place = fs::canonicalize(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
         let beside = beside(&place);
         let permissions = fs::metadata(&place).ok().map(|place| place.permissions());
@@ -175,7 +175,7 @@ impl EmulatorSnapshot {
     }
 }
 
-/// Returns a unique file name in the same folder, so that a rename can follow.
+/// Returns a unique file name in the same folder, for a rename.
 fn beside(place: &Path) -> PathBuf {
     let name = place.file_name().unwrap_or_default().to_string_lossy();
     place.with_file_name(format!(".{name}.{}", Guid::random()))
@@ -194,7 +194,7 @@ pub(crate) fn folder_of(file: &Path) -> &Path {
 pub(crate) fn keep_name(folder: &Path) -> io::Result<()> {
     match fs::File::open(folder) {
         Ok(folder) => folder.sync_all().or_else(unsupported),
-        // A folder in which files may be created but not listed.
+        // The folder permits creating files but not listing them.
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         Err(e) => Err(e),
     }
@@ -205,7 +205,7 @@ pub(crate) fn keep_name(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Ignores the error of a file system that cannot sync.
+/// Ignores the error of a file system that does not support syncing.
 fn unsupported(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput => Ok(()),
@@ -229,7 +229,7 @@ impl fmt::Display for EmulatorSnapshot {
 impl FromStr for EmulatorSnapshot {
     type Err = Error;
 
-    /// Reads the text of a file.
+    /// Parses the text of a file.
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): it is not a snapshot, or one of a later version. The message
@@ -302,11 +302,11 @@ fn read_text(text: &str) -> Result<EmulatorSnapshot> {
     })
 }
 
-/// The state of reading: the current account and table are not stored yet.
+/// The state of parsing: the current account and table are not stored yet.
 struct Reading {
     rules: &'static Rules,
     last_write: DateTime,
-    /// The time for rows without one, later for each.
+    /// The time for rows without one, increasing for each.
     now: DateTime,
     accounts: BTreeMap<String, Account>,
     account: Option<(String, Account)>,
@@ -390,7 +390,7 @@ enum Kind {
     Entity,
 }
 
-/// Returns the kind of a line by its first member. An unknown line is read, and rejected, as an entity.
+/// Returns the kind of a line by its first member. An unknown line is parsed, and rejected, as an entity.
 fn kind(line: &str) -> Kind {
     let begins = |name: &str| {
         let rest = line.trim_start().strip_prefix('{').map(str::trim_start);
@@ -411,7 +411,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folder_of_a_bare_name_is_the_present_one() {
+    fn folder_of_a_bare_name_is_the_current_one() {
         for (file, folder) in [("tables.json", "."), ("a/tables.json", "a"), ("/tables.json", "/")] {
             assert_eq!(folder_of(Path::new(file)), Path::new(folder));
         }

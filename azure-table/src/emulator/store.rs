@@ -1,10 +1,10 @@
 //! The store: accounts, their properties, their tables, their rows in order.
 //!
 //! Owns the changes of rows, their conditions and their atomicity, the uniqueness of Timestamps, and the names of
-//! tables that are on their way out. Accounts and their copy in the second region are `store/account.rs`, the rows of a
-//! table and their readers `store/rows.rs`. Knows nothing of HTTP. One lock around it makes every write atomic. Where
-//! the emulator is durable, each write is recorded as a value (`store/journal.rs`), and responses wait until it is
-//! stored.
+//! tables that are being deleted. Accounts and their copy in the secondary are in `store/account.rs`, the rows of a
+//! table and their readers in `store/rows.rs`. The store does not know HTTP. One lock around it makes every write
+//! atomic. If the emulator is durable, each write is recorded as a value (`store/journal.rs`), and responses wait until
+//! it is stored.
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Delete Table", "Performing entity group transactions".
@@ -38,13 +38,13 @@ use crate::protocol::service_properties::ServiceProperties;
 #[derive(Clone, Default)]
 pub(crate) struct SharedStore {
     store: Arc<RwLock<Store>>,
-    /// The same journal as in the store, beside its lock.
+    /// The same journal as in the store, outside its lock.
     #[cfg(feature = "emulator-durable")]
     journal: Option<Journal>,
 }
 
 impl SharedStore {
-    /// A store whose changes are recorded.
+    /// Creates a store whose changes are recorded.
     #[cfg(feature = "emulator-durable")]
     pub(crate) fn recorded(accounts: Accounts, last_write: DateTime, journal: &Journal) -> Self {
         let store = Store {
@@ -59,17 +59,17 @@ impl SharedStore {
         }
     }
 
-    /// The store, to be read. No change of it is left incomplete, also where a test's thread died in between.
+    /// Locks the store for reading. No change of it is incomplete, even if a test's thread panicked during one.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Store> {
         self.store.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The store, to be changed.
+    /// Locks the store for changes.
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Store> {
         self.store.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses to go on where a change could not be stored: memory and disk differ from then on.
+    /// Fails if a change could not be stored: memory and disk differ from then on.
     pub(crate) fn check(&self) -> Result<()> {
         #[cfg(feature = "emulator-durable")]
         if let Some(failure) = self.journal.as_ref().and_then(Journal::failure) {
@@ -78,18 +78,18 @@ impl SharedStore {
         Ok(())
     }
 
-    /// Waits until all that was read or written so far is as durable as was promised.
+    /// Waits until all reads and writes so far are as durable as promised.
     pub(crate) async fn settled(&self) -> Result<()> {
         #[cfg(feature = "emulator-durable")]
         if let Some(journal) = &self.journal {
-            // Boxed, so that the futures of others need no room for it.
+            // Boxed to keep the future small without a journal.
             let settled = Box::pin(journal.settled(journal.newest())).await;
             return settled.map_err(|failure| Refusal::not_stored(&failure));
         }
         Ok(())
     }
 
-    /// Waits until all that was written so far is stored.
+    /// Waits until all writes so far are stored.
     #[cfg(feature = "emulator-durable")]
     pub(crate) async fn stored(&self) -> Result<()> {
         match &self.journal {
@@ -99,7 +99,7 @@ impl SharedStore {
         .map_err(|failure| Refusal::not_stored(&failure))
     }
 
-    /// Blocks this thread until all that was written so far is stored.
+    /// Blocks this thread until all writes so far are stored.
     pub(crate) fn block_until_stored(&self) -> Result<()> {
         #[cfg(feature = "emulator-durable")]
         if let Some(journal) = &self.journal {
@@ -110,14 +110,14 @@ impl SharedStore {
     }
 }
 
-/// All accounts, in both regions.
+/// All accounts, in both locations.
 #[derive(Debug)]
 pub(crate) struct Store {
     primary: Accounts,
-    /// Where the second region is behind the first.
+    /// The secondary, if it lags behind the primary.
     secondary: Option<Secondary>,
     last_write: DateTime,
-    /// The journal of changes that are to be stored.
+    /// The journal of changes to be stored.
     #[cfg(feature = "emulator-durable")]
     journal: Option<Journal>,
 }
@@ -132,27 +132,27 @@ pub(crate) struct Change {
 #[derive(Debug)]
 pub(crate) enum Action {
     Insert(Properties),
-    /// Without a condition the row may be missing, and is made then.
+    /// Without a condition, a missing row is inserted.
     Replace(Properties, Option<Condition>),
-    /// Without a condition the row may be missing, and is made then.
+    /// Without a condition, a missing row is inserted.
     Merge(Properties, Option<Condition>),
     Delete(Condition),
 }
 
-/// What a write demands of the stored row.
+/// The condition of a write on the stored row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
-    /// It is there.
+    /// The row exists.
     Exists,
-    /// It is there and has this ETag.
+    /// The row exists and has this ETag.
     Matches(String),
 }
 
-/// What a write left behind.
+/// The result of a write.
 #[derive(Debug)]
 pub(crate) struct Applied {
     pub(crate) id: RowId,
-    /// The new version; `None` after a delete.
+    /// The new ETag; `None` after a delete.
     pub(crate) etag: Option<String>,
 }
 
@@ -169,24 +169,24 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Lets the second region be behind, from now on.
+    /// Separates the secondary from the primary, so that it can lag from now on.
     pub(crate) fn part_regions(&mut self) {
         self.secondary.get_or_insert_with(|| Secondary::of(&self.primary));
     }
 
-    /// Brings the second region to the state of `time`, if it was not there already.
+    /// Brings the secondary to the state of `time`, unless it is ahead of that already.
     pub(crate) fn catch_up(&mut self, time: DateTime) {
         if let Some(secondary) = &mut self.secondary {
             secondary.catch_up(time);
         }
     }
 
-    /// All accounts as the first region has them, and the time of the last version of a row.
+    /// Returns all accounts in the primary, and the Timestamp of the latest write.
     pub(crate) fn all(&self) -> (&Accounts, DateTime) {
         (&self.primary, self.last_write)
     }
 
-    /// Puts others in their place, in both regions.
+    /// Replaces all accounts, in both locations.
     pub(crate) fn replace_all(&mut self, accounts: Accounts, last_write: DateTime) {
         if let Some(secondary) = &mut self.secondary {
             *secondary = Secondary::of(&accounts);
@@ -199,7 +199,7 @@ impl Store {
         self.last_write = last_write;
     }
 
-    /// An account, in the region that is asked; `None` where nothing was written to it.
+    /// Returns an account in the addressed location, or `None` if nothing was written to it.
     pub(crate) fn account(&self, replica: Replica<'_>) -> Option<&Account> {
         let accounts = match &self.secondary {
             Some(secondary) if replica.is_behind => &secondary.accounts,
@@ -208,7 +208,7 @@ impl Store {
         accounts.get(replica.account)
     }
 
-    /// An account's properties, in the region that is asked.
+    /// Returns an account's properties in the addressed location.
     pub(crate) fn properties(&self, replica: Replica<'_>) -> ServiceProperties {
         let new = || Account::default().properties;
         self.account(replica)
@@ -239,7 +239,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes a table away. Its name is free again after `time_to_go`.
+    /// Deletes a table. Its name is available again after `time_to_go`.
     pub(crate) fn delete_table(
         &mut self,
         replica: Replica<'_>,
@@ -265,7 +265,7 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes the tables of all accounts, in one change. Their names are free at once.
+    /// Deletes the tables of all accounts, in one change. Their names are available immediately.
     pub(crate) fn clear(&mut self) {
         let emptied = |(name, account): (&String, &Account)| {
             let account = Account {
@@ -278,7 +278,7 @@ impl Store {
         self.replace_all(accounts, self.last_write);
     }
 
-    /// Deletes the tables of an account, in one change. Their names are free at once.
+    /// Deletes the tables of an account, in one change. Their names are available immediately.
     pub(crate) fn clear_account(&mut self, replica: Replica<'_>, now: DateTime) {
         let Some(account) = self.primary.get(replica.account) else {
             return;
@@ -288,7 +288,7 @@ impl Store {
         self.put(replica, effects, now);
     }
 
-    /// Gives a table other policies.
+    /// Replaces a table's policies.
     pub(crate) fn set_policies(
         &mut self,
         replica: Replica<'_>,
@@ -302,7 +302,7 @@ impl Store {
         Ok(())
     }
 
-    /// Gives an account other properties.
+    /// Replaces an account's properties.
     pub(crate) fn set_properties(&mut self, replica: Replica<'_>, properties: ServiceProperties, now: DateTime) {
         self.put(replica, vec![Effect::Properties(properties)], now);
     }
@@ -323,7 +323,7 @@ impl Store {
         }
     }
 
-    /// Makes all changes, or none: then it says which one failed, and why.
+    /// Applies all changes, or none. An error names the failed change and the reason.
     pub(crate) fn apply(
         &mut self,
         replica: Replica<'_>,
@@ -334,8 +334,8 @@ impl Store {
         self.apply_stamped(replica, table, changes, now, |time| time)
     }
 
-    /// Applies all changes, or none. `timestamp` returns the Timestamp of a change at a time, and none twice. The time
-    /// is later than that of the change before.
+    /// Applies all changes, or none. `timestamp` returns a unique Timestamp for a change at a time. The time is later
+    /// than that of the previous change.
     pub(crate) fn apply_stamped(
         &mut self,
         replica: Replica<'_>,
@@ -363,7 +363,7 @@ impl Store {
             let after = match outcome(&id, action, before, replica.rules) {
                 Ok(properties) => properties.map(|properties| Row::new(&properties, timestamp(tick(last_write, now)))),
                 Err(refusal) => {
-                    // Backwards, should a row ever occur twice.
+                    // In reverse, in case a row occurs twice.
                     for (Applied { id, .. }, before) in applied.into_iter().zip(undo).rev() {
                         rows.set(id, before);
                     }
@@ -393,14 +393,14 @@ impl Store {
     }
 }
 
-/// A time later than all before, so that no two versions have the same ETag.
+/// Returns a time later than all before, so that no two writes have the same ETag.
 fn tick(last: &mut DateTime, now: DateTime) -> DateTime {
     let next = DateTime::from_ticks(last.ticks() + 1).unwrap_or(DateTime::MAX);
     *last = now.max(next);
     *last
 }
 
-/// The properties after an action; `None` where the row is gone then.
+/// Returns the properties after an action, or `None` if it deletes the row.
 fn outcome(id: &RowId, action: Action, before: Option<&Row>, rules: &Rules) -> Result<Option<Properties>> {
     let mut properties = match action {
         Action::Insert(properties) => {
@@ -478,7 +478,7 @@ mod tests {
         store
     }
 
-    /// The rows as text: keys and properties in order.
+    /// Returns the rows as text: keys and properties in order.
     fn rows(store: &Store) -> Vec<String> {
         let rows = &store.table(replica("a"), "table").unwrap().rows;
         rows.iter()
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn an_insert_keeps_the_order_of_properties_and_every_other_write_sorts_them() {
+    fn insert_keeps_the_order_of_properties_and_every_other_write_sorts_them() {
         let mut store = store();
         let mut write = |change| store.apply(replica("a"), "TABLE", vec![change], now()).unwrap();
         write(change("1", Action::Insert(properties(&[("b", 1), ("a", 2)]))));
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_are_those_of_the_service() {
+    fn conditions_match_the_service() {
         let mut store = store();
         let mut write = |change| {
             store
@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_batch_leaves_no_trace() {
+    fn failed_batch_changes_nothing() {
         let mut store = store();
         store
             .apply(
@@ -587,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_never_repeated() {
+    fn etags_are_never_repeated() {
         let mut store = store();
         let changes = (0..1_000)
             .map(|n| change(&n.to_string(), Action::Insert(Properties::new())))
@@ -598,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entity_beyond_the_limits_is_refused_whichever_write_makes_it_so() {
+    fn entity_beyond_the_limits_is_rejected_by_every_write() {
         let mut store = store();
         let many = |from: i32, to: i32| {
             (from..to)

@@ -1,7 +1,7 @@
 //! The emulator through its transport: statuses, headers and bodies, byte by byte.
 //!
-//! What a client makes of them is tested in the crate of tests, on all backends. Here stand the details that the live
-//! service was seen to have, and the few functions that sign a request by hand.
+//! How a client handles these responses is tested in the crate of tests, on all backends. This file has the details
+//! that the live service was seen to have, and the few functions that sign a request by hand.
 
 mod addresses;
 mod any_request;
@@ -92,7 +92,7 @@ async fn send_to(
     emulator.send(request).await.unwrap()
 }
 
-/// The names of an answer's headers, besides those of the message's framing.
+/// Returns the names of a response's headers, except those of the message's framing.
 fn header_names(response: &Response<Bytes>) -> Vec<&str> {
     let mut names: Vec<&str> = response.headers().keys().map(|name| name.as_str()).collect();
     names.sort_unstable();
@@ -107,7 +107,7 @@ fn header<'a>(response: &'a Response<Bytes>, name: &str) -> &'a str {
     response.headers().get(name).map_or("", |value| value.to_str().unwrap())
 }
 
-/// Status, code and the first line of the text of an error, in either form.
+/// Returns status, code and the first line of the text of an error, in either form.
 fn error(response: &Response<Bytes>) -> (u16, String, String) {
     let (code, message) = match header(response, "content-type") {
         "application/xml" => {

@@ -1,15 +1,4 @@
-//! Grants: the operations and rows that a credential opens.
-//!
-//! Owns what a grant allows of the rights that each operation needs (`model/operation_kind.rs`), and the range of rows
-//! that a table's signature opens. Who the sender is, and whether a signature is good, is `access.rs`. Holds nothing
-//! secret. A service signature is for rows alone: what else is asked with it is refused as AuthorizationFailure, which
-//! was seen live for a list of tables (sling-cli issue 635, 2025). Not confirmed: what a token's refusal is called (a
-//! user saw AuthorizationMismatch), that no account key gets a key of Entra ID as if it were wrong (documented is only
-//! that a token is needed); that another table than the signature's gets the same; that the resource type is looked at
-//! before the letters; that reading one table by name needs what a list of tables needs.
-//!
-//! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions; "Authorize with Microsoft
-//! Entra ID", permissions for Table service operations.
+//! Grants: the operations and rows that a credential permits.
 
 use crate::emulator::request::Verb;
 use crate::emulator::request::address::{Resource, Site};
@@ -18,7 +7,7 @@ use crate::emulator::store::row::RowId;
 use crate::model::operation_kind::{OperationKind, Subject, TokenRight};
 use crate::model::ordinal;
 
-/// The rights of a request.
+/// The permissions of a request.
 #[derive(Debug)]
 pub(crate) struct Grant {
     pub(crate) rights: Rights,
@@ -27,19 +16,19 @@ pub(crate) struct Grant {
 
 #[derive(Debug)]
 pub(crate) enum Rights {
-    /// Those of the account's key: all, but for a key of Entra ID.
+    /// An account key: everything except user delegation keys.
     Key,
-    /// Those of a token: the roles Storage Table Data Contributor and Storage Table Delegator. The service's settings
-    /// and access policies are in neither of them.
+    /// A token: the roles Storage Table Data Contributor and Storage Table Delegator. Neither includes the service's
+    /// settings or access policies.
     Token,
-    /// Those of a table's signature.
+    /// A table's signature.
     Table { table: String, letters: String },
-    /// Those of an account's signature: types of resources, and letters.
+    /// An account's signature: resource types and letters.
     Account { types: String, letters: String },
 }
 
-/// Returns the operation that decides the rights of a request, or `None` if there is none. Tables are read as a list of
-/// tables.
+/// Returns the operation that decides which permissions a request needs, or `None` for an unknown one. Reading one
+/// table counts as listing tables.
 fn operation(resource: &Resource, verb: Verb, is_conditional: bool) -> Option<OperationKind> {
     use OperationKind::*;
     Some(match (resource, verb) {
@@ -63,7 +52,7 @@ fn operation(resource: &Resource, verb: Verb, is_conditional: bool) -> Option<Op
     })
 }
 
-/// Returns the resource type of an operation in an account's signature. `None` if no signature suffices.
+/// Returns the resource type of an operation in an account's signature, or `None` if no signature permits it.
 const fn resource_type(operation: OperationKind) -> Option<char> {
     match operation.subject() {
         _ if operation.sas_letters().is_empty() => None,
@@ -78,7 +67,7 @@ const fn resource_type(operation: OperationKind) -> Option<char> {
 const ENTITY: char = 'o';
 
 impl Grant {
-    /// Those of all rows.
+    /// Creates a grant for all rows.
     pub(crate) fn of(rights: Rights) -> Self {
         Self {
             rights,
@@ -86,12 +75,12 @@ impl Grant {
         }
     }
 
-    /// Whether an operation is allowed, its rows aside. Without an If-Match (`is_conditional`) a replace or a merge may
-    /// insert, and needs both rights.
+    /// Checks that the operation is permitted, without its rows. Without an If-Match (`is_conditional`), a replace or a
+    /// merge may insert and needs both permissions.
     pub(crate) fn check(&self, site: &Site, resource: &Resource, verb: Verb, is_conditional: bool) -> Result<()> {
         let operation = match (operation(resource, verb, is_conditional), &self.rights) {
             (Some(operation), _) => operation,
-            // What it is not is said where it is looked for.
+            // The dispatch reports the unknown operation.
             (None, Rights::Key) => return Ok(()),
             (None, _) => return Err(Refusal::METHOD_NOT_ALLOWED),
         };
@@ -123,7 +112,7 @@ impl Grant {
     }
 }
 
-/// A range of rows, both ends inside. An empty text is no limit: the string to sign does not tell it from none.
+/// A range of rows, inclusive at both ends. An empty text means no limit: the string to sign does not distinguish them.
 #[derive(Debug, Default)]
 pub(crate) struct RowRange {
     pub(crate) start_partition: String,
@@ -133,12 +122,12 @@ pub(crate) struct RowRange {
 }
 
 impl RowRange {
-    /// The least keys of the range.
+    /// Returns the lowest keys of the range.
     pub(crate) fn start(&self) -> RowId {
         RowId::new(self.start_partition.as_str(), self.start_row.as_str())
     }
 
-    /// Whether a row, and so all behind it, are outside.
+    /// Returns `true` if this row and all after it are outside.
     pub(crate) fn is_past(&self, id: &RowId) -> bool {
         if self.end_partition.is_empty() {
             return false;
@@ -166,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_has_the_rows_of_the_documentations_table() {
+    fn range_has_the_rows_of_the_documented_table() {
         let rows = [("a", "9"), ("b", "1"), ("b", "2"), ("b", "3"), ("c", "0")];
         for ((spk, srk, epk, erk), inside) in [
             (("", "", "", ""), [true, true, true, true, true]),

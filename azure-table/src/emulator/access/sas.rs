@@ -1,21 +1,4 @@
-//! Shared access signatures in the query of a request: whether one is good, and what it grants.
-//!
-//! Owns the three kinds, for a table (`tn`), for an account (`ss`) and for a table by a key of Entra ID (`skoid`),
-//! their times, addresses and protocols, and what a stored policy adds (`si`). The strings to sign are
-//! `protocol/sas_parameters.rs`; which operation needs which right is `access/grant.rs`. A key of Entra ID is an HMAC
-//! by the account's key of all that the key says. So nothing is stored, and a signature's own words (`skoid` and so on)
-//! are enough to make its key again. All tokens are those of one user, whose object id is the tenant's id: zeros.
-//! Offered are the versions from 2015-04-05 on, whose string to sign is that of today. A changed policy works at once;
-//! live it takes up to 30 seconds. Where a request comes from, the server says by an extension, a `SocketAddr`. In
-//! process there is none: a restriction of addresses then lets it in. Not confirmed: the order of the checks; that a
-//! row key without its partition key, a parameter given twice or an `st` that cannot be read, or control characters,
-//! fail like a wrong signature; that the letters of an account's signature may have any order, as the portal
-//! (`rwdlacupiyx`) and the SDKs (`rwdxylacuptfi`) write them differently; addresses in IPv6; the code for a field that
-//! stands in the signature and in its policy (the status is documented); anything about signatures by a key of Entra ID
-//! beyond the documentation; how a user-bound signature without its user's token fails (like a wrong signature).
-//!
-//! Source: REST "Create a service SAS", "Create an account SAS", "Create a user delegation SAS", "Set Table ACL"; "SAS
-//! error codes".
+//! Shared access signatures in the query of a request: their verification and the grant.
 
 use std::net::SocketAddr;
 
@@ -37,23 +20,23 @@ use crate::protocol::sas_parameters::{
 };
 use crate::protocol::signature::SigningKey;
 
-/// The letters of a table's permissions, in the order that is demanded.
+/// The letters of a table's permissions, in the required order.
 const TABLE_LETTERS: &str = "raud";
 /// The letters of an account's permissions for all services.
 const ACCOUNT_LETTERS: &str = "rwdxylacupitf";
 
-/// The signature in a query, if there is one.
+/// Returns the signature in a query, if any.
 pub(crate) fn of(query: Option<&str>) -> Option<SasParameters> {
     let parameters = SasParameters::parse(query?);
     (!parameters.get("sig").is_empty()).then_some(parameters)
 }
 
-/// Whether a signature is for one user of Entra ID, who then has to send a token too.
+/// Returns `true` if a signature is for one Entra ID user, who must also send a token.
 pub(crate) fn is_bound(sas: &SasParameters) -> bool {
     !sas.get("sduoid").is_empty()
 }
 
-/// What a signature grants to a request that comes now.
+/// Verifies a signature and returns its grant for a request at this time.
 pub(crate) fn check(
     sas: &SasParameters,
     site: &Site,
@@ -95,7 +78,7 @@ pub(crate) fn check(
     Ok(grant)
 }
 
-/// Whether the request came by a protocol and from an address that the signature is for.
+/// Checks that the signature permits the protocol and the source address of the request.
 fn check_way(sas: &SasParameters, head: &Parts) -> Result<()> {
     match sas.get("spr") {
         "" | "https,http" => {}
@@ -119,16 +102,16 @@ fn check_way(sas: &SasParameters, head: &Parts) -> Result<()> {
 enum Kind {
     Table,
     Account,
-    /// For a table, by a key of Entra ID.
+    /// For a table, by a user delegation key.
     Delegated,
 }
 
 impl Kind {
-    /// `None` where the parameters are none of a signature.
+    /// Returns `None` if the parameters are not those of a signature.
     fn of(sas: &SasParameters, is_strict: bool) -> Option<Self> {
         let value = |name| sas.get(name);
         let is_known_version = value("sv") >= SHARED_ACCESS_SIGNATURES && version::is_taken(value("sv"), is_strict);
-        // What is signed is cut by line ends: with one in a value, it would not be clear where each ends.
+        // Line ends separate the signed fields, so a line end inside a value would make them ambiguous.
         let is_cut = SAS_PARAMETERS
             .iter()
             .any(|name| sas.get(name).contains(char::is_control));
@@ -153,7 +136,7 @@ impl Kind {
         }
     }
 
-    /// Whether letters are permissions of this kind.
+    /// Returns `true` if the letters are permissions of this kind.
     fn has(self, letters: &str) -> bool {
         match self {
             Self::Account => is_set_of(letters, ACCOUNT_LETTERS),
@@ -184,7 +167,7 @@ impl Kind {
     }
 }
 
-/// The key that a signature says it was made with; `None` where there is no such key now.
+/// Derives the key that a signature names. Returns `None` if that key is not valid now.
 fn delegation_key(sas: &SasParameters, account: &SigningKey, now: DateTime) -> Option<SigningKey> {
     let (start, expiry) = (time(sas.get("skt"))?, time(sas.get("ske"))?);
     if now < start || now >= expiry || (sas.get("sks"), sas.get("sktid")) != ("t", TENANT) {
@@ -202,18 +185,18 @@ fn delegation_key(sas: &SasParameters, account: &SigningKey, now: DateTime) -> O
     SigningKey::from_base64(&delegation_key_value(&said, account)).ok()
 }
 
-/// A key's value, made of all that is said of it.
+/// Returns the value of a key, derived from all of its parameters.
 pub(crate) fn delegation_key_value(said: &[String; 7], account: &SigningKey) -> String {
     account.sign(&format!("user delegation key\n{}", said.join("\n")))
 }
 
-/// A table's policy of this name.
+/// Returns the table's policy with this name.
 fn policy(store: &Store, site: &Site, table: &str, id: &str) -> Option<StoredAccessPolicy> {
     let policies = &store.table(site.replica(), table)?.policies;
     policies.iter().find(|policy| policy.id == id).cloned()
 }
 
-/// When and what, by the signature or by its policy.
+/// The times and permissions of a signature or of its policy.
 struct Allowed {
     start: Option<DateTime>,
     expiry: DateTime,
@@ -247,7 +230,7 @@ impl Allowed {
     }
 }
 
-/// What a signature says, or its policy, but not both.
+/// Returns a field of the signature or of its policy. Both together are an error.
 ///
 /// Source: REST "Set Table ACL": a field in both is a bad request.
 fn either<T>(said: &str, stored: Option<T>, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
@@ -258,20 +241,20 @@ fn either<T>(said: &str, stored: Option<T>, read: impl Fn(&str) -> Option<T>) ->
     }
 }
 
-/// Whether a parameter of a signature is there twice. It would not be clear which is meant.
+/// Returns `true` if a parameter of a signature is repeated, which would make it ambiguous.
 fn is_repeated(sas: &SasParameters) -> bool {
     SAS_PARAMETERS
         .iter()
         .any(|name| sas.pairs().iter().filter(|(known, _)| known == name).count() > 1)
 }
 
-/// Whether the letters of a table's permissions are there once each and in order.
+/// Returns `true` if the letters are a table's permissions, each at most once and in order.
 fn is_in_order(letters: &str) -> bool {
     let mut left = TABLE_LETTERS.chars();
     !letters.is_empty() && letters.chars().all(|letter| left.any(|known| known == letter))
 }
 
-/// Whether there are letters, all of them known and once each.
+/// Returns `true` if the letters are not empty, all known, and each occurs once.
 fn is_set_of(letters: &str, known: &str) -> bool {
     let mut left: Vec<char> = known.chars().collect();
     !letters.is_empty()
@@ -288,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_are_known_and_single() {
+    fn letters_are_known_and_unique() {
         for good in ["r", "raud", "au", "rd"] {
             assert!(is_in_order(good), "{good}");
         }

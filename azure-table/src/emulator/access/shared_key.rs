@@ -1,8 +1,4 @@
-//! Authorization by SharedKey and SharedKeyLite, as the service checks them, the age of a request included.
-//!
-//! The strings to sign are `protocol/signature.rs`.
-//!
-//! Source: REST "Authorize with Shared Key".
+//! Authorization by SharedKey and SharedKeyLite, with the checks of the service, including the age of a request.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -15,18 +11,18 @@ use crate::model::datetime::DateTime;
 use crate::model::error_text::Shown;
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 
-/// Why a signature is refused that can be read, of whatever kind.
+/// The reason for rejecting a readable signature, of any kind.
 pub(crate) const WRONG_SIGNATURE: &str = "the signature is not one by the account's key";
-/// The greatest age of a request on arrival.
+/// The maximum age of a request on arrival.
 const MAX_AGE: Duration = Duration::from_secs(15 * 60);
-/// The reason where no account has the name.
+/// Returns the reason if no account has the name.
 pub(crate) fn no_account(site: &Site) -> String {
     format!("no account {}", Shown(&site.account))
 }
 
-/// Checks the signature, and the age of the request if the time is given.
+/// Checks the signature, and the age of the request if `now` is given.
 ///
-/// Fails with the reason, which shows nothing of the header: where an account should be may stand a key.
+/// Fails with the reason, which shows nothing of the header: a client may have put a key where the account belongs.
 pub(crate) fn check(
     site: &Site,
     key: Option<&SigningKey>,
@@ -46,7 +42,7 @@ pub(crate) fn check(
     if account != site.account {
         return Err("Authorization names another account than the address".into());
     }
-    // The documentation gives x-ms-date precedence; clients send both with one value, or one.
+    // The documentation gives x-ms-date precedence. Clients send both with the same value, or only one.
     let date = header(&head.headers, "x-ms-date")
         .or_else(|| header(&head.headers, "date"))
         .ok_or("no x-ms-date")?;
@@ -78,7 +74,7 @@ pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
     headers.get(name)?.to_str().ok()
 }
 
-/// Only old requests are refused; how far ahead a clock may be is not documented.
+/// Only old requests are rejected; how far ahead a clock may be is not documented.
 fn check_date(date: &str, now: DateTime) -> std::result::Result<(), Cow<'static, str>> {
     let sent = httpdate::parse_http_date(date).ok();
     let sent = sent.and_then(|time| DateTime::try_from(time).ok());
@@ -89,7 +85,7 @@ fn check_date(date: &str, now: DateTime) -> std::result::Result<(), Cow<'static,
     }
 }
 
-/// A length of time as a person says it.
+/// Formats a duration for a person to read.
 pub(crate) fn in_words(time: Duration) -> String {
     let minutes = time.as_secs() / 60;
     let (count, unit) = match minutes {

@@ -1,11 +1,4 @@
-//! Tokens of Entra ID: named ones, and all those for a named audience.
-//!
-//! Owns what is read of a token: the form of a JWT, its audience and its times. Nobody's signature is checked, so that
-//! a test can make its own tokens, or take real ones without the keys of their issuer. Where a token is asked for is
-//! `access.rs`. Nothing here shows a token or a claim other than its audience and its age.
-//!
-//! Source: RFC 6750 "Bearer token usage"; RFC 7519 "JSON Web Token"; recordings of azure-data-tables,
-//! `list_tables_with_invalid_credential` (2024) and `error_handling` (2026).
+//! Tokens of Entra ID: specific ones, and all those for a specific audience.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -18,7 +11,7 @@ use crate::emulator::access::shared_key::in_words;
 use crate::model::datetime::DateTime;
 use crate::model::error_text::Shown;
 
-/// Returns whether text has the form of a token: one word of the characters that tokens have.
+/// Returns `true` if text has the form of a token: one word of the allowed characters.
 pub(super) fn is_well_formed(token: &str) -> bool {
     let word = token.trim_end_matches('=');
     !word.is_empty()
@@ -27,7 +20,7 @@ pub(super) fn is_well_formed(token: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte))
 }
 
-/// The claims that count.
+/// The claims that are checked.
 #[derive(Deserialize)]
 struct Claims {
     aud: Audience,
@@ -43,14 +36,14 @@ enum Audience {
     Several(Vec<String>),
 }
 
-/// The part of a token before its claims.
+/// The header of a token, before its claims.
 #[derive(Deserialize)]
 struct Head {
     #[serde(rename = "alg")]
     _alg: String,
 }
 
-/// Returns why a token is not one for any of `audiences` now, or `None` if it is.
+/// Returns the reason why a token is not valid for any of `audiences` now, or `None` if it is.
 pub(super) fn fault(token: &str, audiences: &BTreeSet<String>, now: DateTime) -> Option<Cow<'static, str>> {
     if audiences.is_empty() {
         return Some("a token that the emulator was not told".into());
@@ -66,7 +59,7 @@ pub(super) fn fault(token: &str, audiences: &BTreeSet<String>, now: DateTime) ->
         let shown = given.first().map_or("", String::as_str);
         return Some(format!("a token for another audience, {}", Shown(shown)).into());
     }
-    // Saturating casts: a time beyond all years is none that passes.
+    // Saturating casts: a time out of range never passes.
     if let Ok(late) = now.duration_since(DateTime::from_unix_seconds(claims.exp as i64)) {
         return Some(format!("the token expired {} ago", in_words(late)).into());
     }
@@ -76,7 +69,7 @@ pub(super) fn fault(token: &str, audiences: &BTreeSet<String>, now: DateTime) ->
     }
 }
 
-/// An audience without the slash that some clients put behind it.
+/// Returns an audience without the trailing slash that some clients add.
 pub(crate) fn canonical(audience: &str) -> &str {
     audience.trim_end_matches('/')
 }
@@ -100,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn audience_and_times_decide() {
+    fn tokens_are_checked_by_audience_and_times() {
         let audiences = BTreeSet::from(["https://storage.azure.com".to_owned()]);
         let now = DateTime::from_unix_seconds(1_000);
         let fault = |token: &str| super::fault(token, &audiences, now);
@@ -136,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_one_word() {
+    fn token_must_be_one_word() {
         for good in ["good", "a.b-c_d~e+f/g==", &token("{}")] {
             assert!(is_well_formed(good), "{good}");
         }

@@ -1,17 +1,4 @@
-//! The tables on the disk: an emulator's state in redb, read whole and changed by transactions.
-//!
-//! Owns what is stored under which key, and the translation of redb's errors. Accounts and tables are the lines of a
-//! snapshot (`snapshot/line.rs`), rows the bytes that memory has (`store/members.rs`): to load a row is to copy it.
-//!
-//! | table of redb | key | value |
-//! |---|---|---|
-//! | `state` | `emulator` | the service, and the time of the last version of a row |
-//! | `accounts` | name | line of a snapshot |
-//! | `tables` | account, the form of the name that counts | line of a snapshot |
-//! | `rows of` account `/` that form | PartitionKey, RowKey | Timestamp in ticks, properties |
-//!
-//! A change of any of these forms is a new [`FORMAT`]. Opening verifies all checksums: redb itself trusts a file that
-//! was closed in order, and may panic over one that was changed since.
+//! The tables on the disk: an emulator's state in redb, read as a whole and changed by transactions.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -30,10 +17,10 @@ use crate::emulator::store::members::Members;
 use crate::emulator::store::row::{Row, RowId};
 use crate::model::datetime::DateTime;
 
-/// The format that is written, and the newest that is read.
+/// The format that is written, and the newest that can be read.
 pub(crate) const FORMAT: u32 = 1;
 
-/// Pages that redb keeps in memory. Rows are read from the emulator's own, so inner pages are what matters.
+/// The size of redb's page cache in bytes. Rows are read from the emulator's memory, so only inner pages matter.
 const CACHE_BYTES: usize = 64 << 20;
 
 const STATE: TableDefinition<'_, &str, &str> = TableDefinition::new("state");
@@ -43,14 +30,14 @@ const TABLES: TableDefinition<'_, (&str, &str), &str> = TableDefinition::new("ta
 const EMULATOR: &str = "emulator";
 
 type RowKeys = (&'static str, &'static str);
-/// Ticks of the Timestamp, place in the order of insertion, properties.
+/// Ticks of the Timestamp, position in the order of insertion, properties.
 type RowValue = (i64, u64, &'static [u8]);
 
 fn rows_of(name: &str) -> TableDefinition<'_, RowKeys, RowValue> {
     TableDefinition::new(name)
 }
 
-/// The name of the redb table with the rows of a table. An account's name has no slash.
+/// Returns the name of the redb table with the rows of a table. Account names contain no slash.
 fn rows_name(account: &str, key: &str) -> String {
     format!("rows of {account}/{key}")
 }
@@ -69,7 +56,7 @@ pub(crate) struct Database {
     redb: redb::Database,
     rules: &'static Rules,
     last_write: DateTime,
-    /// Accounts and tables without rows, of which their lines are written.
+    /// Accounts and tables without rows, for writing their lines.
     known: Accounts,
 }
 
@@ -87,7 +74,7 @@ impl Database {
 
     /// Opens storage, recovers it after a crash, and reads the whole state.
     ///
-    /// `expected` are the rules that it must have been written under.
+    /// `expected` are the rules of the service that must have written it.
     pub(crate) fn open(
         storage: impl StorageBackend,
         expected: Option<&'static Rules>,
@@ -119,7 +106,7 @@ impl Database {
 
     /// Stores entries in one transaction: all of them, or none.
     ///
-    /// After an error nothing more may be stored: the file is whole, but what it has is only known by opening it again.
+    /// After an error nothing more can be stored: the file is intact, but only opening it again shows its content.
     pub(crate) fn commit(&mut self, entries: Vec<Entry>) -> io::Result<()> {
         let transaction = self.redb.begin_write().map_err(failed)?;
         let before = self.last_write;
@@ -154,10 +141,10 @@ struct Changes<'t> {
     transaction: &'t WriteTransaction,
     known: &'t mut Accounts,
     last_write: &'t mut DateTime,
-    /// The accounts and the tables whose lines are others now.
+    /// The accounts and the tables whose lines changed.
     accounts: BTreeSet<String>,
     tables: BTreeSet<(String, String)>,
-    /// The row tables that are open, by their names: redb opens each once.
+    /// The open row tables by name: redb opens each only once.
     rows: HashMap<String, RedbTable<'t, RowKeys, RowValue>>,
 }
 
@@ -218,7 +205,7 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// Opens the row table of this name, which is created if it is missing.
+    /// Opens the row table with this name. Creates it if it is missing.
     fn open(&mut self, name: &str) -> io::Result<()> {
         if !self.rows.contains_key(name) {
             let rows = self.transaction.open_table(rows_of(name)).map_err(failed)?;
@@ -255,7 +242,7 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// Writes the lines of the accounts and tables that changed and are still there.
+    /// Writes the lines of the accounts and tables that changed and still exist.
     fn lines(self, rules: &Rules) -> io::Result<()> {
         let mut lines = self.transaction.open_table(ACCOUNTS).map_err(failed)?;
         for name in &self.accounts {
@@ -306,7 +293,7 @@ fn write_state(transaction: &WriteTransaction, rules: &Rules, last_write: DateTi
 
 fn read_state(transaction: &ReadTransaction) -> io::Result<State> {
     let missing = || damaged("the state of the emulator is missing");
-    // An empty file is taken for a new one by redb.
+    // redb treats an empty file as a new database.
     let table = transaction.open_table(STATE).map_err(|_| missing())?;
     let state = table.get(EMULATOR).map_err(failed)?.ok_or_else(missing)?;
     serde_json::from_str(state.value()).map_err(|e| damaged(format!("the state of the emulator: {e}")))
@@ -364,7 +351,7 @@ pub(crate) fn damaged(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why.into())
 }
 
-/// The error of the disk where it was the disk, else one that says what redb found.
+/// Returns the error of the disk if there was one, otherwise an error with redb's finding.
 fn failed(error: impl Into<redb::Error>) -> io::Error {
     match error.into() {
         redb::Error::Io(error) => error,

@@ -6,7 +6,7 @@
 //!   crate can tell a newer format from damage
 //! - `lock`: locked while a process has the folder open, with the number of that process
 //!
-//! A new folder gets its tables under another name first: a crash leaves no file that is not whole.
+//! The tables of a new folder are created under a temporary name: a crash leaves no incomplete file.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -23,16 +23,16 @@ use crate::emulator::store::account::Accounts;
 use crate::model::datetime::DateTime;
 
 const LOCK: &str = "lock";
-/// Before and behind the number of the format.
+/// The text before and after the format number.
 const TABLES: (&str, &str) = ("tables-", ".redb");
-/// Behind the name of tables that are being created.
+/// The suffix of tables that are being created.
 const NEW: &str = ".new";
 
 /// The contents of a durable emulator's folder, counted. Feature `emulator-durable`.
 ///
-/// [`check`](Self::check) verifies a folder, [`upgrade`](Self::upgrade) brings it to the format of this version. The
-/// emulator itself opens it by [`Emulator::open`](crate::Emulator::open). To carry tables elsewhere, or into a folder,
-/// use an [`EmulatorSnapshot`](crate::emulator::EmulatorSnapshot).
+/// [`check`](Self::check) verifies a folder, [`upgrade`](Self::upgrade) converts it to the format of this version.
+/// [`Emulator::open`](crate::Emulator::open) opens it for use. To copy tables to or from a folder, use an
+/// [`EmulatorSnapshot`](crate::emulator::EmulatorSnapshot).
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -61,8 +61,8 @@ impl EmulatorFolder {
     /// Recovers the folder first, as opening it does, if its last process was killed. Blocks until all is read.
     ///
     /// # Errors
-    /// - [`NotFound`](io::ErrorKind::NotFound): it is no folder of an emulator.
-    /// - [`InvalidData`](io::ErrorKind::InvalidData): it is damaged. The text says what is.
+    /// - [`NotFound`](io::ErrorKind::NotFound): it is not a folder of an emulator.
+    /// - [`InvalidData`](io::ErrorKind::InvalidData): it is damaged. The text describes the damage.
     /// - [`Unsupported`](io::ErrorKind::Unsupported): it has a newer format. The text names both.
     /// - [`ResourceBusy`](io::ErrorKind::ResourceBusy): a process has it open.
     /// - The folder cannot be read or written.
@@ -91,9 +91,9 @@ impl EmulatorFolder {
         })
     }
 
-    /// Brings a folder to the format of this version, and verifies it.
+    /// Converts a folder to the format of this version, and verifies it.
     ///
-    /// There is one format so far, so this finds each folder in the current format, or in one that it rejects as newer.
+    /// Only one format exists so far, so each folder either has the current format or is rejected as newer.
     ///
     /// # Errors
     /// Those of [`check`](Self::check).
@@ -141,7 +141,7 @@ impl Lock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
-                // Where a lock keeps others from reading, the number stays unknown.
+                // If the lock prevents others from reading, the number stays unknown.
                 let _ = file.read_to_string(&mut holder);
                 let process = match holder.trim() {
                     "" => "another process".to_owned(),
@@ -166,14 +166,14 @@ impl Drop for Lock {
     }
 }
 
-/// Opens a folder, which is created if it is missing, and reads its state.
+/// Opens a folder and reads its state. Creates the folder if it is missing.
 pub(super) fn open(
     folder: &Path,
     rules: &'static Rules,
     is_synced: bool,
 ) -> io::Result<(Lock, Database, Accounts, DateTime)> {
     create_folder(folder).map_err(|e| of(folder, &e))?;
-    // Before the lock is created in a folder that is not ours.
+    // Before the lock, so that a foreign folder stays unchanged.
     tables(folder)?;
     let lock = Lock::of(folder)?;
     let file = match tables(folder)? {
@@ -184,7 +184,7 @@ pub(super) fn open(
     Ok((lock, database, accounts, last_write))
 }
 
-/// Creates a folder that is missing, with its name on the disk.
+/// Creates a missing folder, with its name on the disk.
 fn create_folder(folder: &Path) -> io::Result<()> {
     let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let missing: Vec<&Path> = folder.ancestors().take_while(is_missing).collect();
@@ -192,7 +192,7 @@ fn create_folder(folder: &Path) -> io::Result<()> {
     missing.into_iter().try_for_each(|folder| keep_name(folder_of(folder)))
 }
 
-/// The tables of a folder; `None` in an empty one. Other files and newer tables are errors.
+/// Returns the path of the tables in a folder, or `None` in an empty one. Other files and newer tables are errors.
 fn tables(folder: &Path) -> io::Result<Option<PathBuf>> {
     let mut found = None;
     let mut other = None;
@@ -257,7 +257,7 @@ fn read(
             false => Database::open(Unsynced(storage), rules),
         }
     };
-    // redb says of most damaged pages what is wrong, but not of all.
+    // redb reports most damaged pages as errors, but panics at some.
     let opened = catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|_| Err(damaged("its tables cannot be read")));
     opened.map_err(|e| match e.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => damaged(format!(
@@ -272,7 +272,7 @@ fn backend(file: File) -> io::Result<FileBackend> {
     FileBackend::new(file).map_err(io::Error::other)
 }
 
-/// A file that is synced when it is closed, and never before.
+/// A file that is synced only when it is closed.
 #[derive(Debug)]
 struct Unsynced(FileBackend);
 

@@ -1,7 +1,4 @@
-//! How many connections and how many bytes of bodies a server holds at once.
-//!
-//! Owns the two limits. Connections beyond theirs take the place of the one that has waited longest for its client, so
-//! that clients who send nothing, or a byte now and then, keep nobody out. Bodies beyond theirs wait.
+//! The limits of a server on connections and on the total size of bodies.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -9,17 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
-/// The unit of the bytes that bodies hold, in bytes.
+/// The unit of the limit on bodies, in bytes.
 const UNIT: usize = 1 << 10;
-/// The longest body that holds nothing of the limit, in bytes: most are shorter, and a connection's own buffers are
-/// about as large.
+/// The maximum size of a body that does not count toward the limit, in bytes. Most are shorter, and a connection's own
+/// buffers have about this size.
 const SMALL_BODY: usize = 16 << 10;
 
 /// The connections of a server, and the memory of their bodies.
 #[derive(Clone, Debug)]
 pub(super) struct Admission {
     most: usize,
-    /// All units of `bodies`.
+    /// The total units of `bodies`.
     units: u32,
     bodies: Arc<Semaphore>,
     connections: Arc<Mutex<Connections>>,
@@ -29,12 +26,13 @@ pub(super) struct Admission {
 struct Connections {
     open: usize,
     next: u64,
-    /// Those that wait for their client, by when they began to: for a whole request, or for the next one.
+    /// The connections that wait for their client, by the start of the wait: for a complete request, or for the next
+    /// one.
     waiting: BTreeMap<u64, AbortHandle>,
 }
 
 impl Admission {
-    /// Admits at most `connections`, whose bodies have at most `bytes` together.
+    /// Admits at most `connections`, whose bodies have at most `bytes` in total.
     pub(super) fn new(connections: usize, bytes: usize) -> Self {
         let units = units(bytes).max(1);
         Self {
@@ -47,7 +45,7 @@ impl Admission {
 
     /// Admits a connection. At the limit, closes the one that has waited longest for its client.
     ///
-    /// While all others are being answered, one more than the limit is open.
+    /// While all others are being answered, one connection more than the limit is open.
     pub(super) fn admit(&self) -> Arc<Place> {
         let mut connections = self.lock();
         connections.open += 1;
@@ -62,12 +60,12 @@ impl Admission {
         })
     }
 
-    /// Closes the connection that has waited longest for its client: the process has no more file handles.
+    /// Closes the connection that has waited longest for its client, because the process is out of file handles.
     pub(super) fn make_room(&self) {
         self.lock().close_longest_waiting();
     }
 
-    /// Waits until a body of as many bytes may be read.
+    /// Waits until a body of `bytes` bytes may be read.
     pub(super) async fn body(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         if bytes <= SMALL_BODY {
             return None;
@@ -94,7 +92,7 @@ impl Connections {
     }
 }
 
-/// The place of an open connection among others, free again when the last clone is dropped.
+/// An open connection's place, released when the last clone is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     admission: Admission,
@@ -103,23 +101,23 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Names the task of the connection, which waits for its client from now on.
+    /// Sets the task of the connection, which waits for its client from now on.
     pub(super) fn of_task(&self, task: AbortHandle) {
         let _ = self.task.set(task);
         self.waits();
     }
 
-    /// Waits until a body of as many bytes may be read.
+    /// Waits until a body of `bytes` bytes may be read.
     pub(super) async fn body(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         self.admission.body(bytes).await
     }
 
-    /// The connection has a whole request.
+    /// Marks that the connection has a complete request.
     pub(super) fn answers(&self) {
         self.set_waits(false);
     }
 
-    /// The connection has an answer to send, and then waits for the next request.
+    /// Marks that the connection has a response to send, and then waits for the next request.
     pub(super) fn waits(&self) {
         self.set_waits(true);
     }

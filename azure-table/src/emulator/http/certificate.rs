@@ -1,7 +1,7 @@
 //! The certificate of an HTTPS server.
 //!
-//! Owns [`ServerCertificate`] and the handshake: rustls with the ring provider, set here and not for the process, and
-//! HTTP/1.1 only.
+//! Owns [`ServerCertificate`] and the TLS settings: rustls with the ring provider, set here and not for the process,
+//! and HTTP/1.1 only.
 
 use std::fmt;
 use std::io;
@@ -98,8 +98,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns whether a certificate says its version, which one of version 1 does not. Text that is no certificate is
-/// judged by rustls, whose own words for version 1 name nothing that a user knows.
+/// Returns `true` if a certificate contains its version, which version 1 omits. rustls rejects text that is not a
+/// certificate, but its error for version 1 does not help a user.
 ///
 /// Source: RFC 5280 §4.1: `version [0] EXPLICIT Version DEFAULT v1` is the first field of the signed part.
 fn has_version(certificate: &[u8]) -> bool {
@@ -109,9 +109,9 @@ fn has_version(certificate: &[u8]) -> bool {
     signed.is_none_or(|signed| signed.first() == Some(&VERSION))
 }
 
-/// Returns what follows the tag and the length of a value in DER, or `None` if it has another tag.
+/// Returns the contents after the tag and the length of a DER value, or `None` if it has another tag.
 fn contents(der: &[u8], tag: u8) -> Option<&[u8]> {
-    /// The bit of a length that takes more bytes than this one.
+    /// The bit of a length that is longer than this byte.
     const LONG: u8 = 0x80;
     let (&[found, length], rest) = der.split_first_chunk()?;
     let more = if length & LONG == 0 {
@@ -122,7 +122,7 @@ fn contents(der: &[u8], tag: u8) -> Option<&[u8]> {
     (found == tag).then(|| rest.get(more..))?
 }
 
-/// Returns whether a PEM section begins whose label ends with `name`.
+/// Returns `true` if a PEM section begins whose label ends with `name`.
 fn has(text: &[u8], name: &str) -> bool {
     let end = format!("{name}-----");
     let lines = text.split(|b| matches!(b, b'\n' | b'\r'));
@@ -131,7 +131,7 @@ fn has(text: &[u8], name: &str) -> bool {
         .any(|line| line.starts_with(b"-----BEGIN ") && line.ends_with(end.as_bytes()))
 }
 
-/// Returns whether a key is encrypted: PKCS #8 says so in the label, the older forms in a header.
+/// Returns `true` if a key is encrypted. PKCS #8 marks that in the label, the older forms in a header.
 fn is_encrypted(key: &[u8]) -> bool {
     has(key, "ENCRYPTED PRIVATE KEY") || key.windows(11).any(|part| part == b"4,ENCRYPTED")
 }

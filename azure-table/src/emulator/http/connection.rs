@@ -34,12 +34,12 @@ use crate::model::clock;
 use crate::pipeline::injected_fault::CutResponse;
 use crate::pipeline::transport::{Transport, TransportError};
 
-/// The maximum head of a request, in bytes: the longest URL that is taken, and as much again for the headers.
+/// The maximum head of a request, in bytes: the longest accepted URL, and the same size again for the headers.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 /// The bytes beyond the service's limit that are kept, so that the emulator itself rejects the request.
 const BODY_MARGIN: usize = 1 << 20;
-/// The bytes that are read and dropped beyond those. A client that writes its request before it reads the response
-/// would find a broken connection otherwise, not the rejection.
+/// The maximum number of bytes that are read and dropped beyond those. A client that writes its request before it reads
+/// the response would otherwise see a broken connection instead of the rejection.
 const MAX_DROPPED_BYTES: usize = 64 << 20;
 
 /// The encryption of a connection.
@@ -61,7 +61,7 @@ impl Tls {
 
     /// Serves a connection until it is closed. A failure concerns its client only.
     pub(super) async fn serve(self, connection: Connection, stream: TcpStream) {
-        // Responses are small and complete: waiting for more data to send only costs time.
+        // Responses are small and complete: waiting for more data would only delay them.
         let _ = stream.set_nodelay(true);
         match self {
             Self::None => connection.serve(stream).await,
@@ -100,7 +100,7 @@ impl Connection {
             scheme,
             watcher,
         } = self;
-        // A client that does not read would keep its response here for good.
+        // A client that does not read would keep its response here forever.
         let mut stream = Box::pin(TimeoutStream::new(stream));
         stream.as_mut().set_write_timeout_pinned(Some(timeout));
         let service = service_fn(move |request| {
@@ -134,7 +134,7 @@ async fn answer(
     // For signatures that are limited to IP addresses.
     head.extensions.insert(peer);
     let body = match body.is_end_stream() {
-        // No body to wait for, as in all reads.
+        // Reads have no body to wait for.
         true => Some(Ok(Bytes::new())),
         false => {
             let most = MAX_BODY_BYTES + BODY_MARGIN;
@@ -154,7 +154,7 @@ async fn answer(
     let body = match body {
         Some(Ok(body)) => body,
         failed => {
-            // What is still to come of the body is not read in any of these cases.
+            // In these cases the rest of the body is not read.
             let mut response = match failed {
                 Some(read) if is_too_long(&read) => emulator.refuse(&head.headers, &Refusal::BODY_TOO_LARGE),
                 Some(_) => bare(StatusCode::BAD_REQUEST),
@@ -197,7 +197,7 @@ fn is_too_long<T>(read: &Result<T, Box<dyn Error + Send + Sync>>) -> bool {
     read.as_ref().is_err_and(|why| why.is::<LengthLimitError>())
 }
 
-/// Reads the rest of a body, up to `MAX_DROPPED_BYTES`, and keeps nothing of it.
+/// Reads and discards the rest of a body, up to `MAX_DROPPED_BYTES`.
 async fn drop_rest(mut body: Incoming) {
     let mut dropped = 0;
     while let Some(Ok(frame)) = body.frame().await {
@@ -215,9 +215,9 @@ fn bare(status: StatusCode) -> Response<Bytes> {
     response
 }
 
-/// Returns the address with the host of the request.
+/// Returns the URL with the host of the request.
 ///
-/// `None` if the address is absolute already, or the request names no host.
+/// `None` if the URL is absolute already, or the request names no host.
 fn absolute(uri: &Uri, host: Option<&str>, scheme: Scheme) -> Option<Uri> {
     let mut parts = Parts::default();
     parts.scheme = Some(scheme);

@@ -1,6 +1,6 @@
 //! The body of a response on a connection.
 //!
-//! Owns [`Outgoing`]: complete as a rule, or broken off after its first bytes by an injected fault.
+//! Owns [`Outgoing`]: usually complete, or cut off after its first bytes by an injected fault.
 
 use std::io;
 use std::mem;
@@ -19,13 +19,13 @@ pub(super) struct Outgoing {
     end: End,
 }
 
-/// The end of a body, after its bytes.
+/// The state of a body after its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Complete,
-    /// It breaks off at the next poll but one, so that its bytes are sent before.
+    /// It fails at the next poll but one, so that its bytes are sent first.
     Cut,
-    /// It breaks off at the next poll.
+    /// It fails at the next poll.
     Broken,
 }
 
@@ -38,7 +38,7 @@ impl Outgoing {
         }
     }
 
-    /// Creates a body whose first `at` bytes arrive, at most all but the last. `None` if it has no byte to lose.
+    /// Creates a body that is cut off after `at` bytes, at the latest before the last. `None` for an empty body.
     pub(super) fn cut(body: &Bytes, at: usize) -> Option<Self> {
         let most = body.len().checked_sub(1)?;
         Some(Self {

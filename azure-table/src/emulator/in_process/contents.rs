@@ -1,7 +1,7 @@
 //! The tables of an emulator without a client: listed, read and filled as text, deleted.
 //!
-//! Owns [`EmulatorTable`] and the methods for any account. They take no time, whatever the service model. Entities as
-//! lines are those of a snapshot (`snapshot/entity.rs`).
+//! Owns [`EmulatorTable`] and the methods for any account. They take no time, regardless of the service model. Entities
+//! as lines are those of a snapshot (`snapshot/entity.rs`).
 
 use crate::emulator::in_process::Emulator;
 use crate::emulator::operations::seed;
@@ -90,7 +90,7 @@ impl Emulator {
 
     /// Deletes a table. Returns `false` if it does not exist.
     ///
-    /// Its name is free at once, whatever the [deletion time](Self::with_deletion_time).
+    /// Its name is available immediately, regardless of the [deletion time](Self::with_deletion_time).
     ///
     /// # Errors
     /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the folder.
@@ -98,7 +98,7 @@ impl Emulator {
         let replica = self.replica_of(account, table);
         let now = self.clock().now();
         let time = std::time::Duration::ZERO;
-        // The only refusal: the table is missing.
+        // The only possible error: the table is missing.
         let is_deleted = self
             .service
             .store
@@ -111,7 +111,7 @@ impl Emulator {
 
     /// Deletes the tables of all accounts, all or none.
     ///
-    /// Their names are free at once, and so are those of tables that were being deleted. Service properties stay.
+    /// Their names are available immediately, also those of tables that were being deleted. Service properties stay.
     ///
     /// # Errors
     /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the folder.
@@ -122,7 +122,7 @@ impl Emulator {
 
     /// Deletes the tables of one account, all or none.
     ///
-    /// Their names are free at once, and so are those of tables that were being deleted. Service properties stay.
+    /// Their names are available immediately, also those of tables that were being deleted. Service properties stay.
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): no such account. Tables of an account without a key, such as
@@ -143,11 +143,11 @@ impl Emulator {
         self.service.store.block_until_stored().map_err(not_stored)
     }
 
-    /// Waits until everything that was read or written so far is as durable as the policy of the folder promises.
+    /// Waits until all reads and writes so far are as durable as the policy of the folder promises.
     ///
     /// [`tables`](Self::tables), [`table_lines`](Self::table_lines) and [`snapshot`](Self::snapshot) return
-    /// immediately, so they can have changes that a crash would still undo. Wait before you show them to anybody. An
-    /// emulator without a folder does not wait.
+    /// immediately, so they can include changes that a crash would still undo. Call this method before you show them to
+    /// anybody. It returns immediately for an emulator without a folder.
     ///
     /// # Errors
     /// - [`ServerFault`](crate::ErrorKind::ServerFault): a change could not be stored. The emulator has stopped.
@@ -171,7 +171,7 @@ impl Emulator {
         Error::invalid_input(format!("account {account:?} does not exist, the accounts are {known}"))
     }
 
-    /// Returns the account at the rules of the table: those of Cosmos DB if it was created at such an address.
+    /// Returns the account with the rules of the table: those of Cosmos DB if it was created at such a URL.
     fn replica_of<'a>(&self, account: &'a str, table: &str) -> Replica<'a> {
         let replica = Replica {
             account,

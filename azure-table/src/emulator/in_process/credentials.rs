@@ -1,6 +1,6 @@
 //! The accounts and tokens that an emulator accepts.
 //!
-//! Owns their setters. How a request is checked against them is `access.rs`.
+//! Owns their setters. `access.rs` checks requests against them.
 
 use crate::emulator::access::token;
 use crate::emulator::in_process::Emulator;
@@ -32,10 +32,10 @@ impl Emulator {
 
     /// Accepts `token` as a token of Entra ID.
     ///
-    /// As in the live service, only at addresses with `https` (on a port this needs feature `emulator-https`). The
-    /// token has the permissions of the roles Storage Table Data Contributor and Storage Table Delegator. It allows
-    /// everything with tables and entities, and user delegation keys, but neither service properties nor access
-    /// policies.
+    /// As in the live service, it is accepted only at URLs with `https` (on a port this needs feature
+    /// `emulator-https`). The token has the permissions of the roles Storage Table Data Contributor and Storage Table
+    /// Delegator. It allows everything with tables and entities, and user delegation keys, but neither service
+    /// properties nor access policies.
     ///
     /// A request with another token, or none, gets a 401 that names the token authority (from version 2020-12-06 on).
     /// The tenant is `00000000-0000-0000-0000-000000000000`.
@@ -50,12 +50,12 @@ impl Emulator {
     /// Accepts every token of Entra ID for `audience`, **without checking who signed it**.
     ///
     /// For tests of programs that authenticate with `DefaultAzureCredential` and the like, never on an open network:
-    /// anyone can make such a token. It must be a JWT with this audience (`aud`, a slash at its end aside) and an
-    /// expiry (`exp`) after the time of the emulator's clock. Calls add up. Tokens for Storage have the audience
-    /// `https://storage.azure.com`, for Cosmos DB `https://cosmos.azure.com`.
+    /// anyone can create such a token. It must be a JWT with this audience (`aud`, ignoring a trailing slash) and an
+    /// expiry (`exp`) after the time of the emulator's clock. Repeated calls add audiences. Tokens for Storage have the
+    /// audience `https://storage.azure.com`, for Cosmos DB `https://cosmos.azure.com`.
     ///
-    /// Addresses and permissions are those of [`with_token`](Self::with_token). Rejected tokens get a 401 that names
-    /// the token authority (from version 2020-12-06 on), and text that is not a token a 400.
+    /// URLs and permissions are those of [`with_token`](Self::with_token). Rejected tokens get a 401 that names the
+    /// token authority (from version 2020-12-06 on), and text that is not a token a 400.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

@@ -1,7 +1,4 @@
-//! The answers of an emulator with an observer.
-//!
-//! Owns the report of each outcome, also of a request that nobody waits for any more. The event is
-//! `response/observer.rs`.
+//! The responses of an emulator with an observer.
 
 #[cfg(feature = "emulator-http")]
 use ::http::{HeaderMap, Method, Uri};
@@ -19,7 +16,8 @@ use crate::pipeline::injected_fault::InjectedFault;
 #[cfg(feature = "emulator-http")]
 use crate::pipeline::transport::{Transport, TransportError};
 
-/// A request whose response is pending. Dropped then, it is reported without one: a fault may hold it for good.
+/// A request whose response is pending. If it is dropped, it is reported without a response: a fault may block it
+/// forever.
 #[cfg(feature = "emulator-http")]
 struct Pending<'a> {
     observe: &'a Observe,
@@ -36,7 +34,7 @@ impl Drop for Pending<'_> {
 }
 
 impl Emulator {
-    /// Answers a request and reports it to the observer.
+    /// Responds to a request and reports it to the observer.
     pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
         let Some(observe) = &self.observer else {
             return self.service.answer(request).await;
@@ -47,7 +45,7 @@ impl Emulator {
         response
     }
 
-    /// Answers a request through a transport in front of this emulator, and reports the outcome to the observer.
+    /// Responds to a request through a transport in front of this emulator, and reports the outcome to the observer.
     #[cfg(feature = "emulator-http")]
     pub(crate) async fn answer_through(
         &self,

@@ -1,6 +1,6 @@
 //! An emulator whose tables outlive the process: opening its folder, and waiting for the disk.
 //!
-//! The folder and the thread that writes to it are `durable`; here are the methods of [`Emulator`].
+//! The folder and the thread that writes to it are in `durable`; this file has the methods of [`Emulator`].
 
 use std::io;
 use std::path::Path;
@@ -20,18 +20,18 @@ impl Emulator {
     /// - tables with their stored access policies
     /// - entities with their Timestamps, so that ETags stay valid
     ///
-    /// Account keys and other settings are those of the `with_…` methods, given again each time. Timestamps go on
-    /// behind the last one, whatever the clock says. All state is in memory too: the folder is read once, and requests
-    /// are answered from memory.
+    /// Account keys and other settings are not stored: set them with the `with_…` methods each time. Timestamps
+    /// continue after the last one, whatever the clock shows. All state is in memory too: the folder is read once, and
+    /// requests are answered from memory.
     ///
-    /// [`Sync`] says what a response waits for, and what survives a kill or a power failure. After a failed write to
+    /// [`Sync`] defines what a response waits for, and what survives a kill or a power failure. After a failed write to
     /// the disk the emulator stops: each request gets 500 `InternalError`, with the reason. Open the folder again then:
-    /// it has all that was acknowledged.
+    /// it has all acknowledged changes.
     ///
-    /// One process has a folder open at a time. It is released when the last clone is dropped, which stores what is
-    /// left and blocks its thread meanwhile, for a few milliseconds as a rule. [`seed`](Self::seed) and
-    /// [`restore`](Self::restore) block too. So does this method, until all is read: about a second for a million
-    /// entities.
+    /// Only one process can have a folder open. It is released when the last clone is dropped, which stores pending
+    /// changes and blocks its thread meanwhile, usually for a few milliseconds. [`seed`](Self::seed) and
+    /// [`restore`](Self::restore) block too. So does this method while it reads the folder: about a second for a
+    /// million entities.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -61,9 +61,9 @@ impl Emulator {
     ///
     /// - [`ResourceBusy`](io::ErrorKind::ResourceBusy): a process has it open. The text names the process.
     /// - [`Unsupported`](io::ErrorKind::Unsupported): it has a newer format. The text names both.
-    /// - [`InvalidData`](io::ErrorKind::InvalidData): it is damaged. The text says what is.
-    /// - [`InvalidInput`](io::ErrorKind::InvalidInput): it has other files and no tables, or is of
-    ///   [Cosmos DB](Self::open_cosmos).
+    /// - [`InvalidData`](io::ErrorKind::InvalidData): it is damaged. The text describes the damage.
+    /// - [`InvalidInput`](io::ErrorKind::InvalidInput): it contains other files and no tables, or is of [Cosmos
+    ///   DB](Self::open_cosmos).
     /// - The folder cannot be read or written.
     pub fn open(folder: impl AsRef<Path>, sync: Sync) -> io::Result<Self> {
         Self::new().kept_in(folder.as_ref(), sync)
@@ -86,11 +86,10 @@ impl Emulator {
         Ok(self)
     }
 
-    /// Waits until all that was written so far is on the disk, whatever the [`Sync`] policy. Feature
-    /// `emulator-durable`.
+    /// Waits until all writes so far are on the disk, whatever the [`Sync`] policy. Feature `emulator-durable`.
     ///
-    /// For [`Sync::Interval`]. An emulator without a folder returns immediately, and [`Sync::Never`] waits for the
-    /// write, not for a sync.
+    /// For [`Sync::Interval`]. It returns immediately for an emulator without a folder. With [`Sync::Never`] it waits
+    /// for the write, not for a sync.
     ///
     /// # Errors
     /// - [`ServerFault`](ErrorKind::ServerFault): a change could not be stored. The emulator has stopped.

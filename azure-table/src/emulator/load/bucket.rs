@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::model::clock::Instant;
 
-/// Tokens that come back at a rate, up to a number. What takes more than the bucket holds waits until it is full and
-/// leaves a debt.
+/// A bucket that refills at a rate up to its capacity. A request for more than the capacity waits until the bucket is
+/// full, and leaves a debt.
 #[derive(Debug)]
 pub(crate) struct Bucket {
     rate: f64,
@@ -15,7 +15,7 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// A full bucket of what comes in `burst`.
+    /// Creates a full bucket with the tokens of `burst`.
     pub(crate) fn full(per_second: u32, burst: Duration, now: Instant) -> Self {
         let rate = f64::from(per_second.max(1));
         let most = (rate * burst.as_secs_f64()).max(1.0);
@@ -27,13 +27,13 @@ impl Bucket {
         }
     }
 
-    /// How long to wait until `entities` can be taken; nothing if they can be now.
+    /// Returns the time until `entities` can be taken, or `None` if they can be taken now.
     pub(crate) fn wait(&mut self, entities: u64, now: Instant) -> Option<Duration> {
         let passed = now.saturating_duration_since(self.at).as_secs_f64();
         self.tokens = (self.tokens + passed * self.rate).min(self.most);
         self.at = now;
         let missing = (entities as f64).min(self.most) - self.tokens;
-        // Sums of fractions may miss a whole number by their last digits.
+        // Sums of fractions may miss a whole number in their last digits.
         (missing > 1e-6).then(|| Duration::from_secs_f64(missing / self.rate))
     }
 
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_gives_its_rate_and_what_it_saved() {
+    fn bucket_allows_its_rate_and_its_saved_burst() {
         let start = Instant::now();
         let mut bucket = Bucket::full(1_000, Duration::from_millis(500), start);
         let mut taken = 0;
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_larger_than_the_bucket_leaves_a_debt() {
+    fn request_larger_than_the_bucket_leaves_a_debt() {
         let start = Instant::now();
         let mut bucket = Bucket::full(10, Duration::from_secs(1), start);
         assert_eq!(bucket.wait(100, start), None);

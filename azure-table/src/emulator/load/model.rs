@@ -1,6 +1,6 @@
 //! The service model: the capacity of its servers, as constants and presets with their sources.
 //!
-//! Owns [`ServiceModel`] and [`RangeSplits`]. Their effect on a request is `load/range_server.rs` and `load/bucket.rs`.
+//! Owns [`ServiceModel`] and [`RangeSplits`]. `load/range_server.rs` and `load/bucket.rs` apply them to requests.
 //!
 //! Source: "How to get the most out of Windows Azure Tables" (Windows Azure Storage Team, 2010), Figures 3, 4, 8, 9,
 //! 12, 13 and 15; "Scalability and performance targets for Table storage".
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::emulator::load::Work;
 
-/// The upper limit of latencies, processing times and split times, so that all sums of them are points in time.
+/// The upper limit of latencies, processing times and split times, so that all sums of them are valid points in time.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The latencies and the capacity of an [`Emulator`](crate::Emulator). Feature `emulator`.
@@ -31,8 +31,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 ///
 /// A request that its caller cancels while it waits is not applied, but still uses its turn.
 ///
-/// A rejected request is not applied. The response is 503 `ServerBusy` without a time to wait. At the account's limit
-/// its text is "Operations per second is over the account limit." Cosmos DB responds with 429 `TooManyRequests` and
+/// A rejected request is not applied. The response is 503 `ServerBusy` without a retry time. At the account's limit its
+/// text is "Operations per second is over the account limit." Cosmos DB responds with 429 `TooManyRequests` and
 /// `x-ms-retry-after-ms`. Requests about tables or the service take only their latency.
 ///
 /// Each partition has a server of its own, as after days of steady load, unless [`splits`](Self::splits) are enabled.
@@ -40,7 +40,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// No latency, processing time or split time is longer than a day; longer values are cut to a day.
 ///
 /// Time is tokio's: with `#[tokio::test(start_paused = true)]` an hour of it takes only as long as the requests in it.
-/// All random draws come from the [`seed`](Self::seed), so the same requests at the same times have the same fate.
+/// All random draws come from the [`seed`](Self::seed), so the same requests at the same times have the same outcomes.
 ///
 /// ```
 /// use std::time::Duration;
@@ -82,7 +82,7 @@ pub struct ServiceModel {
     pub(crate) seed: u64,
 }
 
-/// The share of requests that is shed from one wait on, until the wait is down to another.
+/// The share of requests that is shed once the wait is longer than `from`, until it is no longer than `until`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shedding {
     pub(crate) share: f64,
@@ -91,7 +91,7 @@ pub(crate) struct Shedding {
 }
 
 impl ServiceModel {
-    /// Creates a service with no latency and unlimited capacity, for a test to set the values it is about.
+    /// Creates a service with no latency and unlimited capacity. A test sets only the values that it needs.
     pub fn new() -> Self {
         Self {
             write_latency: Duration::ZERO,
@@ -110,17 +110,17 @@ impl ServiceModel {
         }
     }
 
-    /// Creates the service of today: 2,000 entities/s per partition and 20,000 entities/s per account, both with 1 s of
+    /// Creates today's service: 2,000 entities/s per partition and 20,000 entities/s per account, both with 1 s of
     /// burst.
     ///
-    /// These two limits are documented, for entities of 1 KiB. No source has the other values; they are chosen:
+    /// These two limits are documented, for entities of 1 KiB. No source has the other values, so they are chosen:
     ///
     /// - a latency of 10 ms for writes and 5 ms for reads
     /// - 0.2 ms of server time per request, 0.2 ms per entity written and 0.02 ms per entity read
-    /// - a longest wait of 1 s
+    /// - a maximum wait of 1 s
     ///
-    /// A server then takes 2,500 inserts/s, or about 4,950 entities/s in batches of 100. So a partition reaches its own
-    /// limit before that of its server.
+    /// A server then handles 2,500 inserts/s, or about 4,950 entities/s in batches of 100, so a partition reaches its
+    /// own limit before that of its server.
     ///
     /// Source: "Scalability and performance targets for Table storage".
     pub fn today() -> Self {
@@ -135,11 +135,11 @@ impl ServiceModel {
             .account_entities_per_second(20_000)
     }
 
-    /// Creates the service that the Storage Team measured in 2010, warmed up and steady.
+    /// Creates the service that the Storage Team measured in 2010, in a steady state.
     ///
-    /// A partition takes 1,000 inserts/s, or about 2,400 entities/s in batches of 100. Its limit is the time of its
-    /// server, not a rate. An account has no rate either: one took 17,000 entities/s without a rejection. (The targets
-    /// of that time, 500 and 5,000 entities/s, were promises below that.)
+    /// A partition handles 1,000 inserts/s, or about 2,400 entities/s in batches of 100. Its limit is the time of its
+    /// server, not a rate. An account has no rate either: one handled 17,000 entities/s without a rejection. (The
+    /// targets of that time, 500 and 5,000 entities/s, were promises below that.)
     ///
     /// | constant | value | from |
     /// |---|--:|---|
@@ -173,7 +173,7 @@ impl ServiceModel {
 
     /// Sets the mean round-trip latency of a read, and of a rejected request.
     ///
-    /// The latency varies by ± 10 %. Under a paused clock set it above zero. Otherwise a client that retries rejected
+    /// The latency varies by ± 10 %. Set it above zero if the clock is paused: otherwise a client that retries rejected
     /// requests without a wait would do so forever at one instant.
     pub fn read_latency(mut self, mean: Duration) -> Self {
         self.read_latency = mean.min(LONGEST);
@@ -198,7 +198,7 @@ impl ServiceModel {
         self
     }
 
-    /// Sets the longest wait for a server. A request that would wait longer is rejected immediately.
+    /// Sets the maximum wait for a server. A request that would wait longer is rejected immediately.
     pub fn max_wait(mut self, wait: Duration) -> Self {
         self.max_wait = wait;
         self
@@ -213,7 +213,8 @@ impl ServiceModel {
         self
     }
 
-    /// Rejects a request at random, with the probability (*n* / `requests`)³ while *n* requests wait. `None`: never.
+    /// Rejects a request at random, with the probability (*n* / `requests`)³ while *n* requests wait. `None` disables
+    /// this.
     pub fn queue_chance(mut self, requests: impl Into<Option<u32>>) -> Self {
         self.queue_chance = requests.into();
         self
@@ -221,8 +222,7 @@ impl ServiceModel {
 
     /// Limits the entities per second of a partition; requests beyond it are rejected. At least 1; `None`: unlimited.
     ///
-    /// A query counts the rows that it examined, once it has examined them. They reduce the rate left for later
-    /// requests.
+    /// A query's rows count once the query has examined them. They reduce the rate for later requests.
     pub fn partition_entities_per_second(mut self, entities: impl Into<Option<u32>>) -> Self {
         self.partition_rate = entities.into();
         self
@@ -234,9 +234,10 @@ impl ServiceModel {
         self
     }
 
-    /// Sets how long unused rates are saved: 1 s by default.
+    /// Sets the time for which unused rate is saved: 1 s by default.
     ///
-    /// The saved entities can arrive in one burst. A request with more entities is accepted once all of them are saved.
+    /// The saved entities can arrive in one burst. A request with more entities is accepted once the full burst is
+    /// saved.
     pub fn burst(mut self, time: Duration) -> Self {
         self.burst = time;
         self
@@ -283,11 +284,11 @@ impl Default for ServiceModel {
 /// The splits of a table's ranges over servers as its load grows. Feature `emulator`.
 ///
 /// A table begins as one range of partitions on one server. A server splits its range if it was busy for at least 90 %
-/// of the time until the next decision. The part from the middle of that load on moves to a new server. That part is
+/// of the time until the next decision. The part after the middle of that load moves to a new server. That part is
 /// unavailable for a while, and requests for it are rejected.
 ///
 /// A partition is never split. If each new partition key is the greatest one, the load stays on the last server,
-/// whatever is split off before it.
+/// whatever the splits before it.
 ///
 /// Source: "How to get the most out of Windows Azure Tables" (2010); "Windows Azure Table" (2009).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -308,13 +309,13 @@ impl RangeSplits {
         }
     }
 
-    /// Sets how long a server's load is observed before each decision.
+    /// Sets the time for which a server's load is observed before each decision.
     pub fn decision(mut self, time: RangeInclusive<Duration>) -> Self {
         self.decision = time;
         self
     }
 
-    /// Sets how long the moving part of a range is unavailable.
+    /// Sets the time for which the moving part of a range is unavailable.
     pub fn unavailable(mut self, time: RangeInclusive<Duration>) -> Self {
         self.away = time;
         self

@@ -1,13 +1,4 @@
-//! Range servers: one piece of work after the other, a queue with an end, and a watch over the load.
-//!
-//! Owns which server has a partition, and when a range is cut in two. A server does not wait itself: it knows when what
-//! it accepted will be done. Without splits each partition has a server of its own, as after days of steady load. With
-//! them a table begins on one server.
-//!
-//! The load is arithmetic, not tasks: a request learns its turn on arrival and sleeps until then. The three kinds of
-//! refusal of `in_2010` are needed to fit the study: a bounded queue alone refuses 3 % at 30 workers where 11 % were
-//! seen (Figure 15), and many waiting requests are refused by chance (Figure 8). Splits are off in the presets, whose
-//! figures are those of a service that has spread its load.
+//! Range servers: a bounded queue of work, and a measurement of the load.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -17,38 +8,38 @@ use crate::emulator::load::model::{RangeSplits, ServiceModel};
 use crate::emulator::load::{Busy, PartitionKey};
 use crate::model::clock::Instant;
 
-/// The share of the time for which a server worked, from which on its range is cut. Chosen.
+/// The utilization from which a server's range is split. Chosen.
 const BUSY: f64 = 0.9;
-/// How many partitions are noted in a watch, evenly over the work: enough to find the middle, and bounded.
+/// The maximum number of samples per watch, evenly over the work: enough to find the middle, and bounded.
 const NOTES: u32 = 1_024;
 
-/// A server of the partitions of a range.
+/// A server for the partitions of a range.
 #[derive(Debug, Default)]
 pub(crate) struct RangeServer {
-    /// When all that was accepted will be done.
+    /// The time at which all accepted work will be done.
     free_at: Option<Instant>,
-    /// When each of what was accepted will be, as far as it is counted.
+    /// The times at which accepted requests will be done, if they are counted.
     ends: VecDeque<Instant>,
     is_shedding: bool,
-    /// Until when the range is on its way to this server.
+    /// The time until which the range is moving to this server.
     away_until: Option<Instant>,
     watch: Option<Box<Watch>>,
 }
 
-/// What a server did since it was last thought about.
+/// A server's load since the last decision about a split.
 #[derive(Debug)]
 struct Watch {
     since: Instant,
     until: Instant,
     worked: Duration,
-    /// How much work a note stands for.
+    /// The work that a sample represents.
     step: Duration,
-    /// Partitions that were worked on.
+    /// Samples of the partitions that were worked on.
     notes: Vec<PartitionKey>,
 }
 
 impl RangeServer {
-    /// A server whose range is on its way.
+    /// Creates a server whose range is still moving to it.
     pub(crate) fn away(time: Duration, now: Instant) -> Self {
         Self {
             away_until: Some(now + time),
@@ -56,7 +47,7 @@ impl RangeServer {
         }
     }
 
-    /// Takes work into the queue: when it will be done.
+    /// Accepts work into the queue. Returns the time at which it will be done.
     pub(crate) fn admit(
         &mut self,
         work: Duration,
@@ -93,7 +84,7 @@ impl RangeServer {
         Ok(end)
     }
 
-    /// Adds work that was accepted: when it will be done.
+    /// Adds accepted work. Returns the time at which it will be done.
     pub(crate) fn work(&mut self, work: Duration, now: Instant) -> Instant {
         let end = now + self.wait(now) + work;
         self.free_at = Some(end);
@@ -105,7 +96,8 @@ impl RangeServer {
             .map_or(Duration::ZERO, |free_at| free_at.saturating_duration_since(now))
     }
 
-    /// Whether a request is refused by chance, which grows with the third power of the number that wait.
+    /// Returns `true` if a request is rejected at random. The probability grows with the cube of the number of waiting
+    /// requests.
     fn is_unlucky(&mut self, queue_chance: Option<u32>, random: &mut fastrand::Rng, now: Instant) -> bool {
         let Some(queue_chance) = queue_chance else { return false };
         while self.ends.front().is_some_and(|end| *end <= now) {
@@ -115,7 +107,7 @@ impl RangeServer {
         random.f64() < share.powi(3)
     }
 
-    /// Remembers what was worked on, so that the middle of the load is known.
+    /// Samples the partition of some work, to find the middle of the load.
     pub(crate) fn note(
         &mut self,
         partition: &PartitionKey,
@@ -131,7 +123,7 @@ impl RangeServer {
         }
     }
 
-    /// The partition from which on the range goes to another server, if it is time and there is reason to.
+    /// Returns the partition at which the range is to be split, if a decision is due and the load is high enough.
     pub(crate) fn cut(
         &mut self,
         splits: &RangeSplits,
@@ -159,7 +151,7 @@ impl Watch {
         })
     }
 
-    /// The partition that halves the load; none where all of it is on one.
+    /// Returns the partition that halves the load, or `None` if all of it is on one.
     fn middle(mut self) -> Option<PartitionKey> {
         self.notes.sort();
         let first = self.notes.first()?.clone();
@@ -168,7 +160,7 @@ impl Watch {
     }
 }
 
-/// The servers of a table, by the first partition of each one's range.
+/// The servers of a table, by the first partition of each range.
 #[derive(Debug, Default)]
 pub(crate) struct Ranges {
     servers: BTreeMap<PartitionKey, RangeServer>,
@@ -176,7 +168,7 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// The server of a partition. Its range is cut first if its time has come.
+    /// Returns the server of a partition. Splits its range first if that is due.
     pub(crate) fn server(
         &mut self,
         partition: &PartitionKey,
@@ -209,7 +201,7 @@ impl Ranges {
         }
     }
 
-    /// The first partition of the range of `partition`.
+    /// Returns the first partition of the range of `partition`.
     fn first_of(&self, partition: &PartitionKey) -> PartitionKey {
         let range = self.servers.range(..=partition.clone()).next_back();
         range.map_or_else(|| PartitionKey::new(""), |(first, _)| first.clone())

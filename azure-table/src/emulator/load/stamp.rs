@@ -1,7 +1,4 @@
-//! The servers of an emulator, of all accounts: who has room, and what was done.
-//!
-//! A request passes the limit of its account, then that of its partition, then the queue of its range server; it takes
-//! from none if one refuses it. All chance is drawn from one seed, in the order of the requests.
+//! The servers of an emulator, of all accounts: their capacity and their load.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,7 +11,8 @@ use crate::emulator::load::range_server::Ranges;
 use crate::emulator::load::{Busy, Demand, PartitionKey, ServiceLoad, Work};
 use crate::model::clock::Instant;
 
-/// How far a latency may be from its mean, either way. Chosen: it keeps clients from marching in step.
+/// The maximum deviation of a latency from its mean, in both directions. Chosen: it prevents clients from running in
+/// lockstep.
 const SPREAD: f64 = 0.1;
 
 /// The servers. "Storage stamp" is the service's own name for a cluster of them.
@@ -49,7 +47,7 @@ struct Partition {
     load: ServiceLoad,
 }
 
-/// What a demand passes, from the front end to its server.
+/// The limits that a demand passes, from the front end to its server.
 struct Way<'s> {
     account: &'s mut Option<Bucket>,
     partition: &'s mut Partition,
@@ -87,7 +85,7 @@ impl State {
 }
 
 impl Way<'_> {
-    /// When the work will be done, if all limits have room for it.
+    /// Returns the time at which the work will be done, if no limit is exceeded.
     fn pass(&mut self, demand: &Demand, model: &ServiceModel, now: Instant) -> Result<Instant, Busy> {
         let entities = demand.work.entities();
         let wait = |bucket: &mut Option<Bucket>| bucket.as_mut().and_then(|bucket| bucket.wait(entities, now));
@@ -131,7 +129,7 @@ impl Stamp {
         &self.model
     }
 
-    /// The time on the way there and back.
+    /// Draws the round-trip latency.
     pub(crate) fn latency(&self, is_read: bool) -> Duration {
         let mean = if is_read {
             self.model.read_latency
@@ -142,7 +140,7 @@ impl Stamp {
         mean.mul_f64(1.0 + SPREAD * share)
     }
 
-    /// Takes a request: when its turn will be over. Or refuses it.
+    /// Accepts a request and returns the end of its turn, or rejects it.
     pub(crate) fn admit(&self, demand: &Demand, now: Instant) -> Result<Instant, Busy> {
         let mut state = self.state();
         let mut way = state.way(demand, &self.model, now);
@@ -157,7 +155,8 @@ impl Stamp {
         outcome
     }
 
-    /// Counts the rows that an accepted query looked at, beyond the one it was accepted for: when they are read.
+    /// Counts the rows that an accepted query examined, beyond the one it was accepted for. Returns the time at which
+    /// they have been read.
     pub(crate) fn read(&self, demand: &Demand, rows: u64, now: Instant) -> Instant {
         let further = rows.saturating_sub(Work::Read.entities());
         let work = self
@@ -177,12 +176,12 @@ impl Stamp {
         done
     }
 
-    /// What all partitions were asked for.
+    /// Returns the load on all partitions.
     pub(crate) fn load(&self) -> ServiceLoad {
         self.state().load
     }
 
-    /// What a partition was asked for, in the tables of this name in all accounts.
+    /// Returns the load on a partition, in the tables of this name in all accounts.
     pub(crate) fn load_of(&self, table: &str, partition: &str) -> ServiceLoad {
         let partition = PartitionKey::new(partition);
         let mut sum = ServiceLoad::default();
@@ -200,7 +199,7 @@ impl Stamp {
         sum
     }
 
-    /// How often a range was cut in two.
+    /// Returns the number of splits.
     pub(crate) fn splits(&self) -> u64 {
         let state = self.state();
         let tables = state.accounts.values().flat_map(|account| account.tables.values());

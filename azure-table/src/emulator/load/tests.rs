@@ -1,4 +1,4 @@
-//! The servers alone, without client and tables, for as long as rare refusals need to be counted.
+//! The servers alone, without client and tables, for simulated times long enough to count rare rejections.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,7 +9,7 @@ use crate::emulator::load::stamp::Stamp;
 use crate::emulator::load::{Demand, PartitionKey, Work};
 use crate::model::clock::Instant;
 
-/// The pause after a refusal, as in the study.
+/// The pause after a rejection, as in the study.
 const PAUSE: Duration = Duration::from_secs(3);
 const WARM_UP: Duration = Duration::from_secs(20);
 
@@ -22,13 +22,14 @@ fn demand(partition: u64, entities: u64) -> Demand {
     }
 }
 
-/// Workers in a closed loop on one partition: entities per second, and the refused share in per cent.
+/// Runs workers in a closed loop on one partition. Returns entities per second, and the percentage of rejected
+/// requests.
 fn closed_loop(model: ServiceModel, workers: u64, entities: u64, seconds: u64) -> (f64, f64) {
     let stamp = Stamp::new(model);
     let demand = demand(0, entities);
     let start = Instant::now();
     let end = start + WARM_UP + Duration::from_secs(seconds);
-    // When a request of each worker arrives.
+    // The next arrival of each worker's request.
     let mut arrivals: BinaryHeap<_> = (0..workers)
         .map(|n| Reverse(start + Duration::from_millis(n)))
         .collect();
@@ -51,7 +52,7 @@ fn closed_loop(model: ServiceModel, workers: u64, entities: u64, seconds: u64) -
 }
 
 #[test]
-fn refusals_of_figure_8_are_met_within_a_factor_of_one_and_a_half() {
+fn rejections_match_figure_8_within_a_factor_of_one_and_a_half() {
     eprintln!("workers accepted/s refused %");
     for (workers, golden) in [(150, 0.03), (240, 0.2)] {
         let (_, refused) = closed_loop(ServiceModel::in_2010(), workers, 1, 300);
@@ -65,8 +66,8 @@ fn refusals_of_figure_8_are_met_within_a_factor_of_one_and_a_half() {
     assert!(refused < 0.002, "{refused} %");
 }
 
-/// Batches of 100, ten times as many as there is room for, over so many partitions: accepted entities per second, after
-/// what had been saved.
+/// Sends batches of 100, ten times the capacity, over a number of partitions. Returns the accepted entities per second,
+/// after the saved burst is used up.
 fn flood(model: ServiceModel, per_second: u64, partitions: u64) -> u64 {
     const SECONDS: u64 = 20;
     let stamp = Stamp::new(model);
@@ -83,15 +84,15 @@ fn flood(model: ServiceModel, per_second: u64, partitions: u64) -> u64 {
 }
 
 #[test]
-fn the_targets_of_today_are_kept_to() {
+fn targets_of_today_limit_the_rate() {
     assert_eq!(flood(ServiceModel::today(), 2_000, 1), 2_000);
     assert_eq!(flood(ServiceModel::today(), 20_000, 1_000), 20_000);
-    // Measured in 2010 without a refusal.
+    // Measured in 2010 without a rejection.
     assert_eq!(flood(ServiceModel::in_2010(), 1_700, 1_000), 17_000);
 }
 
 #[test]
-fn no_time_is_too_long() {
+fn longest_times_do_not_overflow() {
     let model = ServiceModel::new()
         .write_latency(Duration::MAX)
         .time_per_entity(Duration::MAX)
@@ -107,9 +108,9 @@ fn no_time_is_too_long() {
     }
 }
 
-/// The whole curve, of which the study tells three places: refusals begin between 20 and 30 workers and grow with them.
+/// The study has three points of the curve: rejections begin between 20 and 30 workers and grow with them.
 #[test]
-fn batches_are_refused_more_often_the_more_workers_there_are() {
+fn more_workers_have_more_batches_rejected() {
     eprintln!("workers accepted/s refused %");
     let curve: Vec<_> = [10, 20, 25, 30, 35, 40, 45, 50, 100]
         .map(|workers| closed_loop(ServiceModel::in_2010(), workers, 100, 300))

@@ -1,13 +1,4 @@
-//! Entity group transactions: several changes as one, or a single query in a batch's clothes.
-//!
-//! Owns the rules of a batch and the multipart answer. Each operation is looked at by itself, but only the request
-//! around them says who asks. The text of requests is read by `codec/multipart.rs`, each operation by `operations.rs`;
-//! that all changes are made or none is `store.rs`. Not confirmed: the index and text for more than 100 changes, the
-//! form of the refusal of a second change set, the codes for a query among other parts and for a batch that cannot be
-//! read (400 InvalidInput), the form in which an operation is refused that a shared access signature does not allow
-//! (like any other failure of an operation).
-//!
-//! Source: REST "Performing entity group transactions"; recorded requests and answers of several SDKs.
+//! Entity group transactions: several changes as one, or a single query in a batch.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -27,13 +18,13 @@ use crate::emulator::rules::{MAX_BATCH_OPERATIONS, MAX_URL, Rules};
 use crate::emulator::store::{Change, SharedStore};
 use crate::model::guid::Guid;
 
-/// What a part that holds an HTTP message begins with, from the boundary on.
+/// Returns the beginning of a part that contains an HTTP message, from the boundary on.
 fn http_part(boundary: &str, rules: &Rules) -> String {
     let end = rules.batch_line_end;
     format!("--{boundary}{end}Content-Type: application/http{end}Content-Transfer-Encoding: binary{end}{end}")
 }
 
-/// `POST /$batch`.
+/// Executes `POST /$batch`.
 pub(crate) async fn run(
     store: &SharedStore,
     caller: Caller<'_>,
@@ -67,7 +58,7 @@ pub(crate) async fn run(
             note = refused.unwrap_or_default().of_batch(count);
             write_change_set(&mut out, (&outer, &inner), &answers, trace.rules);
             for _ in further {
-                // The first is executed, all others are refused (documented).
+                // The first is executed, all others are rejected (documented).
                 let refused = (
                     Answer::refusal(&Refusal::INVALID_INPUT, request.error_form(), trace),
                     None,
@@ -84,7 +75,7 @@ pub(crate) async fn run(
     })
 }
 
-/// The answer to a batch whose only part refuses it: there is no room.
+/// Returns the response to a batch whose only part reports exceeded capacity.
 pub(crate) fn refused(answer: Answer, rules: &Rules) -> Answer {
     let (outer, inner) = boundaries();
     let mut out = Vec::new();
@@ -96,8 +87,8 @@ pub(crate) fn refused(answer: Answer, rules: &Rules) -> Answer {
     }
 }
 
-/// What a batch asks of the servers: it is one request of as many entities as it has operations, and of one partition.
-/// Only the first operation is read, and what is wrong with the others shows in their turn.
+/// Returns the demand of a batch: one request for one partition, with as many entities as it has operations. Only the
+/// first operation is parsed here. Faults of the others are reported when they are executed.
 pub(crate) fn demand(caller: Caller<'_>, request: &Request<'_>) -> Result<Demand> {
     let content_type = request.headers.header("content-type").unwrap_or_default();
     let text = std::str::from_utf8(request.body).map_err(|_| Refusal::INVALID_INPUT)?;
@@ -114,12 +105,12 @@ pub(crate) fn demand(caller: Caller<'_>, request: &Request<'_>) -> Result<Demand
     })
 }
 
-/// What stands between the first two boundaries, and how many such pieces there are.
+/// Returns the text between the first two boundaries, and the number of such pieces.
 fn pieces<'a>(text: &'a str, boundary: &str) -> Result<(&'a str, u64)> {
     let delimiter = format!("--{boundary}");
     let mut pieces = text.split(&*delimiter).skip(1);
     let first = pieces.next().ok_or(Refusal::INVALID_INPUT)?;
-    // The last piece is behind the last boundary.
+    // The last piece is after the last boundary.
     Ok((first, pieces.count().max(1) as u64))
 }
 
@@ -134,7 +125,7 @@ fn demand_of(caller: Caller<'_>, part: &Message<'_>) -> Result<Demand> {
     entities::demand(&Call::parse(caller, &request)?)
 }
 
-/// New ones for an answer and its change sets.
+/// Creates new boundaries for a response and its change sets.
 fn boundaries() -> (String, String) {
     (
         format!("batchresponse_{}", Guid::random()),
@@ -178,14 +169,14 @@ fn parts<'a>(body: &'a [u8], content_type: &str) -> Result<Vec<Message<'a>>> {
     parts.filter(is_good).ok_or(Refusal::INVALID_INPUT)
 }
 
-/// The request line and headers of a part. Its URL may be as long as that of a request of its own, though no server
-/// sees it.
+/// Parses the request line and headers of a part. Its URL may be as long as that of a separate request, although no
+/// server receives it.
 fn request<'a>(message: &'a Message<'a>) -> Result<Request<'a>> {
     let (method, uri) = request_line(message).ok_or(Refusal::INVALID_INPUT)?;
     if uri.len() > MAX_URL {
         return Err(Refusal::INVALID_INPUT.because(too_long(uri.len())));
     }
-    // Absolute addresses and bare paths are both taken (recorded).
+    // Absolute URLs and bare paths are both accepted (recorded).
     let path = match uri.split_once("://") {
         Some((_, rest)) => &rest[rest.find('/').ok_or(Refusal::INVALID_INPUT)?..],
         None => uri,
@@ -206,8 +197,8 @@ fn request_line<'a>(message: &'a Message<'_>) -> Option<(&'a str, &'a str)> {
     Some((method, uri))
 }
 
-/// The changes of a change set, made: an answer for each, or a single one that says which failed; and how many they
-/// are.
+/// Makes the changes of a change set. Returns a response for each, or a single one for the failed change, and the
+/// number of changes.
 fn change_set(
     store: &SharedStore,
     caller: Caller<'_>,
@@ -234,8 +225,8 @@ fn change_set(
         .collect::<Result<_>>()?;
     let requests: Vec<Request<'_>> = messages.iter().map(request).collect::<Result<_>>()?;
     let rules = caller.site.rules;
-    // What stands before the request line, as a header of the part, is not given back (recorded of azure-data-tables,
-    // 12 sessions of 2023 to 2026).
+    // A content id before the request line, as a header of the part, is not echoed (recorded of azure-data-tables, 12
+    // sessions of 2023 to 2026).
     let content_id = |index: usize| {
         let message = messages.get(index).filter(|_| !rules.numbers_changes);
         let id = message.and_then(|message| Message::header(message, "content-id"));
@@ -264,7 +255,7 @@ fn change_set(
     Ok((answers, requests.len()))
 }
 
-/// The form of a refusal within the answer. It repeats nothing of what the request accepts on Cosmos DB.
+/// Returns the form of an error within the response. On Cosmos DB it ignores the format that the request accepts.
 fn form_of_part(request: &Request<'_>) -> ErrorForm {
     match request.error_form() {
         ErrorForm::Json(form) => ErrorForm::Json(JsonForm {
@@ -318,7 +309,7 @@ fn apply(
 }
 
 fn read_change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
-    // A query stands outside of change sets (documented).
+    // A query is placed outside of change sets (documented).
     if call.verb == Verb::Get {
         Err(Refusal::INVALID_INPUT)
     } else {
@@ -326,7 +317,7 @@ fn read_change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
     }
 }
 
-/// The query that is the only part of a batch.
+/// Executes the query that is the only part of a batch.
 async fn lone_query(store: &SharedStore, caller: Caller<'_>, part: &Message<'_>, trace: &Trace) -> Result<Answer> {
     let message = multipart::http_message(part.body).map_err(|_| Refusal::INVALID_INPUT)?;
     let request = request(&message)?;
@@ -335,7 +326,7 @@ async fn lone_query(store: &SharedStore, caller: Caller<'_>, part: &Message<'_>,
         Err(refusal) => Err(refusal),
     };
     Ok(outcome.unwrap_or_else(|refusal| {
-        // Here the index stands before the text of every refusal (recorded).
+        // Here the index precedes the text of every error (recorded).
         let refusal = Refusal {
             message: format!("0:{}", refusal.message).into(),
             ..refusal
@@ -352,8 +343,8 @@ async fn read(store: &SharedStore, call: &Call<'_>) -> Result<Answer> {
     }
 }
 
-/// The text with its last boundary. One SDK ends a batch with a boundary that opens another part, which then is empty,
-/// and the service takes that (recorded of the C++ SDK).
+/// Returns the text up to its last boundary. One SDK ends a batch with a boundary that opens another, empty part, and
+/// the service accepts that (recorded of the C++ SDK).
 fn closed<'a>(body: &'a [u8], boundary: &str) -> Cow<'a, [u8]> {
     let last = format!("--{boundary}--");
     if memmem::rfind(body, last.as_bytes()).is_some() {
@@ -362,8 +353,8 @@ fn closed<'a>(body: &'a [u8], boundary: &str) -> Cow<'a, [u8]> {
     Cow::Owned([body, b"\r\n", last.as_bytes()].concat())
 }
 
-/// The text with each boundary at the start of a line. The same SDK puts no line end between a body and the next
-/// boundary.
+/// Returns the text with each boundary at the start of a line. The same SDK omits the line end between a body and the
+/// next boundary.
 fn with_line_ends<'a>(body: &'a [u8], boundary: &str) -> Cow<'a, [u8]> {
     let delimiter = format!("--{boundary}");
     let mut fixed = Vec::new();

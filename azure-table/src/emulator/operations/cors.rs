@@ -1,11 +1,4 @@
-//! Requests that browsers make for pages of other origins.
-//!
-//! Owns the question before such a request, which needs no signature, and the headers of the answer to the request
-//! itself. The rules are the account's (`operations/documents.rs`): the first that fits counts. They keep nobody out,
-//! the browser does. Not confirmed: the form of a refusal (JSON here); that `*` among exposed headers stands for all
-//! headers of the answer; that a name at the end of a rule's list that the answer does not have is shown all the same.
-//!
-//! Source: REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage", "Preflight Table Request".
+//! CORS: requests that browsers send for pages of other origins.
 
 use bytes::Bytes;
 use http::header::{
@@ -19,10 +12,10 @@ use crate::emulator::response::Answer;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::protocol::service_properties::cors::CorsRule;
 
-/// All of a kind.
+/// Matches everything.
 const ANY: &str = "*";
 
-/// `OPTIONS`, of any resource, there or not.
+/// Handles `OPTIONS` for any resource, whether it exists or not.
 pub(crate) fn preflight(rules: &[CorsRule], headers: &HeaderMap) -> Result<Answer> {
     let required = |name: &str| headers.header(name).ok_or(Refusal::NO_CORS_HEADER);
     let origin = required("origin")?;
@@ -47,10 +40,11 @@ pub(crate) fn preflight(rules: &[CorsRule], headers: &HeaderMap) -> Result<Answe
     Ok(answer)
 }
 
-/// Adds to an answer what the browser wants to know.
+/// Adds the CORS headers to a response.
 pub(crate) fn add_headers(rules: &[CorsRule], method: &str, request: &HeaderMap, answer: &mut Response<Bytes>) {
     let origin = request.header("origin");
-    // A rule for any origin fits a read that names none, too: the answer may be kept for a page that does (documented).
+    // A rule for any origin matches a read without an origin too: a cache may serve the response to a page that has one
+    // (documented).
     let asked = origin.as_deref().or((method == "GET").then_some(ANY));
     let rule = asked.and_then(|origin| rules.iter().find(|rule| is_for(rule, origin, method)));
     let is_for_any = rule.is_some_and(|rule| rule.allowed_origins.iter().any(|known| known == ANY));
@@ -59,7 +53,7 @@ pub(crate) fn add_headers(rules: &[CorsRule], method: &str, request: &HeaderMap,
             answer.headers_mut().insert(header, value);
         }
     };
-    // Answers to other verbs are not kept by browsers, so they say nothing of it (documented, and recorded).
+    // Browsers do not cache responses to other methods, so those omit the header (documented, and recorded).
     if method == "GET" && !rules.is_empty() && !is_for_any {
         put(VARY, "Origin");
     }
@@ -81,7 +75,8 @@ pub(crate) fn add_headers(rules: &[CorsRule], method: &str, request: &HeaderMap,
     }
 }
 
-/// The names of headers that a rule shows: those it names, and those of the answer that begin as it says.
+/// Returns the names of the headers that a rule exposes: those that it names, and those of the response that match its
+/// prefixes.
 fn exposed(rule: &CorsRule, headers: &HeaderMap) -> String {
     let mut names: Vec<&str> = Vec::new();
     for known in &rule.exposed_headers {
@@ -99,13 +94,13 @@ fn exposed(rule: &CorsRule, headers: &HeaderMap) -> String {
     names.join(",")
 }
 
-/// Origins compare with case, verbs as they are.
+/// Returns `true` if a rule applies. Origins are case-sensitive, methods are compared as they are.
 fn is_for(rule: &CorsRule, origin: &str, method: &str) -> bool {
     rule.allowed_origins.iter().any(|known| known == ANY || known == origin)
         && rule.allowed_methods.iter().any(|known| known == method)
 }
 
-/// Whether a header's name is one that a rule knows: whole, or by its beginning.
+/// Returns `true` if a header's name matches an entry of a rule: completely, or by its prefix.
 fn fits(known: &str, name: &str) -> bool {
     match known.strip_suffix('*') {
         Some(beginning) => name

@@ -1,16 +1,5 @@
-//! Operations whose bodies are XML: properties and statistics of the service, a table's access policies, keys of Entra
-//! ID.
-//!
-//! Owns what is set, read and answered. The documents are `protocol/service_properties.rs`,
-//! `protocol/service_statistics.rs`, `protocol/access_policy.rs` and `protocol/user_delegation_key.rs`. The rules for
-//! browsers work in `operations/cors.rs`, policies and keys in `access/sas.rs`. Nothing is logged and nothing counted.
-//! Not confirmed: the code for a document that is well-formed and says something impossible (all that were seen beyond
-//! a limit were InvalidXmlDocument), or names a setting that does not exist (it is ignored here); that statistics of
-//! the first region are refused as an invalid parameter; that two policies of one name are refused; the code for times
-//! of a key that are refused, and which clock's skew is allowed (none here).
-//!
-//! Source: REST "Set Table Service Properties", "Get Table Service Properties", "Get Table Service Stats", "Get Table
-//! ACL", "Set Table ACL", "Get User Delegation Key"; recorded answers.
+//! Operations with XML bodies: properties and statistics of the service, a table's access policies, user delegation
+//! keys.
 
 use crate::emulator::access::sas::delegation_key_value;
 use crate::emulator::operations::Call;
@@ -24,23 +13,23 @@ use crate::protocol::service_properties::ServiceProperties;
 use crate::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};
 use crate::protocol::user_delegation_key::{KeyInfo, MAX_LIFE, UserDelegationKey};
 
-/// `GET /?restype=service&comp=properties`.
+/// Handles `GET /?restype=service&comp=properties`.
 pub(crate) fn properties(store: &Store, call: &Call<'_>) -> Answer {
     Answer::xml(&store.properties(call.replica()).to_xml())
 }
 
-/// `PUT /?restype=service&comp=properties`.
+/// Handles `PUT /?restype=service&comp=properties`.
 pub(crate) fn set_properties(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
     let mut given = ServiceProperties::from_xml(call.xml()).map_err(|_| Refusal::INVALID_XML)?;
     given.check().map_err(|_| Refusal::INVALID_XML)?;
-    // Whole names come back before beginnings of names (recorded of azure-data-tables, `set_cors`, 2026).
+    // Full names are returned before prefixes (recorded of azure-data-tables, `set_cors`, 2026).
     for rule in given.cors.iter_mut().flatten() {
         for names in [&mut rule.allowed_headers, &mut rule.exposed_headers] {
             names.sort_by_key(|name| name.ends_with('*'));
         }
     }
     let present = store.properties(call.replica());
-    // What is not said stays as it is (documented).
+    // Omitted properties stay unchanged (documented).
     let properties = ServiceProperties {
         logging: given.logging.or(present.logging),
         hour_metrics: given.hour_metrics.or(present.hour_metrics),
@@ -51,7 +40,7 @@ pub(crate) fn set_properties(store: &mut Store, call: &Call<'_>) -> Result<Answe
     Ok(Answer::set(202))
 }
 
-/// `GET /?restype=service&comp=stats`.
+/// Handles `GET /?restype=service&comp=stats`.
 pub(crate) fn statistics(call: &Call<'_>) -> Result<Answer> {
     if !call.site().is_secondary {
         return Err(Refusal::INVALID_QUERY_PARAMETER);
@@ -63,16 +52,16 @@ pub(crate) fn statistics(call: &Call<'_>) -> Result<Answer> {
     Ok(Answer::xml(&statistics.to_xml()))
 }
 
-/// `GET /table?comp=acl`.
+/// Handles `GET /table?comp=acl`.
 pub(crate) fn policies(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let table = store.table(call.replica(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
     Ok(Answer::xml(&StoredAccessPolicy::list_to_answer(&table.policies)))
 }
 
-/// `PUT /table?comp=acl`.
+/// Handles `PUT /table?comp=acl`.
 pub(crate) fn set_policies(store: &mut Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let policies = match call.xml() {
-        // No body means no policies (recorded).
+        // An empty body means no policies (recorded).
         [] => Vec::new(),
         document => StoredAccessPolicy::list_from_xml(document).map_err(|_| Refusal::INVALID_XML)?,
     };
@@ -81,7 +70,7 @@ pub(crate) fn set_policies(store: &mut Store, call: &Call<'_>, table: &str) -> R
     Ok(Answer::set(204))
 }
 
-/// `POST /?restype=service&comp=userdelegationkey`.
+/// Handles `POST /?restype=service&comp=userdelegationkey`.
 pub(crate) fn user_delegation_key(call: &Call<'_>) -> Result<Answer> {
     let caller = call.caller;
     let info = KeyInfo::from_xml(call.xml()).map_err(|_| Refusal::INVALID_XML)?;

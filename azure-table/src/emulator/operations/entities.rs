@@ -1,10 +1,4 @@
-//! Operations on one entity: read it, or change it.
-//!
-//! Owns what a call means for a row and what is answered. How a row changes is `store.rs`; many changes at once are
-//! `operations/batch.rs`, which uses both halves of a write from here.
-//!
-//! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
-//! Entity", "Delete Entity", "Query Entities".
+//! Operations on one entity: reads and changes.
 
 use crate::emulator::load::{Demand, PartitionKey, Work};
 use crate::emulator::operations::Call;
@@ -19,7 +13,7 @@ use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::row::RowId;
 use crate::emulator::store::{Action, Applied, Change, SharedStore, Store};
 
-/// `GET /table(PartitionKey='…',RowKey='…')`.
+/// Handles `GET /table(PartitionKey='…',RowKey='…')`.
 pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Result<Answer> {
     let level = call.level()?;
     body::check_keys(id, call.site().rules)?;
@@ -31,12 +25,12 @@ pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Re
     Ok(answer)
 }
 
-/// The only change of a request: made and answered.
+/// Makes the only change of a request, and returns the response.
 pub(crate) fn write(shared: &SharedStore, call: &Call<'_>) -> Result<Answer> {
     let read = change(call);
     let mut store = shared.write();
     let (table, change) = read.map_err(|refusal| {
-        // What an entity lacks is said where its table is (recorded).
+        // Faults of an entity are reported after a missing table (recorded).
         let table = call.resource.table().unwrap_or_default();
         match refusal == Refusal::PROPERTIES_NEED_VALUE && store.table(call.replica(), table).is_none() {
             true => Refusal::TABLE_NOT_FOUND,
@@ -54,7 +48,7 @@ pub(crate) fn write(shared: &SharedStore, call: &Call<'_>) -> Result<Answer> {
     }
 }
 
-/// What a call changes: the table and the row.
+/// Returns the change of a call: its table and row.
 pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
     let (table, id, action) = match (&call.resource, call.verb) {
         (Resource::Entities(table), Verb::Post) => {
@@ -83,14 +77,14 @@ pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
         _ => return Err(Refusal::METHOD_NOT_ALLOWED),
     };
     body::check_keys(&id, call.site().rules)?;
-    // Seen of an insert; a row that cannot be read is not there, one that cannot be written is.
+    // Seen for an insert. Here a row that may not be read appears missing, one that may not be written does not.
     if !call.caller.grant.rows.contains(&id) {
         return Err(Refusal::AUTHORIZATION_FAILURE);
     }
     Ok((table, Change { id, action }))
 }
 
-/// The answer to a change that was made.
+/// Returns the response to an applied change.
 pub(crate) fn written(store: &Store, call: &Call<'_>, table: &str, applied: Applied) -> Result<Answer> {
     if call.verb != Verb::Post {
         let is_upsert = call.verb != Verb::Delete && call.condition()?.is_none();
@@ -127,8 +121,8 @@ pub(crate) fn written(store: &Store, call: &Call<'_>, table: &str, applied: Appl
     })
 }
 
-/// What an operation on entities asks of the servers. A query is at the place where it begins; how many rows it looks
-/// at is known when it is done, and counted then.
+/// Returns the demand of an operation on entities. A query belongs to the partition where it begins; the rows that it
+/// examined are counted once it is done.
 pub(crate) fn demand(call: &Call<'_>) -> Result<Demand> {
     let site = call.site();
     let (table, partition, work) = match (&call.resource, call.verb) {

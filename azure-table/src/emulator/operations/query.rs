@@ -1,13 +1,13 @@
 //! Query Entities: one page of a table.
 //!
-//! A page ends at `$top`, at 1000 rows, at [`MAX_PAGE_BYTES`], at the emulator's page size or where
-//! [`PageEnds`](crate::emulator::PageEnds) says. If a row is left in the range of keys that the filter allows, a token
-//! says where to go on: the next page may well be empty, as it may be live.
+//! A page ends at `$top`, at 1000 rows, at [`MAX_PAGE_BYTES`], at the emulator's page size or at the conditions of
+//! [`PageEnds`](crate::emulator::PageEnds). If rows are left in the range of keys that the filter allows, a token names
+//! the position to continue at. As live, the next page may be empty.
 //!
-//! A page is read in turns, and others go first in between. It shows the state of the table in which it began: of the
-//! writes since, also of a batch, it shows none. Live that holds for each partition of a page ("Windows Azure Table",
-//! 2009: snapshot isolation within one query and partition). If the table is deleted or restored meanwhile, the page
-//! begins anew. Not imitated: pages that end after five seconds or at a partition of the service, unless it is said.
+//! A page is read in turns, between which other tasks run. It shows the state of the table in which it began, without
+//! later writes or parts of a batch. The live service guarantees that for each partition of a page ("Windows Azure
+//! Table", 2009: snapshot isolation within one query and partition). If the table is deleted or restored meanwhile, the
+//! page restarts. Not imitated by default: pages that end after five seconds or at a partition of the service.
 //!
 //! Source: REST "Query Entities", "Query timeout and pagination".
 
@@ -31,17 +31,17 @@ use crate::filter::key_range::KeyRange;
 use crate::model::datetime::DateTime;
 use crate::model::ordinal;
 
-/// The maximum body of a page in bytes, unless its only row is longer (4 MiB).
+/// The maximum size of a page's body in bytes, unless its only row is longer (4 MiB).
 ///
-/// A page of the longest entities would else have 1 GiB, which no client reads.
+/// A page of the longest entities would otherwise have 1 GiB, which no client reads.
 const MAX_PAGE_BYTES: usize = 4 << 20;
 
-/// `GET /table()`.
+/// Handles `GET /table()`.
 pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> Result<Answer> {
     let level = call.level()?;
     let condition = RowFilter::new(call.filter()?);
     let range = condition.range();
-    // What a shared access signature does not open is left out in silence (seen live).
+    // Rows outside the range of a shared access signature are silently omitted (seen live).
     let granted = &call.caller.grant.rows;
     let (partition_key, row_key) = range.start();
     let first = RowId::new(partition_key, row_key).max(granted.start());
@@ -83,11 +83,11 @@ pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> 
     }
 }
 
-/// What a page is asked for.
+/// The query of a page.
 struct Query<'q> {
     condition: &'q RowFilter,
     is_filtered: bool,
-    /// The least keys of a row that it reaches.
+    /// The lowest keys of a row in its range.
     first: RowId,
     range: KeyRange<'q>,
     granted: &'q RowRange,
@@ -104,19 +104,19 @@ impl Query<'_> {
     }
 }
 
-/// A page as far as it was read.
+/// A page that is being read.
 struct Page<'q> {
     query: &'q Query<'q>,
-    /// The first row that was not looked at.
+    /// The first row that was not examined.
     from: Position,
-    /// When the table was created.
+    /// The time at which the table was created.
     created: DateTime,
     body: Vec<u8>,
     rows: usize,
     looked_at: usize,
-    /// The partition of the row that was looked at last, where it matters.
+    /// The partition of the row that was examined last, if needed.
     partition: Option<Box<str>>,
-    /// The bytes that stand behind the last row.
+    /// The size of the text after the last row, in bytes.
     end: usize,
 }
 
@@ -137,7 +137,7 @@ impl<'q> Page<'q> {
         }
     }
 
-    /// Reads on until the page or the turn is over; returns what comes behind the page.
+    /// Continues reading until the page or the turn ends. Returns the position of the next page.
     fn take_turn(&mut self, table: &Table, reader: Option<&Reader>) -> Option<Next> {
         let nothing = Changed::new();
         let changed = reader.map(Reader::changed);
@@ -168,7 +168,7 @@ impl<'q> Page<'q> {
                 next = None;
                 break;
             }
-            // In the order of insertion those of other keys are among them.
+            // In the order of insertion, rows with other keys are among them.
             if is_by_place && (*id < query.first || !query.reaches(id)) {
                 continue;
             }
@@ -180,7 +180,7 @@ impl<'q> Page<'q> {
         next
     }
 
-    /// Takes the row where it is asked for; returns the position of the next page if this one ends before it.
+    /// Adds the row if it matches. Returns the position of the next page if this one ends before the row.
     fn look_at(&mut self, placed: Placed<'_>) -> Option<Next> {
         let (_, id, row) = placed;
         let ends = self.query.ends;
@@ -207,7 +207,7 @@ impl<'q> Page<'q> {
         None
     }
 
-    /// The position of a row; without its key, where a page ends with a partition.
+    /// Returns the position of a row, without its RowKey if a page ends with a partition.
     fn next_at(&self, (place, id, _): Placed<'_>, row_key: Option<&str>) -> Next {
         match self.from {
             Position::Keys(_) => continuation::of_row(&id.partition_key, row_key),
@@ -232,7 +232,7 @@ impl<'q> Page<'q> {
     }
 }
 
-/// The partition in which a page begins, at the earliest.
+/// Returns the first partition in which a page may begin.
 pub(crate) fn first_partition(call: &Call<'_>) -> Result<Box<str>> {
     let filter = call.filter()?;
     let (first, _) = KeyRange::of(&filter).start();
@@ -242,7 +242,7 @@ pub(crate) fn first_partition(call: &Call<'_>) -> Result<Box<str>> {
     }
 }
 
-/// The first row of the page, where one is said.
+/// Returns the first row of the page, if the request names one.
 fn position(options: &Options, rules: &Rules) -> Result<Option<Position>> {
     let (partition, row) = (&options.next_partition_key, &options.next_row_key);
     continuation::row(partition.as_deref(), row.as_deref(), rules)

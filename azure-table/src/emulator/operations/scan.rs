@@ -1,9 +1,4 @@
-//! A scan: a filter that is asked of row after row, in turns.
-//!
-//! Owns that a property is read once for a row, however many comparisons ask for it; what a filter means is
-//! `filter/evaluate.rs`. Owns how much a query does before it releases the store and yields to other tasks. The end of
-//! a turn depends on the rows and the filter alone, not on the time, so that tests on a paused clock run the same way
-//! each time.
+//! A scan: the evaluation of a filter row by row, in turns.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -14,12 +9,12 @@ use crate::filter::expression::Expression;
 use crate::filter::key_range::KeyRange;
 use crate::model::edm::Edm;
 
-/// A filter, or none, which every row meets.
+/// A filter, or none, which matches every row.
 #[derive(Debug)]
 pub(crate) struct RowFilter {
     filter: Option<Expression>,
     comparisons: usize,
-    /// The properties that are compared, in order.
+    /// The compared properties, in order.
     names: Vec<Box<str>>,
 }
 
@@ -39,17 +34,17 @@ impl RowFilter {
         }
     }
 
-    /// The number of comparisons in the filter.
+    /// Returns the number of comparisons in the filter.
     pub(crate) fn comparisons(&self) -> usize {
         self.comparisons
     }
 
-    /// The rows that can meet it.
+    /// Returns the range of keys that can match.
     pub(crate) fn range(&self) -> KeyRange<'_> {
         KeyRange::of(&self.filter)
     }
 
-    /// Whether a row meets it.
+    /// Returns `true` if a row matches.
     pub(crate) fn accepts(&self, id: &RowId, row: &Row) -> bool {
         let Some(filter) = &self.filter else {
             return true;
@@ -65,7 +60,7 @@ impl RowFilter {
         })
     }
 
-    /// Whether a table of this name meets it.
+    /// Returns `true` if a table of this name matches.
     pub(crate) fn accepts_table(&self, name: &str) -> bool {
         let property = |property: &str| (property == "TableName").then_some(Edm::String(Cow::Borrowed(name)));
         self.filter.as_ref().is_none_or(|filter| matches(filter, &property))
@@ -81,7 +76,7 @@ fn names_in(filter: &Expression, names: &mut Vec<Box<str>>) {
     }
 }
 
-/// The same value, with text and bytes borrowed from it.
+/// Returns the same value, borrowing its text and bytes.
 fn borrowed<'a>(value: &'a Edm<'_>) -> Edm<'a> {
     match value {
         Edm::String(text) => Edm::String(Cow::Borrowed(text)),
@@ -97,10 +92,10 @@ fn borrowed<'a>(value: &'a Edm<'_>) -> Edm<'a> {
 
 /// The work of a turn: comparisons, rows, and quarters of a KiB. About 0.1 ms.
 const WORK: usize = 2_048;
-/// Bytes of a row whose reading takes as long as a comparison.
+/// The bytes of a row that take as long to read as a comparison.
 const BYTES: usize = 256;
 
-/// What is left of a turn.
+/// The remaining work of a turn.
 #[derive(Debug)]
 pub(crate) struct Turn(usize);
 
@@ -109,8 +104,7 @@ impl Turn {
         Self(WORK)
     }
 
-    /// Takes the work on an item of `bytes` bytes, of which so many comparisons are made. Returns `false` if the turn
-    /// is over.
+    /// Takes the work on an item of `bytes` bytes with this number of comparisons. Returns `false` if the turn is over.
     pub(crate) fn take(&mut self, comparisons: usize, bytes: usize) -> bool {
         let has_room = self.0 > 0;
         self.0 = self.0.saturating_sub(1 + comparisons + bytes / BYTES);

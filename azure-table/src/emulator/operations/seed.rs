@@ -1,7 +1,4 @@
-//! Rows that are there before the first request.
-//!
-//! Owns [`seed`] and [`seed_lines`]. They go past HTTP and signatures, and past nothing else: the rows are those that
-//! the same entities would be after an upsert by a client.
+//! Rows that are stored before the first request.
 
 use crate::emulator::request::address::Site;
 use crate::emulator::request::body;
@@ -20,7 +17,7 @@ use crate::model::error_text::Shown;
 use crate::model::name::TableName;
 use crate::model::property_writer::{PropertySink, PropertyWriter};
 
-/// What an entity writes.
+/// The properties that an entity writes.
 #[derive(Default)]
 struct Written(Properties);
 
@@ -30,7 +27,8 @@ impl PropertySink for Written {
     }
 }
 
-/// Puts entities into a table, which is made if it is not there. See [`Emulator::seed`](crate::Emulator::seed).
+/// Inserts or replaces entities in a table. Creates the table if it is missing. See
+/// [`Emulator::seed`](crate::Emulator::seed).
 pub(crate) fn seed<E: TableEntity>(
     shared: &SharedStore,
     settings: &Settings,
@@ -39,7 +37,7 @@ pub(crate) fn seed<E: TableEntity>(
 ) -> Result<()> {
     let site = Site::development().under(settings);
     if let Err(refusal) = site.rules.table_names.check_new(table) {
-        // It says more.
+        // Its message is more specific.
         TableName::new(table)?;
         return Err(refused(table, &refusal.message));
     }
@@ -57,7 +55,7 @@ pub(crate) fn seed<E: TableEntity>(
         entity.write_properties(&mut writer)?;
         writer.finish()?;
         let id = RowId::new(partition_key, row_key);
-        // The writer leaves the limits of sizes to the service.
+        // The property writer leaves the limits on sizes to the service.
         body::check(&id, &written.0, site.rules).map_err(|refusal| {
             let entity = format!("entity ({}, {})", Shown(&id.partition_key), Shown(&id.row_key));
             refused(table, &format!("{entity}: {}: {}", refusal.code, refusal.message))
@@ -66,7 +64,7 @@ pub(crate) fn seed<E: TableEntity>(
             id,
             action: Action::Replace(written.0, None),
         };
-        // One lock for each, so that an iterator may ask the emulator itself.
+        // The lock is released in between, so that an iterator may use the emulator itself.
         shared
             .write()
             .apply(site.replica(), table, vec![change], now)
@@ -77,7 +75,7 @@ pub(crate) fn seed<E: TableEntity>(
         .map_err(|refusal| Error::new(ErrorKind::ServerFault, refusal.message))
 }
 
-/// Puts the entities of JSON lines into a table, all or none, which is made if it is not there. See
+/// Inserts or replaces the entities of JSON lines in a table, all or none. Creates the table if it is missing. See
 /// [`Emulator::seed_lines`](crate::Emulator::seed_lines).
 pub(crate) fn seed_lines(
     shared: &SharedStore,
@@ -87,7 +85,7 @@ pub(crate) fn seed_lines(
     now: DateTime,
 ) -> Result<usize> {
     if let Err(refusal) = replica.rules.table_names.check_new(table) {
-        // It says more.
+        // Its message is more specific.
         TableName::new(table)?;
         return Err(refused(table, &refusal.message));
     }

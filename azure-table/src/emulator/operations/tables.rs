@@ -1,6 +1,6 @@
 //! Operations on tables.
 //!
-//! While a table is being deleted it is not found; live, other operations may see a conflict or even work for a while.
+//! A table that is being deleted counts as missing. Live, other operations may see a conflict or even work for a while.
 //!
 //! Source: REST "Query Tables", "Create Table", "Delete Table".
 
@@ -18,7 +18,7 @@ use crate::emulator::store::row::time_text;
 use crate::emulator::store::{SharedStore, Store};
 use crate::model::datetime::DateTime;
 
-/// `GET /Tables`.
+/// Handles `GET /Tables`.
 pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer> {
     let level = call.level()?;
     let condition = RowFilter::new(call.filter()?);
@@ -34,7 +34,7 @@ pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer
         items: limit,
         is_filtered: call.options.filter.is_some(),
     };
-    // A copy, so that the filter is evaluated while others use the store. Without one, a table behind the page is
+    // A copy, so that the filter is evaluated while others use the store. Without a filter, one table after the page is
     // enough.
     let most = match condition.comparisons() {
         _ if limit == 0 => 0,
@@ -102,22 +102,22 @@ pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer
     })
 }
 
-/// A table as a list needs it.
+/// A table in a list.
 struct Listed {
-    /// The form of its name by which tables are in order.
+    /// The form of its name by which tables are ordered.
     position: String,
     name: String,
     created: DateTime,
 }
 
-/// `GET /Tables('name')`.
+/// Handles `GET /Tables('name')`.
 pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let level = call.level()?;
     let table = store.table(call.replica(), table).ok_or(Refusal::RESOURCE_NOT_FOUND)?;
     Ok(Answer::json(200, element(call, level, &table.name), level))
 }
 
-/// `POST /Tables`.
+/// Handles `POST /Tables`.
 pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
     let table = body::table_name(call.json()?)?;
     call.site().rules.table_names.check_new(&table)?;
@@ -138,7 +138,7 @@ pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
     })
 }
 
-/// An entity by a wrong number of keys: whether the table is there is looked at first (recorded).
+/// Returns the error for an entity with a wrong number of keys. A missing table is reported first (recorded).
 pub(crate) fn wrong_keys(store: &Store, call: &Call<'_>, table: &str) -> Refusal {
     match store.table(call.replica(), table) {
         Some(_) => Refusal::number_of_keys(&call.site().account, table),
@@ -146,7 +146,7 @@ pub(crate) fn wrong_keys(store: &Store, call: &Call<'_>, table: &str) -> Refusal
     }
 }
 
-/// `DELETE /Tables('name')`.
+/// Handles `DELETE /Tables('name')`.
 pub(crate) fn delete(store: &mut Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let caller = call.caller;
     caller.site.rules.table_names.check_deleted(table)?;

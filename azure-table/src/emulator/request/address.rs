@@ -1,14 +1,4 @@
-//! Addresses: the account that a request names, and the resource in it.
-//!
-//! Owns both forms of base address (account in the path, as emulators have it, and account in the host name), what a
-//! host tells of the service behind it, and the reading of `table(PartitionKey='…',RowKey='…')`. Encoded text is
-//! `codec/url.rs`.
-//!
-//! Not confirmed: a further segment of a path besides the recorded ones; the answer to an unknown `comp`, or
-//! to one without its `restype`; the length of a URL that is refused; code and form of the refusal of a path with a
-//! percent sign that encodes nothing (the live service's server answers in HTML).
-//!
-//! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
+//! URLs: the account that a request names, and the resource in it.
 
 use http::Uri;
 
@@ -21,30 +11,30 @@ use crate::emulator::store::account::Replica;
 use crate::emulator::store::row::RowId;
 use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, SECONDARY};
 
-/// The account that is asked, and the address it is asked at.
+/// The addressed account, and its base URL.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) account: String,
     pub(crate) is_secondary: bool,
-    /// Whether it shows an older state than the first region does.
+    /// It shows an older state than the primary.
     pub(crate) is_behind: bool,
     /// The rules of the service at that host.
     pub(crate) rules: &'static Rules,
     pub(crate) is_https: bool,
-    /// Scheme, host and account prefix, without a slash at the end: what `Location` and metadata URLs begin with.
+    /// Scheme, host and account prefix, without a slash at the end. `Location` and metadata URLs begin with it.
     pub(crate) base: String,
     /// The part of the path that belongs to the base: `/account`, or nothing.
     prefix: String,
 }
 
-/// What is addressed below the base.
+/// The resource below the base URL.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
     Service,
     /// Settings of the service.
     Properties,
     Statistics,
-    /// The place that gives keys of Entra ID.
+    /// The source of user delegation keys.
     DelegationKey,
     Batch,
     Tables,
@@ -53,12 +43,12 @@ pub(crate) enum Resource {
     Policies(String),
     Entities(String),
     Entity(String, RowId),
-    /// An entity of a table, by another number of keys than it has.
+    /// An entity of a table, addressed by a wrong number of keys.
     WrongKeys(String),
 }
 
 impl Resource {
-    /// The table whose entities or policies it is.
+    /// Returns the table of the entities or policies.
     pub(crate) fn table(&self) -> Option<&str> {
         match self {
             Self::Policies(table) | Self::Entities(table) | Self::Entity(table, _) | Self::WrongKeys(table) => {
@@ -68,12 +58,12 @@ impl Resource {
         }
     }
 
-    /// Whether it is a row, or all rows, of a table.
+    /// Returns `true` for a row, or all rows, of the table.
     pub(crate) fn is_in(&self, table: &str, site: &Site) -> bool {
         matches!(self, Self::Entities(name) | Self::Entity(name, _) if site.is_same_table(name, table))
     }
 
-    /// The part of a resource that the query's `comp` names.
+    /// Returns the part of a resource that the query's `comp` names.
     ///
     /// Source: REST "Set Table Service Properties", "Get Table Service Stats", "Set Table ACL", "Get User Delegation
     /// Key".
@@ -90,7 +80,7 @@ impl Resource {
 }
 
 impl Site {
-    /// The site of a request.
+    /// Returns the site of a request.
     pub(crate) fn of(uri: &Uri) -> Result<Self> {
         let authority = uri.authority().ok_or(Refusal::NO_HOST)?;
         if !is_encoded(uri.path()) {
@@ -121,7 +111,7 @@ impl Site {
         })
     }
 
-    /// The account that all emulators have.
+    /// Returns the account that all emulators have.
     pub(crate) fn development() -> Self {
         Self {
             account: DEVELOPMENT_ACCOUNT.to_owned(),
@@ -134,20 +124,20 @@ impl Site {
         }
     }
 
-    /// Whether the account stands in the path. No account of Cosmos DB does, so that clients take such an address for
+    /// Returns `true` if the account is in the path. Accounts of Cosmos DB never are, so clients take such a URL for
     /// Table storage's and may merge without a tunnel.
     pub(crate) fn is_of_emulators(&self) -> bool {
         !self.prefix.is_empty()
     }
 
-    /// The same as an emulator with these settings has it.
+    /// Applies the settings of an emulator to the site.
     pub(crate) fn under(mut self, settings: &Settings) -> Self {
         self.rules = settings.rules.unwrap_or(self.rules);
         self.is_behind = self.is_secondary && !settings.secondary_lag.is_zero();
         self
     }
 
-    /// The account in the region that is asked.
+    /// Returns the account in the addressed location.
     pub(crate) fn replica(&self) -> Replica<'_> {
         Replica {
             account: &self.account,
@@ -156,7 +146,7 @@ impl Site {
         }
     }
 
-    /// The account in the first region, where all writes go.
+    /// Returns the account in the primary, which receives all writes.
     pub(crate) fn primary(&self) -> Replica<'_> {
         Replica {
             is_behind: false,
@@ -164,13 +154,13 @@ impl Site {
         }
     }
 
-    /// Whether two names are those of one table.
+    /// Returns `true` if two names are those of the same table.
     pub(crate) fn is_same_table(&self, one: &str, other: &str) -> bool {
         self.rules.table_key(one) == self.rules.table_key(other)
     }
 
-    /// The path below which a request may be signed too: that of the first region, where the account's name stands in
-    /// the path of the second. Azurite takes both.
+    /// Returns the path with the account of the primary, if the request addresses the secondary by its path. A request
+    /// may be signed for either path; Azurite accepts both.
     pub(crate) fn primary_path(&self, path: &str) -> Option<String> {
         let below = path
             .strip_prefix(&self.prefix)
@@ -178,7 +168,7 @@ impl Site {
         Some(format!("/{}{below}", self.account))
     }
 
-    /// The resource that a path names. In a batch the path may leave out the account.
+    /// Returns the resource that a path names. In a batch the path may omit the account.
     pub(crate) fn resource(&self, path: &str) -> Result<Resource> {
         let below = match path.strip_prefix(self.prefix.as_str()) {
             Some(below) if below.is_empty() || below.starts_with('/') => below,
@@ -220,7 +210,7 @@ impl Site {
     }
 }
 
-/// The length of a URL, in bytes.
+/// Returns the length of a URL, in bytes.
 pub(crate) fn length(uri: &Uri) -> usize {
     let scheme = uri.scheme_str().map_or(0, |scheme| scheme.len() + "://".len());
     let authority = uri.authority().map_or(0, |authority| authority.as_str().len());
@@ -228,13 +218,13 @@ pub(crate) fn length(uri: &Uri) -> usize {
     scheme + authority + path_and_query
 }
 
-/// Why a URL of this length is refused.
+/// Returns the reason for rejecting a URL of this length.
 pub(crate) fn too_long(length: usize) -> String {
     format!("the URL has {length} characters, the limit is {MAX_URL}")
 }
 
-/// Whether two digits follow every percent sign. The live service never sees another path: its server refuses it, as it
-/// refuses one that is too long (orleans issue 772). Inside of a batch nobody looks.
+/// Returns `true` if two digits follow every percent sign. The live service never sees another path: its server rejects
+/// it, like one that is too long (orleans issue 772). Paths inside a batch are not checked.
 fn is_encoded(path: &str) -> bool {
     let mut parts = path.split('%').skip(1).map(str::as_bytes);
     parts.all(|part| part.len() >= 2 && part[..2].iter().all(u8::is_ascii_hexdigit))
@@ -255,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_account_stands_in_the_path_or_in_the_host() {
+    fn account_is_in_the_path_or_in_the_host() {
         for (uri, account, base, secondary) in [
             (
                 "http://127.0.0.1:10002/dev/Tables",
@@ -297,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn resources_are_read_raw_and_encoded() {
+    fn resources_are_parsed_raw_and_encoded() {
         let entity = |p: &str, r: &str| Ok(Resource::Entity("t".into(), RowId::new(p, r)));
         for (path, expected) in [
             ("", Ok(Resource::Service)),
@@ -340,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_may_leave_the_account_out() {
+    fn path_in_a_batch_may_omit_the_account() {
         let (site, _) = site("http://localhost/dev/$batch");
         for path in ["/dev/t()", "/t()", "t()"] {
             assert_eq!(site.resource(path), Ok(Resource::Entities("t".into())), "{path}");

@@ -1,10 +1,10 @@
 //! Bodies: the JSON of writes.
 //!
-//! Owns which members of a body count, and the limits on names and values. The limits on an entity as a whole are
-//! `store/row.rs`, since a merge meets them only with the stored row. Not confirmed: the text for a body that is no
-//! JSON and for an unknown `Edm.…` type (InvalidInput is expected); that a key beyond the limit is refused as
-//! PropertyValueTooLarge (seen for 2,048 characters); which of the two documented codes for a name that comes twice is
-//! meant for keys.
+//! Decides which members of a body are used, and checks names and values. The limits on an entity as a whole are in
+//! `store/row.rs`, because a merge can exceed them only together with the stored row. Not confirmed: the text for a
+//! body that is not JSON and for an unknown `Edm.…` type (InvalidInput is expected); that a key beyond the limit is
+//! rejected as PropertyValueTooLarge (seen for 2,048 characters); which of the two documented codes for a repeated name
+//! applies to keys.
 //!
 //! Source: REST "Insert Entity", "Understanding the Table service data model"; recorded refusals.
 
@@ -20,7 +20,7 @@ use crate::model::key::key_text_fault;
 use crate::model::name::property_name_fault;
 use crate::model::ordinal::utf16_len;
 
-/// The body of an insert: it holds the keys.
+/// Parses the body of an insert, which contains the keys.
 pub(crate) fn insert(body: &[u8], rules: &Rules) -> Result<(RowId, Properties)> {
     let Entity {
         partition_key,
@@ -32,7 +32,7 @@ pub(crate) fn insert(body: &[u8], rules: &Rules) -> Result<(RowId, Properties)> 
     Ok((id, properties))
 }
 
-/// The body of a replace or merge. Keys may be repeated in it and mean nothing: the address decides (recorded).
+/// Parses the body of a replace or merge. Keys in it are ignored: the URL has the keys (recorded).
 pub(crate) fn update(body: &[u8], rules: &Rules) -> Result<Properties> {
     let Entity {
         partition_key,
@@ -48,7 +48,7 @@ pub(crate) fn update(body: &[u8], rules: &Rules) -> Result<Properties> {
     Ok(properties)
 }
 
-/// Refuses keys and properties that an insert of them would not get past, whatever else the row has.
+/// Checks keys and properties as an insert does, independently of the rest of the row.
 pub(crate) fn check(id: &RowId, properties: &Properties, rules: &Rules) -> Result<()> {
     check_keys(id, rules)?;
     properties.iter().try_for_each(|(name, value)| {
@@ -57,7 +57,7 @@ pub(crate) fn check(id: &RowId, properties: &Properties, rules: &Rules) -> Resul
     })
 }
 
-/// The name in the body of a Create Table.
+/// Parses the name in the body of a Create Table.
 pub(crate) fn table_name(body: &[u8]) -> Result<String> {
     let mut reader = Reader::new(body).map_err(unreadable)?;
     let (mut table, mut first) = (None, true);
@@ -77,7 +77,7 @@ pub(crate) fn table_name(body: &[u8]) -> Result<String> {
     }
 }
 
-/// Refuses keys that the service does not store.
+/// Rejects keys that the service does not store.
 ///
 /// Source: REST "Understanding the Table service data model", characters disallowed in key fields.
 pub(crate) fn check_keys(id: &RowId, rules: &Rules) -> Result<()> {
@@ -110,7 +110,7 @@ fn unreadable(_: JsonError) -> Refusal {
     Refusal::UNREADABLE_VALUE
 }
 
-/// What a body says.
+/// The contents of a body.
 #[derive(Default)]
 struct Entity<'a> {
     partition_key: Option<WireValue<'a>>,
@@ -134,9 +134,9 @@ impl<'a> Entity<'a> {
             match &*name {
                 "PartitionKey" => entity.partition_key = Some(value),
                 "RowKey" => entity.row_key = Some(value),
-                // The service sets it; what is sent counts for nothing (recorded).
+                // The service sets it and ignores the value in the request (recorded).
                 "Timestamp" => {}
-                // A null is the same as leaving the property out, in every write (recorded).
+                // A null has the same effect as an omitted property, in every write (recorded).
                 _ if value.token == Token::Null => check_name(&name, rules)?,
                 _ => {
                     check_name(&name, rules)?;
@@ -156,7 +156,7 @@ impl<'a> Entity<'a> {
     }
 }
 
-/// The members of an object, far above any entity that can be stored.
+/// Parses the members of an object, up to a number far above any valid entity.
 fn members(body: &[u8]) -> Result<Vec<Member<'_>>> {
     member::members(
         body,
@@ -181,7 +181,7 @@ fn check_name(name: &str, rules: &Rules) -> Result<()> {
     property_name_fault(name).map_or(Ok(()), |_| Err(rules.invalid_property_name(name)))
 }
 
-/// Returns whether this is a bare integer that no type holds.
+/// Returns `true` for a bare integer that exceeds every type.
 fn is_large_integer(value: &WireValue<'_>) -> bool {
     match (&value.token, value.annotation) {
         (Token::Number(digits), None) => !digits.contains(['.', 'e', 'E']) && digits.parse::<i64>().is_err(),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_the_types_that_the_service_gives_them() {
+    fn values_have_the_types_of_the_service() {
         let (id, properties) = insert(
             with(
                 r#""L@odata.type":"Edm.Int64","L":"5","I":5,"Big":9223372036854775808000,"D":5.0,"B":"False",
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_those_of_live_answers() {
+    fn errors_match_live_responses() {
         let unreadable = "An error occurred while processing this request.";
         let generic = "One of the request inputs is not valid.";
         for (body, status, code_expected, text) in [
@@ -351,20 +351,20 @@ mod tests {
     }
 
     #[test]
-    fn an_update_takes_keys_of_any_type() {
+    fn update_accepts_keys_of_any_type() {
         let body = r#"{"PartitionKey":1,"RowKey@odata.type":"Edm.Binary","RowKey":"AQ==","A":1}"#;
         assert_eq!(update(body.as_bytes(), &STORAGE).unwrap().len(), 1);
         assert_eq!(update(b"{}", &STORAGE).unwrap(), Properties::new());
     }
 
     #[test]
-    fn a_body_made_to_be_slow_is_refused_early() {
+    fn body_designed_to_be_slow_is_rejected_early() {
         let many: String = (0..200_000).map(|n| format!(r#""P{n}":1,"#)).collect();
         assert_eq!(code(&with(&format!("{many}\"Z\":1"))).1, "TooManyProperties");
     }
 
     #[test]
-    fn a_table_name_is_text() {
+    fn table_name_must_be_text() {
         assert_eq!(table_name(br#"{"TableName":"T"}"#).unwrap(), "T");
         assert_eq!(table_name(b"{}").unwrap_err(), Refusal::PROPERTIES_NEED_VALUE);
         assert_eq!(table_name(br#"{"TableName":1}"#).unwrap_err(), Refusal::INVALID_INPUT);

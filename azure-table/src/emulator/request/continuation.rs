@@ -1,10 +1,10 @@
 //! Continuation tokens: a position in a table, as text that is opaque to clients.
 //!
-//! The shape is that of the service: `1!`, the length of what follows, `!`, base64 with `-` for `=`. Cosmos DB has
-//! others. For rows it is the id of a row, 16 bytes whose second half is its number, in a JSON object, from the second
-//! page on in an array, and with counts instead where the query has a filter; the second header is `NA`. For tables it
-//! is an id, and with a filter also the number of pages and of tables so far. They hold no state of the emulator, so a
-//! token works as long as the table exists. Not confirmed: the numbers behind the counts, and what an id begins with.
+//! The shape is that of the service: `1!`, the length of the rest, `!`, base64 with `-` for `=`. Cosmos DB has other
+//! forms. For rows it is the id of a row, 16 bytes whose second half is its number, in a JSON object, from the second
+//! page on in an array, and with counts instead if the query has a filter; the second header is `NA`. For tables it is
+//! an id, and with a filter also the number of pages and of tables so far. The emulator keeps no state for a token, so
+//! a token works as long as the table exists. Not confirmed: the numbers after the counts, and the beginning of an id.
 //!
 //! Source: recorded continuation headers, of Cosmos DB `query_entities_with_top_and_next`, `query_entities_each_page`,
 //! `query_tables_with_marker` and `query_tables_per_page` of azure-data-tables (2024 and 2026); REST "Query timeout and
@@ -24,13 +24,13 @@ pub(crate) type Next = Vec<(&'static str, String)>;
 const NEXT_PARTITION: &str = "x-ms-continuation-nextpartitionkey";
 const NEXT_ROW: &str = "x-ms-continuation-nextrowkey";
 const NEXT_TABLE: &str = "x-ms-continuation-nexttablename";
-/// What a token of Cosmos DB has around its text.
+/// The text around a row's position in a token of Cosmos DB.
 const AROUND_ROW: [&str; 2] = ["{\"token\":\"", "\",\"range\":{\"min\":\"\",\"max\":\"FF\"}}"];
-/// The texts before an id, the number of pages and that of items, where there is a filter.
+/// The texts before an id, the number of pages and that of items, in tokens of filtered queries.
 const COUNTED: [&str; 3] = ["+RID:~", "#RT:", "#TRC:"];
-/// The text behind those of rows.
+/// The text after the counts of rows.
 const BEHIND_COUNTS: &str = "#ISV:2#IEO:65599#QCF:8#FPC:AQE=";
-/// Stands in no key and in no table's name.
+/// A character that neither keys nor table names contain.
 const SEPARATOR: char = '\u{1}';
 
 /// The row at which a page begins.
@@ -50,14 +50,14 @@ pub(crate) struct Page<'a> {
     pub(crate) is_filtered: bool,
 }
 
-/// The position of a row by its keys; `None` for the second half, where a page ends with a partition.
+/// Returns the position of a row by its keys. `None` for the second half if a page ends with a partition.
 pub(crate) fn of_row(partition_key: &str, row_key: Option<&str>) -> Next {
     let row = row_key.map(|row_key| (NEXT_ROW, of_key(row_key)));
     let partition = [(NEXT_PARTITION, of_key(partition_key))];
     partition.into_iter().chain(row).collect()
 }
 
-/// The position of a row by its place, in a table of that age.
+/// Returns the position of a row by its place, in the table that was created at `created`.
 pub(crate) fn of_place(place: u64, created: DateTime, page: Page<'_>) -> Next {
     let id = STANDARD.encode([created.ticks().to_le_bytes(), place.to_le_bytes()].concat());
     let [before, behind] = AROUND_ROW;
@@ -69,8 +69,8 @@ pub(crate) fn of_place(place: u64, created: DateTime, page: Page<'_>) -> Next {
     vec![(NEXT_PARTITION, token), (NEXT_ROW, "NA".to_owned())]
 }
 
-/// The row at which a page begins. NextRowKey may be missing, but not empty (AzureStorageExplorer issue 5434, seen
-/// live).
+/// Parses the row at which a page begins. NextRowKey may be missing, but not empty (AzureStorageExplorer issue 5434,
+/// seen live).
 pub(crate) fn row(partition: Option<&str>, row: Option<&str>, rules: &Rules) -> Result<Option<Position>> {
     match (partition, row, rules.continuation) {
         (None, None, _) => Ok(None),
@@ -93,7 +93,7 @@ pub(crate) fn row(partition: Option<&str>, row: Option<&str>, rules: &Rules) -> 
 }
 
 impl Page<'_> {
-    /// An id with the pages and items up to here.
+    /// Returns an id with the numbers of pages and items so far.
     fn counted(&self, id: &str) -> String {
         let [before, pages, all] = COUNTED;
         let counts = self
@@ -116,18 +116,18 @@ fn counted_id(token: &str) -> Option<&str> {
     Some(token.strip_prefix(before)?.split_once(pages)?.0)
 }
 
-/// The token of a key.
+/// Encodes a key as a token.
 pub(crate) fn of_key(key: &str) -> String {
     let text = STANDARD.encode(key).replace('=', "-");
     format!("1!{}!{text}", text.len())
 }
 
-/// The key of a token.
+/// Decodes the key of a token.
 pub(crate) fn key(token: &str) -> Result<String> {
     read(token).ok_or(Refusal::INVALID_INPUT)
 }
 
-/// The position of a table, by the form of its name that counts, behind a page.
+/// Returns the position of a table after a page, by the form of its name that is compared.
 pub(crate) fn of_table(name: &str, created: DateTime, page: Page<'_>, rules: &Rules) -> Next {
     let token = match rules.continuation {
         // The time counts from 1601, as Windows does (recorded of azure-data-tables, `query_tables_per_page`, 2026).
@@ -141,7 +141,7 @@ pub(crate) fn of_table(name: &str, created: DateTime, page: Page<'_>, rules: &Ru
     vec![(NEXT_TABLE, token)]
 }
 
-/// The form of a table's name in its token that counts.
+/// Decodes a table's name in a token, in the form that is compared.
 pub(crate) fn table_name(token: &str, rules: &Rules) -> Result<String> {
     match rules.continuation {
         Continuation::Keys => {
@@ -173,7 +173,7 @@ mod tests {
     use crate::emulator::rules::{COSMOS, STORAGE};
 
     #[test]
-    fn tokens_look_like_the_services() {
+    fn tokens_have_the_form_of_storage() {
         assert_eq!(of_key("pk801016e8"), "1!16!cGs4MDEwMTZlOA--");
         assert_eq!(key("1!16!cGs4MDEwMTZlOA--").unwrap(), "pk801016e8");
         assert_eq!(of_key(""), "1!0!");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn cosmos_db_has_its_own() {
+    fn tokens_have_the_form_of_cosmos_db() {
         let page = |earlier: Option<&'static str>, is_filtered| Page {
             earlier,
             items: 2,
@@ -228,7 +228,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_position_survives(partition in any::<String>(), below in any::<String>()) {
+        fn any_position_survives_its_token(partition in any::<String>(), below in any::<String>()) {
             prop_assert_eq!(key(&of_key(&below)).unwrap(), below.clone());
             let headers = of_row(&partition, Some(&below));
             let read = row(Some(&headers[0].1), Some(&headers[1].1), &STORAGE).unwrap();

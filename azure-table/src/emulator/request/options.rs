@@ -1,11 +1,4 @@
-//! Options: the query string of a request, and the form of its answer.
-//!
-//! Owns `$filter`, `$select`, `$top`, `$format`, the continuation parameters, and the reading of `Accept` and `Prefer`.
-//! Not confirmed: the code for a `$top` that is no number up to 1000 (the status of more than 1000 is documented);
-//! `$top=0`, a page without rows and without a next one here (as Azurite's issue 1428 wants it); `$select=*`, which
-//! means all properties here.
-//!
-//! Source: REST "Query Entities", "Query Tables", "Payload format for Table service operations".
+//! Options: the query string of a request, and the format of its response.
 
 use crate::codec::url;
 use crate::emulator::rules::Rules;
@@ -31,7 +24,7 @@ impl Options {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (name, value) = (decode(name)?, decode(value)?);
             match name.as_str() {
-                // Empty text means none (Azurite issues 1573 and 1880, seen live).
+                // An empty filter means no filter (Azurite issues 1573 and 1880, seen live).
                 "$filter" => options.filter = Some(value).filter(|text| !text.trim().is_empty()),
                 "$select" => options.select = Some(Select::new(value)),
                 "$top" => options.top = Some(top(&value, rules)?),
@@ -39,9 +32,9 @@ impl Options {
                 "NextPartitionKey" => options.next_partition_key = Some(value),
                 "NextRowKey" => options.next_row_key = Some(value),
                 "NextTableName" => options.next_table_name = Some(value),
-                // $orderby, $skip, $expand, $inlinecount: parts of OData that the service does not have.
+                // $orderby, $skip, $expand, $inlinecount: parts of OData that the service does not support.
                 _ if name.starts_with('$') => return Err(Refusal::NOT_IMPLEMENTED),
-                // `timeout` and what nobody knows change nothing; `comp` and `restype` are parts of the address.
+                // `timeout` and unknown parameters are ignored; `comp` and `restype` are parts of the resource.
                 _ => {}
             }
         }
@@ -49,7 +42,7 @@ impl Options {
     }
 }
 
-/// The value of a parameter; `None` where it is missing or unreadable.
+/// Returns the value of a parameter, or `None` if it is missing or unreadable.
 pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
     query.split('&').find_map(|pair| {
         let (found, value) = pair.split_once('=')?;
@@ -57,7 +50,7 @@ pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
     })
 }
 
-/// A space may be `%20` or `+`.
+/// Decodes a value. A space may be `%20` or `+`.
 fn decode(text: &str) -> Result<String> {
     let decoded = if text.contains('+') {
         url::decode(&text.replace('+', " "))
@@ -80,10 +73,10 @@ fn top(text: &str, rules: &Rules) -> Result<usize> {
     })
 }
 
-/// The properties asked for.
+/// The requested properties.
 #[derive(Debug)]
 pub(crate) struct Select {
-    /// As it stood in the query.
+    /// The text of the query.
     pub(crate) text: String,
     names: Vec<String>,
 }
@@ -104,13 +97,13 @@ impl Select {
         Self { text, names }
     }
 
-    /// The names in ordinal order; `None` where all properties are asked for.
+    /// Returns the names in ordinal order, or `None` if all properties are requested.
     pub(crate) fn names(&self) -> Option<&[String]> {
         if self.names.is_empty() { None } else { Some(&self.names) }
     }
 }
 
-/// How much an answer says about types and addresses.
+/// The amount of metadata in a response: types and URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     None,
@@ -119,7 +112,7 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    /// From `Accept` or `$format`: the first media type that the service has.
+    /// Parses `Accept` or `$format`: the first media type that the service supports.
     pub(crate) fn parse(accept: &str) -> Result<Self> {
         let mut refusal = Refusal::MEDIA_TYPE_NOT_SUPPORTED;
         for range in accept.split(',') {
@@ -135,7 +128,7 @@ impl Level {
         let mut parts = text.split(';').map(str::trim);
         match parts.next().unwrap_or_default().to_ascii_lowercase().as_str() {
             "application/json" | "json" => {}
-            // What a client sends that has no wish.
+            // The header of clients without a preference.
             "*/*" | "application/*" => return Ok(Self::Minimal),
             "application/atom+xml" | "application/xml" | "atom" => return Err(Refusal::ATOM_FORMAT_NOT_SUPPORTED),
             _ => return Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED),
@@ -152,7 +145,7 @@ impl Level {
         }
     }
 
-    /// The media type of an answer at this level.
+    /// Returns the media type of a response at this level.
     pub(crate) fn media_type(self, rules: &Rules) -> &'static str {
         let [none, minimal, full] = rules.media_types;
         match self {
@@ -163,7 +156,7 @@ impl Level {
     }
 }
 
-/// Whether an insert answers with what was inserted.
+/// The preference for the response to an insert: with or without the entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prefer {
     Content,
@@ -191,7 +184,7 @@ mod tests {
     use crate::emulator::rules::STORAGE;
 
     #[test]
-    fn a_query_is_decoded_once() {
+    fn query_is_decoded_once() {
         let options = Options::parse(
             "%24filter=A+eq+%27x%2By%27&$select=b,%20a,b&%24top=5&timeout=30&NextRowKey=",
             &STORAGE,
@@ -206,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_service_does_not_have_is_refused() {
+    fn unsupported_options_are_rejected() {
         for top in ["1001", "-1", "x", ""] {
             assert_eq!(
                 Options::parse(&format!("$top={top}"), &STORAGE).unwrap_err(),
@@ -224,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_metadata_level_is_read_leniently() {
+    fn metadata_level_is_parsed_leniently() {
         for (accept, level) in [
             ("application/json", Ok(Level::Minimal)),
             ("application/json;odata=nometadata", Ok(Level::None)),

@@ -1,8 +1,4 @@
-//! Errors: a refusal as an answer, in the words and the form of each service.
-//!
-//! Owns the bodies of errors, and the texts of Cosmos DB that differ from those of Storage (`rules/refusal.rs`).
-//!
-//! Source: REST "Status and error codes"; recorded error bodies of both services.
+//! Errors as responses, with the texts and in the form of each service.
 
 use crate::codec::odata::time::TimeText;
 use crate::codec::xml;
@@ -15,11 +11,11 @@ use crate::emulator::rules::refusal::{RaisedBy, Refusal};
 use crate::emulator::store::json_text::{name, text_member};
 use crate::model::guid::Guid;
 
-/// What the service says it is made with (recorded in 2024 and 2026).
+/// The software that the service names (recorded in 2024 and 2026).
 const SDK: &str = "documentdb-dotnet-sdk/2.14.0 Host/64-bit MicrosoftWindowsNT/10.0.20348.0";
 
 impl Answer {
-    /// A refusal, in the form that the request gives to errors.
+    /// Creates the response of an error, in the form that the request requires.
     pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Self {
         match trace.rules.error_text {
             ErrorText::RequestIdAndTime => with_request_id(refusal, form, trace),
@@ -29,8 +25,8 @@ impl Answer {
 }
 
 impl Answer {
-    /// The only part of the answer to a change set whose only part is empty: XML, and two headers (recorded of
-    /// azure-data-tables, `empty_batch`, 2023).
+    /// Creates the only part of the response to a change set whose only part is empty: XML, and two headers (recorded
+    /// of azure-data-tables, `empty_batch`, 2023).
     pub(crate) fn of_empty_part(trace: &Trace) -> Self {
         let refusal = Refusal::UNREADABLE_VALUE;
         let document = xml::error_document("", refusal.code, &with_id_and_time(&refusal, trace));
@@ -52,7 +48,7 @@ fn with_id_and_time(refusal: &Refusal, trace: &Trace) -> String {
     format!("{}\nRequestId:{}\nTime:{time}", refusal.message, trace.id)
 }
 
-/// As the storage services write it: XML where the answer would be.
+/// Creates an error as the storage services write it: XML if the response would be.
 fn with_request_id(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Answer {
     let message = with_id_and_time(refusal, trace);
     let (prefer, body, content) = match form {
@@ -77,7 +73,7 @@ fn with_request_id(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Answer 
     }
 }
 
-/// JSON, also where XML was asked for (recorded).
+/// Creates an error in JSON, even if XML was requested (recorded).
 fn with_activity_id(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
     let (code, text) = words(refusal, id);
     let mut body = error_object(code, "en-us", &format!("{text}\nRequestID:{id}\n"));
@@ -89,7 +85,7 @@ fn with_activity_id(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
         },
         ErrorForm::Json(..) | ErrorForm::Xml => Content::Json(Level::Full),
     };
-    // Who is sent for a token is told where, whatever service it is.
+    // A challenge names the token authority, for either service.
     let raised_by = match refusal.raised_by {
         RaisedBy::Challenge => RaisedBy::Challenge,
         _ => RaisedBy::Store,
@@ -104,16 +100,16 @@ fn with_activity_id(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
     }
 }
 
-/// Returns whether a refusal has the metadata level of the request, not the full one: what the rows and tables decide
-/// of unconditional requests, a filter, and a table's name that is too long (recorded of azure-data-tables, 2024 and
-/// 2026). None has it in a batch.
+/// Returns `true` if an error has the metadata level of the request instead of the full one. This applies to errors of
+/// unconditional requests by the rows and tables, of a filter, and of a table's name that is too long (recorded of
+/// azure-data-tables, 2024 and 2026). None has it in a batch.
 fn repeats_level(refusal: &Refusal, form: JsonForm) -> bool {
     let is_of_rows = matches!(refusal.status, 404 | 409) && !form.is_conditional;
     let is_text = |known: &Refusal| known.message == refusal.message && known.raised_by == refusal.raised_by;
     is_of_rows || [Refusal::INVALID_URL, Refusal::TABLE_NAME_TOO_LONG].iter().any(is_text)
 }
 
-/// The index of the operation of a batch that was refused, and the text.
+/// Returns the index of the failed operation of a batch, and the text.
 fn indexed(refusal: &Refusal) -> (Option<&str>, &str) {
     match refusal.message.split_once(':') {
         Some((index, rest)) if index.parse::<usize>().is_ok() => (Some(index), rest),
@@ -121,10 +117,10 @@ fn indexed(refusal: &Refusal) -> (Option<&str>, &str) {
     }
 }
 
-/// The code and the text, where they were seen to differ. In a batch the operation's index stands before the text.
+/// Returns the code and the text, if they were seen to differ. In a batch the operation's index precedes the text.
 fn words(refusal: &Refusal, id: Guid) -> (&'static str, String) {
     static OTHER: [(Refusal, &str, &str); 4] = [
-        // The brackets are empty (recorded of 2026).
+        // The brackets are empty (recorded in 2026).
         (
             Refusal::TABLE_ALREADY_EXISTS,
             "TableAlreadyExists",
@@ -157,14 +153,14 @@ fn words(refusal: &Refusal, id: Guid) -> (&'static str, String) {
     let text = match index {
         // In a batch one more line end follows (recorded).
         Some(index) => format!("{index}:{text}\n"),
-        // What the rows decide is said without (recorded of all three), what is wrong with the request with it.
+        // Errors by the state of rows have no activity id (recorded of all three), errors of the request have one.
         None if matches!(refusal.status, 404 | 409 | 412) => text.to_owned(),
         None => format!("{text}\r\nActivityId: {id}, {SDK}"),
     };
     (code, text)
 }
 
-/// The JSON of an error.
+/// Returns the JSON of an error.
 fn error_object(code: &str, language: &str, message: &str) -> Vec<u8> {
     let mut body = vec![b'{'];
     name(&mut body, "odata.error");

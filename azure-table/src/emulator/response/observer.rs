@@ -1,10 +1,4 @@
-//! Observers: each answered request, for a program's log or a test.
-//!
-//! Owns [`ResponseEvent`] and the decision what of a request is shown: no header, and only the query parameters that
-//! are no part of a signature. It is the service's view; the client's view of its own calls is `pipeline/observer.rs`.
-//!
-//! The log shows only values that are known to be harmless. Query options are shown by name. Anything else may be part
-//! of a signature, whatever its name and encoding.
+//! Observers: an event for each request, for a program's log or a test.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,7 +16,8 @@ use crate::model::error_text::is_bidirectional_control;
 
 /// The number of characters of a target in a log line.
 const MOST_OF_TARGET: usize = 500;
-/// The parameters that are shown, besides all that begin with `$` or `Next`. An unknown one may be part of a signature.
+/// The parameters that are shown, in addition to all that begin with `$` or `Next`. An unknown one may be part of a
+/// signature.
 const SHOWN: [&str; 4] = ["comp", "restype", "timeout", "api-version"];
 
 /// A request that an [`Emulator`](crate::Emulator) answered. Feature `emulator`.
@@ -40,17 +35,17 @@ pub struct ResponseEvent {
     pub target: String,
     /// The status of the response; `None` if the connection was closed without a complete response.
     ///
-    /// Only with a transport that `EmulatorServer::through` puts in front of an emulator: by its fault, or because the
-    /// client gave up.
+    /// Only with a transport that `EmulatorServer::through` puts in front of an emulator: because of its fault, or
+    /// because the client disconnected.
     pub status: Option<StatusCode>,
     /// The error code of a rejection, `EntityAlreadyExists` for example.
     ///
     /// For a batch it is the code of the failed operation, though the status is 202.
     pub code: Option<&'static str>,
-    /// The reason of a rejection, if the emulator knows more than the live service says: `no account "nobody"` for
+    /// The reason of a rejection, if the emulator knows more than the live service reports: `no account "nobody"` for
     /// example.
     ///
-    /// For a person to read; the wording may change.
+    /// For people to read; the wording may change.
     pub why: Option<String>,
     /// The number of operations of a batch, if it could be read.
     pub operations: Option<usize>,
@@ -88,7 +83,7 @@ impl fmt::Display for ResponseEvent {
     }
 }
 
-/// A target as a log line shows it.
+/// A target as shown in a log line.
 struct Cut<'a>(&'a str);
 
 impl fmt::Display for Cut<'_> {
@@ -111,7 +106,7 @@ impl fmt::Display for Millis {
     }
 }
 
-/// Details of a response that are not in it, or hard to find in it.
+/// Details about a response that it does not contain, or that are hard to find in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Note {
     code: Option<&'static str>,
@@ -254,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_time_method_target_status_code_and_duration() {
+    fn log_line_has_time_method_target_status_code_and_duration() {
         let mut request = ResponseEvent {
             at: "2026-01-02T03:04:05.0067Z".parse().unwrap(),
             method: Method::POST,

@@ -1,7 +1,7 @@
 //! Payloads: JSON of entities and of pages, at the three metadata levels.
 //!
-//! Owns which members an entity has at which level, and their order. The text of JSON is `store/json_text.rs`. The
-//! properties of a row are written when they are stored (`store/members.rs`). The reading side is `codec/json/read.rs`.
+//! Decides which members an entity has at each level, and their order. The text of JSON is in `store/json_text.rs`. The
+//! properties of a row are encoded when they are stored (`store/members.rs`). The parsing side is `codec/json/read.rs`.
 //!
 //! Source: REST "Payload format for Table service operations"; the member order is that of recorded answers.
 
@@ -18,7 +18,7 @@ use crate::emulator::store::row::{Row, RowId, time_text};
 use crate::model::edm::{Edm, EdmType};
 use crate::model::name::SYSTEM_PROPERTIES;
 
-/// What the JSON of a table's entities depends on, besides the entities.
+/// The parameters of the JSON of a table's entities.
 #[derive(Debug)]
 pub(crate) struct Shape<'a> {
     pub(crate) site: &'a Site,
@@ -27,7 +27,7 @@ pub(crate) struct Shape<'a> {
     pub(crate) select: Option<&'a Select>,
 }
 
-/// `table(PartitionKey='…',RowKey='…')` as the service writes it: keys encoded, but quotes doubled and raw.
+/// Returns `table(PartitionKey='…',RowKey='…')` as the service writes it: keys encoded, but quotes doubled and raw.
 pub(crate) fn entity_address(table: &str, id: &RowId, rules: &Rules) -> String {
     format!(
         "{}(PartitionKey='{}',RowKey='{}')",
@@ -46,7 +46,7 @@ fn key(text: &str, rules: &Rules) -> String {
 }
 
 impl Shape<'_> {
-    /// One entity as a whole answer.
+    /// Returns one entity as the body of a response.
     pub(crate) fn entity(&self, id: &RowId, row: &Row) -> Vec<u8> {
         let mut out = Vec::with_capacity(512);
         out.push(b'{');
@@ -65,7 +65,7 @@ impl Shape<'_> {
         out
     }
 
-    /// The beginning of a page of entities. [`row`](Self::row) and [`end`](Self::end) write the rest.
+    /// Returns the beginning of a page of entities. [`row`](Self::row) and [`end`](Self::end) write the rest.
     pub(crate) fn page(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(256);
         out.push(b'{');
@@ -115,7 +115,7 @@ impl Shape<'_> {
         self.etag_and_properties(out, id, row);
     }
 
-    /// What an entity is and where, at the fullest level. Storage writes its own address behind the ETag.
+    /// Appends the type and the URL of an entity, at full metadata. Storage writes its own URL after the ETag.
     fn address_members(&self, out: &mut Vec<u8>, id: &RowId) {
         if self.level == Level::Full {
             let address = entity_address(self.table, id, self.site.rules);
@@ -146,7 +146,7 @@ impl Shape<'_> {
                 self.all(out, &row.members);
             }
             (None, MemberOrder::MetadataLast) => {
-                // An insert keeps them where they were sent, every other write puts them first (both recorded).
+                // An insert keeps the keys in their original place, every other write puts them first (both recorded).
                 if row.members.find("PartitionKey").is_none() {
                     self.system_property(out, "PartitionKey", id, &time);
                     self.system_property(out, "RowKey", id, &time);
@@ -162,7 +162,7 @@ impl Shape<'_> {
                 for asked in names.iter().filter(|name| !is_system(name)) {
                     match row.members.find(asked) {
                         Some(member) => self.property(out, &member),
-                        // Asked for and not there: answered as null (recorded).
+                        // A requested property that is missing is returned as null (recorded).
                         None => {
                             name(out, asked);
                             out.extend_from_slice(b"null");
@@ -194,7 +194,7 @@ impl Shape<'_> {
         }
     }
 
-    /// All properties of a row.
+    /// Appends all properties of a row.
     fn all(&self, out: &mut Vec<u8>, members: &Members) {
         match (self.level, self.site.rules.has_full_times) {
             (Level::Minimal | Level::Full, false) if !members.annotated().is_empty() => {
@@ -210,7 +210,7 @@ impl Shape<'_> {
             Level::Minimal | Level::Full => member.annotated,
         };
         match (self.site.rules.has_full_times, member.edm_type()) {
-            // The one text in which the services differ.
+            // The only text in which the services differ.
             (true, EdmType::DateTime) => {
                 if let Some(Edm::DateTime(time)) = member.value() {
                     let head = written.len() - time.ascii().1 - 1;
@@ -224,7 +224,7 @@ impl Shape<'_> {
     }
 }
 
-/// Appends a member, or what begins it, with the comma before it where one is needed.
+/// Appends a member, or the beginning of one, with a comma before it if needed.
 fn begin(out: &mut Vec<u8>, member: &[u8]) {
     if !out.ends_with(b"{") {
         out.push(b',');
@@ -263,9 +263,9 @@ mod tests {
         (RowId::new("it's", "é\"/"), Row::new(&properties, timestamp))
     }
 
-    /// The expected texts follow recordings of live answers, member by member.
+    /// The expected texts follow recordings of live responses, member by member.
     #[test]
-    fn the_members_of_each_level() {
+    fn each_level_has_its_members() {
         let (id, row) = row();
         let site = site("core.windows.net");
         let body = |level| String::from_utf8(shape(&site, level, None).entity(&id, &row)).unwrap();
@@ -295,9 +295,9 @@ mod tests {
         );
     }
 
-    /// As recorded of Cosmos DB: other addresses, another order, times with all their digits.
+    /// As recorded of Cosmos DB: other URLs, another order, times with all their digits.
     #[test]
-    fn the_members_of_cosmos_db() {
+    fn cosmos_db_has_its_own_order_of_members() {
         let (id, row) = row();
         let site = site("cosmos.azure.com");
         let body = |level| String::from_utf8(shape(&site, level, None).entity(&id, &row)).unwrap();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selection_is_sorted_and_what_is_missing_is_null() {
+    fn selection_is_sorted_and_missing_properties_are_null() {
         let (id, row) = row();
         let query = "$select=sex,xyz,age,RowKey";
         let options = crate::emulator::request::options::Options::parse(query, &STORAGE).unwrap();

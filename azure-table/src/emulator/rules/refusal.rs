@@ -1,12 +1,4 @@
-//! Refusals: the errors of the service, in its own words.
-//!
-//! Owns status, code and text of each, and the part of the service that raises it: that decides on headers and on the
-//! index in a batch. Does not own the body around them (`response/error.rs`). Not confirmed: the headers of the
-//! mismatches of shared access signatures besides that of the permission, the text of a protocol that takes no token,
-//! and the answers to requests of browsers beyond their statuses.
-//!
-//! Source: REST "Table service error codes", "Common REST API error codes", "SAS error codes", "Authorize with
-//! Microsoft Entra ID"; the texts are those of live answers where one was seen, else of these pages.
+//! Errors of the service, with its own texts.
 
 use std::borrow::Cow;
 
@@ -14,27 +6,28 @@ use crate::filter::parse::ParseError;
 
 pub(crate) type Result<T> = std::result::Result<T, Refusal>;
 
-/// An answer that is an error.
+/// An error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
     pub(crate) code: &'static str,
     pub(crate) message: Cow<'static, str>,
     pub(crate) raised_by: RaisedBy,
-    /// What the answer does not say and whoever observes wants to know. Never a key, a token or a part of a signature.
+    /// The reason, for observers: details that the response omits. Never contains a key, a token or a part of a
+    /// signature.
     pub(crate) why: Option<Cow<'static, str>>,
 }
 
-/// Which part of the service raises a refusal.
+/// The part of the service that raises an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RaisedBy {
-    /// Before the request is understood: few headers, but `x-ms-error-code`.
+    /// Before the request is parsed: few headers, but `x-ms-error-code`.
     FrontEnd,
-    /// By whoever asks for a token: with the address where to get one.
+    /// For a missing token: with the URL of the token authority.
     Challenge,
-    /// While the request is read: no `Cache-Control`; in a batch the index stands before the text, `0:` too.
+    /// While the request is parsed: no `Cache-Control`; in a batch the index precedes the text, including `0:`.
     Parsing,
-    /// By the store: in a batch the index stands before the text, except at the first operation.
+    /// By the store: in a batch the index precedes the text, except for the first operation.
     Store,
 }
 
@@ -61,7 +54,7 @@ impl Refusal {
         }
     }
 
-    /// The same, and why.
+    /// Adds the reason.
     pub(crate) fn because(self, why: impl Into<Cow<'static, str>>) -> Self {
         Self {
             why: Some(why.into()),
@@ -69,14 +62,14 @@ impl Refusal {
         }
     }
 
-    /// The emulator's own: a change could not be stored, so nothing is answered any more.
+    /// Creates the emulator's own error: a change could not be stored, so all further requests fail.
     #[cfg(feature = "emulator-durable")]
     pub(crate) fn not_stored(why: &str) -> Self {
         let message = format!("The emulator stopped, since its folder could not be written: {why}. Restart it.");
         Self::with(500, "InternalError", message, Store)
     }
 
-    /// A key with a forbidden character, or a date before 1601.
+    /// Creates the error for a key with a forbidden character, or a date before 1601.
     pub(crate) fn out_of_range(property: &str, value: impl std::fmt::Display) -> Self {
         let message = format!("The '{property}' parameter of value '{value}' is out of range.");
         Self::with(400, "OutOfRangeInput", message, Parsing)
@@ -98,13 +91,13 @@ impl Refusal {
         Self::with(400, "InvalidInput", message, Parsing)
     }
 
-    /// Recorded of Cosmos DB.
+    /// Creates the error for a character in a table's name. Recorded of Cosmos DB.
     pub(crate) fn character_of_table_name(character: char) -> Self {
         let message = format!("The table name contains an invalid character {character}.");
         Self::with(400, "InvalidInput", message, Parsing)
     }
 
-    /// Recorded of Cosmos DB.
+    /// Creates the error for a property's name. Recorded of Cosmos DB.
     pub(crate) fn property_name(name: &str) -> Self {
         let message = format!(
             "The property name '{name}' is invalid. See \
@@ -120,7 +113,7 @@ impl Refusal {
     }
 }
 
-/// A constant for each refusal: status and code, the part that raises it, the text.
+/// Defines a constant for each error: status and code, the part that raises it, the text.
 macro_rules! refusals {
     ($($(#[$attribute:meta])* $name:ident = $status:literal $code:literal, $raised_by:ident, $text:literal;)+) => {
         impl Refusal {
@@ -144,7 +137,7 @@ refusals! {
         "The resource doesn't support specified Http Verb.";
     METHOD_NOT_ALLOWED = 405 "MethodNotAllowed", Parsing,
         "The requested method is not allowed on the specified resource.";
-    /// Recorded of the properties of Cosmos DB.
+    /// Recorded for the service properties of Cosmos DB.
     NOT_SUPPORTED = 405 "MethodNotAllowed", Parsing,
         "The requested operation is not supported.";
     NOT_IMPLEMENTED = 501 "NotImplemented", Parsing,
@@ -163,26 +156,26 @@ refusals! {
         "None of the provided media types are supported";
     INVALID_INPUT = 400 "InvalidInput", Parsing,
         "One of the request inputs is not valid.";
-    /// Cosmos DB of a query that it cannot read.
+    /// Cosmos DB for an invalid query.
     INVALID_URL = 400 "InvalidInput", Parsing,
         "Request url is invalid.";
-    /// Cosmos DB of an address in which a table's name has a slash. Unlike a query's refusal it never repeats the
+    /// Cosmos DB for a URL in which a table's name has a slash. Unlike the error for a query it never repeats the
     /// metadata level of the request.
     INVALID_ADDRESS = 400 "InvalidInput", FrontEnd,
         "Request url is invalid.";
-    /// The same of one that names an entity. Recorded.
+    /// The same for a URL that names an entity. Recorded.
     INVALID_ENTITY_ADDRESS = 400 "InvalidInput", FrontEnd,
         "One of the input values is invalid.";
-    /// Cosmos DB of a delete of a table whose name has a character of URLs. Recorded.
+    /// Cosmos DB for a delete of a table whose name has a character of URLs. Recorded.
     NO_SUCH_HANDLER = 405 "MethodNotAllowed", Parsing,
         "RequestHandler.Delete";
     TABLE_NAME_ENDS_WITH_SPACE = 400 "InvalidInput", Parsing,
         "Table name cannot end with a space.";
-    /// Recorded of 255 characters.
+    /// Recorded with 255 characters.
     TABLE_NAME_TOO_LONG = 400 "BadRequest", Parsing,
         "Message: {\"Errors\":[\"The input name is invalid. Ensure to provide a unique non-empty string less than '255' \
          characters.\",\"The request payload is invalid. Ensure to provide a valid request payload.\"]}";
-    /// A value that is not one of its type: seen for numbers out of range, assumed for all else in a body.
+    /// A value that does not fit its type: seen for numbers out of range, assumed for everything else in a body.
     UNREADABLE_VALUE = 400 "InvalidInput", Parsing,
         "An error occurred while processing this request.";
     BOTH_CONDITIONS = 400 "InvalidInput", Parsing,
@@ -194,7 +187,7 @@ refusals! {
         "If-None-Match HTTP header cannot be specified for DELETE operations.";
     TOO_MANY_CHANGES = 400 "InvalidInput", Store,
         "The batch request operation exceeds the maximum 100 changes per change set.";
-    /// Cosmos DB of a change set without operations. Recorded of azure-data-tables, `empty_batch` (2023).
+    /// Cosmos DB for a change set without operations. Recorded of azure-data-tables, `empty_batch` (2023).
     EMPTY_BATCH = 400 "InvalidInput", Parsing,
         "The batch request body is malformed. Please see \
          https://docs.microsoft.com/en-us/rest/api/storageservices/performing-entity-group-transactions";
@@ -236,16 +229,16 @@ refusals! {
         "The server is currently unable to receive requests. Please retry your request.";
     ACCOUNT_BUSY = 503 "ServerBusy", Store,
         "Operations per second is over the account limit.";
-    /// No room for the request. Cosmos DB counts request units; here a model counts entities.
+    /// Exceeded capacity. Cosmos DB counts request units; here a model counts entities.
     ///
     /// Source: azure-sdk-for-net issue 26960.
     TOO_MANY_REQUESTS = 429 "TooManyRequests", Store,
         "Request rate is large. More Request Units may be needed, so no changes were made. Please retry this request later. \
          Learn more: http://aka.ms/cosmosdb-error-429";
-    /// Recorded of an address that ends in a table's name and asks for the service's properties.
+    /// Recorded for a URL that ends in a table's name and requests the service's properties.
     INVALID_QUERY_PARAMETER = 400 "InvalidQueryParameterValue", FrontEnd,
         "Value for one of the query parameters specified in the request URI is invalid.";
-    /// Recorded for documents beyond a limit too, six rules for browsers for example.
+    /// Recorded also for documents beyond a limit, for example six rules for browsers.
     INVALID_XML = 400 "InvalidXmlDocument", Parsing,
         "XML specified is not syntactically valid.";
     INVALID_XML_NODE = 400 "InvalidXmlNodeValue", Parsing,
@@ -257,12 +250,12 @@ refusals! {
         "The specified resource name length is not within the permissible limits.";
 }
 
-// Of a credential: its form, its place or its rights.
+// Errors of a credential: its form, its place or its permissions.
 refusals! {
     AUTHENTICATION_FAILED = 403 "AuthenticationFailed", FrontEnd,
         "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including \
          the signature.";
-    /// Something that no shared access signature allows, or a row outside of one's range (both seen live).
+    /// An operation that no shared access signature permits, or a row outside of its range (both seen live).
     AUTHORIZATION_FAILURE = 403 "AuthorizationFailure", Store,
         "This request is not authorized to perform this operation.";
     /// Recorded, with the headers of the store's refusals. That the four below have the same headers is not confirmed;

@@ -1,27 +1,20 @@
-//! Table names: those that each service takes, and its refusals of all others.
-//!
-//! Owns the checks of a name in a body and of one in an address. Which of two names is one table is `rules.rs`.
-//!
-//! Source: REST "Understanding the Table service data model"; recordings of azure-data-tables (2024 and 2026),
-//! `table_name_errors*` of both services, `create_table_underscore_name` and `create_table_unicode_name` of Cosmos DB.
-//! Not confirmed: which of two faults of a name is said; the answer to a reserved name (InvalidInput); that Cosmos DB
-//! takes a name of one character.
+//! Table names: the valid names of each service, and its errors for all others.
 
 use crate::emulator::rules::refusal::{RaisedBy, Refusal, Result};
 use crate::model::name::TableName;
 
-/// The names that a service takes.
+/// The names that a service accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TableNames {
     /// 3 to 63 ASCII letters and digits, a letter first.
     Alphanumeric,
-    /// All that is shorter than 255 characters, has none of `\ / # ?` and does not end with a space.
+    /// Any name shorter than 255 characters without `\ / # ?` that does not end with a space.
     AnyScript,
 }
 
-/// The characters that no name of [`TableNames::AnyScript`] has.
+/// The characters that no name of [`TableNames::AnyScript`] contains.
 const FORBIDDEN: [char; 4] = ['\\', '/', '#', '?'];
-/// The length that such a name does not reach.
+/// The length from which such a name is too long.
 const TOO_LONG: usize = 255;
 
 impl TableNames {
@@ -29,22 +22,22 @@ impl TableNames {
     pub(crate) fn check_new(self, name: &str) -> Result<()> {
         match self {
             Self::Alphanumeric if name.eq_ignore_ascii_case("tables") => Err(Refusal::INVALID_INPUT),
-            // Names with a dollar sign are the service's own.
+            // Names with a dollar sign belong to the service.
             Self::Alphanumeric if name.len() >= 3 && name.starts_with('$') => Err(Refusal::INVALID_TABLE_NAME),
             Self::Alphanumeric => check_alphanumeric(name),
             Self::AnyScript => check_any_script(name),
         }
     }
 
-    /// Checks the name of the table that an operation on entities or policies addresses. A refusal comes without
-    /// `Cache-Control`, which that of a new table has (recorded).
+    /// Checks the name of the table that an operation on entities or policies addresses. Its error has no
+    /// `Cache-Control`, unlike that for a new table (recorded).
     pub(crate) fn check_addressed(self, name: &str) -> Result<()> {
         match self {
             Self::Alphanumeric => check_alphanumeric(name).map_err(|refusal| Refusal {
                 raised_by: RaisedBy::Parsing,
                 ..refusal
             }),
-            // Such a table is not there (recorded of 2026).
+            // Such a table counts as missing (recorded in 2026).
             Self::AnyScript => Ok(()),
         }
     }

@@ -1,13 +1,9 @@
-//! Versions of the protocol: those that are taken, and what begins with which.
-//!
-//! Their text is their date, so that they compare as text.
-//!
-//! Source: REST "Versioning for Azure Storage".
+//! Versions of the protocol: the supported ones, and those that introduced a behaviour.
 
 use crate::model::datetime::DateTime;
 
-/// Those of the storage services, from the first with JSON on, whether they changed something about tables or not.
-/// Unknown ones between and before them are refused, as seen.
+/// The versions of the storage services, from the first with JSON on, whether they changed something about tables or
+/// not. Unknown versions between and before them are rejected, as seen.
 ///
 /// Source: REST "Versioning for Azure Storage"; Azurite's list (3.35) up to 2025-11-05; the later ones are those of the
 /// storage SDKs of 2026.
@@ -57,23 +53,23 @@ pub(crate) const VERSIONS: [&str; 43] = [
     "2026-06-06",
 ];
 
-/// From this version on a caller's own id is returned unasked.
+/// The first version that returns a caller's own id without a request for it.
 pub(crate) const ECHOES_CLIENT_REQUEST_ID: &str = "2019-02-02";
-/// From this version on a request without a credential is answered with the place to get a token.
+/// The first version that answers a request without a credential with the token authority.
 pub(crate) const CHALLENGES: &str = "2020-12-06";
-/// The first version that takes tokens of Entra ID.
+/// The first version that accepts tokens of Entra ID.
 ///
 /// Source: REST "Authorize with Microsoft Entra ID".
 pub(crate) const TAKES_TOKENS: &str = "2017-11-09";
-/// The first version whose strings to sign of shared access signatures are those of today.
+/// The first version with today's strings to sign of shared access signatures.
 pub(crate) const SHARED_ACCESS_SIGNATURES: &str = "2015-04-05";
-/// The first version in which tables take signatures by a key of Entra ID.
+/// The first version in which tables accept signatures by a user delegation key.
 ///
 /// Source: the announcement of 2026; "Versioning for Azure Storage".
 pub(crate) const USER_DELEGATION: &str = "2025-07-05";
 
-/// Returns whether a version is taken: a known one, or a later date unless `is_strict`. The live service takes only
-/// those that it has; the versions of next year's clients are not known here, and are spoken like the newest.
+/// Returns `true` if a version is accepted: a known one, or a later date unless `is_strict`. The live service accepts
+/// only its own versions. The versions of future clients are not known here, and behave like the newest.
 pub(crate) fn is_taken(version: &str, is_strict: bool) -> bool {
     VERSIONS.binary_search(&version).is_ok() || !is_strict && is_later(version)
 }

@@ -1,6 +1,4 @@
-//! Timestamps that differ from the clock, as those of servers whose clocks differ.
-//!
-//! Owns the draw of each difference, and that no two Timestamps are equal: an ETag is made of one.
+//! Timestamps that differ from the clock, as with servers whose clocks differ.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +15,7 @@ pub(crate) struct TimestampSkew {
 
 struct Drawn {
     random: fastrand::Rng,
-    /// The Timestamps that a later draw could meet again.
+    /// The Timestamps that a later draw could repeat.
     recent: BTreeSet<DateTime>,
 }
 
@@ -32,7 +30,7 @@ impl TimestampSkew {
         }
     }
 
-    /// Returns the Timestamp of a write at `time`, which is later than that of the write before.
+    /// Returns the Timestamp of a write at `time`, which is later than that of the previous write.
     pub(crate) fn of(&self, time: DateTime) -> DateTime {
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         let first = time - self.most;
@@ -57,11 +55,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timestamps_lie_around_the_clock_and_never_repeat() {
+    fn timestamps_surround_the_clock_and_never_repeat() {
         let begun = DateTime::from_unix_seconds(1_800_000_000);
         let most = Duration::from_micros(100);
         let skew = TimestampSkew::new(most, 1);
-        // Close enough that one draw of ten meets an earlier one.
+        // Close enough that one draw in ten repeats an earlier one.
         let times: Vec<DateTime> = (0..10_000).map(|n| begun + Duration::from_micros(n)).collect();
         let drawn: Vec<DateTime> = times.iter().map(|time| skew.of(*time)).collect();
         let late = Duration::from_micros(10);

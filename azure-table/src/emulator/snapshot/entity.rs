@@ -1,7 +1,7 @@
 //! A row as a line of a snapshot.
 //!
-//! Owns the line in both directions. What the values mean, and which are refused, is what an insert of the same JSON
-//! says (`request/body.rs`); here is found out where in the line a fault is.
+//! Owns the line in both directions. Values are parsed and checked like an insert of the same JSON (`request/body.rs`);
+//! this file locates a fault in the line.
 
 use bytes::Bytes;
 
@@ -22,8 +22,8 @@ const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];
 /// Far above any entity, as in a request's body.
 const MOST_MEMBERS: usize = 4 * MAX_PROPERTIES;
 
-/// With the keys first, unless they have another place among the properties: then the Timestamp is first, so that no
-/// property is taken for the beginning of a table's line.
+/// Writes a row as a line with the keys first. If the keys have another position among the properties, the Timestamp is
+/// first, so that no property is mistaken for the beginning of a table's line.
 pub(crate) fn write(id: &RowId, row: &Row) -> Bytes {
     let places = KEYS.map(|key| row.properties().position(|(name, _)| name == key));
     let has_keys_within = !matches!(places, [None, None] | [Some(0), Some(1)]);
@@ -41,7 +41,7 @@ pub(crate) fn write(id: &RowId, row: &Row) -> Bytes {
     object.finish()
 }
 
-/// The row of a line; `next` gives the time of one that has none.
+/// Parses the row of a line. `next` returns the time for a row without one.
 pub(super) fn read(
     line: &str,
     rules: &Rules,
@@ -63,7 +63,7 @@ pub(crate) fn parse(line: &str, rules: &Rules) -> std::result::Result<(RowId, Pr
     Ok((id, properties, timestamp))
 }
 
-/// Finds what is wrong with a line, and its Timestamp.
+/// Finds the fault of a line, and its Timestamp.
 fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
     let members = members(line)?;
     for key in KEYS {
@@ -83,7 +83,7 @@ fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
                 timestamp = Some(value.as_datetime().map_err(|e| wrong(&e))?);
             }
             "PartitionKey" | "RowKey" => drop(value.as_str().map_err(|e| wrong(&e))?.len()),
-            // As in an insert: null is absence.
+            // As in an insert, null means absence.
             _ if value.token == Token::Null => {}
             _ => {
                 if let Some(fault) = property_name_fault(&name) {

@@ -1,7 +1,4 @@
-//! The lines of a snapshot that are no rows: the first one, accounts and tables.
-//!
-//! Owns their JSON in both directions, the version of the format, and the places of faults in any line. What has its
-//! default is not written, and may be left out.
+//! The lines of a snapshot other than rows: the first one, accounts and tables.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,10 +18,10 @@ use crate::protocol::service_properties::ServiceProperties;
 use crate::protocol::service_properties::analytics::{Logging, Metrics};
 use crate::protocol::service_properties::cors::CorsRule;
 
-/// The version of the format that is written, and the only one that is read.
+/// The version of the format that is written, and the only one that can be read.
 pub(crate) const VERSION: u32 = 1;
 
-/// What is wrong with a line, and at which byte of it, if that is known.
+/// A fault of a line, with its byte position if known.
 #[derive(Debug)]
 pub(crate) struct Fault {
     at: Option<usize>,
@@ -40,7 +37,7 @@ impl Fault {
         Self { at: None, what }
     }
 
-    /// The same fault in other words.
+    /// Returns the same fault with another message.
     pub(crate) fn instead(mut self, what: &str) -> Self {
         self.what = what.to_owned();
         self
@@ -51,7 +48,7 @@ impl Fault {
         self
     }
 
-    /// Of a line that serde_json read: it names line and column at the end of its words.
+    /// Converts an error of serde_json, which has line and column at the end of its text.
     pub(crate) fn of_json(line: &str, error: &serde_json::Error) -> Self {
         let what = error.to_string();
         let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
@@ -74,7 +71,7 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Counted from 1, in characters, as editors do.
+/// Returns the column, counted from 1 in characters, as editors do.
 fn column(line: &str, byte: usize) -> usize {
     line.char_indices().take_while(|(at, _)| *at < byte).count() + 1
 }
@@ -96,14 +93,14 @@ struct FirstJson {
     last_write: Option<DateTime>,
 }
 
-/// All that the first line of another version is sure to have.
+/// The member that the first line of every version has.
 #[derive(Deserialize)]
 struct VersionJson {
     #[serde(rename = "azure-table-snapshot")]
     version: u32,
 }
 
-/// What concerns the whole.
+/// The properties of the whole snapshot.
 #[derive(Serialize)]
 #[serde(transparent)]
 pub(crate) struct FirstLine {
@@ -147,7 +144,7 @@ impl FirstLine {
     }
 }
 
-/// An account: its settings, and which names of tables are not free yet.
+/// An account: its settings, and the table names that are not available yet.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AccountLine {
@@ -204,7 +201,7 @@ impl AccountLine {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct TableLine {
     table: String,
-    /// Said of Cosmos DB's tables in an emulator that is Cosmos DB at its addresses alone.
+    /// Set for Cosmos DB's tables in an emulator that is Cosmos DB only at its URLs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     service: Option<ServiceName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -225,7 +222,7 @@ impl TableLine {
         }
     }
 
-    /// The table by the form of its name that counts, and by which rules its rows are read.
+    /// Parses a table. Returns the form of its name that is compared, and the rules for its rows.
     pub(crate) fn read(
         line: &str,
         rules: &'static Rules,
@@ -235,7 +232,7 @@ impl TableLine {
         let wrong = |why: String| Fault::of_line(format!("table {:?}: {why}", json.table));
         let rules = json.service.map_or(rules, ServiceName::rules);
         if let Err(refusal) = rules.table_names.check_new(&json.table) {
-            // It says more.
+            // Its message is more specific.
             TableName::new(&json.table).map_err(|e| Fault::of_line(e.to_string()))?;
             return Err(wrong(refusal.message.into_owned()));
         }
@@ -292,7 +289,7 @@ impl PolicyJson {
     }
 }
 
-/// A value of the service's properties, its JSON, and both ways between them, field by field.
+/// Defines the JSON of a value of the service's properties, and the conversions in both directions, field by field.
 macro_rules! mirror {
     ($json:ident of $value:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),+ $(,)? }) => {
         #[derive(PartialEq, Serialize, Deserialize)]

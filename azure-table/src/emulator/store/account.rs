@@ -1,7 +1,4 @@
-//! Accounts, and their copy in the second region, which follows the first from behind.
-//!
-//! Owns what an account has, and what an effect does to it: the same in both regions. Without a lag there is no copy:
-//! both regions are one. Not confirmed: the properties that a new account has (here all is off).
+//! Accounts, and their copy in the secondary, which lags behind the primary.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -13,18 +10,18 @@ use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::service_properties::ServiceProperties;
 use crate::protocol::service_properties::analytics::{Logging, Metrics};
 
-/// An account in one of its regions, and the rules of the service it is asked at.
+/// An account in one of its locations, and the rules of the addressed service.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Replica<'a> {
     pub(crate) account: &'a str,
-    /// Shows an older state than the first region does.
+    /// Shows an older state than the primary.
     pub(crate) is_behind: bool,
     pub(crate) rules: &'static Rules,
 }
 
 pub(crate) type Accounts = HashMap<String, Account>;
 
-/// An account's tables by the form of their names that counts, which is also their order.
+/// An account's tables by the form of their names that is compared, which is also their order.
 pub(crate) type Tables = BTreeMap<String, Table>;
 
 /// The tables and properties of an account.
@@ -32,36 +29,36 @@ pub(crate) type Tables = BTreeMap<String, Table>;
 pub(crate) struct Account {
     pub(crate) tables: Tables,
     pub(crate) properties: ServiceProperties,
-    /// Names of deleted tables, and when they are free again.
+    /// Names of deleted tables, and the times at which they are available again.
     pub(crate) leaving: BTreeMap<String, DateTime>,
 }
 
 /// A table and its rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    /// As it was given at creation.
+    /// The name as given at creation.
     pub(crate) name: String,
     pub(crate) created: DateTime,
     pub(crate) policies: Vec<StoredAccessPolicy>,
     pub(crate) rows: Rows,
 }
 
-/// One thing of an account that is different now. Tables are named by the form that counts.
+/// One change of an account. Tables are named by the form that is compared.
 #[derive(Clone, Debug)]
 pub(crate) enum Effect {
     Properties(ServiceProperties),
-    /// The names of deleted tables that are not free yet.
+    /// The names of deleted tables that are not available yet.
     Leaving(BTreeMap<String, DateTime>),
-    /// Without its rows, which come one by one; `None` where it is gone.
+    /// A table without its rows, which follow one by one; `None` if it was deleted.
     Table(String, Option<Table>),
     Policies(String, Vec<StoredAccessPolicy>),
-    /// `None` where it is gone.
+    /// A row; `None` if it was deleted.
     Row(String, RowId, Option<Row>),
 }
 
 #[cfg(feature = "emulator-durable")]
 impl Effect {
-    /// About how much memory a row takes here; what is not a row is small and rare.
+    /// Returns the approximate memory of a row's change. Other effects are small and rare.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Row(_, id, row) => {
@@ -112,7 +109,7 @@ impl Account {
     }
 }
 
-/// The copy, and the effects on their way to it, oldest first.
+/// The copy, and the effects that it has not received yet, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Secondary {
     pub(crate) accounts: Accounts,
@@ -120,7 +117,7 @@ pub(crate) struct Secondary {
 }
 
 impl Secondary {
-    /// A copy of what there is.
+    /// Creates a copy of the current state.
     pub(crate) fn of(accounts: &Accounts) -> Self {
         Self {
             accounts: accounts.clone(),
@@ -128,12 +125,12 @@ impl Secondary {
         }
     }
 
-    /// What happened in the first region at `time`.
+    /// Records an effect in the primary at `time`.
     pub(crate) fn send(&mut self, time: DateTime, account: &str, effect: Effect) {
         self.on_the_way.push_back((time, account.to_owned(), effect));
     }
 
-    /// Applies what happened until `time`, that included.
+    /// Applies the effects up to and including `time`.
     pub(crate) fn catch_up(&mut self, time: DateTime) {
         while self.on_the_way.front().is_some_and(|(happened, ..)| *happened <= time) {
             if let Some((_, account, effect)) = self.on_the_way.pop_front() {

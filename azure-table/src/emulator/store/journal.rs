@@ -1,10 +1,10 @@
 //! The journal: changes of the store in their order, until they are on the disk.
 //!
-//! Owns the number of each change, how far they are stored, and how a response or a thread waits for that. What writes
-//! them stands above (`durable`); here is no I/O. A number is given under the lock of the store, so whoever looks the
-//! newest number up after reading waits for all that was read.
+//! Owns the number of each change, the progress of storing them, and the waiting of responses and threads for that. The
+//! writer is in `durable`; this file has no I/O. A change gets its number under the lock of the store. So a caller who
+//! reads, then looks up the newest number, waits for everything that was read.
 //!
-//! After a failed write nothing more is stored: all who wait get the failure, and so does everyone after them.
+//! After a failed write nothing more is stored: all waiting callers get the failure, and so do all later ones.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,15 +14,15 @@ use tokio::sync::watch;
 use crate::emulator::store::account::{Accounts, Effect};
 use crate::model::datetime::DateTime;
 
-/// Changes that wait for the disk, in bytes: beyond it, responses wait whatever the policy says.
+/// The maximum size of changes that wait for the disk, in bytes. Beyond it, responses wait whatever the policy is.
 const MAX_BACKLOG: usize = 64 << 20;
 
-/// One change of the store. All of it is stored, or nothing.
+/// One change of the store, stored completely or not at all.
 #[derive(Debug)]
 pub(crate) enum Entry {
     /// One write to an account.
     Write(String, Vec<Effect>),
-    /// Everything is another state from here on, with the time of its last version of a row.
+    /// A replacement of the whole state, with the Timestamp of its latest write.
     Restore(Accounts, DateTime),
 }
 
@@ -30,21 +30,21 @@ pub(crate) enum Entry {
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) entries: Vec<Entry>,
-    /// The number of the last of them.
+    /// The number of the last entry.
     pub(crate) newest: u64,
 }
 
-/// The journal of a store; clones are one.
+/// The journal of a store, shared by its clones.
 #[derive(Clone, Debug)]
 pub(crate) struct Journal(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// Something changed that a thread waits for: the writer or one that waits for it.
+    /// Notifies the threads that wait: the writer and those that wait for it.
     changed: Condvar,
     progress: watch::Sender<Progress>,
-    /// The time for which changes gather; responses do not wait for them then.
+    /// The interval at which changes are stored. If set, responses do not wait for them.
     interval: Option<Duration>,
 }
 
@@ -53,7 +53,7 @@ struct Queue {
     entries: Vec<Entry>,
     bytes: usize,
     newest: u64,
-    /// Somebody waits for the entries up to this number.
+    /// A caller waits for the entries up to this number.
     awaited: u64,
     is_closed: bool,
 }
@@ -65,7 +65,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// The outcome for whoever waits for `number`; `None` while it is open.
+    /// Returns the outcome for a caller who waits for `number`, or `None` while it is open.
     fn of(&self, number: u64) -> Option<Result<(), Arc<str>>> {
         match &self.failure {
             Some(failure) => Some(Err(Arc::clone(failure))),
@@ -89,7 +89,7 @@ impl Journal {
         self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an entry. Called under the lock of the store, which gives the order.
+    /// Adds an entry. Called under the lock of the store, which determines the order.
     pub(crate) fn record(&self, entry: Entry) {
         let mut queue = self.queue();
         queue.newest += 1;
@@ -98,19 +98,19 @@ impl Journal {
         self.0.changed.notify_all();
     }
 
-    /// Returns the number of the newest entry. All that was read of the store before is among them.
+    /// Returns the number of the newest entry, which covers everything that was read from the store before.
     pub(crate) fn newest(&self) -> u64 {
         self.queue().newest
     }
 
-    /// Returns why nothing more is stored.
+    /// Returns the reason why nothing more is stored, if any.
     pub(crate) fn failure(&self) -> Option<Arc<str>> {
         self.0.progress.borrow().failure.clone()
     }
 
-    /// Waits until a response may leave that shows the state of `number`.
+    /// Waits until a response that shows the state of `number` may be sent.
     ///
-    /// With an interval that is at once, unless too much waits for the disk.
+    /// With an interval it returns immediately, unless too many changes wait for the disk.
     pub(crate) async fn settled(&self, number: u64) -> Result<(), Arc<str>> {
         if self.0.interval.is_some() && self.queue().bytes <= MAX_BACKLOG {
             return self.failure().map_or(Ok(()), Err);
@@ -143,7 +143,7 @@ impl Journal {
         }
     }
 
-    /// Marks the entries up to `number` as due, where they could wait.
+    /// Marks the entries up to `number` as due, even if their interval has not passed.
     fn await_from_now(&self, number: u64) {
         if self.0.interval.is_none() {
             return;
@@ -153,10 +153,10 @@ impl Journal {
         self.0.changed.notify_all();
     }
 
-    /// Blocks this thread until there are entries to store, and takes all of them.
+    /// Blocks this thread until entries are due, and takes all of them.
     ///
-    /// `None` when the journal is closed and empty. `last` is when entries were stored before: with an interval the
-    /// next are due one interval later, or as soon as somebody waits for them.
+    /// `None` when the journal is closed and empty. `last` is the time at which entries were stored before. With an
+    /// interval, the next are due one interval later, or as soon as a caller waits for them.
     pub(crate) fn take(&self, last: Instant) -> Option<Group> {
         let mut queue = self.queue();
         loop {
@@ -183,9 +183,9 @@ impl Journal {
         }
     }
 
-    /// Says how storing the entries up to `number` ended.
+    /// Publishes the outcome of storing the entries up to `number`.
     pub(crate) fn publish(&self, number: u64, outcome: Result<(), Arc<str>>) {
-        // Under the lock, so that no thread begins to wait between its look and this.
+        // Under the lock, so that no thread starts to wait between its check and this change.
         let _queue = self.queue();
         self.0.progress.send_modify(|progress| match outcome {
             Ok(()) => progress.stored = number,
@@ -194,7 +194,7 @@ impl Journal {
         self.0.changed.notify_all();
     }
 
-    /// Lets the writer store what is left, and end.
+    /// Lets the writer store the remaining entries and end.
     pub(crate) fn close(&self) {
         self.queue().is_closed = true;
         self.0.changed.notify_all();
@@ -202,7 +202,7 @@ impl Journal {
 }
 
 impl Entry {
-    /// About how much memory the entry takes: its rows, since the rest is small and rare.
+    /// Returns the approximate memory of the entry: its rows, because the rest is small and rare.
     fn bytes(&self) -> usize {
         match self {
             Self::Write(_, effects) => effects.iter().map(Effect::bytes).sum(),

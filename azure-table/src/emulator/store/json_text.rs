@@ -1,9 +1,9 @@
 //! JSON as the service writes it: strings in ASCII, and doubles.
 //!
-//! Owns the text of names and values, not which members there are. All characters beyond ASCII are escaped, as the live
-//! service does. A double has fifteen digits where they read back as the same value, else seventeen; a point or an
-//! exponent always, and the exponent where the number is 10^15 (of seventeen digits: 10^17) or more, or below 0.0001.
-//! What requests have is `codec/json/write.rs`.
+//! Owns the text of names and values; other files choose the members. All characters beyond ASCII are escaped, as in
+//! the live service. A double has fifteen digits if they parse to the same value, otherwise seventeen. It always has a
+//! point or an exponent. The exponent is used if the number is 10^15 (with seventeen digits: 10^17) or more, or below
+//! 0.0001. The JSON of requests is written by `codec/json/write.rs`.
 //!
 //! Source: recorded answers of 2017 (`4.94065645841247E-324`, `1.7976931348623157E+308`, `123456789012345.12`, `10.0`);
 //! live answers of 2022 (`9.2233720368547758E+21`); .NET, "Round-trip format specifier (R)", which all of them follow.
@@ -13,7 +13,7 @@ use std::io::Write as _;
 use crate::codec::json::scan::plain_length;
 use crate::codec::odata::value::Dialect;
 
-/// How answers write values.
+/// The format of values in responses.
 pub(crate) struct Answers;
 
 impl Dialect for Answers {
@@ -26,13 +26,13 @@ impl Dialect for Answers {
     }
 }
 
-/// A member whose value is text.
+/// Appends a member whose value is text.
 pub(crate) fn text_member(out: &mut Vec<u8>, member: &str, value: &str) {
     name(out, member);
     text(out, value);
 }
 
-/// The name of a member, with the comma before it where one is needed.
+/// Appends the name of a member, with a comma before it if needed.
 pub(crate) fn name(out: &mut Vec<u8>, name: &str) {
     if !out.ends_with(b"{") {
         out.push(b',');
@@ -41,12 +41,12 @@ pub(crate) fn name(out: &mut Vec<u8>, name: &str) {
     out.push(b':');
 }
 
-/// Whether all characters stand for themselves.
+/// Returns `true` if no character needs an escape.
 pub(crate) fn is_plain(text: &str) -> bool {
     text.is_ascii() && plain_length(text.as_bytes()) == text.len()
 }
 
-/// A JSON string of ASCII characters only.
+/// Appends a JSON string of ASCII characters only.
 pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     if is_plain(text) {
@@ -77,7 +77,7 @@ pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// A finite double as the service writes it.
+/// Formats a finite double as the service writes it.
 fn double(value: f64) -> String {
     if value == 0.0 {
         return if value.is_sign_negative() { "-0.0" } else { "0.0" }.to_owned();
@@ -89,7 +89,7 @@ fn double(value: f64) -> String {
     }
 }
 
-/// The same number, written as the service does it for this many digits.
+/// Formats the same number as the service does with this number of digits.
 fn put(scientific: &str, precision: i32) -> String {
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doubles_look_as_they_were_recorded() {
+    fn doubles_have_their_recorded_form() {
         for (value, expected) in [
             (10.0, "10.0"),
             (4.815_164_234_23, "4.81516423423"),
@@ -143,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_double_reads_back(bits in any::<u64>()) {
+        fn every_double_is_parsed_from_its_text(bits in any::<u64>()) {
             let value = f64::from_bits(bits);
             prop_assume!(value.is_finite());
             let text = double(value);
@@ -152,7 +152,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_ascii_json(value in any::<String>()) {
+        fn any_text_becomes_ascii_json(value in any::<String>()) {
             let mut out = Vec::new();
             text(&mut out, &value);
             prop_assert!(out.is_ascii());

@@ -1,11 +1,4 @@
-//! The properties of a row as the JSON members that answers have: a page is mostly a copy of them.
-//!
-//! Owns the text of a property, and the form in which rows are kept: the text at minimal metadata, with an index of
-//! types and lengths before it, so that annotations can be left out and values can be read. Which members an answer
-//! has, and their order, is `response/payload.rs`.
-//!
-//! The text is Storage's; only times differ on Cosmos DB, which are written anew. A merge reads the row and writes it
-//! again: merges are rarer than reads.
+//! The properties of a row as the JSON members of responses: a page is mostly a copy of them.
 
 use std::borrow::Cow;
 
@@ -16,9 +9,9 @@ use crate::codec::odata::value;
 use crate::emulator::store::json_text::{self, Answers};
 use crate::model::edm::{Edm, EdmType, EdmValue};
 
-/// The mark of a kind whose type stands beside the value.
+/// The flag of a kind whose type is an annotation next to the value.
 const ANNOTATED: u8 = 0x80;
-/// The type of a kind without its mark.
+/// The type of a kind without its flag.
 const KINDS: [EdmType; 8] = [
     EdmType::String,
     EdmType::Boolean,
@@ -29,27 +22,27 @@ const KINDS: [EdmType; 8] = [
     EdmType::Guid,
     EdmType::Binary,
 ];
-/// About how much text a property has.
+/// The typical size of a property's text in bytes.
 const USUAL_TEXT: usize = 48;
 
-/// Properties besides Timestamp, in the order in which they are answered. The keys are among them only where their
-/// place is kept: on Cosmos DB, from an insert.
+/// Properties besides Timestamp, in the order of responses. The keys are among them only if their position is kept: on
+/// Cosmos DB, from an insert.
 pub(crate) type Properties = Vec<(Box<str>, EdmValue)>;
 
-/// Properties in their order, in one piece: the length of the index, the index, the text. For each property the index
-/// has its type, the length of its name and that of its value; the text separates members by commas.
+/// Properties in their order, in one allocation: the length of the index, the index, the text. For each property the
+/// index has its type, the length of its name and that of its value. In the text, commas separate the members.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Members(Box<[u8]>);
 
-/// One of them.
+/// One member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member<'a> {
     kind: u8,
-    /// As text of JSON, without quotes.
+    /// JSON text without quotes.
     name: &'a [u8],
-    /// With the annotation of its type before it, where it needs one.
+    /// The member preceded by the annotation of its type, if it needs one.
     pub(crate) annotated: &'a [u8],
-    /// Without the annotation.
+    /// The member without the annotation.
     pub(crate) bare: &'a [u8],
 }
 
@@ -70,18 +63,18 @@ impl Members {
         Self(bytes.into_boxed_slice())
     }
 
-    /// The piece as it is kept, to be stored.
+    /// Returns the bytes to be stored.
     #[cfg(feature = "emulator-durable")]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// A piece that was stored. `None` if its index and its text do not fit each other.
+    /// Restores members from stored bytes. `None` if the index does not match the text.
     #[cfg(feature = "emulator-durable")]
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let members = Self(bytes.into());
         let (mut index, mut text) = members.parts();
-        // What is cut short has no index either.
+        // Truncated bytes do not have an index either.
         if index.is_empty() && bytes != [0] {
             return None;
         }
@@ -97,7 +90,7 @@ impl Members {
         rest.split_at_checked(length).unwrap_or_default()
     }
 
-    /// All members with their annotations, separated by commas.
+    /// Returns all members with their annotations, separated by commas.
     pub(crate) fn annotated(&self) -> &[u8] {
         self.parts().1
     }
@@ -125,7 +118,7 @@ fn quoted(name: &str) -> Vec<u8> {
     text
 }
 
-/// Reads an entry of the index, and its member.
+/// Decodes an entry of the index, and its member.
 fn next<'a>(index: &mut &[u8], text: &mut &'a [u8]) -> Option<Member<'a>> {
     let (kind, rest) = index.split_first()?;
     *index = rest;
@@ -181,7 +174,7 @@ impl<'a> Member<'a> {
         unescaped(self.name).unwrap_or_default()
     }
 
-    /// The value, read. What was written is read back as it was: `None` is never given.
+    /// Decodes the value, which is the one that was encoded. `None` does not occur.
     pub(crate) fn value(&self) -> Option<Edm<'a>> {
         let value = &self.bare[self.name.len() + 3..];
         let inner = || value.get(1..value.len() - 1);
@@ -192,7 +185,7 @@ impl<'a> Member<'a> {
             EdmType::Boolean => Edm::Boolean(value == b"true"),
             EdmType::Int32 => Edm::Int32(digits()?.parse().ok()?),
             EdmType::Int64 => Edm::Int64(text()?.parse().ok()?),
-            // Only those that are no numbers are annotated.
+            // Only doubles that are not finite are annotated.
             EdmType::Double if self.kind & ANNOTATED != 0 => Edm::Double(match text()? {
                 "Infinity" => f64::INFINITY,
                 "-Infinity" => f64::NEG_INFINITY,
@@ -206,7 +199,7 @@ impl<'a> Member<'a> {
     }
 }
 
-/// The text between the quotes of a JSON string.
+/// Decodes the text between the quotes of a JSON string.
 fn unescaped(text: &[u8]) -> Option<Cow<'_, str>> {
     if memchr::memchr(b'\\', text).is_none() {
         return std::str::from_utf8(text).ok().map(Cow::Borrowed);
@@ -215,7 +208,7 @@ fn unescaped(text: &[u8]) -> Option<Cow<'_, str>> {
     serde_json::from_slice::<String>(&quoted).ok().map(Cow::Owned)
 }
 
-/// The most bytes of a number: seven bits in each, the lowest first, and a mark on all but the last.
+/// The maximum length of an encoded number: seven bits per byte, the lowest first, and a flag on all but the last.
 const MOST_BYTES: usize = 10;
 
 fn put_number(bytes: &mut Vec<u8>, mut number: usize) {
@@ -255,7 +248,7 @@ mod tests {
             any::<bool>().prop_map(Edm::Boolean),
             any::<i32>().prop_map(Edm::Int32),
             any::<i64>().prop_map(Edm::Int64),
-            // One NaN is like another, but equal to none.
+            // NaN values are interchangeable, but not equal.
             any::<f64>()
                 .prop_filter("a NaN", |value| !value.is_nan())
                 .prop_map(Edm::Double),
@@ -267,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(
+        fn encoded_members_decode_to_the_same_values(
             properties in proptest::collection::btree_map("[A-Za-zé\u{1F600}\"]{0,140}", any_value(), 0..12)
         ) {
             let properties: Properties = properties.into_iter().map(|(name, value)| (name.into(), value)).collect();
@@ -281,7 +274,7 @@ mod tests {
                 prop_assert_eq!(members.find(name).unwrap().value().unwrap(), value.clone());
             }
             prop_assert!(members.find("Missing1").is_none());
-            // Together they are the members of an object, with annotations and without.
+            // Together they form the members of an object, with annotations and without.
             let bare: Vec<&[u8]> = members.iter().map(|member| member.bare).collect();
             let all = [b"{", members.annotated(), b"}"].concat();
             let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&all).unwrap();
@@ -294,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_that_are_no_numbers_are_annotated() {
+    fn doubles_that_are_not_finite_are_annotated() {
         let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(|value| ("D".into(), Edm::Double(value)));
         for property in values {
             let members = Members::new(&vec![property.clone()]);

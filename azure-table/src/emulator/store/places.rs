@@ -1,16 +1,10 @@
-//! The order in which the rows of a table were inserted, which the pages of Cosmos DB have.
-//!
-//! Owns the places of rows: numbers from 1 on, also of each partition alone. An updated row keeps its place, a new one
-//! goes last. The rows themselves are `store/rows.rs`.
-//!
-//! Source: recordings of azure-data-tables, `batch_inserts`, `batch_all_operations_together` and
-//! `decode_entity_atypical_values` (2024 and 2026).
+//! The order in which the rows of a table were inserted, which is that of pages on Cosmos DB.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::emulator::store::row::RowId;
 
-/// The place of a row that has none yet.
+/// The place of a row without one.
 pub(super) const NONE: u64 = 0;
 
 /// The places of a table's rows.
@@ -22,7 +16,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Puts a row into its place, or behind all others if it has [`NONE`]. Returns the place.
+    /// Puts a row at its place, or after all others if it has [`NONE`]. Returns the place.
     pub(super) fn put(&mut self, id: &RowId, place: u64) -> u64 {
         let place = if place == NONE { self.last + 1 } else { place };
         self.last = self.last.max(place);
@@ -43,7 +37,7 @@ impl Places {
         }
     }
 
-    /// The rows from a place on, of one partition or of all.
+    /// Returns the rows from a place on, of one partition or of all.
     pub(super) fn from<'a>(
         &'a self,
         partition: Option<&str>,

@@ -1,8 +1,4 @@
-//! One stored entity: its keys, its properties in order, its version.
-//!
-//! Owns the order of rows and the limits on an entity as a whole. Does not own how a row changes (`store.rs`), in which
-//! form its properties are kept (`store/members.rs`) or how it is written as JSON (`response/payload.rs`). Not
-//! confirmed: that the service's 1 MiB limit uses the published formula, which it does here.
+//! One stored entity: its keys, its properties in order, its ETag.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -45,11 +41,11 @@ impl PartialOrd for RowId {
     }
 }
 
-/// What is stored under a [`RowId`].
+/// The stored contents under a [`RowId`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     pub(crate) timestamp: DateTime,
-    /// Its number in the order of insertion, where that is kept; 0 before it is stored.
+    /// The number in the order of insertion, if that is kept; 0 before it is stored.
     pub(super) place: u64,
     pub(crate) members: Members,
 }
@@ -63,7 +59,7 @@ impl Row {
         }
     }
 
-    /// Returns a row that was stored, with its place.
+    /// Creates a row that was stored, with its place.
     #[cfg(feature = "emulator-durable")]
     pub(crate) fn stored(timestamp: DateTime, place: u64, members: Members) -> Self {
         Self {
@@ -73,24 +69,24 @@ impl Row {
         }
     }
 
-    /// Returns its number in the order of insertion; 0 where that is not kept.
+    /// Returns the number in the order of insertion, or 0 if that is not kept.
     #[cfg(feature = "emulator-durable")]
     pub(crate) fn place(&self) -> u64 {
         self.place
     }
 
-    /// The version: made of the Timestamp, which no two writes share.
+    /// Returns the ETag, derived from the Timestamp, which no two writes share.
     pub(crate) fn etag(&self, rules: &Rules) -> String {
         time_text(self.timestamp, rules).etag()
     }
 
-    /// The properties, read, in their order.
+    /// Returns the decoded properties, in their order.
     pub(crate) fn properties(&self) -> impl Iterator<Item = (Cow<'_, str>, Edm<'_>)> {
         let members = self.members.iter();
         members.filter_map(|member| Some((member.name(), member.value()?)))
     }
 
-    /// The value that a filter sees under `name`.
+    /// Returns the value that a filter sees under `name`.
     pub(crate) fn value<'a>(&'a self, id: &'a RowId, name: &str) -> Option<Edm<'a>> {
         match name {
             "PartitionKey" => Some(Edm::String(Cow::Borrowed(&id.partition_key))),
@@ -101,7 +97,7 @@ impl Row {
     }
 }
 
-/// A time as answers have it.
+/// Formats a time as in responses.
 pub(crate) fn time_text(time: DateTime, rules: &Rules) -> TimeText {
     if rules.has_full_times {
         TimeText::seven_digits(time)
@@ -110,12 +106,12 @@ pub(crate) fn time_text(time: DateTime, rules: &Rules) -> TimeText {
     }
 }
 
-/// Brings properties into the order that they have after any write but an insert.
+/// Sorts properties into the order after any write except an insert.
 pub(crate) fn sort(properties: &mut Properties) {
     properties.sort_by(|(a, _), (b, _)| ordinal::compare(a, b));
 }
 
-/// `properties` with `changes` laid over them.
+/// Returns `properties` overlaid with `changes`.
 pub(crate) fn merged(mut properties: Properties, changes: Properties) -> Properties {
     for (name, value) in changes {
         match properties.iter_mut().find(|(known, _)| *known == name) {
@@ -126,12 +122,12 @@ pub(crate) fn merged(mut properties: Properties, changes: Properties) -> Propert
     properties
 }
 
-/// Whether this is the name of a key.
+/// Returns `true` for the name of a key.
 pub(crate) fn is_key(name: &str) -> bool {
     matches!(name, "PartitionKey" | "RowKey")
 }
 
-/// Refuses an entity with too many properties, or too large a one.
+/// Rejects an entity that is too large or has too many properties.
 ///
 /// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
 pub(crate) fn check_limits(id: &RowId, properties: &Properties, rules: &Rules) -> Result<()> {

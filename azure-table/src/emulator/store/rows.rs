@@ -1,14 +1,4 @@
-//! The rows of a table in their order, and the queries that read them in several turns.
-//!
-//! Owns both orders: that of the keys, which point reads and ranges of keys use in any case, and that of insertion,
-//! where the service has it (`store/places.rs`).
-//!
-//! Owns that such a query sees one state of the table: every write leaves the row as it was before for each of them. A
-//! query that ends in its first turn registers nowhere, and costs writes nothing.
-//!
-//! A query reads rows until it has made some 2,000 comparisons, then releases the store and yields, so that others wait
-//! for a turn and not for a page. A page shows all of a batch or nothing, as live. Turns end by a count, not by a
-//! clock: tests on a paused clock run the same way each time.
+//! The rows of a table in order, and the queries that read them in several turns.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -20,25 +10,25 @@ use crate::emulator::store::places::Places;
 use crate::emulator::store::row::{Row, RowId};
 use crate::filter::key_range::KeyRange;
 
-/// The most rows of a range of keys that are brought into the order of their insertion for a turn.
+/// The maximum number of rows in a range of keys that are sorted by insertion within a turn.
 const FEW: usize = 1_024;
 
-/// Rows by their keys; `None` where there was no row.
+/// Rows by their keys; `None` if the row did not exist.
 pub(crate) type Changed = BTreeMap<RowId, Option<Row>>;
 
-/// The rows of a table. Dereferences to the map of them, to be read.
+/// The rows of a table. Dereferences to their map, for reading.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     stored: BTreeMap<RowId, Row>,
-    /// The order of insertion, where the service keeps it.
+    /// The order of insertion, if the service keeps it.
     places: Option<Places>,
     readers: Mutex<Vec<Weak<Reader>>>,
 }
 
-/// A query that has read some of the rows, and sees all of them as they were when it began.
+/// A query that has read some of the rows, and sees all of them as they were at its beginning.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
-    /// The rows that have changed since, as they were before.
+    /// The rows that have changed since, in their previous state.
     changed: Mutex<Changed>,
 }
 
@@ -52,7 +42,7 @@ impl Reader {
 pub(crate) type Placed<'a> = (u64, &'a RowId, &'a Row);
 
 impl Rows {
-    /// The rows of a new table.
+    /// Creates the rows of a new table.
     pub(crate) fn new(rules: &Rules) -> Self {
         Self {
             places: rules.keeps_insertion_order.then(Places::default),
@@ -60,12 +50,12 @@ impl Rows {
         }
     }
 
-    /// Returns whether the order of insertion is kept.
+    /// Returns `true` if the order of insertion is kept.
     pub(crate) fn have_places(&self) -> bool {
         self.places.is_some()
     }
 
-    /// Returns no rows, which keep the same order.
+    /// Returns an empty table that keeps the same order.
     #[cfg(feature = "emulator-durable")]
     pub(crate) fn emptied(&self) -> Self {
         Self {
@@ -74,7 +64,7 @@ impl Rows {
         }
     }
 
-    /// Sets all rows, those that were stored, each in its place.
+    /// Sets all rows as they were stored, each at its place.
     #[cfg(feature = "emulator-durable")]
     pub(crate) fn fill(&mut self, rows: Vec<(RowId, Row)>) {
         if let Some(places) = &mut self.places {
@@ -93,7 +83,7 @@ impl Rows {
             readers.retain(|reader| {
                 let reader = reader.upgrade();
                 if let Some(reader) = &reader {
-                    // A later change is none to a reader: it has not seen the earlier one either.
+                    // A second change does not matter to a reader: it did not see the first one either.
                     let mut changed = reader.changed();
                     changed.entry(id.clone()).or_insert_with(|| before.cloned());
                 }
@@ -114,19 +104,19 @@ impl Rows {
         }
     }
 
-    /// Registers a query that has more to read, from now on.
+    /// Registers a query that has more to read.
     pub(crate) fn register(&self) -> Arc<Reader> {
         let reader = Arc::default();
         self.readers().push(Arc::downgrade(&reader));
         reader
     }
 
-    /// Whether a query is registered here: not where its table was deleted, even if there is another of its name.
+    /// Returns `true` if the query is registered here: not if its table was deleted, even if another has its name.
     pub(crate) fn knows(&self, reader: &Arc<Reader>) -> bool {
         self.readers().iter().any(|known| known.as_ptr() == Arc::as_ptr(reader))
     }
 
-    /// The rows from `start` on, with those in `changed` as they are there.
+    /// Returns the rows from `start` on, replaced by those in `changed`.
     pub(crate) fn before<'a>(
         &'a self,
         changed: &'a Changed,
@@ -151,10 +141,10 @@ impl Rows {
         })
     }
 
-    /// The rows of a range of keys and perhaps others of its partition or table, from a place on, in the order of their
-    /// insertion, with those in `changed` as they are there.
+    /// Returns the rows of a range of keys, and perhaps others of its partition or table, from a place on. They are in
+    /// the order of insertion, and replaced by those in `changed`.
     ///
-    /// A range of few rows is read by its keys. A table that never kept the order has that of the keys.
+    /// A range of few rows is read by its keys. A table that never kept the order of insertion has that of the keys.
     pub(crate) fn by_place<'a>(
         &'a self,
         changed: &'a Changed,
@@ -179,7 +169,7 @@ impl Rows {
         }
         let partition = keys.is_one_partition().then_some(partition);
         let is_asked = |id: &RowId| partition.is_none_or(|partition| *id.partition_key == *partition);
-        // What has changed stands where it was, and is left out where it is.
+        // A changed row is returned at its earlier place, and skipped at its current one.
         let mut earlier: Vec<Placed<'a>> = changed
             .iter()
             .filter_map(|(id, row)| row.as_ref().map(|row| (row.place, id, row)))
@@ -202,7 +192,7 @@ impl Rows {
         }))
     }
 
-    /// The rows in the order in which pages have them.
+    /// Returns the rows in the order of pages.
     pub(crate) fn in_order(&self) -> Box<dyn Iterator<Item = (&RowId, &Row)> + '_> {
         match &self.places {
             None => Box::new(self.stored.iter()),
@@ -226,7 +216,7 @@ impl Deref for Rows {
     }
 }
 
-/// The rows alone: nobody reads the copy yet.
+/// Clones the rows without their readers: none reads the copy yet.
 impl Clone for Rows {
     fn clone(&self) -> Self {
         Self {
@@ -257,7 +247,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reader_sees_the_rows_of_when_it_registered(
+        fn reader_sees_the_state_in_which_it_registered(
             stored in proptest::collection::btree_set(0..20_u8, 0..20),
             changes in proptest::collection::vec((0..20_u8, any::<bool>()), 0..40),
             second in 0..40_usize,
@@ -284,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reader_sees_the_rows_of_when_it_registered_in_the_order_of_their_insertion(
+        fn reader_sees_the_registered_state_in_insertion_order(
             stored in proptest::collection::vec(0..20_u8, 0..20),
             changes in proptest::collection::vec((0..20_u8, any::<bool>()), 0..40),
             from in 0..20_u64,
@@ -315,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn reader_that_is_gone_is_forgotten() {
+    fn dropped_reader_is_removed() {
         let mut rows = Rows::default();
         let reader = rows.register();
         assert!(rows.knows(&reader) && !rows.clone().knows(&reader));

@@ -1,4 +1,4 @@
-//! Addresses that name no table, or more than one: recordings of azure-data-tables, `table_name_errors` (2024),
+//! URLs that name no table, or more than one: recordings of azure-data-tables, `table_name_errors` (2024),
 //! `client_with_url_ends_with_table_name` (2024 and 2026) and `new_non_existent_table` (2026).
 
 use super::*;
@@ -14,7 +14,7 @@ const LENGTH: (&str, &str) = (
 const ROW: &str = r#"{"PartitionKey":"p","RowKey":"r"}"#;
 
 #[tokio::test]
-async fn operations_on_an_impossible_table_name_say_what_is_wrong_with_it() {
+async fn error_for_an_invalid_table_name_describes_the_fault() {
     let emulator = with_table().await;
     let long = "a".repeat(64);
     for (name, (code, text)) in [
@@ -47,7 +47,7 @@ async fn operations_on_an_impossible_table_name_say_what_is_wrong_with_it() {
 }
 
 #[tokio::test]
-async fn an_account_address_that_ends_in_a_table_is_answered_for_that_table() {
+async fn account_url_that_ends_in_a_table_addresses_that_table() {
     let emulator = with_table().await;
     let name = r#"{"TableName":"Blogs"}"#;
     let insert = send(&emulator, "POST", "Blogs/Tables", &[], name).await;

@@ -1,4 +1,4 @@
-//! Whatever is asked, the answer is an answer.
+//! Every request gets a valid response.
 
 use futures::FutureExt as _;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::sample::select;
 
 use super::*;
 
-/// Text made of pieces that mean something to the service, and of any characters.
+/// Text made of pieces that mean something to the service, and of arbitrary characters.
 fn text(pieces: &'static [&'static str]) -> impl Strategy<Value = String> {
     let piece = prop_oneof![4 => select(pieces).prop_map(str::to_owned), 1 => any::<String>()];
     proptest::collection::vec(piece, 0..10).prop_map(|pieces| pieces.concat())
@@ -99,7 +99,7 @@ const HOSTS: &[&str] = &[
 
 proptest! {
     #[test]
-    fn no_request_makes_it_panic(
+    fn no_request_causes_a_panic(
         host in select(HOSTS),
         method in select(&["GET", "POST", "PUT", "MERGE", "DELETE", "OPTIONS"][..]),
         origin in prop_oneof![Just("https://a.com".to_owned()), "[*,;a-z]{0,4}"],
@@ -130,7 +130,7 @@ proptest! {
         emulator.service.store.write().create_table(site.replica(), "Blogs", emulator.clock().now()).unwrap();
         let answer = emulator.service.answer(request).now_or_never().unwrap();
         prop_assert!(answer.status().as_u16() < 500 || answer.status() == 501);
-        // Nothing but what a key may not do at all, and a question that no rule answers.
+        // Only actions that the key does not permit, and a preflight request that no rule matches.
         let is_signed = method != "OPTIONS" && !path.contains("comp=") && host != HOSTS[1];
         prop_assert!(!is_signed || answer.status() != 403);
     }

@@ -5,7 +5,7 @@ use crate::codec::multipart::{boundary, http_message, parts};
 
 const TYPE: [(&str, &str); 1] = [("content-type", "multipart/mixed; boundary=b")];
 
-/// A batch of one change set; `lines` are the requests as they stand in their parts.
+/// Returns a batch of one change set. `requests` are the texts of its parts.
 fn change_set(requests: &[String], line_end: &str) -> String {
     let parts: String = requests
         .iter()
@@ -84,7 +84,7 @@ async fn all_operations_in_one_batch_with_either_line_end() {
 }
 
 #[tokio::test]
-async fn a_failure_names_its_index_and_leaves_nothing() {
+async fn failed_batch_names_the_index_and_changes_nothing() {
     let emulator = with_table().await;
     run(&emulator, &change_set(&[insert("9")], "\r\n")).await;
     let elsewhere = insert("2").replace("\"p\"", "\"q\"");
@@ -138,7 +138,7 @@ async fn a_failure_names_its_index_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn forms_that_sdks_send() {
+async fn forms_of_all_sdks_are_accepted() {
     let emulator = with_table().await;
     let no_line_end = change_set(&[insert("1"), insert("2")], "\n")
         .replace("}\n--c", "}--c")
@@ -171,7 +171,7 @@ async fn forms_that_sdks_send() {
     }
 }
 
-/// The header lines of the only part of an answer, and the text of its error.
+/// Returns the header lines of the only part of a response, and the text of its error.
 fn only_part(response: &Response<Bytes>) -> (Vec<String>, String) {
     let outer = parts(response.body(), boundary(header(response, "content-type")).unwrap()).unwrap();
     let content_type = outer[0].header("content-type").unwrap();
@@ -184,7 +184,7 @@ fn only_part(response: &Response<Bytes>) -> (Vec<String>, String) {
 
 /// Recordings of azure-data-tables: `new_non_existent_table` (2026), `table_name_errors` (2024), and many more.
 #[tokio::test]
-async fn headers_of_a_refused_part_tell_who_refused_it() {
+async fn headers_of_a_rejected_part_depend_on_who_rejected_it() {
     let emulator = with_table().await;
     run(&emulator, &change_set(&[insert("9")], "\r\n")).await;
     let update =
@@ -212,9 +212,9 @@ async fn headers_of_a_refused_part_tell_who_refused_it() {
 }
 
 /// Recordings of azure-data-tables (2023 to 2026): `with_mode`, `all_operations_together`, `batch` and nine others.
-/// Older SDKs write the number among the headers of the request, from where it is given back (recorded of 2017).
+/// Older SDKs write the number among the headers of the request, and it is echoed from there (recorded of 2017).
 #[tokio::test]
-async fn content_id_of_a_part_is_not_given_back() {
+async fn content_id_of_a_part_is_not_echoed() {
     let emulator = with_table().await;
     let of_part = |requests: &[String]| {
         let text = change_set(requests, "\n");
@@ -232,7 +232,7 @@ async fn content_id_of_a_part_is_not_given_back() {
 
 /// Recording `empty_batch` of azure-data-tables (2023).
 #[tokio::test]
-async fn empty_part_of_a_change_set_is_refused_in_its_answer() {
+async fn empty_part_of_a_change_set_is_rejected_in_its_response() {
     let emulator = with_table().await;
     let empty = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\r\n--c--\r\n--b--\r\n";
     let (response, _) = run(&emulator, empty).await;
@@ -257,8 +257,8 @@ async fn empty_part_of_a_change_set_is_refused_in_its_answer() {
     );
 }
 
-/// `vectors/multipart.json`: what SDKs send is taken, and answered as their authors expect. The index of the first
-/// operation is left out where the live service leaves it out, and Azurite does not.
+/// `vectors/multipart.json`: the SDKs' requests are accepted, and answered as their authors expect. The index of the
+/// first operation is omitted if the live service omits it, unlike in Azurite.
 #[tokio::test]
 async fn batches_of_sdks_are_answered() {
     let vectors = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/multipart.json")).unwrap();
@@ -302,8 +302,8 @@ async fn batches_of_sdks_are_answered() {
     );
 }
 
-/// The status of each part, and the code and the index of its refusal; the first operation's as if it were always
-/// named.
+/// Returns the status of each part, and the code and the index of its error; for the first operation as if the index
+/// were always present.
 fn statuses_and_codes(response: &Response<Bytes>) -> Vec<(u16, String, String)> {
     let outer = parts(response.body(), boundary(header(response, "content-type")).unwrap()).unwrap();
     let content_type = outer[0].header("content-type").unwrap();

@@ -1,4 +1,4 @@
-//! Requests of browsers for pages of other origins.
+//! CORS: requests of browsers for pages of other origins.
 
 use super::*;
 
@@ -18,7 +18,7 @@ async fn with_rules(rules: &[&str]) -> Emulator {
 const STRICT: &str = "<AllowedOrigins>https://a.com,https://b.com</AllowedOrigins><AllowedMethods>GET,PUT</AllowedMethods><AllowedHeaders>x-ms-*,Accept</AllowedHeaders><ExposedHeaders>x-ms-request*,ETag,X-Ms-Request-Id</ExposedHeaders><MaxAgeInSeconds>200</MaxAgeInSeconds>";
 const OPEN: &str = "<AllowedOrigins>*</AllowedOrigins><AllowedMethods>GET</AllowedMethods><AllowedHeaders /><ExposedHeaders /><MaxAgeInSeconds>0</MaxAgeInSeconds>";
 
-/// The question of a browser: it is not signed and has no version.
+/// Sends a preflight request: it is not signed and has no version.
 async fn ask(emulator: &Emulator, headers: &[(&str, &str)]) -> Response<Bytes> {
     let mut request = Request::builder().method("OPTIONS").uri(format!("{BASE}/NotThere"));
     for (name, value) in headers {
@@ -40,7 +40,7 @@ fn with(headers: &str) -> (&str, &str) {
 }
 
 #[tokio::test]
-async fn the_question_before_a_request_is_answered_by_the_first_rule_that_fits() {
+async fn preflight_request_uses_the_first_matching_rule() {
     let emulator = with_rules(&[STRICT, OPEN]).await;
     let asked = [from("https://b.com"), to("PUT"), with("X-MS-Date, accept")];
     let answer = ask(&emulator, &asked).await;
@@ -87,13 +87,13 @@ fn error_text(response: &Response<Bytes>) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn the_request_itself_is_answered_with_what_the_browser_wants_to_know() {
+async fn response_to_the_request_has_the_cors_headers() {
     let strict = with_rules(&[STRICT]).await;
     let get = |origin: &'static str| [from(origin)];
     let answer = send(&strict, "GET", "Blogs", &get("https://a.com"), "").await;
     assert_eq!(header(&answer, "access-control-allow-origin"), "https://a.com");
     assert_eq!(header(&answer, "access-control-allow-credentials"), "true");
-    // Whole names first, as recorded.
+    // Full names first, as recorded.
     assert_eq!(header(&answer, "access-control-expose-headers"), "ETag,X-Ms-Request-Id");
     assert_eq!(header(&answer, "vary"), "Origin");
     let refused = send(&strict, "GET", "None", &get("https://a.com"), "").await;
@@ -123,9 +123,9 @@ async fn the_request_itself_is_answered_with_what_the_browser_wants_to_know() {
     assert_eq!(header(&without, "vary"), "");
 }
 
-/// REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage", the table of answers.
+/// REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage", the table of responses.
 #[tokio::test]
-async fn an_answer_that_is_the_same_for_all_origins_does_not_vary_by_them() {
+async fn response_for_all_origins_does_not_vary_by_origin() {
     let open = OPEN.replace("<ExposedHeaders />", "<ExposedHeaders>ETag</ExposedHeaders>");
     for (rules, origin, vary, allowed, exposed) in [
         (vec![], "", "", "", ""),
@@ -148,7 +148,7 @@ async fn an_answer_that_is_the_same_for_all_origins_does_not_vary_by_them() {
 
 /// Recording `set_cors` of azure-data-tables (2026).
 #[tokio::test]
-async fn whole_names_of_headers_come_back_before_beginnings() {
+async fn full_names_of_headers_are_returned_before_prefixes() {
     let rule = "<AllowedOrigins>https://a.com</AllowedOrigins><AllowedMethods>GET</AllowedMethods><AllowedHeaders>x-ms-meta-data*,x-ms-meta-target*,x-ms-meta-xyz,x-ms-meta-foo</AllowedHeaders><ExposedHeaders>x-ms-meta-data*,x-ms-meta-abc</ExposedHeaders><MaxAgeInSeconds>500</MaxAgeInSeconds>";
     let emulator = with_rules(&[rule]).await;
     let read = send(&emulator, "GET", PROPERTIES, &[], "").await;

@@ -15,7 +15,7 @@ async fn ask(emulator: &Emulator, method: &str, path: &str, headers: &[(&str, &s
     send_to(emulator, COSMOS, method, path, &headers, body).await
 }
 
-/// An emulator with the table `Blogs`, whose clock stands.
+/// Creates an emulator with the table `Blogs` and a stopped clock.
 async fn with_table() -> Emulator {
     let clock = EmulatorClock::fixed("2020-11-20T12:00:00.5Z".parse().unwrap());
     let emulator = Emulator::new().with_clock(clock);
@@ -24,7 +24,7 @@ async fn with_table() -> Emulator {
     emulator
 }
 
-/// Status, code and text of an error, whose form is that of recorded ones.
+/// Returns status, code and text of an error in the recorded form.
 fn error(response: &Response<Bytes>) -> (u16, String, String) {
     let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
     let error = &json["odata.error"];
@@ -32,7 +32,7 @@ fn error(response: &Response<Bytes>) -> (u16, String, String) {
     let message = error["message"]["value"].as_str().unwrap();
     let (text, id) = message.split_once("\nRequestID:").unwrap();
     assert_eq!(id, format!("{}\n", header(response, "x-ms-request-id")));
-    // What is wrong with a request is said with the id once more.
+    // Errors of the request repeat the id.
     let (text, activity) = text.split_once("\r\nActivityId: ").unwrap_or((text, id));
     assert!(activity.starts_with(id.trim_end()), "{message}");
     (
@@ -86,7 +86,7 @@ async fn tables_are_created_and_listed_as_recorded() {
 }
 
 #[tokio::test]
-async fn nothing_is_said_about_the_service() {
+async fn service_operations_are_not_supported() {
     let emulator = with_table().await;
     for (method, path) in [
         ("PUT", "?restype=service&comp=properties"),
@@ -105,7 +105,7 @@ async fn nothing_is_said_about_the_service() {
 }
 
 #[tokio::test]
-async fn an_entity_is_written_and_read_as_recorded() {
+async fn entity_is_written_and_read_as_recorded() {
     let emulator = with_table().await;
     let row = r#"{"PartitionKey":"p","RowKey":"r","b":1,"a":"x","When@odata.type":"Edm.DateTime","When":"1973-10-04T00:00:00Z"}"#;
     let inserted = ask(&emulator, "POST", "Blogs", &[], row).await;
@@ -147,7 +147,7 @@ async fn an_entity_is_written_and_read_as_recorded() {
 }
 
 #[tokio::test]
-async fn other_keys_names_and_sizes_are_taken() {
+async fn keys_names_and_sizes_of_cosmos_db_are_accepted() {
     let emulator = with_table().await;
     let empty = "PartitionKey/RowKey cannot be empty";
     for (row, status, code, text) in [
@@ -220,7 +220,7 @@ async fn other_keys_names_and_sizes_are_taken() {
 }
 
 #[tokio::test]
-async fn a_batch_is_numbered_and_small() {
+async fn batch_responses_are_numbered_and_batches_limited_to_2_mb() {
     let emulator = with_table().await;
     let batch = |keys: &[&str]| {
         let parts: String = keys
@@ -256,7 +256,7 @@ async fn a_batch_is_numbered_and_small() {
 }
 
 #[tokio::test]
-async fn who_shows_no_token_is_sent_for_one_of_cosmos_db() {
+async fn request_without_token_is_challenged_for_cosmos_db() {
     let version = [("x-ms-version", "2020-12-06")];
     let request = unsigned_at(COSMOS, "GET", "Tables", &version, "");
     let answer = Emulator::new().with_token("good").send(request).await.unwrap();
@@ -271,7 +271,7 @@ async fn who_shows_no_token_is_sent_for_one_of_cosmos_db() {
 }
 
 #[tokio::test]
-async fn an_emulator_can_be_cosmos_db_at_any_address() {
+async fn emulator_can_be_cosmos_db_at_any_url() {
     let emulator = Emulator::cosmos();
     let answer = send(&emulator, "GET", "?restype=service&comp=properties", &[], "").await;
     assert_eq!(error(&answer).0, 405);

@@ -1,4 +1,4 @@
-//! The emulator in a folder: what outlives it, what it refuses, and what a disk may do to it.
+//! The emulator in a folder: the state that outlives it, rejected folders, and failures of the disk.
 
 mod crash;
 mod disk;
@@ -12,7 +12,7 @@ use self::disk::Disk;
 use super::*;
 use crate::emulator::snapshot::EmulatorSnapshot;
 
-/// A folder of a test, removed with all that is in it.
+/// A test's folder, removed with its contents on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -37,7 +37,7 @@ fn open(folder: &Folder, sync: Sync) -> Emulator {
     Emulator::open(folder, sync).unwrap()
 }
 
-/// Tables, rows of all types, policies, properties, and a table that is being deleted.
+/// Writes tables, rows of all types, policies, properties, and a table that is being deleted.
 async fn fill(emulator: &Emulator) {
     for table in ["Blogs", "Empty", "Gone"] {
         let name = format!("{{\"TableName\":\"{table}\"}}");
@@ -99,14 +99,14 @@ async fn state_outlives_the_emulator_under_each_policy() {
         assert_eq!(emulator.snapshot().to_string(), before, "{sync:?}");
         let gone = send(&emulator, "POST", "Tables", &[], r#"{"TableName":"Gone"}"#).await;
         assert_eq!(error(&gone).1, "TableBeingDeleted");
-        // And a second time, from what the first opening left.
+        // And a second time, from the state that the first opening left.
         drop(emulator);
         assert_eq!(open(&folder, sync).snapshot().to_string(), before);
     }
 }
 
 #[tokio::test]
-async fn versions_go_on_behind_the_last_one_even_if_its_row_was_deleted() {
+async fn timestamps_continue_after_the_last_one_even_if_its_row_was_deleted() {
     let folder = Folder::new();
     let clock = EmulatorClock::fixed("2021-01-01T00:00:00Z".parse().unwrap());
     let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
@@ -140,7 +140,7 @@ async fn snapshots_are_imported_and_exported() {
     let (folder, file) = (Folder::new(), Folder::new());
     memory.snapshot().write(&file).unwrap();
     let emulator = open(&folder, Sync::Always);
-    // What was there before is gone, entirely.
+    // The previous state is replaced entirely.
     assert_eq!(
         send(&emulator, "POST", "Tables", &[], r#"{"TableName":"Earlier"}"#)
             .await
@@ -181,7 +181,7 @@ async fn flush_stores_what_an_interval_would_still_hold() {
 }
 
 #[tokio::test]
-async fn cosmos_db_has_folders_of_its_own() {
+async fn folders_of_cosmos_db_and_storage_are_distinct() {
     let folder = Folder::new();
     let cosmos = "https://contoso.table.cosmos.azure.com";
     let emulator = Emulator::open_cosmos(&folder, Sync::Always).unwrap();
@@ -189,7 +189,7 @@ async fn cosmos_db_has_folders_of_its_own() {
         let name = format!("{{\"TableName\":\"{table}\"}}");
         assert_eq!(send(&emulator, "POST", "Tables", &[], &name).await.status(), 201);
     }
-    // In an order of their own, which a snapshot has too.
+    // In insertion order, which a snapshot keeps too.
     for key in ["2", "10", "1"] {
         let row = format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{key}\"}}");
         assert_eq!(send(&emulator, "POST", "Blogs", &[], &row).await.status(), 201);
@@ -209,7 +209,7 @@ async fn cosmos_db_has_folders_of_its_own() {
         before
     );
 
-    // At the address of a Cosmos DB the rules are its own in a folder of Table storage too.
+    // At a URL of Cosmos DB its own rules apply, in a folder of Table storage too.
     let folder = Folder::new();
     let both = |folder: &Folder| {
         open(folder, Sync::Always)
@@ -226,7 +226,7 @@ async fn cosmos_db_has_folders_of_its_own() {
 }
 
 #[test]
-fn a_read_waits_until_what_it_shows_is_stored() {
+fn read_waits_until_its_data_is_stored() {
     let disk = new_disk();
     let mut machine = Machine::start(&disk).unwrap();
     let emulator = machine.emulator.clone();
@@ -236,7 +236,7 @@ fn a_read_waits_until_what_it_shows_is_stored() {
     let path = "Blogs(PartitionKey='p',RowKey='1')";
     let mut write = Box::pin(send(&emulator, "PUT", path, &[], r#"{"New":1}"#));
     assert!(write.as_mut().poll(&mut context).is_pending());
-    // It is in memory, but a crash would lose it.
+    // The row is in memory, but a crash would lose it.
     let mut reads: Vec<_> = [path, "Blogs", "Blogs?$filter=New%20eq%201", "Tables"]
         .map(|path| Box::pin(send(&emulator, "GET", path, &[], "")))
         .into_iter()
@@ -251,13 +251,13 @@ fn a_read_waits_until_what_it_shows_is_stored() {
     for read in &mut reads {
         assert!(read.as_mut().poll(&mut context).is_ready());
     }
-    // While no change is pending, a read waits for nothing.
+    // While no change is pending, a read does not wait.
     let mut read = Box::pin(send(&emulator, "GET", path, &[], ""));
     assert!(read.as_mut().poll(&mut context).is_ready());
 }
 
 #[test]
-fn after_a_failed_write_it_stops_and_the_folder_has_all_that_was_acknowledged() {
+fn emulator_stops_after_a_failed_write_and_the_folder_has_all_acknowledged_changes() {
     for (kind, text) in [
         (io::ErrorKind::StorageFull, "no storage space"),
         (
@@ -288,12 +288,12 @@ fn after_a_failed_write_it_stops_and_the_folder_has_all_that_was_acknowledged() 
                 why.contains("its folder could not be written") && why.contains(text),
                 "{why}"
             );
-            // Also what asks for nothing new.
+            // Requests that need no new data fail too.
             let read = machine.run(send(&emulator, "GET", "Tables", &[], ""));
             assert_eq!(error(&read).2, why);
             drop(machine);
             let again = Machine::start(&Disk::of(disk.bytes())).unwrap().emulator.snapshot();
-            // The write that failed may be there, no other.
+            // The failed write may be there, but no other.
             let added = again.entity_count() - 3;
             assert!(
                 (acknowledged..=acknowledged + 1).contains(&added),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_table_is_created_listed_read_and_deleted() {
+async fn table_is_created_listed_read_and_deleted() {
     let emulator = Emulator::new();
     let prefer = [("prefer", "return-no-content")];
     let created = send(&emulator, "POST", "Tables", &prefer, r#"{"TableName":"Blogs"}"#).await;
@@ -94,7 +94,7 @@ async fn a_table_is_created_listed_read_and_deleted() {
 }
 
 #[tokio::test]
-async fn an_entity_lives_through_all_its_operations() {
+async fn entity_goes_through_all_operations() {
     let emulator = with_table().await;
     let inserted = send(
         &emulator,
@@ -168,7 +168,7 @@ async fn an_entity_lives_through_all_its_operations() {
             .2
             .starts_with("The etag value 'x' specified in one of the request headers")
     );
-    // What Azurite's tests want of the service; only the first was seen live (Azurite issue 1229).
+    // The expectations of Azurite's tests; only the first was seen live (Azurite issue 1229).
     for (etag, status) in [("W/\"wrong\"", 412), ("w/\"wrong\"", 412), ("\"wrong\"", 400)] {
         let unknown = send(&emulator, "DELETE", path, &[("if-match", etag)], "").await;
         assert_eq!(error(&unknown).0, status, "{etag}");
@@ -201,7 +201,7 @@ async fn an_entity_lives_through_all_its_operations() {
 }
 
 #[tokio::test]
-async fn pages_follow_each_other_by_token() {
+async fn pages_continue_by_token() {
     let emulator = with_table().await;
     for n in 0..5 {
         let entity = format!(r#"{{"PartitionKey":"p{}","RowKey":"{n}","N":{n}}}"#, n / 3);
@@ -257,7 +257,7 @@ async fn pages_follow_each_other_by_token() {
 
 /// Recording `entity_query_invalid_filter` of azure-data-tables (2024); Azurite issues 1185, 1573, 1787 and 2450.
 #[tokio::test]
-async fn constants_are_conditions_and_faults_of_filters_have_the_services_texts() {
+async fn constant_filters_are_accepted_and_filter_errors_have_the_services_texts() {
     let emulator = with_table().await;
     for row in ["1", "2"] {
         let entity = format!(r#"{{"PartitionKey":"p","RowKey":"{row}"}}"#);
@@ -288,9 +288,9 @@ async fn constants_are_conditions_and_faults_of_filters_have_the_services_texts(
     }
 }
 
-/// As Azurite's issue 1428 wants it; not seen live.
+/// As requested in Azurite's issue 1428; not seen live.
 #[tokio::test]
-async fn a_page_of_no_rows_is_empty_and_the_last() {
+async fn page_of_zero_rows_is_empty_and_the_last() {
     let emulator = with_table().await;
     let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
     assert_eq!(send(&emulator, "POST", "Blogs", &[], row).await.status(), 201);
@@ -307,7 +307,7 @@ async fn a_page_of_no_rows_is_empty_and_the_last() {
 
 /// Recordings `create_entity_basic` and `batch` of `test_encoder` of azure-data-tables (2024, of Cosmos DB also 2026).
 #[tokio::test]
-async fn addresses_of_entities_have_the_services_characters() {
+async fn urls_of_entities_are_encoded_as_by_the_service() {
     let row = r#"{"PartitionKey":"PK'@*$!%","RowKey":"a\"\u4f60"}"#;
     for (emulator, location) in [
         (Emulator::new(), "PartitionKey='PK''%40*%24!%25',RowKey='a%22%E4%BD%A0'"),
@@ -324,7 +324,7 @@ async fn addresses_of_entities_have_the_services_characters() {
 
 /// Recording `query_tables_per_page` of azure-data-tables (2026).
 #[tokio::test]
-async fn the_token_of_a_table_has_the_time_of_windows() {
+async fn token_of_a_table_has_a_windows_time() {
     let clock = EmulatorClock::fixed("2026-04-14T05:00:00Z".parse().unwrap());
     let emulator = Emulator::new().with_clock(clock);
     let date = ("x-ms-date", "Tue, 14 Apr 2026 05:00:00 GMT");
@@ -346,7 +346,7 @@ async fn the_token_of_a_table_has_the_time_of_windows() {
 }
 
 #[tokio::test]
-async fn what_is_not_offered_is_refused_by_name() {
+async fn unsupported_operations_are_rejected_by_name() {
     let emulator = with_table().await;
     for (method, path, headers, status, code) in [
         ("GET", "?restype=service", &[][..], 501, "NotImplemented"),

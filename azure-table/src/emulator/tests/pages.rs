@@ -1,4 +1,4 @@
-//! Pages that end where a test wants them to.
+//! Pages that end at conditions set by a test.
 
 use super::*;
 use crate::model::dynamic::DynamicEntity;
@@ -12,7 +12,7 @@ async fn with_rows(ends: PageEnds) -> Emulator {
     emulator
 }
 
-/// The keys of each page of a query, and the names of the halves of the position behind it.
+/// Returns the keys of each page of a query, and the names of the parts of its continuation.
 async fn pages(emulator: &Emulator, query: &str) -> Vec<(String, Vec<&'static str>)> {
     let mut pages = Vec::new();
     let mut position = String::new();
@@ -44,7 +44,7 @@ async fn pages(emulator: &Emulator, query: &str) -> Vec<(String, Vec<&'static st
 const BOTH: [&str; 2] = ["NextPartitionKey", "NextRowKey"];
 
 #[tokio::test]
-async fn a_page_ends_after_rows_that_were_looked_at() {
+async fn page_ends_after_a_number_of_examined_rows() {
     let emulator = with_rows(PageEnds::new().examined(2)).await;
     let found = pages(&emulator, "$filter=RowKey%20ne%20'1'%20and%20PartitionKey%20ne%20'b'").await;
     assert_eq!(
@@ -60,7 +60,7 @@ async fn a_page_ends_after_rows_that_were_looked_at() {
 }
 
 #[tokio::test]
-async fn a_page_ends_with_its_partition() {
+async fn page_ends_with_its_partition() {
     let emulator = with_rows(PageEnds::new().at_partitions()).await;
     let found = pages(&emulator, "").await;
     assert_eq!(found, [("a1 a2".into(), vec![BOTH[0]]), ("b1 b2 b3".into(), vec![])]);
@@ -69,7 +69,7 @@ async fn a_page_ends_with_its_partition() {
 }
 
 #[tokio::test]
-async fn a_page_ends_at_its_bytes() {
+async fn page_ends_at_a_number_of_bytes() {
     let one = send(
         &with_rows(PageEnds::new()).await,
         "GET",

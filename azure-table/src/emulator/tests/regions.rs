@@ -1,4 +1,4 @@
-//! The second region: the same tables, read only, from behind.
+//! The secondary: the same tables, read-only, with a lag.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn seen(rows: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn without_a_lag_both_regions_are_one() {
+async fn without_lag_both_locations_show_the_same_state() {
     let emulator = with_table().await;
     let row = r#"{"PartitionKey":"p","RowKey":"r","N":1}"#;
     assert_eq!(send(&emulator, "POST", "Blogs", &[], row).await.status(), 201);
@@ -28,7 +28,7 @@ async fn without_a_lag_both_regions_are_one() {
             "Write operations are not allowed."
         )
     );
-    // An answer like any other (recording `table_client_location_mode` of azure-data-tables, 2024).
+    // An ordinary error response (recording `table_client_location_mode` of azure-data-tables, 2024).
     for (name, value) in [
         ("cache-control", "no-cache"),
         ("x-content-type-options", "nosniff"),
@@ -40,7 +40,7 @@ async fn without_a_lag_both_regions_are_one() {
 }
 
 #[tokio::test]
-async fn the_second_region_shows_what_was_some_time_ago() {
+async fn secondary_shows_the_state_of_its_lag_ago() {
     let clock = EmulatorClock::fixed(DateTime::now());
     let emulator = with_table().await.with_clock(clock.clone());
     let address = "Blogs(PartitionKey='p',RowKey='r')";
@@ -87,7 +87,7 @@ async fn the_second_region_shows_what_was_some_time_ago() {
 }
 
 #[tokio::test]
-async fn settings_are_late_there_as_well() {
+async fn settings_lag_in_the_secondary_too() {
     let clock = EmulatorClock::fixed(DateTime::now());
     let emulator = with_table()
         .await
@@ -109,7 +109,7 @@ async fn settings_are_late_there_as_well() {
 }
 
 #[tokio::test]
-async fn a_path_of_the_second_region_may_be_signed_with_or_without_its_ending() {
+async fn path_of_the_secondary_may_be_signed_with_or_without_its_suffix() {
     let emulator = with_table().await;
     for (signed, status) in [
         (SECONDARY.to_owned(), 200),

@@ -1,4 +1,4 @@
-//! Shared access signatures: which are good, and how the others are refused.
+//! Shared access signatures: valid ones, and how invalid ones are rejected.
 
 mod delegated;
 mod policies;
@@ -27,7 +27,7 @@ const ACCOUNT: &[(&str, &str)] = &[
     ("se", "2999-01-01"),
 ];
 
-/// The query of a signature: `base` with other values for some parameters, empty ones left out.
+/// Builds the query of a signature: `base` with changed values for some parameters. Empty ones are omitted.
 fn token(base: &[(&str, &str)], changes: &[(&str, &str)]) -> String {
     let mut parameters = SasParameters::default();
     for (name, value) in base {
@@ -52,7 +52,7 @@ fn token(base: &[(&str, &str)], changes: &[(&str, &str)]) -> String {
     pairs.join("&")
 }
 
-/// A request with a signature and nothing else to say who sends it.
+/// Builds a request with a signature and no other credential.
 fn with_token(method: &str, path: &str, headers: &[(&str, &str)], body: &str, token: &str) -> Request<Bytes> {
     let separator = if path.contains('?') { '&' } else { '?' };
     let mut request = unsigned(method, &format!("{path}{separator}{token}"), headers, body);
@@ -82,7 +82,7 @@ fn keys(response: &Response<Bytes>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_signature_that_is_not_good_fails_like_a_wrong_key() {
+async fn invalid_signature_fails_like_a_wrong_key() {
     let emulator = with_table().await;
     for (base, path) in [
         (TABLE, "Blogs"),
@@ -163,7 +163,7 @@ async fn a_signature_that_is_not_good_fails_like_a_wrong_key() {
 }
 
 #[tokio::test]
-async fn a_good_signature_is_read_whatever_its_form() {
+async fn valid_signature_is_accepted_in_every_form() {
     let emulator = with_rows().await;
     for (base, changes) in [
         (TABLE, &[][..]),
@@ -199,7 +199,7 @@ async fn a_good_signature_is_read_whatever_its_form() {
             "options may come last"
         );
     }
-    // The version of the answer is the signature's where nothing else is said.
+    // The version of the response is the signature's unless another one is given.
     for (more, version) in [("", "2020-12-06"), ("&api-version=2018-03-28", "2018-03-28")] {
         let mut request = with_token("GET", "Blogs", &[], "", &(token(ACCOUNT, &[]) + more));
         request.headers_mut().remove("x-ms-version");
@@ -247,7 +247,7 @@ async fn protocol_service_and_source_are_checked() {
 }
 
 #[tokio::test]
-async fn over_http_the_source_is_that_of_the_connection() {
+async fn source_address_is_that_of_the_http_connection() {
     use std::io::{Read as _, Write as _};
     let server = crate::EmulatorServer::bind(with_table().await, "127.0.0.1:0")
         .await

@@ -1,4 +1,4 @@
-//! Queries that look at many rows: they let other clients go first, and a page still shows one state of its table.
+//! Queries that examine many rows: other clients run in between, and a page still shows one state of its table.
 
 use std::pin::pin;
 use std::task::Poll;
@@ -11,7 +11,7 @@ use crate::model::dynamic::DynamicEntity;
 
 const ROWS: usize = 6_000;
 
-/// A table in which the query below takes long.
+/// Creates a table in which the query below takes long.
 fn many_rows() -> Emulator {
     let emulator = Emulator::new();
     let rows = (0..ROWS).map(|n| {
@@ -23,27 +23,26 @@ fn many_rows() -> Emulator {
     emulator
 }
 
-/// As many comparisons as the address of a query has room for; no row passes.
+/// Builds a filter with as many comparisons as a URL has room for; no row matches.
 fn long_query() -> String {
     let comparisons: Vec<String> = (0..1_200).map(|n| format!("Rating%20eq%20{}", 1_000 + n)).collect();
     format!("Blogs()?$filter={}", comparisons.join("%20or%20"))
 }
 
-/// Writes and reads a row. Reads alone would share the store's lock with a scan that keeps it.
+/// Writes and reads a row. Reads alone would share the store's lock with a scan that holds it.
 async fn write_and_read_one(emulator: &Emulator) {
     write(emulator, "PUT", "0700", 7).await;
     let response = send(emulator, "GET", "Blogs(PartitionKey='p',RowKey='0700')", &[], "").await;
     assert_eq!(response.status(), 200);
 }
 
-/// The time of a write and a read of one row at half of all moments while they go on: the median, weighted by how long
-/// each took. So a pair that waits for all of a scan counts for all of that time, and not as one among the many before
-/// and after it.
+/// Measures a write and a read of one row while `goes_on` returns `true`. Returns the median, weighted by duration: a
+/// pair that waits for a whole scan counts for all of that time, and not as one among many.
 async fn point_time(emulator: &Emulator, mut goes_on: impl FnMut(usize) -> bool) -> Duration {
     let mut times = Vec::new();
     while goes_on(times.len()) {
         let begun = Instant::now();
-        // Whoever has the thread may go on.
+        // Lets other tasks of the thread run.
         tokio::task::yield_now().await;
         write_and_read_one(emulator).await;
         times.push(begun.elapsed());
@@ -58,8 +57,8 @@ async fn point_time(emulator: &Emulator, mut goes_on: impl FnMut(usize) -> bool)
     *median.unwrap()
 }
 
-/// The time of such a pair beside a long scan, less that of one alone; of several scans the least, so that other
-/// programs on the machine do not matter.
+/// Measures the delay of such a pair by a long scan: the time beside a scan less that of one alone. Returns the minimum
+/// over several scans, so that other programs on the machine do not matter.
 async fn delay_by_a_scan() -> Duration {
     let emulator = many_rows();
     let mut least = Duration::MAX;
@@ -126,14 +125,14 @@ fn row_keys(page: &Response<Bytes>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn page_shows_the_table_as_it_was_when_the_page_began() {
+async fn page_shows_the_table_at_its_beginning() {
     let emulator = many_rows();
     for row_key in ["0000", "3000", "4000", "5999"] {
         write(&emulator, "PUT", row_key, 1).await;
     }
     let mut page = pin!(send(&emulator, "GET", RATED, &[], ""));
     assert!(poll!(&mut page).is_pending(), "it takes one turn");
-    // Some of what was read, and of what was not.
+    // Changes rows that were already read, and others that were not.
     for (row_key, rating) in [("0000", 7), ("0001", 1), ("3000", 7), ("3000", 8), ("5998", 1)] {
         write(&emulator, "PUT", row_key, rating).await;
     }
@@ -150,7 +149,7 @@ async fn page_shows_the_table_as_it_was_when_the_page_began() {
 }
 
 #[tokio::test]
-async fn page_begins_anew_where_its_table_is_another() {
+async fn page_restarts_if_its_table_was_replaced() {
     let emulator = many_rows();
     let before = emulator.snapshot();
     let mut page = pin!(send(&emulator, "GET", RATED, &[], ""));
@@ -173,7 +172,7 @@ async fn page_begins_anew_where_its_table_is_another() {
             .status(),
         201
     );
-    // Before the rows that the page has come to.
+    // Before the rows that the page has reached.
     insert(&emulator, "0000a", 1).await;
     assert_eq!(row_keys(&page.await), ["0000a"]);
 
@@ -181,7 +180,7 @@ async fn page_begins_anew_where_its_table_is_another() {
     let mut page = pin!(send(&emulator, "GET", RATED, &[], ""));
     assert!(poll!(&mut page).is_pending());
     emulator.restore(&before).unwrap();
-    // Before the rows that the page has come to.
+    // Before the rows that the page has reached.
     insert(&emulator, "0000a", 1).await;
     assert_eq!(row_keys(&page.await), ["0000a"]);
 }
@@ -195,7 +194,7 @@ fn query_of(length: usize) -> String {
 }
 
 #[tokio::test]
-async fn url_of_more_than_32767_characters_is_refused() {
+async fn url_of_more_than_32767_characters_is_rejected() {
     let (seen, sink) = std::sync::mpsc::channel();
     let observe = move |request: &ResponseEvent| drop(seen.send(request.why.clone()));
     let emulator = with_table().await.with_observer(observe);
@@ -208,7 +207,7 @@ async fn url_of_more_than_32767_characters_is_refused() {
 }
 
 #[tokio::test]
-async fn url_of_more_than_32767_characters_is_refused_in_a_batch() {
+async fn url_of_more_than_32767_characters_is_rejected_in_a_batch() {
     let emulator = with_table().await;
     for (length, expected) in [(32_767, 202), (32_768, 400), (180_000, 400)] {
         let part = format!(

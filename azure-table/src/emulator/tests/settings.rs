@@ -1,14 +1,14 @@
-//! What is about the service itself: properties, statistics, access policies; documents and headers as recorded.
+//! Operations on the service itself: properties, statistics, access policies; documents and headers as recorded.
 
 use super::*;
 
 const PROPERTIES: &str = "?restype=service&comp=properties";
 const STATISTICS: &str = "?restype=service&comp=stats";
 const SECONDARY: &str = "http://127.0.0.1:10002/devstoreaccount1-secondary";
-/// The text of every refused document that was recorded.
+/// The text for every rejected document that was recorded.
 const INVALID: &str = "XML specified is not syntactically valid.";
 
-/// The headers of an answer to an operation on settings (recorded): neither nosniff nor cache-control.
+/// The headers of a response to an operation on settings (recorded): neither nosniff nor cache-control.
 const SET: &[&str] = &["date", "server", "x-ms-request-id", "x-ms-version"];
 
 fn document(response: &Response<Bytes>) -> &str {
@@ -58,7 +58,7 @@ async fn properties_are_set_and_read_as_recorded() {
 }
 
 #[tokio::test]
-async fn documents_that_were_refused_live_are_refused() {
+async fn documents_that_were_rejected_live_are_rejected() {
     let emulator = Emulator::new();
     let rule = "<CorsRule><AllowedHeaders>x-ms-meta-data*</AllowedHeaders><AllowedMethods>PUT</AllowedMethods><AllowedOrigins>www.xyz.com</AllowedOrigins><ExposedHeaders>x-ms-meta-source*</ExposedHeaders><MaxAgeInSeconds>500</MaxAgeInSeconds></CorsRule>";
     let days = "<MinuteMetrics><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs><RetentionPolicy><Enabled>true</Enabled><Days>366</Days></RetentionPolicy><Version>1.0</Version></MinuteMetrics>";
@@ -83,7 +83,7 @@ async fn documents_that_were_refused_live_are_refused() {
 }
 
 #[tokio::test]
-async fn the_form_of_an_error_is_that_of_live_answers() {
+async fn errors_have_the_form_of_live_responses() {
     let answer = send(&Emulator::new(), "GET", "None?comp=acl", &[], "").await;
     let id = header(&answer, "x-ms-request-id");
     let text = body(&answer);
@@ -101,7 +101,7 @@ async fn the_form_of_an_error_is_that_of_live_answers() {
 }
 
 #[tokio::test]
-async fn statistics_are_told_by_the_second_region_alone() {
+async fn statistics_are_reported_by_the_secondary_only() {
     let clock = EmulatorClock::fixed(DateTime::from_unix_seconds(1_631_119_597));
     let emulator = Emulator::new().with_clock(clock);
     let told = send_to(&emulator, SECONDARY, "GET", STATISTICS, &[], "").await;
@@ -159,7 +159,7 @@ async fn policies_are_set_and_read_as_recorded() {
 }
 
 #[test]
-fn debug_shows_the_service_and_how_pages_end() {
+fn debug_shows_the_service_and_the_page_ends() {
     let text = format!("{:?}", Emulator::cosmos().with_page_ends(PageEnds::new().examined(7)));
     assert!(
         text.contains("profile: Cosmos") && text.contains("page_ends: ") && text.contains("examined: Some(7)"),

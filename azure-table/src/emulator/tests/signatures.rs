@@ -1,10 +1,10 @@
-//! Who is let in: both kinds of shared key, accounts apart from each other, the age of a request.
+//! Accepted signatures: both kinds of shared key, separate accounts, the age of a request.
 
 use super::*;
 use crate::protocol::signature::shared_key_lite;
 
 #[tokio::test]
-async fn requests_without_a_good_signature_are_refused() {
+async fn requests_without_a_valid_signature_are_rejected() {
     let emulator = with_table().await.with_account("other", "AAEC").unwrap();
     let text = "Server failed to authenticate the request. Make sure the value of Authorization header is formed \
                 correctly including the signature.";

@@ -1,4 +1,4 @@
-//! What depends on the clock, the clock itself, and the forms in which times are written.
+//! Effects of the clock, the clock itself, and the formats of times.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn at(text: &str) -> DateTime {
 }
 
 #[tokio::test]
-async fn timestamps_etags_and_errors_have_the_clocks_time() {
+async fn timestamps_etags_and_errors_use_the_clock() {
     let clock = EmulatorClock::fixed(at("2020-01-01T00:00:00Z"));
     let emulator = with_table().await.with_clock(clock.clone());
     clock.set(at("2021-01-01T00:00:00Z"));
@@ -30,7 +30,7 @@ async fn timestamps_etags_and_errors_have_the_clocks_time() {
 }
 
 #[tokio::test]
-async fn a_request_is_old_after_a_quarter_of_an_hour() {
+async fn request_is_too_old_after_15_minutes() {
     let emulator = Emulator::new().with_clock(EmulatorClock::fixed(at("2026-11-20T12:00:00Z")));
     for (date, status) in [
         ("Fri, 20 Nov 2026 12:00:00 GMT", 200),
@@ -44,7 +44,7 @@ async fn a_request_is_old_after_a_quarter_of_an_hour() {
 }
 
 #[tokio::test]
-async fn a_table_may_need_time_to_go() {
+async fn deleting_a_table_takes_the_deletion_time() {
     let clock = EmulatorClock::fixed(DateTime::now());
     let emulator = with_table()
         .await
@@ -79,7 +79,7 @@ async fn a_table_may_need_time_to_go() {
 }
 
 #[test]
-fn a_clock_runs_or_stands_and_is_one_for_its_clones() {
+fn clock_runs_or_stands_still_and_is_shared_by_clones() {
     let clock = EmulatorClock::system();
     let before = DateTime::now();
     assert!(clock.now() >= before && clock.now() <= DateTime::now());

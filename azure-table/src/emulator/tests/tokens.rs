@@ -1,4 +1,4 @@
-//! Tokens of Entra ID: who is let in, where the others are sent, what a token allows.
+//! Tokens of Entra ID: accepted ones, the challenge for others, and their permissions.
 
 use super::*;
 
@@ -29,7 +29,7 @@ async fn try_with(headers: &[(&str, &str)], base: &str, path: &str) -> Response<
 }
 
 #[tokio::test]
-async fn who_shows_nothing_known_is_told_where_to_get_a_token() {
+async fn challenge_names_the_token_authority() {
     for (headers, code) in [
         (&[VERSION][..], "NoAuthenticationInformation"),
         (&[VERSION, ("authorization", "Bearer bad")], "InvalidAuthenticationInfo"),
@@ -46,7 +46,7 @@ async fn who_shows_nothing_known_is_told_where_to_get_a_token() {
         assert_eq!(header(&answer, "www-authenticate"), CHALLENGE);
         assert_eq!(header(&answer, "x-ms-error-code"), code);
         assert_eq!(header(&answer, "content-type"), "application/json");
-        // As recorded: neither nosniff nor cache-control, and of a wrong token (2022 and 2026) no version.
+        // As recorded: neither nosniff nor cache-control, and for a wrong token (2022 and 2026) no version.
         let names = match code {
             "NoAuthenticationInformation" => &[
                 "content-type",
@@ -73,7 +73,7 @@ async fn who_shows_nothing_known_is_told_where_to_get_a_token() {
 
 /// Recording `list_tables_with_invalid_credential` of azure-data-tables (2024).
 #[tokio::test]
-async fn what_is_no_token_is_malformed() {
+async fn text_that_is_not_a_token_is_malformed() {
     let headers = [VERSION, ("authorization", "Bearer fake token credential")];
     let answer = try_with(&headers, SECURE, "Tables").await;
     let text =
@@ -83,7 +83,7 @@ async fn what_is_no_token_is_malformed() {
     assert_eq!(header(&answer, "content-type"), "application/json");
 }
 
-/// A token that nobody signed, for an audience and so many seconds.
+/// Creates an unsigned token for an audience, valid for `seconds`.
 fn token(audience: &str, seconds: i64) -> String {
     use base64::Engine as _;
     let part = |text: &str| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text);
@@ -98,7 +98,7 @@ fn token(audience: &str, seconds: i64) -> String {
 }
 
 #[tokio::test]
-async fn any_token_for_a_named_audience_is_good() {
+async fn every_token_for_a_known_audience_is_accepted() {
     const STORAGE: &str = "https://storage.azure.com";
     let emulator = Emulator::new().with_token_audience("https://storage.azure.com/");
     let ask = async |emulator: &Emulator, token: &str, method: &str, path: &str, body: &str| {
@@ -122,14 +122,14 @@ async fn any_token_for_a_named_audience_is_good() {
     }
     let without = ask(&Emulator::new(), &token(STORAGE, 60), "GET", "Tables", "").await;
     assert_eq!(without.status(), 401, "no audience, no token");
-    // A key of Entra ID, which nothing but a token gets.
+    // A user delegation key, which requires a token.
     let start = DateTime::now() - Duration::from_secs(60);
     let expiry = start + Duration::from_secs(3_600);
     let info = format!("<KeyInfo><Start>{start}</Start><Expiry>{expiry}</Expiry></KeyInfo>");
     let path = "?restype=service&comp=userdelegationkey";
     let key = ask(&emulator, &token(STORAGE, 60), "POST", path, &info).await;
     assert_eq!(key.status(), 200, "{}", body(&key));
-    // Times come back without their fraction (recording `get_user_delegation_key`, 2026).
+    // Times are returned without their fraction (recording `get_user_delegation_key`, 2026).
     let start = DateTime::from_unix_seconds(start.unix_seconds());
     let start = format!("<SignedStart>{start}</SignedStart>");
     assert!(
@@ -140,7 +140,7 @@ async fn any_token_for_a_named_audience_is_good() {
 }
 
 #[tokio::test]
-async fn older_versions_and_open_connections_are_refused_without_a_word() {
+async fn older_versions_and_plain_http_are_rejected_without_a_challenge() {
     let old = ("x-ms-version", "2019-07-07");
     let bad = ("authorization", "Bearer bad");
     let good = ("authorization", "Bearer good");
@@ -159,7 +159,7 @@ async fn older_versions_and_open_connections_are_refused_without_a_word() {
 }
 
 #[tokio::test]
-async fn a_token_allows_what_a_contributor_of_data_may() {
+async fn token_has_the_permissions_of_a_data_contributor() {
     let emulator = Emulator::new().with_token("good").with_token("other");
     let name = r#"{"TableName":"Blogs"}"#;
     assert_eq!(bear(&emulator, "POST", "Tables", &[], name).await.status(), 201);

@@ -1,10 +1,10 @@
-//! Which versions of the protocol are taken.
+//! The supported versions of the protocol.
 
 use super::*;
 use crate::emulator::rules::version::VERSIONS;
 
 #[tokio::test]
-async fn versions_are_those_that_the_services_had() {
+async fn supported_versions_are_those_of_the_services() {
     let emulator = Emulator::new();
     let ask = async |version: &str| {
         let mut request = unsigned("GET", "Tables", &[("x-ms-version", version)], "");
@@ -46,7 +46,7 @@ async fn versions_are_those_that_the_services_had() {
 }
 
 #[tokio::test]
-async fn versions_after_the_newest_are_taken_unless_the_emulator_is_strict() {
+async fn later_versions_are_accepted_unless_the_emulator_is_strict() {
     let ask = async |emulator: &Emulator, version: &str| {
         let mut request = unsigned("GET", "Tables", &[("x-ms-version", version)], "");
         sign(&mut request, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);

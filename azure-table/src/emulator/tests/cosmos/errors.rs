@@ -9,7 +9,7 @@ const NOT_FOUND: &str = "The specified resource does not exist.";
 
 /// `table_name_errors_bad_length`, `encoder_delete_entity_complex_keys`, `encoder_delete_entity_tuples`.
 #[tokio::test]
-async fn missing_table_is_a_missing_resource() {
+async fn missing_table_is_reported_as_a_missing_resource() {
     let emulator = with_table().await;
     let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
     let entity = "None(PartitionKey='p',RowKey='r')";
@@ -31,7 +31,7 @@ async fn missing_table_is_a_missing_resource() {
 
 /// `get_entity_not_existing`, `insert_entity_conflict`, `update_entity_not_existing`, `table_name_errors_bad_length`.
 #[tokio::test]
-async fn what_rows_decide_of_unconditional_requests_has_the_metadata_that_was_asked_for() {
+async fn errors_of_unconditional_requests_have_the_requested_metadata() {
     let emulator = with_table().await;
     let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
     ask(&emulator, "POST", "Blogs", &[], row).await;
@@ -78,7 +78,7 @@ fn batch(requests: &[&str]) -> String {
     format!("--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{parts}--c--\r\n--b--\r\n")
 }
 
-/// The header names and values of each part, and its body.
+/// Returns the header names and values of each part, and its body.
 async fn run(emulator: &Emulator, body: &str) -> Vec<(Vec<String>, String)> {
     let multipart = [("content-type", "multipart/mixed; boundary=b")];
     let response = ask(emulator, "POST", "$batch", &multipart, body).await;
@@ -100,7 +100,7 @@ async fn run(emulator: &Emulator, body: &str) -> Vec<(Vec<String>, String)> {
     read.collect()
 }
 
-/// `batch_all_operations_together`, `batch_insert`, `encoder_batch`: their own numbers, from 1.
+/// `batch_all_operations_together`, `batch_insert`, `encoder_batch`: numbered by the service, from 1.
 #[tokio::test]
 async fn parts_of_a_batch_have_their_own_numbers_and_the_recorded_headers() {
     let emulator = with_table().await;
@@ -132,7 +132,7 @@ async fn parts_of_a_batch_have_their_own_numbers_and_the_recorded_headers() {
 
 /// `new_non_existent_table`, `new_delete_nonexistent_entity`, `batch_update_if_doesnt_match`.
 #[tokio::test]
-async fn refused_part_has_no_number() {
+async fn rejected_part_has_no_number() {
     let emulator = with_table().await;
     let delete = |table: &str| format!("DELETE /{table}(PartitionKey='p',RowKey='r') HTTP/1.1\nIf-Match: *\n");
     for (table, text) in [
@@ -168,7 +168,7 @@ async fn empty_change_set_is_malformed() {
 
 /// `table_client_location_mode`.
 #[tokio::test]
-async fn writes_at_the_second_regions_address_are_taken() {
+async fn writes_to_the_url_of_the_secondary_are_accepted() {
     let secondary = COSMOS.replace(".table.", "-secondary.table.");
     let emulator = Emulator::new().with_secondary_lag(Duration::from_secs(60));
     let send = async |method: &str, path: &str, headers: &[(&str, &str)], body: &str| {

@@ -1,4 +1,4 @@
-//! Names of tables, and addresses with them. Recordings of azure-data-tables: `create_table_underscore_name`,
+//! Names of tables, and URLs with them. Recordings of azure-data-tables: `create_table_underscore_name`,
 //! `create_table_unicode_name`, `table_name_errors_bad_chars`, `table_name_errors_bad_length`,
 //! `client_with_url_ends_with_table_name` (2024 and 2026).
 
@@ -9,7 +9,7 @@ const ADDRESS: &str = "Request url is invalid.";
 const VALUE: &str = "One of the input values is invalid.";
 
 #[tokio::test]
-async fn names_of_any_script_are_taken_and_given_back() {
+async fn names_of_any_script_are_accepted_and_returned() {
     let emulator = with_table().await;
     for name in [
         "my_table",
@@ -37,7 +37,7 @@ async fn names_of_any_script_are_taken_and_given_back() {
 }
 
 #[tokio::test]
-async fn names_with_characters_of_urls_are_refused_by_character() {
+async fn error_for_names_with_url_characters_depends_on_the_character() {
     let emulator = with_table().await;
     for (name, wrong) in [(r"\\", r"\"), ("//", "/"), ("#", "#"), ("?", "?"), (r"a\\", r"\")] {
         let created = ask(
@@ -66,7 +66,7 @@ async fn names_with_characters_of_urls_are_refused_by_character() {
 }
 
 #[tokio::test]
-async fn impossible_names_in_addresses_are_refused_by_operation() {
+async fn error_for_invalid_names_in_urls_depends_on_the_operation() {
     let emulator = with_table().await;
     let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
     let any = [("if-match", "*")];

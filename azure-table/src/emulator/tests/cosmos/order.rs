@@ -18,7 +18,7 @@ fn rows(page: &Response<Bytes>) -> Vec<String> {
     rows.map(|row| row["RowKey"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The rows of each page of a query, and the tokens between them.
+/// Returns the rows of each page of a query, and the tokens between them.
 async fn pages(emulator: &Emulator, query: &str) -> (Vec<Vec<String>>, Vec<String>) {
     let (mut pages, mut tokens) = (Vec::new(), Vec::new());
     let mut position = String::new();
@@ -46,7 +46,7 @@ async fn pages(emulator: &Emulator, query: &str) -> (Vec<Vec<String>>, Vec<Strin
 }
 
 #[tokio::test]
-async fn rows_come_in_the_order_of_their_insertion() {
+async fn rows_are_returned_in_insertion_order() {
     let emulator = with_table().await;
     for row in ["2", "10", "\u{4f60}", "1", "0"] {
         insert(&emulator, "p", row).await;
@@ -66,7 +66,7 @@ async fn rows_come_in_the_order_of_their_insertion() {
     }
     let range = "$filter=PartitionKey%20eq%20'p'%20and%20RowKey%20ge%20'0'%20and%20RowKey%20lt%20'2'";
     assert_eq!(pages(&emulator, range).await.0, [["10", "1", "0", "00"]]);
-    // What a file has keeps it.
+    // A snapshot keeps the order.
     let copy = Emulator::new();
     copy.restore(&emulator.snapshot().to_string().parse().unwrap()).unwrap();
     let copy = copy.with_clock(emulator.clock().clone());
@@ -74,7 +74,7 @@ async fn rows_come_in_the_order_of_their_insertion() {
 }
 
 #[tokio::test]
-async fn failed_batch_leaves_every_row_at_its_place() {
+async fn failed_batch_keeps_the_order_of_rows() {
     let emulator = with_table().await;
     for row in ["b", "a", "c"] {
         insert(&emulator, "p", row).await;
@@ -98,7 +98,7 @@ async fn failed_batch_leaves_every_row_at_its_place() {
 }
 
 #[tokio::test]
-async fn pages_go_on_by_tokens_of_the_services_shape() {
+async fn pages_continue_by_tokens_of_the_services_form() {
     let emulator = with_table().await;
     for (partition, row) in [("q", "5"), ("p", "4"), ("q", "3"), ("p", "2"), ("p", "1")] {
         insert(&emulator, partition, row).await;
@@ -114,7 +114,7 @@ async fn pages_go_on_by_tokens_of_the_services_shape() {
     for (token, counts) in tokens.iter().zip(["#RT:1#TRC:1#ISV:2", "#RT:2#TRC:2#ISV:2"]) {
         assert!(token.starts_with("+RID:~") && token.contains(counts), "{token}");
     }
-    // The row at which a page begins may go meanwhile.
+    // The row at which a page begins may be deleted meanwhile.
     let first = send_to(&emulator, COSMOS, "GET", "Blogs?$top=1", &[NONE], "").await;
     let token = crate::codec::url::encode(header(&first, "x-ms-continuation-nextpartitionkey")).to_string();
     let any = [("if-match", "*")];
@@ -131,7 +131,7 @@ async fn pages_go_on_by_tokens_of_the_services_shape() {
 
 /// `query_tables_with_marker` and `query_tables_per_page`.
 #[tokio::test]
-async fn tokens_of_tables_have_counts_only_where_there_is_a_filter() {
+async fn tokens_of_tables_have_counts_only_with_a_filter() {
     let emulator = with_table().await;
     ask(&emulator, "POST", "Tables", &[], r#"{"TableName":"Others"}"#).await;
     let token = async |query: &str| {
@@ -157,7 +157,7 @@ async fn tokens_of_tables_have_counts_only_where_there_is_a_filter() {
 }
 
 #[tokio::test]
-async fn long_page_shows_the_table_as_it_was_when_it_began() {
+async fn long_page_shows_the_table_at_its_beginning() {
     let emulator = with_table().await;
     for n in 0..3_000 {
         let entity = format!(r#"{{"PartitionKey":"p","RowKey":"{:04}"}}"#, 9_999 - n);

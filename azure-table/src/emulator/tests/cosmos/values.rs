@@ -72,7 +72,7 @@ async fn keys_are_text_in_every_write() {
 
 /// `encoder_create_entity_atypical_values`.
 #[tokio::test]
-async fn refusal_of_a_name_repeats_it() {
+async fn error_for_a_name_repeats_it() {
     let emulator = with_table().await;
     let row = r#"{"PartitionKey":"p","RowKey":"r","123":1}"#;
     let text = "The property name '123' is invalid. See \
@@ -83,7 +83,7 @@ async fn refusal_of_a_name_repeats_it() {
 
 /// `get_entity_with_select`, `query_entities_with_select`.
 #[tokio::test]
-async fn selection_is_not_part_of_the_metadata_address() {
+async fn selection_is_not_part_of_the_metadata_url() {
     let emulator = with_table().await;
     ask(
         &emulator,

@@ -1,11 +1,4 @@
-//! Crashes: clients write until the disk dies, and what it kept is opened again.
-//!
-//! Each client owns some cells (rows, a table, policies, properties) and writes one state after the other into them,
-//! one request at a time. So after a crash a cell has the state that was acknowledged last, or one that was requested
-//! since. A client that read a state of another's cell must find it, or a later one, too. Everything is drawn from a
-//! seed: no thread runs, the test polls the clients and lets the writer store what gathered.
-//!
-//! `AZURE_TABLE_CRASHES` says how many crashes there are. A failure names its seed.
+//! Crashes: clients write until the disk fails, and the remaining contents are opened again.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -21,16 +14,16 @@ use crate::emulator::rules::STORAGE;
 use crate::emulator::store::SharedStore;
 use crate::emulator::store::journal::Journal;
 
-/// Crashes of `cargo test`.
+/// The number of crashes in `cargo test`.
 const FEW: u64 = 150;
-/// Crashes of one disk, one after the other.
+/// The number of consecutive crashes of one disk.
 const IN_A_ROW: u64 = 5;
 const CLIENTS: u64 = 4;
 const ROWS: u64 = 3;
-/// Requests of a client between two crashes.
+/// The number of a client's requests between two crashes.
 const REQUESTS: u64 = 12;
 
-/// An emulator on a disk, and what stores its changes.
+/// An emulator on a disk, and the writer of its changes.
 pub(super) struct Machine {
     pub(super) emulator: Emulator,
     pub(super) journal: Journal,
@@ -53,7 +46,7 @@ impl Machine {
         })
     }
 
-    /// Stores what gathered.
+    /// Stores the accumulated changes.
     pub(super) fn store(&mut self) {
         if self.journal.newest() > self.stored && self.journal.failure().is_none() {
             self.stored = self.journal.newest();
@@ -61,7 +54,7 @@ impl Machine {
         }
     }
 
-    /// Runs one request on a disk that works.
+    /// Runs one request while the disk works.
     pub(super) fn run<T>(&mut self, request: impl Future<Output = T>) -> T {
         let mut request = std::pin::pin!(request);
         loop {
@@ -73,7 +66,7 @@ impl Machine {
     }
 }
 
-/// Storage with the tables of an emulator that never ran.
+/// Creates storage with the tables of an emulator that never ran.
 pub(super) fn new_disk() -> Disk {
     static CREATED: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
     let created = CREATED.get_or_init(|| {
@@ -84,14 +77,14 @@ pub(super) fn new_disk() -> Disk {
     Disk::of(created.clone())
 }
 
-/// Something with one state at a time.
+/// An item with one state at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cell {
-    /// Its client, and its number.
+    /// A client's row, by client and number.
     Row(u64, u64),
-    /// A client's table: there or not.
+    /// A client's table, which exists or not.
     Table(u64),
-    /// The policy of the table of all, which client 0 sets.
+    /// The policy of the shared table, which client 0 sets.
     Policy,
     /// The properties of the account, which client 1 sets.
     Properties,
@@ -101,7 +94,7 @@ enum Cell {
 #[derive(Debug)]
 struct History {
     states: Vec<Option<u64>>,
-    /// The ETags of the states that were acknowledged with one.
+    /// The ETags of the acknowledged states that have one.
     etags: BTreeMap<usize, String>,
     sure: usize,
 }
@@ -128,7 +121,7 @@ impl Model {
         self.next
     }
 
-    /// Returns `true` if the cell has a state at the moment, as its client knows it.
+    /// Returns `true` if the cell currently has a state, as far as its client knows.
     fn is_there(&mut self, cell: Cell) -> bool {
         self.history(cell).states.last().is_some_and(Option::is_some)
     }
@@ -145,7 +138,7 @@ impl Model {
         }
     }
 
-    /// A state that somebody read must not be lost either.
+    /// Records a state that a client read, which must not be lost either.
     fn seen(&mut self, cell: Cell, state: Option<u64>) {
         let history = self.history(cell);
         if let (Some(_), Some(at)) = (state, history.states.iter().rposition(|known| *known == state)) {
@@ -163,14 +156,14 @@ fn path(cell: Cell) -> String {
     }
 }
 
-/// A number in a text, behind `before`.
+/// Returns the number in a text that follows `before`.
 fn number(text: &str, before: &str) -> Option<u64> {
     let rest = &text[text.find(before)? + before.len()..];
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     rest[..end].parse().ok()
 }
 
-/// The state of a cell as the emulator shows it, and its ETag; `Err` where the emulator has stopped.
+/// Reads the state of a cell and its ETag. Returns `Err` if the emulator has stopped.
 async fn read(emulator: &Emulator, cell: Cell) -> Result<(Option<u64>, String), u16> {
     let response = send(emulator, "GET", &path(cell), &[], "").await;
     let status = response.status().as_u16();
@@ -192,7 +185,7 @@ fn row(value: u64, random: &mut fastrand::Rng) -> String {
     format!("{{\"V\":{value},\"Text\":\"{}\"}}", "x".repeat(length))
 }
 
-/// Requests of one client, until the emulator stops.
+/// Sends requests of one client until the emulator stops.
 async fn client(emulator: Emulator, model: Rc<RefCell<Model>>, client: u64, mut random: fastrand::Rng) {
     for _ in 0..REQUESTS {
         let own = Cell::Row(client, random.u64(0..ROWS));
@@ -250,7 +243,7 @@ async fn client(emulator: Emulator, model: Rc<RefCell<Model>>, client: u64, mut 
 
 type Sent<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
 
-/// Writes a state into a cell. Returns whether the emulator acknowledged it: if not, it has stopped.
+/// Writes a state into a cell. Returns `false` if the emulator did not acknowledge it because it has stopped.
 async fn write(
     emulator: &Emulator,
     model: &RefCell<Model>,
@@ -271,7 +264,7 @@ async fn write(
     true
 }
 
-/// One batch over all rows of a client.
+/// Sends one batch over all rows of a client.
 async fn batch(emulator: &Emulator, model: &RefCell<Model>, client: u64, random: &mut fastrand::Rng) -> bool {
     let value = model.borrow_mut().value();
     let cells: Vec<Cell> = (0..ROWS).map(|row| Cell::Row(client, row)).collect();
@@ -314,7 +307,7 @@ async fn batch(emulator: &Emulator, model: &RefCell<Model>, client: u64, random:
     true
 }
 
-/// Lets clients write until the disk dies, at the latest when they are done.
+/// Lets clients write until the disk fails, at the latest until they are done.
 fn run_until_crash(machine: &mut Machine, model: &Rc<RefCell<Model>>, random: &mut fastrand::Rng) {
     let mut clients: Vec<Option<Pin<Box<dyn Future<Output = ()>>>>> = (0..CLIENTS)
         .map(|n| {
@@ -339,7 +332,7 @@ fn run_until_crash(machine: &mut Machine, model: &Rc<RefCell<Model>>, random: &m
     }
 }
 
-/// Checks what a crash left, and makes it the state that clients go on from.
+/// Checks the state after a crash, and makes it the state that clients continue from.
 fn check(machine: &mut Machine, model: &mut Model) {
     let mut found = BTreeMap::new();
     for (cell, history) in &mut model.cells {
@@ -375,7 +368,7 @@ fn time_of(etag: &str) -> DateTime {
 
 fn crashes(seed: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(seed);
-    // The clock stands: times that repeat would show.
+    // The clock is stopped: repeated times would show.
     let clock = EmulatorClock::fixed(DateTime::now());
     let model = Rc::new(RefCell::new(Model::default()));
     let mut disk = new_disk();
@@ -427,7 +420,7 @@ fn crashes(seed: u64) -> u64 {
 }
 
 #[test]
-fn nothing_acknowledged_or_shown_is_lost_in_a_crash_and_no_batch_is_torn() {
+fn crash_loses_no_acknowledged_or_visible_change_and_tears_no_batch() {
     let wanted = std::env::var("AZURE_TABLE_CRASHES").map_or(FEW, |number| number.parse().unwrap());
     let mut done = 0;
     let mut seed = 0;

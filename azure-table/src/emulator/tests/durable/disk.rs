@@ -1,30 +1,27 @@
-//! A disk that crashes: what was written since the last sync is kept, torn or dropped, sector by sector.
-//!
-//! A length that was set is metadata, which file systems journal: the length that survives is one that the file had,
-//! and what was written beyond it is lost.
+//! A simulated disk that crashes: writes since the last sync are kept, torn or dropped, sector by sector.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::StorageBackend;
 
-/// The bytes that a disk writes at once.
+/// The number of bytes that a disk writes atomically.
 const SECTOR: usize = 512;
 
-/// The disk. Clones are one.
+/// The disk, shared by its clones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Disk(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The bytes that are sure to survive.
+    /// The bytes that survive a crash.
     synced: Vec<u8>,
-    /// The bytes that are read.
+    /// The current bytes.
     current: Vec<u8>,
     since: Vec<Operation>,
-    /// The writes, changes of length and syncs that still succeed.
+    /// The number of writes, changes of length and syncs that still succeed.
     left: Option<usize>,
-    /// The error of all others.
+    /// The error of all later operations.
     error: Option<io::ErrorKind>,
 }
 
@@ -60,7 +57,7 @@ impl Disk {
         self.state().current.clone()
     }
 
-    /// Returns the bytes that a crash leaves.
+    /// Returns the bytes that remain after a crash.
     pub(super) fn crash(&self, random: &mut fastrand::Rng) -> Vec<u8> {
         let state = self.state();
         let mut bytes = state.synced.clone();

@@ -1,11 +1,11 @@
-//! The folder itself: its lock, its format, damage, and whatever else may be in it.
+//! The folder itself: its lock, its format, damage, and unrelated files in it.
 
 use std::fs;
 
 use super::*;
 
 #[tokio::test]
-async fn one_process_has_a_folder_open_and_the_error_names_it() {
+async fn only_one_process_opens_a_folder_and_the_error_names_it() {
     let folder = Folder::new();
     let emulator = open(&folder, Sync::Always);
     let number = std::process::id();
@@ -17,7 +17,7 @@ async fn one_process_has_a_folder_open_and_the_error_names_it() {
         let text = format!("{}: process {number} has this folder open", folder.0.display());
         assert_eq!(refused.to_string(), text);
     }
-    // A clone keeps it.
+    // A clone keeps the folder open.
     let clone = emulator.clone();
     drop(emulator);
     assert!(Emulator::open(&folder, Sync::Always).is_err());
@@ -26,7 +26,7 @@ async fn one_process_has_a_folder_open_and_the_error_names_it() {
 }
 
 #[tokio::test]
-async fn a_folder_of_a_newer_format_is_refused_with_both_numbers() {
+async fn folder_of_a_newer_format_is_rejected_with_both_numbers() {
     let folder = Folder::new();
     fill(&open(&folder, Sync::Always)).await;
     fs::rename(folder.0.join("tables-1.redb"), folder.0.join("tables-2.redb")).unwrap();
@@ -44,7 +44,7 @@ async fn a_folder_of_a_newer_format_is_refused_with_both_numbers() {
 }
 
 #[tokio::test]
-async fn a_folder_is_checked_and_counted() {
+async fn folder_is_checked_and_counted() {
     let folder = Folder::new();
     fill(&open(&folder, Sync::Always)).await;
     for found in [
@@ -64,7 +64,7 @@ async fn a_folder_is_checked_and_counted() {
 }
 
 #[tokio::test]
-async fn other_folders_and_files_are_refused_untouched() {
+async fn foreign_folders_and_files_are_rejected_unchanged() {
     let folder = Folder::new();
     fs::create_dir(&folder).unwrap();
     fs::write(folder.0.join("thesis.txt"), "mine").unwrap();
@@ -83,7 +83,7 @@ async fn other_folders_and_files_are_refused_untouched() {
 
 /// A crash while a folder is created leaves tables under the other name.
 #[tokio::test]
-async fn a_folder_whose_creation_was_cut_short_is_created_anew() {
+async fn folder_with_interrupted_creation_is_created_again() {
     let folder = Folder::new();
     fs::create_dir(&folder).unwrap();
     fs::write(folder.0.join("tables-1.redb.new"), "half").unwrap();
@@ -91,15 +91,15 @@ async fn a_folder_whose_creation_was_cut_short_is_created_anew() {
     assert_eq!(open(&folder, Sync::Always).snapshot().entity_count(), 3);
 }
 
-/// Every damage is named, or meets no byte that means anything: it is never read as other tables.
+/// Damage is reported, or affects no used byte: a damaged folder is never read as different tables.
 #[tokio::test]
-async fn a_damaged_folder_is_named_and_never_read_as_a_good_one() {
+async fn damaged_folder_is_named_and_never_read_as_a_good_one() {
     let folder = Folder::new();
     fill(&open(&folder, Sync::Always)).await;
     let before = open(&folder, Sync::Always).snapshot().to_string();
     let file = folder.0.join("tables-1.redb");
     let good = fs::read(&file).unwrap();
-    // Copies of a page that are out of use are damaged with it.
+    // Damages unused copies of a page as well.
     let everywhere = |text: &str| {
         let mut bytes = good.clone();
         let places: Vec<usize> = memchr::memmem::find_iter(&good, text).collect();
@@ -143,7 +143,7 @@ async fn a_damaged_folder_is_named_and_never_read_as_a_good_one() {
     }
 }
 
-/// Bytes that this version has to read for ever: a change of this test is a new format.
+/// Bytes that this version must always be able to read: changing this test requires a new format.
 #[test]
 fn rows_are_stored_in_the_form_of_format_1() {
     use crate::emulator::store::members::{Members, Properties};

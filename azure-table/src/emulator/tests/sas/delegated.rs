@@ -1,4 +1,4 @@
-//! Signatures by a key of Entra ID: how the key is had, what it signs, when it ends.
+//! Signatures by a user delegation key: requesting the key, its permissions, its end.
 
 use super::super::tokens::{SECURE, VERSION, bear};
 use super::*;
@@ -11,7 +11,7 @@ fn at(text: &str) -> DateTime {
     text.parse().unwrap()
 }
 
-/// An emulator with rows at a clock that stands on 2030-01-01.
+/// Creates an emulator with rows and a clock stopped at 2030-01-01.
 async fn emulator() -> (Emulator, EmulatorClock) {
     let emulator = with_rows().await.with_token("good");
     let clock = EmulatorClock::fixed(at("2030-01-01T00:00:00Z"));
@@ -49,7 +49,7 @@ const PARAMETERS: &[(&str, &str)] = &[
     ("epk", "b"),
 ];
 
-/// The query of a signature by `key`; `changes` are made before it is signed.
+/// Builds the query of a signature by `key`, with `changes` applied before it is signed.
 fn signed(key: &UserDelegationKey, changes: &[(&str, &str)]) -> String {
     let mut pairs: Vec<(&str, String)> = PARAMETERS.iter().map(|(n, v)| (*n, (*v).to_owned())).collect();
     pairs.extend(key.parameters());
@@ -71,7 +71,7 @@ fn signed(key: &UserDelegationKey, changes: &[(&str, &str)]) -> String {
 }
 
 #[tokio::test]
-async fn a_key_signs_for_the_rows_of_a_table_until_it_ends() {
+async fn key_signs_for_the_rows_of_a_table_until_it_expires() {
     let (emulator, clock) = emulator().await;
     let key = key(&emulator).await;
     assert_eq!(key.expiry(), at("2030-01-02T00:00:00Z"));
@@ -109,7 +109,7 @@ async fn a_key_signs_for_the_rows_of_a_table_until_it_ends() {
 }
 
 #[tokio::test]
-async fn a_signature_for_one_user_needs_his_token() {
+async fn signature_for_one_user_requires_their_token() {
     let (emulator, _) = emulator().await;
     let key = key(&emulator).await;
     let bound = signed(&key, &[("sduoid", "00000000-0000-0000-0000-000000000000")]);
@@ -123,7 +123,7 @@ async fn a_signature_for_one_user_needs_his_token() {
 }
 
 #[tokio::test]
-async fn a_key_is_given_to_a_token_for_seven_days_at_most() {
+async fn token_obtains_a_key_for_at_most_seven_days() {
     let (emulator, _) = emulator().await;
     assert_eq!(
         ask(&emulator, "2030-01-01T00:00:00Z", "2030-01-08T00:00:00Z")

@@ -31,7 +31,7 @@ const FULL: &str = "<Expiry>2999-01-01T00:00:00.5Z</Expiry><Permission>r</Permis
 const NAMED: &[(&str, &str)] = &[("si", "readers"), ("sp", ""), ("se", "")];
 
 #[tokio::test]
-async fn a_policy_says_what_its_signature_does_not() {
+async fn policy_supplies_the_fields_that_its_signature_omits() {
     let all_there = (200, String::new());
     let failed = (403, "AuthenticationFailed".to_owned());
     let twice = (400, "InvalidQueryParameterValue".to_owned());
@@ -78,7 +78,7 @@ async fn a_policy_says_what_its_signature_does_not() {
 }
 
 #[tokio::test]
-async fn a_changed_policy_changes_its_signatures_at_once() {
+async fn changed_policy_changes_its_signatures_immediately() {
     let emulator = with_policy(FULL).await;
     assert_eq!(read(&emulator, NAMED).await.0, 200);
     set(&emulator, "<Expiry>2020-01-01</Expiry><Permission>r</Permission>").await;

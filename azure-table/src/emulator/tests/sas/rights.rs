@@ -1,8 +1,8 @@
-//! What each letter and each type of resource of a signature allows.
+//! The permissions of each letter and each resource type of a signature.
 
 use super::*;
 
-/// An operation and what it needs: the type of resource, and the letters, all of one of the texts.
+/// An operation and its required permissions: the resource type, and the letters, all of at least one text.
 struct Needed {
     method: &'static str,
     path: &'static str,
@@ -66,7 +66,7 @@ fn operations() -> Vec<Needed> {
     ]
 }
 
-/// Every set of some letters, none aside, in order.
+/// Every subset of the letters, in order.
 fn subsets(letters: &str) -> impl Iterator<Item = String> {
     (1..1_u32 << letters.len()).map(move |set| {
         let chosen = letters.chars().enumerate().filter(|(n, _)| set & (1 << n) != 0);
@@ -75,7 +75,7 @@ fn subsets(letters: &str) -> impl Iterator<Item = String> {
 }
 
 #[tokio::test]
-async fn an_accounts_signature_allows_what_its_letters_and_types_say() {
+async fn account_signature_allows_what_its_letters_and_types_permit() {
     for operation in operations() {
         let Needed {
             method,
@@ -149,7 +149,7 @@ async fn an_accounts_signature_allows_what_its_letters_and_types_say() {
 }
 
 #[tokio::test]
-async fn a_tables_signature_is_for_the_rows_of_its_table() {
+async fn table_signature_is_limited_to_the_rows_of_its_table() {
     for operation in operations() {
         let Needed {
             method,

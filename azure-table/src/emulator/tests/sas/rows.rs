@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn outside_of_its_range_nothing_is_seen_or_written() {
+async fn rows_outside_the_range_are_neither_read_nor_written() {
     let emulator = with_rows().await;
     let range = [("spk", "b"), ("srk", "2"), ("epk", "b"), ("erk", "3")];
     let token = token(TABLE, &range);
@@ -73,7 +73,7 @@ async fn outside_of_its_range_nothing_is_seen_or_written() {
 }
 
 #[tokio::test]
-async fn each_operation_of_a_batch_is_checked_by_itself() {
+async fn operations_of_a_batch_are_checked_separately() {
     let emulator = with_rows().await;
     let batch = async |requests: &[&str], token: &str| {
         let parts: String = requests
