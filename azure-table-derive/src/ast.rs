@@ -1,9 +1,9 @@
-//! The item as the derive sees it.
+//! The derive input in structured form.
 //!
 //! Owns [`Struct`], a struct with its fields in their roles, and [`Entity`], one with keys. Borrows the input, for
-//! spans. Reports only that the input is of the wrong form; the fields of the keys are `ast/key.rs`, the names of the
-//! constants `ast/constant.rs`, rules over the result `check.rs`. A field is `ast/field.rs`; enums of entities are
-//! `ast/variants.rs`, the types of properties `ast/property.rs`.
+//! spans. Reports only input of the wrong form. The fields of the keys are in `ast/key.rs`, the names of the constants
+//! in `ast/constant.rs`, rules over the result in `check.rs`. A field is in `ast/field.rs`, enums of entities in
+//! `ast/variants.rs`, the types of properties in `ast/property.rs`.
 
 mod constant;
 mod field;
@@ -37,7 +37,7 @@ pub(crate) struct Entity<'a> {
 }
 
 impl ContainerAttrs {
-    /// The template of a key.
+    /// Returns the template of a key.
     pub(crate) fn template(&self, key: KeyName) -> Option<&Attr<LitStr>> {
         match key {
             KeyName::Partition => self.partition_key.as_ref(),
@@ -47,7 +47,7 @@ impl ContainerAttrs {
 }
 
 impl<'a> Struct<'a> {
-    /// Reads the input; `None` where it is no struct with named fields.
+    /// Reads the input. Returns `None` unless it is a struct with named fields.
     fn read(ctxt: &Ctxt, kind: Kind, input: &'a DeriveInput) -> Option<Self> {
         let attrs = ContainerAttrs::read(ctxt, kind, &input.attrs);
         let fields = fields(ctxt, kind, input)?;
@@ -65,19 +65,19 @@ impl<'a> Struct<'a> {
     /// Reads a `#[derive(Projection)]`.
     pub(crate) fn projection(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Self> {
         let mut base = Self::read(ctxt, Kind::Projection, input)?;
-        // The constants that are named here are those of the entity.
+        // The constants named here are those of the entity.
         constant::name_sources(ctxt, &mut base.fields);
         Some(base)
     }
 
-    /// Gives every property its stored name.
+    /// Sets the stored name of every property.
     fn name(&mut self) {
         for field in &mut self.fields {
             field.name_property(&self.attrs);
         }
     }
 
-    /// The fields that are one property, with its name.
+    /// Returns the fields that are one property, with its name.
     pub(crate) fn properties(&self) -> impl Iterator<Item = (&Field<'a>, &str)> {
         self.fields.iter().filter_map(|field| match &field.role {
             Role::Property(name) => Some((field, name.as_str())),
@@ -85,7 +85,7 @@ impl<'a> Struct<'a> {
         })
     }
 
-    /// The flattened fields, with their prefixes.
+    /// Returns the flattened fields, with their prefixes.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (&Field<'a>, &str)> {
         self.fields.iter().filter_map(|field| match &field.role {
             Role::Group(prefix) => Some((field, prefix.as_str())),
@@ -93,17 +93,17 @@ impl<'a> Struct<'a> {
         })
     }
 
-    /// The first field of a role.
+    /// Returns the first field of a role.
     pub(crate) fn field(&self, role: &Role) -> Option<&Field<'a>> {
         self.fields.iter().find(|field| field.role == *role)
     }
 
-    /// Whether it borrows, and so can be written only.
+    /// Returns `true` if it borrows, so that it can be written but not read.
     pub(crate) fn borrows(&self) -> bool {
         borrows(self.input)
     }
 
-    /// Whether constants of the generated code depend on type parameters.
+    /// Returns `true` if constants of the generated code depend on type parameters.
     pub(crate) fn is_generic(&self) -> bool {
         !self.input.generics.params.is_empty()
     }
@@ -112,7 +112,7 @@ impl<'a> Struct<'a> {
         Paths::of(&self.attrs)
     }
 
-    /// Whether the word, or a slip of it, stands in any `#[table(...)]` of the struct.
+    /// Returns `true` if the word, or a misspelling of it, occurs in any `#[table(...)]` of the struct.
     pub(crate) fn says(&self, word: &str) -> bool {
         let on_fields = self.fields.iter().flat_map(|field| &field.original.attrs);
         let mut attributes = self.input.attrs.iter().chain(on_fields);
@@ -127,7 +127,7 @@ impl<'a> Struct<'a> {
 }
 
 impl<'a> Entity<'a> {
-    /// Reads the input; `None` where it is no struct with named fields.
+    /// Reads the input. Returns `None` unless it is a struct with named fields.
     pub(crate) fn read(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Self> {
         let mut base = Struct::read(ctxt, Kind::Entity, input)?;
         let [partition_key, row_key] =
@@ -141,7 +141,7 @@ impl<'a> Entity<'a> {
         })
     }
 
-    /// The pieces of a key.
+    /// Returns the pieces of a key.
     pub(crate) fn key(&self, key: KeyName) -> &[KeyPiece] {
         match key {
             KeyName::Partition => &self.partition_key,
@@ -149,7 +149,7 @@ impl<'a> Entity<'a> {
         }
     }
 
-    /// The fields of a key, in the key's order.
+    /// Returns the fields of a key, in the key's order.
     pub(crate) fn key_fields(&self, key: KeyName) -> impl Iterator<Item = &Field<'a>> {
         self.key(key)
             .iter()
@@ -157,12 +157,12 @@ impl<'a> Entity<'a> {
     }
 }
 
-/// Whether a type has a lifetime parameter.
+/// Returns `true` if a type has a lifetime parameter.
 pub(crate) fn borrows(input: &DeriveInput) -> bool {
     input.generics.lifetimes().next().is_some()
 }
 
-/// The fields with the roles that their own attributes give them.
+/// Returns the fields with the roles that their own attributes set.
 fn fields<'a>(ctxt: &Ctxt, kind: Kind, input: &'a DeriveInput) -> Option<Vec<Field<'a>>> {
     let needed = format!("{} is derived for structs with named fields", kind.derive());
     let ident = &input.ident;

@@ -1,8 +1,8 @@
 //! The tokens of `#[table(...)]` as options.
 //!
-//! Which options there are is `attr/placement.rs`, how one is read `attr/item.rs`, how it is kept `attr/option.rs`;
-//! what stands on a struct or an enum is `attr/container.rs`, on a field `attr/field.rs`, on a variant
-//! `attr/variant.rs`. Rules over several options are `check.rs`.
+//! The known options are in `attr/placement.rs`, their parsing in `attr/item.rs`, their storage in `attr/option.rs`.
+//! The options of a struct or an enum are in `attr/container.rs`, those of a field in `attr/field.rs`, those of a
+//! variant in `attr/variant.rs`. Rules over several options are in `check.rs`.
 
 mod container;
 mod field;

@@ -1,7 +1,7 @@
 //! Trait bounds for generic types.
 //!
-//! Owns the generics of the impls. A bound is added only where a field's type mentions a parameter, and it is on the
-//! field's type, not on the parameter: an ignored `PhantomData<T>` asks nothing of `T`. For all other fields the
+//! Owns the generics of the impls. A bound is added only if a field's type mentions a parameter, and it applies to the
+//! field's type, not to the parameter: an ignored `PhantomData<T>` requires nothing of `T`. For all other fields the
 //! compiler checks the code of the impl itself.
 
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use syn::{GenericParam, Generics, Type, WherePredicate};
 use crate::ast::{Form, Role, Struct, Variants};
 use crate::attr::Fallback;
 
-/// The generics of an impl that writes the struct, and of its constants.
+/// Returns the generics of an impl that writes the struct, and of its constants.
 pub(crate) fn write_generics(base: &Struct<'_>) -> Generics {
     let private = base.paths().private;
     let mut bounds = Bounds::new(&base.input.generics);
@@ -25,7 +25,7 @@ pub(crate) fn write_generics(base: &Struct<'_>) -> Generics {
                 Form::Plain => quote!(#private::Property),
                 Form::Json => quote!(#private::Serialize),
                 Form::Chunked => quote!(#private::Chunked),
-                // What a module asks for is not known.
+                // The bounds that a module requires are unknown.
                 Form::With(_) | Form::WriteId => continue,
             },
             Role::Timestamp | Role::Etag | Role::Ignored | Role::Extra => continue,
@@ -35,8 +35,8 @@ pub(crate) fn write_generics(base: &Struct<'_>) -> Generics {
     bounds.generics()
 }
 
-/// The generics of an impl that reads the struct: an entity is read by its schema, and so asks for what writing asks
-/// for, too.
+/// Returns the generics of an impl that reads the struct. An entity is read by its schema, so the bounds of writing
+/// apply too.
 pub(crate) fn read_generics(base: &Struct<'_>) -> Generics {
     let private = base.paths().private;
     let mut bounds = Bounds::new(&base.input.generics);
@@ -83,7 +83,7 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// Demands `ty: bound`, if the type depends on a parameter.
+    /// Adds `ty: bound`, if the type depends on a parameter.
     pub(crate) fn require(&mut self, ty: &Type, bound: &TokenStream) {
         if !mentions(ty.to_token_stream(), &self.parameters) {
             return;
@@ -94,7 +94,7 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// The type's generics with these bounds.
+    /// Returns the type's generics with these bounds.
     pub(crate) fn generics(self) -> Generics {
         let mut generics = self.generics.clone();
         if !self.predicates.is_empty() {
@@ -104,7 +104,7 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// The names of the parameters on which a type may depend.
+/// Returns the names of the parameters on which a type may depend.
 pub(crate) fn parameters(generics: &Generics) -> Vec<String> {
     let parameters = generics.params.iter().filter_map(|parameter| match parameter {
         GenericParam::Type(parameter) => Some(parameter.ident.to_string()),
@@ -115,7 +115,7 @@ pub(crate) fn parameters(generics: &Generics) -> Vec<String> {
     parameters.collect()
 }
 
-/// Whether one of the parameters stands in the tokens; `a::T` is not the parameter `T`.
+/// Returns `true` if one of the parameters occurs in the tokens; `a::T` is not the parameter `T`.
 pub(crate) fn mentions(tokens: TokenStream, parameters: &[String]) -> bool {
     let mut colons = 0;
     for token in tokens {
@@ -135,7 +135,7 @@ pub(crate) fn mentions(tokens: TokenStream, parameters: &[String]) -> bool {
     false
 }
 
-/// The enum's generics; every variant that depends on a parameter is an entity, and `more`.
+/// Returns the enum's generics. Every variant that depends on a parameter is bounded by the entity traits and `more`.
 pub(crate) fn variant_generics(variants: &Variants<'_>, more: &TokenStream) -> Generics {
     let krate = variants.paths().krate;
     let mut bounds = Bounds::new(&variants.input.generics);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_found_wherever_they_stand() {
+    fn parameters_are_found_everywhere_in_a_type() {
         for ty in [
             "T",
             "Option<T>",

@@ -1,7 +1,7 @@
 //! Upper and lower case of names.
 //!
 //! Owns [`Case`], the rules of `rename_all`, and [`screaming_snake`], the form of the constants. For a field in
-//! snake_case the result is that of serde's `rename_all`; a field in camelCase is cut at its humps first.
+//! snake_case the result is that of serde's `rename_all`. A field in camelCase is first split at its humps.
 
 /// A rule of `rename_all`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Case {
         "SCREAMING_SNAKE_CASE",
     ];
 
-    /// The rule of this name.
+    /// Returns the rule with this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "lowercase" => Self::Lower,
@@ -38,7 +38,7 @@ impl Case {
         })
     }
 
-    /// A field's name by this rule.
+    /// Returns a field's name by this rule.
     pub(crate) fn apply(self, field: &str) -> String {
         match self {
             Self::Lower => field.to_lowercase(),
@@ -56,12 +56,12 @@ impl Case {
     }
 }
 
-/// The name of the constant of a field.
+/// Returns the name of the constant of a field.
 pub(crate) fn screaming_snake(field: &str) -> String {
     separated(field).to_uppercase()
 }
 
-/// The words of a name.
+/// Returns the words of a name.
 fn words(name: &str) -> Vec<String> {
     separated(name)
         .split('_')
@@ -70,7 +70,7 @@ fn words(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// The name with `_` between its humps; what underscores it has are kept.
+/// Returns the name with `_` between its humps, and with its own underscores.
 fn separated(name: &str) -> String {
     let chars: Vec<char> = name.chars().collect();
     let mut separated = String::with_capacity(name.len() + 4);
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rule_gives_what_its_name_shows() {
+    fn every_rule_has_the_form_of_its_name() {
         let given = |field| Case::NAMES.map(|name| Case::from_name(name).unwrap().apply(field));
         assert_eq!(
             given("posted_at"),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn underscores_at_the_ends_stay_where_underscores_are_kept() {
+    fn underscores_at_the_ends_stay_in_snake_case() {
         assert_eq!(Case::Snake.apply("_id"), "_id");
         assert_eq!(Case::Pascal.apply("_id"), "Id");
         assert_eq!(Case::Camel.apply("__"), "");
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_rule_is_none() {
+    fn unknown_rule_is_none() {
         assert_eq!(Case::from_name("kebab-case"), None);
         assert_eq!(Case::from_name("pascalcase"), None);
     }

@@ -1,8 +1,8 @@
 //! The rules over a whole item.
 //!
-//! Owns which rules apply to what. Each rule is a function that looks at the finished [`Entity`], [`Struct`],
-//! [`Variants`] or [`Choice`] and reports what breaks it. What can be said about one attribute or one template alone is
-//! reported where it is read.
+//! Decides which rules apply to what. Each rule is a function that examines the finished [`Entity`], [`Struct`],
+//! [`Variants`] or [`Choice`] and reports violations. Errors of a single attribute or template are reported where it is
+//! parsed.
 
 mod field;
 mod key;
@@ -19,7 +19,7 @@ use crate::attr::{Attr, FieldAttrs};
 use crate::ctxt::Ctxt;
 use crate::key::KeyName;
 
-/// The rules of an entity.
+/// Checks the rules of an entity.
 pub(crate) fn entity(ctxt: &Ctxt, entity: &Entity<'_>) {
     for key in KeyName::BOTH {
         key::check_source(ctxt, entity, key);
@@ -39,7 +39,7 @@ pub(crate) fn entity(ctxt: &Ctxt, entity: &Entity<'_>) {
     name::check_count(ctxt, base);
 }
 
-/// The rules of a group of properties.
+/// Checks the rules of a group of properties.
 pub(crate) fn group(ctxt: &Ctxt, base: &Struct<'_>) {
     for field in &base.fields {
         field::check(ctxt, &base.attrs, field);
@@ -48,7 +48,7 @@ pub(crate) fn group(ctxt: &Ctxt, base: &Struct<'_>) {
     name::check_count(ctxt, base);
 }
 
-/// Two fields with `#[table(etag)]`.
+/// Rejects two fields with, for example, `#[table(etag)]`.
 fn check_once(ctxt: &Ctxt, base: &Struct<'_>, name: &str, attr: impl Fn(&FieldAttrs) -> Option<&Attr<()>>) {
     for second in base.fields.iter().filter_map(|field| attr(&field.attrs)).skip(1) {
         ctxt.error(
@@ -58,7 +58,7 @@ fn check_once(ctxt: &Ctxt, base: &Struct<'_>, name: &str, attr: impl Fn(&FieldAt
     }
 }
 
-/// `deny_unknown_properties` beside a field that takes them.
+/// Rejects `deny_unknown_properties` together with a field that keeps unknown properties.
 fn check_extra(ctxt: &Ctxt, base: &Struct<'_>) {
     let Some(deny) = &base.attrs.deny_unknown_properties else {
         return;
@@ -71,7 +71,7 @@ fn check_extra(ctxt: &Ctxt, base: &Struct<'_>) {
     }
 }
 
-/// Options of reading, on a struct that borrows.
+/// Rejects options of reading on a struct that borrows.
 fn check_read(ctxt: &Ctxt, base: &Struct<'_>) {
     if !base.borrows() {
         return;

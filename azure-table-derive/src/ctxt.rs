@@ -1,7 +1,7 @@
-//! The sink for mistakes.
+//! The collector of errors.
 //!
-//! Owns [`Ctxt`]: every stage reports here and goes on, so that one compilation shows all mistakes, each at its own
-//! place. What is a mistake is decided by the stages: `attr`, `ast`, `template`, `column`, `check`.
+//! Owns [`Ctxt`]: every stage reports here and continues, so that one compilation shows all errors, each at its own
+//! place. The stages decide what is an error: `attr`, `ast`, `template`, `column`, `check`.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -9,7 +9,7 @@ use std::fmt::Display;
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 
-/// Collects the mistakes of one derive.
+/// Collects the errors of one derive.
 #[must_use]
 #[derive(Default)]
 pub(crate) struct Ctxt {
@@ -18,17 +18,17 @@ pub(crate) struct Ctxt {
 }
 
 impl Ctxt {
-    /// Reports a mistake at the tokens that made it.
+    /// Reports an error at the tokens that caused it.
     pub(crate) fn error(&self, at: impl ToTokens, message: impl Display) {
         self.errors.borrow_mut().push(syn::Error::new_spanned(at, message));
     }
 
-    /// How many mistakes there are so far.
+    /// Returns the number of errors so far.
     pub(crate) fn count(&self) -> usize {
         self.errors.borrow().len()
     }
 
-    /// The compile errors; `None` where all was well.
+    /// Returns the compile errors, or `None` without any.
     pub(crate) fn finish(self) -> Option<TokenStream> {
         let errors = self.errors.into_inner();
         (!errors.is_empty()).then(|| errors.iter().map(syn::Error::to_compile_error).collect())

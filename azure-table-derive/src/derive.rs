@@ -1,6 +1,6 @@
 //! Each derive from its input to its code.
 //!
-//! Owns the order: read, check, write the code, or what stands in its place where there are mistakes.
+//! Owns the order: parse, check, generate the code, or the fallback if there are errors.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -12,7 +12,7 @@ use crate::ctxt::Ctxt;
 use crate::expand::{entity, group, projection, property, variants};
 use crate::{check, fallback};
 
-/// `#[derive(TableEntity)]`.
+/// Expands `#[derive(TableEntity)]`.
 pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {
     if let Data::Enum(_) = input.data {
         return derive(
@@ -34,7 +34,7 @@ pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {
     )
 }
 
-/// `#[derive(PropertyGroup)]`.
+/// Expands `#[derive(PropertyGroup)]`.
 pub(crate) fn property_group(input: &DeriveInput) -> TokenStream {
     derive(
         input,
@@ -46,7 +46,7 @@ pub(crate) fn property_group(input: &DeriveInput) -> TokenStream {
     )
 }
 
-/// `#[derive(TableProperty)]`.
+/// Expands `#[derive(TableProperty)]`.
 pub(crate) fn table_property(input: &DeriveInput) -> TokenStream {
     if let Data::Enum(_) = input.data {
         return derive(
@@ -68,7 +68,7 @@ pub(crate) fn table_property(input: &DeriveInput) -> TokenStream {
     )
 }
 
-/// `#[derive(Projection)]`.
+/// Expands `#[derive(Projection)]`.
 pub(crate) fn projection(input: &DeriveInput) -> TokenStream {
     derive(
         input,
@@ -80,7 +80,7 @@ pub(crate) fn projection(input: &DeriveInput) -> TokenStream {
     )
 }
 
-/// One derive, whatever it is for.
+/// Runs one derive of any kind.
 fn derive<'a, T>(
     input: &'a DeriveInput,
     kind: Kind,

@@ -1,8 +1,8 @@
 //! The generated code.
 //!
-//! Owns quoting only: what is wrong was reported before. It emits constants and straight calls; all behaviour stands in
-//! `azure_table`. All paths are absolute; field types are written out in the calls, so that the compiler points at them
-//! when they do not fit. The bounds of generic types are `bound.rs`.
+//! Only generates code: errors were reported before. It emits constants and straight calls; all behaviour is in
+//! `azure_table`. All paths are absolute. Field types are written out in the calls, so that the compiler points at them
+//! when they do not fit. The bounds of generic types are in `bound.rs`.
 
 pub(crate) mod column;
 pub(crate) mod entity;

@@ -1,7 +1,7 @@
-//! The impls of a type that has mistakes.
+//! The impls of a type that has errors.
 //!
-//! Owns what stands beside the compile errors: enough for the rest of the program to be checked, so that the user sees
-//! the mistakes and not ten times that a trait is not implemented. None of it ever runs.
+//! Owns the code next to the compile errors: enough to check the rest of the program, so that the user sees the errors
+//! and not many others about a missing trait. None of it ever runs.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -16,11 +16,11 @@ use crate::expand::{table_name, variant_of};
 use crate::key::KeyName;
 use crate::place::Paths;
 
-/// The impls of an entity, as far as it is understood.
+/// Generates the impls of an entity, as far as it was parsed.
 pub(crate) fn of_entity(entity: &Entity<'_>) -> TokenStream {
     let base = &entity.base;
     let [partition_fields, row_fields] = KeyName::BOTH.map(|key| {
-        // Without attributes that can be relied on, a field may yet be ignored or be a key.
+        // Without reliable attributes, a field may be ignored or be a key.
         key_types(entity.key_fields(key).filter(|field| !field.doubtful))
     });
     let (write, read) = (write_generics(base), read_generics(base));
@@ -38,7 +38,7 @@ pub(crate) fn of_entity(entity: &Entity<'_>) -> TokenStream {
     quote!(#entity #named_table #constants)
 }
 
-/// The impls of an enum of entities.
+/// Generates the impls of an enum of entities.
 pub(crate) fn of_variants(variants: &Variants<'_>) -> TokenStream {
     let Paths { krate, private } = variants.paths();
     let generics = variant_generics(variants, &TokenStream::new());
@@ -59,7 +59,7 @@ pub(crate) fn of_variants(variants: &Variants<'_>) -> TokenStream {
     quote!(#entity #named_table #constants #variant_of)
 }
 
-/// The impls of a group of properties.
+/// Generates the impls of a group of properties.
 pub(crate) fn of_group(base: &Struct<'_>) -> TokenStream {
     let (write, read) = (write_generics(base), read_generics(base));
     let impls = Impls {
@@ -72,12 +72,12 @@ pub(crate) fn of_group(base: &Struct<'_>) -> TokenStream {
     quote!(#group #constants)
 }
 
-/// The impls of an enum that is a property.
+/// Generates the impls of an enum that is a property.
 pub(crate) fn of_choice(choice: &Choice<'_>) -> TokenStream {
     of_property(choice.input, &choice.attrs)
 }
 
-/// The impls of a newtype.
+/// Generates the impls of a newtype.
 pub(crate) fn of_newtype(newtype: &Newtype<'_>) -> TokenStream {
     of_property(newtype.input, &newtype.attrs)
 }
@@ -93,7 +93,7 @@ fn of_property(input: &DeriveInput, attrs: &ContainerAttrs) -> TokenStream {
     .property(attrs.key.is_some())
 }
 
-/// The impls of a projection.
+/// Generates the impls of a projection.
 pub(crate) fn of_projection(base: &Struct<'_>) -> TokenStream {
     let generics = &base.input.generics;
     let impls = Impls {
@@ -107,7 +107,7 @@ pub(crate) fn of_projection(base: &Struct<'_>) -> TokenStream {
     quote!(#read #projection)
 }
 
-/// The impls of an item that is of another kind than the derive needs.
+/// Generates the impls of an item of the wrong kind.
 pub(crate) fn of_unread(kind: Kind, input: &DeriveInput) -> TokenStream {
     let attrs = ContainerAttrs::default();
     let generics = &input.generics;
@@ -145,7 +145,7 @@ impl Impls<'_> {
         }
     }
 
-    /// The same for a trait of reading, which a type that borrows has not.
+    /// Implements a trait of reading, unless the type borrows.
     fn implement_read(&self, of: &TokenStream, items: &TokenStream) -> Option<TokenStream> {
         (!borrows(self.input)).then(|| self.implement(of, self.read, items))
     }

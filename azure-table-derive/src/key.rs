@@ -1,6 +1,6 @@
-//! The two keys of an entity, and what they are made of.
+//! The two keys of an entity, and their pieces.
 //!
-//! Owns [`KeyName`] and [`KeyPiece`]. Which fields they are is `ast/key.rs`, the grammar of templates `template.rs`.
+//! Owns [`KeyName`] and [`KeyPiece`]. Their fields are in `ast/key.rs`, the grammar of templates in `template.rs`.
 
 /// One of the two keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,10 +10,10 @@ pub(crate) enum KeyName {
 }
 
 impl KeyName {
-    /// Both, in the order of the key tuple.
+    /// Both keys, in the order of the key tuple.
     pub(crate) const BOTH: [Self; 2] = [Self::Partition, Self::Row];
 
-    /// The name in the service.
+    /// Returns the name in the service.
     pub(crate) const fn service(self) -> &'static str {
         match self {
             Self::Partition => "PartitionKey",
@@ -21,7 +21,7 @@ impl KeyName {
         }
     }
 
-    /// The name of the attribute.
+    /// Returns the name of the attribute.
     pub(crate) const fn attribute(self) -> &'static str {
         match self {
             Self::Partition => "partition_key",
@@ -33,15 +33,15 @@ impl KeyName {
 /// A piece of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KeyPiece {
-    /// The field of this index.
+    /// The field with this index.
     Field(usize),
-    /// The same, with this many digits.
+    /// The field with this index, padded to this number of digits.
     Padded(usize, usize),
     Literal(String),
 }
 
 impl KeyPiece {
-    /// The index of the field that it is.
+    /// Returns the index of the field.
     pub(crate) fn field(&self) -> Option<usize> {
         match self {
             Self::Field(index) | Self::Padded(index, _) => Some(*index),

@@ -1,12 +1,12 @@
 //! The macros of [azure-table](https://docs.rs/azure-table). Depend on that crate and derive
 //! `azure_table::TableEntity`; the attributes are documented at [`TableEntity`](macro@TableEntity),
-//! [`PropertyGroup`](macro@PropertyGroup), [`TableProperty`](macro@TableProperty) and
-//! [`Projection`](macro@Projection). [`test`](macro@test) gives a test a service of its own.
+//! [`PropertyGroup`](macro@PropertyGroup), [`TableProperty`](macro@TableProperty) and [`Projection`](macro@Projection).
+//! [`test`](macro@test) gives each test its own service.
 //!
-//! Owns the way of an item through a derive: `attr` reads the attributes, `ast` gives each field its role, `check`
-//! applies the rules over the whole item, `expand` writes the code, and `fallback` what stands in its place where there
-//! are mistakes; `derive` puts them in order. `test_attribute` is `#[azure_table::test]`. All mistakes go to one `ctxt`
-//! and are reported together. What the generated code calls is in `azure_table::__private`.
+//! The stages of a derive: `attr` parses the attributes, `ast` assigns each field its role, `check` applies the rules
+//! over the whole item, `expand` generates the code, and `fallback` its replacement if there are errors. `derive` runs
+//! them in order. `test_attribute` is `#[azure_table::test]`. All errors are collected in one `ctxt` and reported
+//! together. The generated code calls `azure_table::__private`.
 
 mod ast;
 mod attr;

@@ -1,7 +1,7 @@
-//! Where generated code points, and by which names.
+//! The spans and the names of generated code.
 //!
-//! Owns the spans. What the compiler says about a field's type should point at that type, so some generated tokens are
-//! moved there. Owns also the names of locals, the paths of `azure_table`, which no name of the user can hide, and the
+//! Owns the spans: compiler errors about a field's type should point at that type, so some generated tokens get its
+//! span. Also owns the names of locals, the paths of `azure_table`, which no name of the user can hide, and the
 //! attributes of an impl.
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
@@ -9,15 +9,15 @@ use quote::{ToTokens, format_ident, quote};
 
 use crate::attr::ContainerAttrs;
 
-/// Code of the user, usually a type: its first token and its last. No single span covers both on stable Rust, but code
-/// whose tokens begin at the one and end at the other does.
+/// The first and the last token of the user's code, usually a type. No single span covers both on stable Rust, but code
+/// whose tokens begin at the first and end at the last does.
 pub(crate) struct Place {
     start: Span,
     end: Span,
 }
 
 impl Place {
-    /// A type, a path, a name.
+    /// Creates the place of a type, a path or a name.
     pub(crate) fn of(code: impl ToTokens) -> Self {
         let tokens: Vec<TokenTree> = code.to_token_stream().into_iter().collect();
         let at = |token: Option<&TokenTree>| token.map_or_else(Span::call_site, TokenTree::span);
@@ -27,13 +27,13 @@ impl Place {
         }
     }
 
-    /// Moves tokens to the type, as code of the user: an error there is the same as one about the type itself, and the
-    /// compiler says it once. Lints see this code, too.
+    /// Moves tokens to the type, as code of the user: an error there equals one about the type itself, and the compiler
+    /// reports it once. Lints apply to this code too.
     pub(crate) fn own(&self, tokens: TokenStream) -> TokenStream {
         relocated(tokens, self.start, self.end)
     }
 
-    /// Shows code of the user at this place, too. What its names mean stays as it is.
+    /// Moves code of the user to this place. Its names keep their meaning.
     pub(crate) fn moved(&self, code: impl ToTokens) -> TokenStream {
         let tokens = code.to_token_stream().into_iter().map(|token| {
             let mut token = match token {
@@ -46,7 +46,7 @@ impl Place {
         tokens.collect()
     }
 
-    /// `<Type as Trait>::item`, at the type.
+    /// Generates `<Type as Trait>::item`, at the type.
     pub(crate) fn item(&self, ty: &impl ToTokens, of: &TokenStream, item: &str) -> TokenStream {
         let item = Ident::new(item, Span::call_site());
         let (before, after) = (self.own(quote!(<)), self.own(quote!(as #of>::#item)));
@@ -68,20 +68,20 @@ fn relocated(tokens: TokenStream, start: Span, end: Span) -> TokenStream {
     tokens.collect()
 }
 
-/// A local of the generated code. The underscores keep it apart from a `const` or `static` of the user, which would
-/// take its place.
+/// Returns a local of the generated code. The underscores distinguish it from a `const` or `static` of the user, which
+/// would replace it.
 pub(crate) fn local(name: &str) -> Ident {
     format_ident!("__{name}", span = Span::call_site())
 }
 
-/// The path of `azure_table`, and that of its hidden module for derived code.
+/// The path of `azure_table`, and that of its hidden module for generated code.
 pub(crate) struct Paths {
     pub(crate) krate: TokenStream,
     pub(crate) private: TokenStream,
 }
 
 impl Paths {
-    /// The paths that an item asks for.
+    /// Returns the paths that an item requires.
     pub(crate) fn of(attrs: &ContainerAttrs) -> Self {
         let krate = attrs
             .krate
@@ -99,7 +99,7 @@ pub(crate) struct Generated;
 
 impl ToTokens for Generated {
     fn to_tokens(&self, tokens: &mut TokenStream) {
-        // A deprecated field or variant was said where it is declared. Most have none: `expect` would fail there.
+        // A deprecated field or variant is reported where it is declared. Most impls have none, so `expect` would fail.
         tokens.extend(quote!(#[automatically_derived] #[allow(deprecated)]));
     }
 }

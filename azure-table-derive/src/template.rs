@@ -1,28 +1,27 @@
 //! The text of a key template: `"{state};{city}"`.
 //!
-//! Owns the grammar: `{field}`, `{field:04}` for four digits, text between the fields, `{{` and `}}` for braces; two
-//! fields never touch, since a key is cut into its fields again when it is read. Which fields there are is `ast.rs`'s
-//! business.
+//! Owns the grammar: `{field}`, `{field:04}` for four digits, text between the fields, `{{` and `}}` for braces. Two
+//! fields are never adjacent, because reading a key splits it into its fields again. `ast.rs` resolves the fields.
 
-/// The longest key, in UTF-16 code units; the same limit as `azure_table`'s `MAX_KEY_UNITS`.
+/// The maximum length of a key, in UTF-16 code units; the same limit as `azure_table`'s `MAX_KEY_UNITS`.
 const MAX_KEY_UNITS: usize = 1_024;
-/// The most digits of a field: those of a `u128`.
+/// The maximum number of digits of a field: those of a `u128`.
 const MAX_WIDTH: usize = 39;
 
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// The text of a field; the name as it stands in the braces.
+    /// The text of a field, with the name in the braces.
     Field(String),
-    /// The same, with this many digits.
+    /// The text of a field, padded to this number of digits.
     Padded(String, usize),
-    /// What is probably a field, at a place that is a fault.
+    /// A likely field, at a faulty place.
     Guess(String),
     /// Fixed text, never empty.
     Literal(String),
 }
 
-/// The pieces of a template, and everything that is wrong with it.
+/// The pieces of a template, and all of its faults.
 #[derive(Debug, Default)]
 pub(crate) struct Template {
     pub(crate) pieces: Vec<Piece>,
@@ -30,7 +29,7 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// Reads a template. Goes on after a fault, to find all of them.
+    /// Parses a template. Continues after a fault, to find all of them.
     pub(crate) fn parse(text: &str) -> Self {
         let mut template = Self::default();
         let mut rest = text;
@@ -55,7 +54,7 @@ impl Template {
         template
     }
 
-    /// Takes the field that `rest` begins with, and gives what follows its brace.
+    /// Parses the field that `rest` begins with. Returns the text after its brace.
     fn field<'a>(&mut self, rest: &'a str) -> &'a str {
         let end = match rest.find(['{', '}']) {
             Some(end) if rest[end..].starts_with('}') => end,
@@ -107,7 +106,7 @@ impl Template {
         &rest[end + 1..]
     }
 
-    /// Adds fixed text to what stands before it.
+    /// Appends fixed text to the preceding text.
     fn literal(&mut self, text: &str) {
         match self.pieces.last_mut() {
             _ if text.is_empty() => {}
@@ -120,7 +119,7 @@ impl Template {
         self.faults.push(fault.into());
     }
 
-    /// Fixed text must be text that the service takes in a key; the same rules as `azure_table`'s `model/key.rs`.
+    /// Checks that fixed text is valid in a key, by the same rules as `azure_table`'s `model/key.rs`.
     fn check_literals(&mut self) {
         let literals = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Literal(text) => Some(text.as_str()),
@@ -139,7 +138,7 @@ impl Template {
     }
 }
 
-/// What is wrong with fixed text of a key, its length aside.
+/// Returns the fault of fixed text in a key, apart from its length.
 pub(crate) fn key_text_fault(text: &str) -> Option<String> {
     let wrong = text
         .chars()
@@ -149,7 +148,7 @@ pub(crate) fn key_text_fault(text: &str) -> Option<String> {
     ))
 }
 
-/// The width that `04` stands for.
+/// Returns the width that `04` stands for.
 fn digits(width: &str) -> Option<usize> {
     let digits = width.strip_prefix('0')?;
     if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -158,7 +157,7 @@ fn digits(width: &str) -> Option<usize> {
     digits.parse().ok().filter(|width| (1..=MAX_WIDTH).contains(width))
 }
 
-/// The identifier that the text begins with, spaces aside.
+/// Returns the identifier that the text begins with, ignoring spaces.
 fn identifier(text: &str) -> String {
     let letters = text.trim_start().chars();
     letters.take_while(|c| *c == '_' || c.is_alphanumeric()).collect()
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_without_fields_is_a_constant() {
+    fn template_without_fields_is_a_constant() {
         assert_eq!(pieces("settings"), [literal("settings")]);
         assert_eq!(pieces(""), []);
     }
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_say_what_to_write() {
+    fn faults_include_the_correct_form() {
         for (text, fault) in [
             (
                 "{state",
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_at_a_fault_is_guessed() {
+    fn field_at_a_fault_is_guessed() {
         let guess = |name: &str| Piece::Guess(name.to_owned());
         assert_eq!(Template::parse("{a};{b").pieces, [field("a"), literal(";"), guess("b")]);
         assert_eq!(Template::parse("{ n:04 }").pieces, [guess("n")]);
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_width_is_a_zero_and_a_number() {
+    fn width_is_a_zero_and_a_number() {
         let padded = |name: &str, width| Piece::Padded(name.to_owned(), width);
         assert_eq!(pieces("{n:04}"), [padded("n", 4)]);
         assert_eq!(pieces("{a};{n:010}"), [field("a"), literal(";"), padded("n", 10)]);
@@ -264,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_of_a_template_come_together() {
+    fn all_faults_of_a_template_are_reported_together() {
         assert_eq!(Template::parse("{a}{b}}#{}").faults.len(), 4);
     }
 }

@@ -1,7 +1,7 @@
-//! `#[azure_table::test]`: an async function with arguments as a test that makes them.
+//! `#[azure_table::test]`: an async function with arguments as a test that creates them.
 //!
-//! Owns the options, the rules for the function, and the code. What an argument is is told by its type alone, by a
-//! trait of `azure_table::__private`, so that aliases work. The name of a table is that of its argument.
+//! Owns the options, the rules for the function, and the code. A trait of `azure_table::__private` interprets an
+//! argument by its type alone, so that aliases work. A table is named after its argument.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -26,7 +26,7 @@ const EXPLORATION: [(&str, bool); 6] = [
     ("replay", true),
 ];
 
-/// What other attributes of that kind call them, and what this one does not have.
+/// Names in similar attributes for these options, and for options that this attribute does not have.
 const OTHER_WORDS: [(&str, &str); 4] = [
     ("paused", "`start_paused` is meant"),
     (
@@ -43,7 +43,7 @@ const OTHER_WORDS: [(&str, &str); 4] = [
     ),
 ];
 
-/// The names of tables have so many characters.
+/// The valid lengths of table names, in characters.
 const TABLE_NAME: std::ops::RangeInclusive<usize> = 3..=63;
 
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -62,8 +62,8 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     match ctxt.finish() {
         None => code(&function, &options, &arguments),
         Some(errors) => {
-            // The function stays, so that what it says is checked and what it uses is used. It is not called, and may be all
-            // right otherwise: `expect` would fail.
+            // The function stays, so that its code is checked and its dependencies are used. It is not called, and may
+            // have no other warnings, so `expect` would fail.
             let name = format_ident!("_{}", function.sig.ident);
             let unused = quote!(#[allow(dead_code, unused)]);
             let mut kept = function;
@@ -78,7 +78,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
 struct Options {
     start_paused: bool,
     cosmos: bool,
-    /// The calls that set an exploration up.
+    /// The calls that configure an exploration.
     explore: Option<TokenStream>,
 }
 
@@ -200,7 +200,7 @@ fn unknown(name: &str) -> String {
 fn check(function: &ItemFn, ctxt: &Ctxt) {
     let signature = &function.sig;
     let others: Vec<_> = function.attrs.iter().filter(|attribute| is_test(attribute)).collect();
-    // One that stands above has taken the `async` away already.
+    // An attribute above it may have removed the `async` already.
     if signature.asyncness.is_none() && others.is_empty() {
         ctxt.error(
             signature.fn_token,
@@ -226,10 +226,10 @@ fn is_test(attribute: &Attribute) -> bool {
     last.is_some_and(|last| last.ident == "test")
 }
 
-/// What the test is given.
+/// An argument of the test.
 struct Argument {
     of: Type,
-    /// The name of the table, if it is one.
+    /// The name of the table, if the argument is one.
     table: String,
 }
 
@@ -276,7 +276,7 @@ fn arguments(function: &ItemFn, ctxt: &Ctxt) -> Vec<Argument> {
     found
 }
 
-/// Whether a type is called `TableClient`; an alias has its name checked when the test runs.
+/// Returns `true` if a type is called `TableClient`. The name of an alias is checked when the test runs.
 fn is_table(of: &Type) -> bool {
     match of {
         Type::Path(path) => path
@@ -288,7 +288,7 @@ fn is_table(of: &Type) -> bool {
     }
 }
 
-/// `audit_log` is `AuditLog`.
+/// Converts `audit_log` to `AuditLog`.
 fn table_name(argument: &str) -> String {
     let words = argument
         .trim_start_matches("r#")
@@ -354,7 +354,7 @@ fn code(function: &ItemFn, options: &Options, arguments: &[Argument]) -> TokenSt
         #[::core::prelude::v1::test]
         #(#attrs)*
         #vis fn #name() #output {
-            // By the test's own name: any other might be one that it calls.
+            // The test's own name: any other name might be one that it calls.
             async fn #name(#inputs) #output #block
             let options = ::azure_table::__private::test::Options {
                 start_paused: #start_paused,

@@ -1,4 +1,4 @@
-//! Tests of the whole derives: what they say about mistakes, and what they generate.
+//! Tests of the whole derives: their errors, and the generated code.
 
 mod expansion;
 mod expansion_of_forms;
@@ -26,7 +26,7 @@ fn derive(input: &str) -> TokenStream {
     derived(crate::derive::table_entity, input)
 }
 
-/// The only message of a derive about an item.
+/// Returns the only error of a derive for an item.
 #[track_caller]
 fn only(derive: Derive, input: &str) -> String {
     let mut found = messages(derived(derive, input));
@@ -34,20 +34,20 @@ fn only(derive: Derive, input: &str) -> String {
     found.remove(0)
 }
 
-/// The only message of `TableEntity` about an item.
+/// Returns the only error of `TableEntity` for an item.
 #[track_caller]
 fn one(input: &str) -> String {
     only(crate::derive::table_entity, input)
 }
 
-/// The generated code, without white space.
+/// Returns the generated code, without white space.
 fn expansion(input: &str) -> String {
     let tokens = derive(input);
     assert_eq!(messages(tokens.clone()), [""; 0]);
     flat(&tokens.to_string())
 }
 
-/// Code whatever its layout.
+/// Returns code without its layout.
 fn flat(code: &str) -> String {
     code.split_whitespace().collect()
 }
@@ -59,7 +59,7 @@ fn has(expansion: &str, code: &str) {
     assert!(expansion.contains(&code), "no\n{code}\nin\n{expansion}");
 }
 
-/// The compile errors of a struct, in order.
+/// Returns the compile errors of a struct, in order.
 fn mistakes(input: &str) -> Vec<String> {
     messages(derive(input))
 }
@@ -80,7 +80,7 @@ fn messages(tokens: TokenStream) -> Vec<String> {
     messages
 }
 
-/// A struct with both keys and these attributes and fields.
+/// Returns a struct with both keys and these attributes and fields.
 fn with(attributes: &str, fields: &str) -> String {
     format!("{attributes} struct S {{ #[table(partition_key)] pk: String, #[table(row_key)] rk: String, {fields} }}")
 }

@@ -1,6 +1,6 @@
 //! The names of the generated constants.
 //!
-//! Owns which fields and variants have a constant, its name, and that no two have the same. The code is
+//! Decides which fields and variants have a constant, its name, and that no two names are equal. The code is in
 //! `expand/column.rs`.
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use crate::attr::{Attr, Columns};
 use crate::case::screaming_snake;
 use crate::ctxt::Ctxt;
 
-/// What a constant is made for.
+/// The field or variant that a constant is generated for.
 struct Source<'s> {
     ident: &'s Ident,
     name: String,
@@ -22,13 +22,13 @@ struct Source<'s> {
     constant: &'s mut Option<Ident>,
 }
 
-/// Names the constants of all fields that are columns.
+/// Sets the names of the constants of all fields that are columns.
 pub(crate) fn name_constants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, fields: &mut [Field<'_>]) {
     let sources = fields.iter_mut().filter(|field| field.is_column()).map(source);
     name(ctxt, columns, "field", sources.collect());
 }
 
-/// Names the constants of all variants that are entities of a kind.
+/// Sets the names of the constants of all variants with an entity type of their own.
 pub(crate) fn name_variants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, variants: &mut [Variant<'_>]) {
     let names: Vec<String> = variants.iter().map(Variant::name).collect();
     let named = variants.iter_mut().filter(|variant| variant.attrs.other.is_none());
@@ -40,7 +40,7 @@ pub(crate) fn name_variants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, varian
     });
     name(ctxt, columns, "variant", sources.collect());
     for variant in variants.iter_mut() {
-        // The name would mean the variant, and nothing could reach the constant.
+        // The name would refer to the variant, and nothing could reach the constant.
         let hidden = |constant: &Ident| names.iter().any(|name| constant == name);
         if let Some(constant) = variant.constant.take_if(|constant| hidden(constant)) {
             ctxt.error(
@@ -58,8 +58,8 @@ pub(crate) fn name_variants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, varian
     name_other(columns, variants, names);
 }
 
-/// Names the constant of the variant for all other rows, which is there for what the compiler says of its use: it
-/// yields to whatever has the name.
+/// Names the constant of the variant for all other rows, which exists only for its compiler message. Any existing name
+/// takes precedence.
 fn name_other(columns: Option<&Attr<Columns>>, variants: &mut [Variant<'_>], mut taken: Vec<String>) {
     let Some(prefix) = prefix(columns) else { return };
     let constants = variants.iter().filter_map(|variant| variant.constant.as_ref());
@@ -71,7 +71,7 @@ fn name_other(columns: Option<&Attr<Columns>>, variants: &mut [Variant<'_>], mut
     }
 }
 
-/// What the names of all constants begin with; `None` where there are none.
+/// Returns the prefix of all constants, or `None` if there are no constants.
 fn prefix(columns: Option<&Attr<Columns>>) -> Option<String> {
     match columns.map(|columns| &columns.value) {
         Some(Columns::Off) => None,
@@ -80,7 +80,7 @@ fn prefix(columns: Option<&Attr<Columns>>) -> Option<String> {
     }
 }
 
-/// Names the entity's constants that a projection reads; two fields may read the same.
+/// Sets the names of the entity's constants that a projection reads. Two fields may read the same constant.
 pub(crate) fn name_sources(ctxt: &Ctxt, fields: &mut [Field<'_>]) {
     let columns = fields
         .iter_mut()
@@ -125,7 +125,7 @@ fn name(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, kind: &str, sources: Vec<S
     }
 }
 
-/// What a constant is called.
+/// Returns the name of a constant.
 fn called(ctxt: &Ctxt, source: &Source<'_>, prefix: &str, kind: &str) -> Option<Ident> {
     let found = match source.column {
         Some(column) => identifier(&column.value.value()),
@@ -149,7 +149,7 @@ fn called(ctxt: &Ctxt, source: &Source<'_>, prefix: &str, kind: &str) -> Option<
     found
 }
 
-/// With `columns = off` a name for a constant contradicts.
+/// Rejects a name for a constant if `columns = off` is set.
 fn refuse_names(ctxt: &Ctxt, sources: &[Source<'_>]) {
     for column in sources.iter().filter_map(|source| source.column) {
         ctxt.error(
@@ -163,8 +163,8 @@ fn identifier(name: &str) -> Option<Ident> {
     syn::parse_str(name).ok()
 }
 
-/// The place of the field, so that tools lead there, but names of the derive are not mixed up with names of a macro
-/// that the struct may come from.
+/// Returns the constant's name at the field, so that tools lead there, without mixing up names of the derive with names
+/// of a macro that the struct may come from.
 fn at(constant: &Ident, ident: &Ident) -> Ident {
     Ident::new(&constant.to_string(), ident.span().resolved_at(Span::call_site()))
 }

@@ -1,4 +1,4 @@
-//! A field of a struct, and what it is for.
+//! A field of a struct, and its role.
 
 use proc_macro2::Ident;
 use syn::Path;
@@ -16,53 +16,53 @@ pub(crate) struct Field<'a> {
     pub(crate) name: String,
     pub(crate) attrs: FieldAttrs,
     pub(crate) role: Role,
-    /// The name of the constant, where there is one.
+    /// The name of the constant, if any.
     pub(crate) constant: Option<Ident>,
-    /// Its attributes have mistakes, so its role is a guess.
+    /// Its attributes have errors, so its role is a guess.
     pub(crate) doubtful: bool,
 }
 
-/// What a field is for.
+/// The role of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It is this key.
+    /// A key.
     Key(KeyName),
-    /// It is part of this key's template.
+    /// Part of the template of a key.
     KeyPart(KeyName),
     Timestamp,
     Etag,
     Ignored,
-    /// It is stored as several properties, this before their names.
+    /// Several properties, with this prefix before their names.
     Group(String),
-    /// It holds all properties that no other field holds.
+    /// All properties that no other field holds.
     Extra,
-    /// It is stored under this name.
+    /// A property with this stored name.
     Property(String),
 }
 
-/// How the value of a property is stored.
+/// The stored form of a property's value.
 #[derive(Clone, Copy)]
 pub(crate) enum Form<'e> {
-    /// As its type says.
+    /// The form of its type.
     Plain,
-    /// As this module says.
+    /// The form that this module defines.
     With(&'e Path),
-    /// As JSON text.
+    /// JSON text.
     Json,
-    /// In pieces.
+    /// Several pieces.
     Chunked,
-    /// As a fresh id with every write.
+    /// A new id with every write.
     WriteId,
 }
 
 impl<'a> Field<'a> {
-    /// Reads a field; `None` where it has no name.
+    /// Reads a field. Returns `None` if it has no name.
     pub(crate) fn read(ctxt: &Ctxt, kind: Kind, original: &'a syn::Field) -> Option<Self> {
         let ident = original.ident.as_ref()?;
         let mistakes = ctxt.count();
         let attrs = FieldAttrs::read(ctxt, kind, &original.attrs);
         let name = ident.unraw().to_string();
-        // Which role wins where there are several does not matter: that is a mistake.
+        // Several roles are an error, so their precedence does not matter.
         let role = if attrs.partition_key.is_some() {
             Role::Key(KeyName::Partition)
         } else if attrs.row_key.is_some() {
@@ -92,7 +92,7 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// Gives a property its stored name: an explicit one wins over the rule of the struct.
+    /// Sets the stored name of a property: an explicit one takes precedence over the rule of the struct.
     pub(crate) fn name_property(&mut self, container: &ContainerAttrs) {
         if let Role::Property(name) = &mut self.role {
             if let Some(rename) = &self.attrs.rename {
@@ -103,7 +103,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// How its value is stored. Which form wins where there are several does not matter: that is a mistake.
+    /// Returns the stored form of the value. Several forms are an error, so their precedence does not matter.
     pub(crate) fn form(&self) -> Form<'_> {
         let attrs = &self.attrs;
         if let Some(with) = &attrs.with {
@@ -119,16 +119,16 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The older names of the property.
+    /// Returns the older names of the property.
     pub(crate) fn aliases(&self) -> Vec<String> {
         self.attrs.alias.iter().map(|alias| alias.value.value()).collect()
     }
 
-    /// Whether it has a constant.
+    /// Returns `true` if the field has a constant.
     pub(crate) fn is_column(&self) -> bool {
         match self.role {
             Role::Key(_) | Role::Timestamp | Role::Group(_) => true,
-            // Also what the service cannot compare: its constant says so.
+            // Includes properties that the service cannot compare: their constant reports that.
             Role::Property(_) => true,
             // A part of a key cannot be compared on its own, an ETag not at all; an ignored field is not stored.
             Role::KeyPart(_) | Role::Etag | Role::Ignored | Role::Extra => false,

@@ -1,7 +1,7 @@
 //! The fields of a key.
 //!
-//! Owns the fit of a template's names to the fields of the struct: every field that a template names becomes part of
-//! that key.
+//! Matches a template's names with the fields of the struct: every field that a template names becomes part of that
+//! key.
 
 use syn::LitStr;
 
@@ -11,7 +11,7 @@ use crate::ctxt::Ctxt;
 use crate::key::{KeyName, KeyPiece};
 use crate::template::{Piece, Template};
 
-/// The pieces of a key: its own field, or those of its template.
+/// Returns the pieces of a key: its own field, or those of its template.
 pub(crate) fn key_pieces(
     ctxt: &Ctxt,
     key: KeyName,
@@ -34,7 +34,7 @@ pub(crate) fn key_pieces(
     pieces.collect()
 }
 
-/// The field of this name; it becomes part of the key.
+/// Returns the field of this name, which becomes part of the key.
 fn named(key: KeyName, name: &str, fields: &mut [Field<'_>], report: impl Fn(String)) -> Option<usize> {
     let Some(index) = fields.iter().position(|field| field.name == name) else {
         let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
@@ -57,7 +57,8 @@ fn named(key: KeyName, name: &str, fields: &mut [Field<'_>], report: impl Fn(Str
     Some(index)
 }
 
-/// The field that a faulty template probably means: taken for part of the key, so that nothing else is said about it.
+/// Returns the field that a faulty template probably means. It is treated as part of the key, to avoid further errors
+/// about it.
 fn guessed(key: KeyName, name: &str, fields: &mut [Field<'_>]) -> Option<usize> {
     let index = fields.iter().position(|field| {
         let plain = field.attrs.rename.is_none() && field.attrs.column.is_none();

@@ -1,4 +1,4 @@
-//! The type of a property as the derive sees it: an enum of unit variants, or a struct around one value.
+//! The type of a property as derive input: an enum of unit variants, or a struct around one value.
 
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
@@ -20,11 +20,11 @@ pub(crate) struct Choice<'a> {
 pub(crate) struct ChoiceVariant<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) attrs: VariantAttrs,
-    /// What stands for it in the service, where it is text.
+    /// The stored text, if the variant is stored as text.
     pub(crate) name: String,
-    /// `= 3`.
+    /// The discriminant, as in `= 3`.
     pub(crate) discriminant: Option<&'a Expr>,
-    /// The type of what the catch-all holds.
+    /// The type of the value in the catch-all variant.
     pub(crate) other: Option<&'a Type>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Newtype<'a> {
 }
 
 impl<'a> Choice<'a> {
-    /// Reads an enum; `None` where it has no variants.
+    /// Reads an enum. Returns `None` if it has no variants.
     pub(crate) fn read(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Self> {
         let Data::Enum(data) = &input.data else { return None };
         let attrs = ContainerAttrs::read(ctxt, Kind::Choice, &input.attrs);
@@ -55,12 +55,12 @@ impl<'a> Choice<'a> {
         Some(Self { input, attrs, variants })
     }
 
-    /// The variants with one value each.
+    /// Returns the variants with one value each.
     pub(crate) fn known(&self) -> impl Iterator<Item = &ChoiceVariant<'a>> {
         self.variants.iter().filter(|variant| variant.attrs.other.is_none())
     }
 
-    /// The variant for all other values.
+    /// Returns the variant for all other values.
     pub(crate) fn other(&self) -> Option<(&ChoiceVariant<'a>, &'a Type)> {
         self.variants.iter().find_map(|variant| Some((variant, variant.other?)))
     }
@@ -111,7 +111,7 @@ impl<'a> ChoiceVariant<'a> {
 }
 
 impl<'a> Newtype<'a> {
-    /// Reads a struct; `None` where it has not one field.
+    /// Reads a struct. Returns `None` unless it has exactly one field.
     pub(crate) fn read(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Self> {
         let data = match &input.data {
             Data::Struct(data) => data,

@@ -1,6 +1,6 @@
-//! An enum of entities as the derive sees it.
+//! An enum of entities as derive input.
 //!
-//! Owns [`Variants`] and by what the variants are told apart.
+//! Owns [`Variants`] and the mark that distinguishes the variants.
 
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
@@ -24,27 +24,27 @@ pub(crate) struct Variants<'a> {
 pub(crate) struct Variant<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) attrs: VariantAttrs,
-    /// The type of the entity; `None` where it is not clear, which was reported.
+    /// The type of the entity; `None` if it is invalid, which was reported.
     pub(crate) ty: Option<&'a Type>,
     /// The value of the tag.
     pub(crate) tag: String,
-    /// The name of the constant, where there is one.
+    /// The name of the constant, if any.
     pub(crate) constant: Option<Ident>,
 }
 
-/// By what the variants are told apart.
+/// The mark that distinguishes the variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// By the text of this property.
+    /// The text of this property.
     Tag(String),
-    /// By what the RowKey begins with.
+    /// The beginning of the RowKey.
     RowKeyPrefix,
-    /// By the form of the keys.
+    /// The form of the keys.
     KeyForm,
 }
 
 impl<'a> Variants<'a> {
-    /// Reads the input; `None` where it is no enum with variants.
+    /// Reads the input. Returns `None` unless it is an enum with variants.
     pub(crate) fn read(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Self> {
         let Data::Enum(data) = &input.data else { return None };
         let attrs = ContainerAttrs::read(ctxt, Kind::Variants, &input.attrs);
@@ -77,13 +77,13 @@ impl<'a> Variants<'a> {
         })
     }
 
-    /// The variants of an entity type of their own: all but the one for all other rows.
+    /// Returns the variants with an entity type of their own: all except the one for all other rows.
     pub(crate) fn named(&self) -> impl Iterator<Item = (&Variant<'a>, &'a Type)> {
         let named = self.variants.iter().filter(|variant| variant.attrs.other.is_none());
         named.filter_map(|variant| Some((variant, variant.ty?)))
     }
 
-    /// The variant for all other rows.
+    /// Returns the variant for all other rows.
     pub(crate) fn other(&self) -> Option<(&Variant<'a>, &'a Type)> {
         let other = self.variants.iter().find(|variant| variant.attrs.other.is_some())?;
         Some((other, other.ty?))
@@ -126,7 +126,7 @@ impl<'a> Variant<'a> {
         }
     }
 
-    /// The name without `r#`.
+    /// Returns the name without `r#`.
     pub(crate) fn name(&self) -> String {
         self.ident.unraw().to_string()
     }

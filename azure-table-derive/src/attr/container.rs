@@ -1,4 +1,4 @@
-//! What `#[table(...)]` says on a struct or an enum.
+//! The options of `#[table(...)]` on a struct or an enum.
 
 use syn::{Attribute, ExprPath, LitStr, Path, Type};
 
@@ -27,7 +27,7 @@ pub(crate) struct ContainerAttrs {
     pub(crate) krate: Option<Attr<Path>>,
 }
 
-/// What becomes of the constants.
+/// The setting for the generated constants.
 pub(crate) enum Columns {
     Off,
     Prefix(LitStr),
@@ -70,7 +70,7 @@ impl ContainerAttrs {
     }
 }
 
-/// `name = "…"`, checked by the rules of `azure_table`'s `model/name.rs`, which no macro crate can import.
+/// Reads `name = "…"` and checks it by the rules of `azure_table`'s `model/name.rs`, which no macro crate can import.
 fn table_name(ctxt: &Ctxt, item: &Item) -> Option<LitStr> {
     let text = item.text(ctxt, "Blogs")?;
     let name = text.value();
@@ -83,7 +83,7 @@ fn table_name(ctxt: &Ctxt, item: &Item) -> Option<LitStr> {
             None => return Some(text),
         },
     };
-    // It is kept, so that the type still names a table: the mistake is reported once.
+    // The name is kept, so that the type still names a table and the error is reported once.
     ctxt.error(
         &text,
         format!(
@@ -94,7 +94,7 @@ fn table_name(ctxt: &Ctxt, item: &Item) -> Option<LitStr> {
     Some(text)
 }
 
-/// `partition_key = "…"` or `row_key = "…"` on a struct, where a missing template is a likely mistake.
+/// Reads `partition_key = "…"` or `row_key = "…"` on a struct. A missing template is a likely mistake.
 fn key(ctxt: &Ctxt, item: &Item) -> Option<LitStr> {
     if !item.has_value() {
         let name = &item.name;
@@ -139,7 +139,7 @@ fn columns(ctxt: &Ctxt, item: &Item) -> Option<Columns> {
         ctxt.error(item.place(), FORM);
         return None;
     };
-    // `"off"` would be taken for a prefix, and give `offTEXT`.
+    // `"off"` would be treated as a prefix and produce `offTEXT`.
     if prefix.value() == "off" {
         ctxt.error(
             &prefix,

@@ -1,4 +1,4 @@
-//! What `#[table(...)]` says on a field.
+//! The options of `#[table(...)]` on a field.
 
 use syn::{Attribute, ExprPath, LitStr, Path};
 
@@ -28,11 +28,11 @@ pub(crate) struct FieldAttrs {
     pub(crate) column: Option<Attr<LitStr>>,
 }
 
-/// What a field is whose property is not there.
+/// The value of a field whose property is absent.
 pub(crate) enum Fallback {
     /// `Default::default()`.
     OfType,
-    /// What this function gives.
+    /// The return value of this function.
     Function(ExprPath),
 }
 
@@ -70,7 +70,7 @@ impl FieldAttrs {
     }
 }
 
-/// `partition_key` or `row_key` on a field, where a template is a likely mistake.
+/// Reads `partition_key` or `row_key` on a field. A template is a likely mistake.
 fn key(ctxt: &Ctxt, item: &Item) -> Option<()> {
     if item.has_value() {
         let name = &item.name;
@@ -83,7 +83,7 @@ fn key(ctxt: &Ctxt, item: &Item) -> Option<()> {
     Some(())
 }
 
-/// `flatten`, where the prefix is a likely value.
+/// Reads `flatten`. A prefix as its value is a likely mistake.
 fn flatten(ctxt: &Ctxt, item: &Item) -> Option<()> {
     if let Some(prefix) = item.value::<LitStr>() {
         ctxt.error(

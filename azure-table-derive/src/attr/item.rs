@@ -1,7 +1,7 @@
-//! One option of `#[table(...)]`: a name, and what follows it.
+//! One option of `#[table(...)]`: a name, and an optional value.
 //!
-//! Owns the split of an attribute into options. The tokens are cut at the commas before anything is parsed: a mistake
-//! in one option does not hide those in the next. Which options there are is `attr/placement.rs`.
+//! Splits an attribute into options. The tokens are split at the commas before anything is parsed, so that an error in
+//! one option does not hide those in the next. The known options are in `attr/placement.rs`.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -16,7 +16,7 @@ use crate::ctxt::Ctxt;
 /// An option.
 pub(crate) struct Item {
     pub(crate) name: Ident,
-    /// What stands after the name: nothing, or `= value`, or something malformed.
+    /// The tokens after the name: none, or `= value`, or malformed ones.
     rest: TokenStream,
 }
 
@@ -30,7 +30,7 @@ impl Parse for Item {
     }
 }
 
-/// The options of all `#[table(...)]` among the attributes of an item, field or variant.
+/// Returns the options of all `#[table(...)]` among the attributes of an item, field or variant.
 pub(crate) fn items(ctxt: &Ctxt, attributes: &[Attribute], kind: Kind, spot: Spot) -> Vec<Item> {
     let inside = || match kind.known(spot) {
         [] => "nothing".to_owned(),
@@ -52,7 +52,7 @@ pub(crate) fn items(ctxt: &Ctxt, attributes: &[Attribute], kind: Kind, spot: Spo
     items
 }
 
-/// The tokens between the commas; a comma at the end, as usual, begins nothing.
+/// Returns the tokens between the commas. A trailing comma is allowed.
 fn split(tokens: TokenStream) -> Vec<TokenStream> {
     let mut parts = vec![TokenStream::new()];
     for token in tokens {
@@ -70,7 +70,7 @@ fn split(tokens: TokenStream) -> Vec<TokenStream> {
 }
 
 impl Item {
-    /// An option without a value.
+    /// Reads an option without a value.
     pub(crate) fn flag(&self, ctxt: &Ctxt) -> Option<()> {
         if self.has_value() {
             ctxt.error(self.place(), format!("`{0}` takes no value: write `{0}`", self.name));
@@ -79,7 +79,7 @@ impl Item {
         Some(())
     }
 
-    /// The text after the equals sign; `example` stands in the message where there is none.
+    /// Reads the text after the equals sign. The error for a missing text shows `example`.
     pub(crate) fn text(&self, ctxt: &Ctxt, example: &str) -> Option<LitStr> {
         let text = self.value();
         if text.is_none() {
@@ -91,12 +91,11 @@ impl Item {
         text
     }
 
-    /// What stands after the equals sign, as code or as text that is code; `example` stands in the message where there
-    /// is neither.
+    /// Reads the code after the equals sign, or text that contains code. The error for a missing value shows `example`.
     pub(crate) fn code<T: Parse>(&self, ctxt: &Ctxt, what: &str, example: &str) -> Option<T> {
         let form = || format!("write `{} = \"{example}\"`", self.name);
         if let Some(text) = self.value::<LitStr>() {
-            // Its tokens stand where the text stands, so that the compiler points at it.
+            // Its tokens have the span of the text, so that the compiler points at it.
             let code = text.parse().ok();
             if code.is_none() {
                 ctxt.error(&text, format!("{:?} is not {what}: {}", text.value(), form()));
@@ -110,17 +109,17 @@ impl Item {
         code
     }
 
-    /// Whether anything follows the name.
+    /// Returns `true` if tokens follow the name.
     pub(crate) fn has_value(&self) -> bool {
         !self.rest.is_empty()
     }
 
-    /// The value after the equals sign, if it is a `T` and nothing more.
+    /// Returns the value after the equals sign, if it is exactly a `T`.
     pub(crate) fn value<T: Parse>(&self) -> Option<T> {
         syn::parse2::<Value<T>>(self.rest.clone()).ok().map(|value| value.0)
     }
 
-    /// Where a malformed value is reported: at the whole option.
+    /// Returns the place at which a malformed value is reported: the whole option.
     pub(crate) fn place(&self) -> impl ToTokens {
         let mut tokens = self.name.to_token_stream();
         tokens.extend(self.rest.clone());

@@ -1,19 +1,19 @@
-//! An option that was read.
+//! A parsed option.
 //!
-//! Owns [`Attr`], and the rule that each option stands once.
+//! Owns [`Attr`], and the rule that each option is used once.
 
 use proc_macro2::Ident;
 
 use crate::attr::item::Item;
 use crate::ctxt::Ctxt;
 
-/// An option's value, and the option's name as the place of messages about it.
+/// An option's value, and the option's name for the span of errors.
 pub(crate) struct Attr<T> {
     pub(crate) name: Ident,
     pub(crate) value: T,
 }
 
-/// Keeps an option. One that is there twice is a mistake even where its value is not readable.
+/// Stores an option. A duplicate is an error even if its value cannot be parsed.
 pub(crate) fn set<T>(ctxt: &Ctxt, cell: &mut Option<Attr<T>>, item: &Item, value: Option<T>) {
     if cell.is_some() {
         ctxt.error(&item.name, format!("duplicate attribute `{}`: say it once", item.name));
@@ -25,7 +25,7 @@ pub(crate) fn set<T>(ctxt: &Ctxt, cell: &mut Option<Attr<T>>, item: &Item, value
     }
 }
 
-/// Keeps an option that may stand several times.
+/// Stores an option that may be repeated.
 pub(crate) fn add<T>(cell: &mut Vec<Attr<T>>, item: &Item, value: Option<T>) {
     cell.extend(value.map(|value| Attr {
         name: item.name.clone(),

@@ -1,14 +1,14 @@
-//! Which options stand where.
+//! The places at which each option can be used.
 //!
-//! Owns [`Kind`], what is derived for what, the names that each kind takes, and what is said about a name at a place
-//! that does not take it.
+//! Owns [`Kind`], the combinations of derives and items, the option names that each kind accepts, and the errors for
+//! names at other places.
 
 use proc_macro2::Ident;
 
 use crate::attr::suggestion::unknown;
 use crate::ctxt::Ctxt;
 
-/// A derive and the kind of item it stands on.
+/// A derive and the kind of its item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `#[derive(TableEntity)]` on a struct.
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Projection,
 }
 
-/// Where an attribute stands.
+/// The place of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spot {
     Item,
@@ -34,7 +34,7 @@ pub(crate) enum Spot {
 }
 
 impl Kind {
-    /// The derive, as a user writes it.
+    /// Returns the derive, as a user writes it.
     pub(crate) const fn derive(self) -> &'static str {
         match self {
             Self::Entity | Self::Variants => "TableEntity",
@@ -44,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// What it stands on.
+    /// Returns the keyword of the item.
     pub(crate) const fn item(self) -> &'static str {
         match self {
             Self::Variants | Self::Choice => "enum",
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// The options that may stand at a place.
+    /// Returns the options that are accepted at a place.
     pub(crate) const fn known(self, spot: Spot) -> &'static [&'static str] {
         match (self, spot) {
             (Self::Entity, Spot::Item) => &[
@@ -107,7 +107,7 @@ impl Kind {
     }
 }
 
-/// Reports an option that does not stand here: where it stands, or what was probably meant.
+/// Reports an option that is not accepted here, with its correct place or a similar name.
 pub(crate) fn misplaced(ctxt: &Ctxt, kind: Kind, spot: Spot, option: &Ident) {
     let name = &*option.to_string();
     ctxt.error(
@@ -116,10 +116,10 @@ pub(crate) fn misplaced(ctxt: &Ctxt, kind: Kind, spot: Spot, option: &Ident) {
     );
 }
 
-/// About a name that another place takes.
+/// Returns the error for a name that is accepted at another place.
 fn elsewhere(kind: Kind, spot: Spot, name: &str) -> Option<String> {
     if spot != Spot::Item && name == "name" {
-        // The other name of a field or variant, more likely than that of the table.
+        // It is meant as the other name of a field or variant, more likely than that of the table.
         return None;
     }
     let item = kind.item();
@@ -166,7 +166,7 @@ fn elsewhere(kind: Kind, spot: Spot, name: &str) -> Option<String> {
     })
 }
 
-/// About a name that no place takes.
+/// Returns the error for a name that no place accepts.
 fn nowhere(kind: Kind, spot: Spot, name: &str) -> String {
     let place = match spot {
         Spot::Item if kind.item() == "enum" => "on an enum",

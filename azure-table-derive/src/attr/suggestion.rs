@@ -1,8 +1,8 @@
-//! What a user may have meant by an unknown name.
+//! Suggestions for unknown names.
 //!
-//! Owns the message about an unknown attribute and the likeness of names, which `ast.rs` also uses for fields.
+//! Owns the error for an unknown attribute, and the similarity of names, which `ast.rs` also uses for fields.
 
-/// What other libraries call an attribute.
+/// Names of attributes in other libraries.
 const OTHER_WORDS: &[(&str, &str)] = &[
     ("skip", "ignore"),
     ("name", "rename"),
@@ -46,7 +46,7 @@ pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     similar(word, known.iter().copied())
 }
 
-/// The names, in backquotes.
+/// Returns the names, in backquotes.
 pub(crate) fn list(names: &[&str], last: &str) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {
@@ -55,11 +55,11 @@ pub(crate) fn list(names: &[&str], last: &str) -> String {
     }
 }
 
-/// The candidate that `name` is most likely a slip of.
+/// Returns the candidate that `name` is most likely a misspelling of.
 pub(crate) fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |name: &str| name.replace('_', "").to_lowercase();
     let name = plain(name);
-    // With more than a third of its letters wrong it is another word.
+    // A name with more than a third of its letters wrong is a different word.
     let most = name.chars().count() / 3;
     candidates
         .into_iter()
@@ -69,7 +69,7 @@ pub(crate) fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
         .map(|(_, candidate)| candidate)
 }
 
-/// How many letters must be put in, left out, replaced, or exchanged with their neighbour.
+/// Returns the number of letters to be inserted, removed, replaced, or swapped with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut before: Vec<usize> = Vec::new();
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_recognized_and_other_words_are_not() {
+    fn misspellings_are_recognized_and_other_words_are_not() {
         let known = ["partition_key", "row_key", "rename", "ignore", "etag"];
         for (slip, meant) in [
             ("ingore", Some("ignore")),

@@ -1,4 +1,4 @@
-//! What `#[table(...)]` says on a variant.
+//! The options of `#[table(...)]` on a variant.
 
 use syn::{Attribute, LitStr};
 

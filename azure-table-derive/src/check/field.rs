@@ -1,4 +1,4 @@
-//! The rules about one field: its one role, and which options go with that role.
+//! The rules for one field: its role, and the options that go with it.
 
 use proc_macro2::Ident;
 
@@ -17,7 +17,7 @@ pub(crate) fn check(ctxt: &Ctxt, container: &ContainerAttrs, field: &Field<'_>) 
     check_column(ctxt, field);
 }
 
-/// `#[table(partition_key, ignore)]`, or a role for a field that a template names.
+/// Rejects `#[table(partition_key, ignore)]`, or a role for a field that a template names.
 pub(crate) fn check_one_role(ctxt: &Ctxt, container: &ContainerAttrs, field: &Field<'_>) {
     let attrs = &field.attrs;
     let roles = [
@@ -32,7 +32,7 @@ pub(crate) fn check_one_role(ctxt: &Ctxt, container: &ContainerAttrs, field: &Fi
     let mut roles = roles.into_iter().flatten();
     if let Role::KeyPart(key) = field.role {
         for role in roles {
-            // A key beside its own template was reported as that.
+            // A key next to its own template was reported as such.
             let reported = |key: KeyName| role.name == key.attribute() && container.template(key).is_some();
             if !KeyName::BOTH.into_iter().any(reported) {
                 ctxt.error(
@@ -57,7 +57,7 @@ pub(crate) fn check_one_role(ctxt: &Ctxt, container: &ContainerAttrs, field: &Fi
     }
 }
 
-/// `#[table(json, chunked)]`.
+/// Rejects `#[table(json, chunked)]`.
 fn check_one_form(ctxt: &Ctxt, field: &Field<'_>) {
     if !matches!(field.role, Role::Property(_)) {
         return;
@@ -74,14 +74,14 @@ fn check_one_form(ctxt: &Ctxt, field: &Field<'_>) {
     }
 }
 
-/// The options that say how a property is stored.
+/// Returns the options that set the stored form of a property.
 fn forms(attrs: &FieldAttrs) -> Vec<&Ident> {
     let with = attrs.with.iter().map(|with| &with.name);
     let flags = [&attrs.json, &attrs.chunked, &attrs.write_id];
     with.chain(flags.into_iter().flatten().map(|flag| &flag.name)).collect()
 }
 
-/// `#[table(ignore, rename = "x")]`: only properties have a name of their own.
+/// Rejects `#[table(ignore, rename = "x")]`: only properties can be renamed.
 fn check_rename(ctxt: &Ctxt, field: &Field<'_>) {
     let Some(rename) = &field.attrs.rename else {
         return;
@@ -104,7 +104,7 @@ fn check_rename(ctxt: &Ctxt, field: &Field<'_>) {
     ctxt.error(&rename.name, message);
 }
 
-/// `#[table(row_key, json)]`: what only properties have.
+/// Rejects `#[table(row_key, json)]`: options that only properties have.
 pub(crate) fn check_options(ctxt: &Ctxt, field: &Field<'_>) {
     let attrs = &field.attrs;
     let aliases = attrs.alias.iter().map(|alias| &alias.name);
@@ -116,7 +116,7 @@ pub(crate) fn check_options(ctxt: &Ctxt, field: &Field<'_>) {
     }
 }
 
-/// Why a field takes no `alias`, `default`, or way to be stored, and what to do.
+/// Returns why a field does not accept `alias`, `default` or a stored form, and what to write instead.
 fn refusal(field: &Field<'_>, option: &str) -> Option<String> {
     let reason = match (&field.role, option) {
         (Role::Property(_), "default") if field.attrs.write_id.is_some() => "a write id that is not there is `None`",
@@ -144,7 +144,7 @@ fn refusal(field: &Field<'_>, option: &str) -> Option<String> {
     Some(format!("{reason}: remove `{option}`"))
 }
 
-/// `prefix` without `flatten`, or one that no name can begin with.
+/// Rejects `prefix` without `flatten`, and prefixes with which no name can begin.
 fn check_prefix(ctxt: &Ctxt, field: &Field<'_>) {
     let Some(prefix) = &field.attrs.prefix else { return };
     if field.attrs.flatten.is_none() {
@@ -168,7 +168,7 @@ fn check_prefix(ctxt: &Ctxt, field: &Field<'_>) {
     }
 }
 
-/// `#[table(ignore, column = "X")]`: only columns have a constant.
+/// Rejects `#[table(ignore, column = "X")]`: only columns have a constant.
 fn check_column(ctxt: &Ctxt, field: &Field<'_>) {
     let Some(column) = &field.attrs.column else {
         return;

@@ -1,14 +1,14 @@
-//! The rules about the two keys of an entity.
+//! The rules for the two keys of an entity.
 
 use crate::ast::{Entity, Field};
 use crate::attr::Attr;
 use crate::ctxt::Ctxt;
 use crate::key::KeyName;
 
-/// The most fields of both keys together: the longest key tuple that `azure_table` takes.
+/// The maximum number of fields in both keys together: the longest key tuple that `azure_table` supports.
 const MAX_KEY_FIELDS: usize = 8;
 
-/// Two fields with `#[table(row_key)]`, a field and a template, or none of both.
+/// Rejects two fields with `#[table(row_key)]`, a field together with a template, and a missing key.
 pub(crate) fn check_source(ctxt: &Ctxt, entity: &Entity<'_>, key: KeyName) {
     let (service, attribute) = (key.service(), key.attribute());
     let base = &entity.base;
@@ -31,7 +31,7 @@ pub(crate) fn check_source(ctxt: &Ctxt, entity: &Entity<'_>, key: KeyName) {
     }
     let mut marks = marks.peekable();
     if marks.peek().is_none() {
-        // With unreadable attributes the key may well be there.
+        // The key may be among attributes that could not be parsed.
         if ctxt.count() == 0 || !base.says(attribute) {
             ctxt.error(
                 &base.input.ident,
@@ -54,7 +54,7 @@ pub(crate) fn check_source(ctxt: &Ctxt, entity: &Entity<'_>, key: KeyName) {
     }
 }
 
-/// The attribute by which a field is this key.
+/// Returns the attribute that makes a field this key.
 pub(crate) fn own_key<'e>(field: &'e Field<'_>, key: KeyName) -> Option<&'e Attr<()>> {
     match key {
         KeyName::Partition => field.attrs.partition_key.as_ref(),
@@ -62,7 +62,7 @@ pub(crate) fn own_key<'e>(field: &'e Field<'_>, key: KeyName) -> Option<&'e Attr
     }
 }
 
-/// `#[table(row_key = "{a};{b};{c};{d};{e};{f};{g};{h}")]` beside a PartitionKey of a field.
+/// Rejects, for example, `#[table(row_key = "{a};{b};{c};{d};{e};{f};{g};{h}")]` with a PartitionKey that is a field.
 pub(crate) fn check_count(ctxt: &Ctxt, entity: &Entity<'_>) {
     let count = KeyName::BOTH.into_iter().flat_map(|key| entity.key_fields(key)).count();
     if count > MAX_KEY_FIELDS {

@@ -1,4 +1,4 @@
-//! The rules about the names of properties.
+//! The rules for the names of properties.
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use syn::LitStr;
 use crate::ast::{Field, Form, Struct};
 use crate::ctxt::Ctxt;
 
-/// The most properties besides PartitionKey, RowKey and Timestamp.
+/// The maximum number of properties besides PartitionKey, RowKey and Timestamp.
 ///
 /// Source: REST "Understanding the Table service data model".
 const MAX_PROPERTIES: usize = 252;
-/// The longest property name, in UTF-16 code units. Source: as above.
+/// The maximum length of a property name, in UTF-16 code units. Source: as above.
 const MAX_PROPERTY_NAME: usize = 255;
 
-/// Names that the service refuses, and two fields under the same name. In a group the names are not `whole`: a prefix
-/// may come before them.
+/// Rejects names that the service does not accept, and two fields with the same name. In a group the names are not
+/// `whole`: a prefix may precede them.
 pub(crate) fn check_names(ctxt: &Ctxt, base: &Struct<'_>, whole: bool) {
     let mut taken: HashMap<String, &str> = HashMap::new();
     for (field, name) in base.properties() {
@@ -36,14 +36,14 @@ pub(crate) fn check_names(ctxt: &Ctxt, base: &Struct<'_>, whole: bool) {
     check_pieces(ctxt, base);
 }
 
-/// Where a name is reported.
+/// Returns the place at which a name is reported.
 fn place(field: &Field<'_>) -> TokenStream {
     let rename: Option<&LitStr> = field.attrs.rename.as_ref().map(|rename| &rename.value);
     let ident: &Ident = field.ident;
     rename.map_or_else(|| ident.to_token_stream(), ToTokens::to_token_stream)
 }
 
-/// Reports a name that no property can have.
+/// Reports a name that no property can have. Returns `true` for such a name.
 fn refused(name: &str, whole: bool, report: &impl Fn(String)) -> bool {
     if let Some(fault) = property_name_fault(name) {
         report(format!(
@@ -60,7 +60,7 @@ fn refused(name: &str, whole: bool, report: &impl Fn(String)) -> bool {
     false
 }
 
-/// `#[table(alias = "x")]` where `x` is the name of a property.
+/// Rejects `#[table(alias = "x")]` if `x` is the name of a property.
 fn check_aliases<'e>(ctxt: &Ctxt, base: &'e Struct<'_>, whole: bool, taken: &mut HashMap<String, &'e str>) {
     for (field, _) in base.properties() {
         for alias in &field.attrs.alias {
@@ -91,7 +91,7 @@ fn check_aliases<'e>(ctxt: &Ctxt, base: &'e Struct<'_>, whole: bool, taken: &mut
     }
 }
 
-/// `Text_1` beside a chunked `Text`.
+/// Rejects a property `Text_1` next to a chunked `Text`.
 fn check_pieces(ctxt: &Ctxt, base: &Struct<'_>) {
     let chunked = base
         .properties()
@@ -112,7 +112,7 @@ fn check_pieces(ctxt: &Ctxt, base: &Struct<'_>) {
     }
 }
 
-/// The same names as `azure_table`'s `model/chunked.rs`.
+/// Matches the same names as `azure_table`'s `model/chunked.rs`.
 fn is_piece(whole: &str, name: &str) -> bool {
     let Some(index) = name.strip_prefix(whole).and_then(|rest| rest.strip_prefix('_')) else {
         return false;
@@ -120,7 +120,7 @@ fn is_piece(whole: &str, name: &str) -> bool {
     index == "chunks" || (!index.is_empty() && index.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-/// What to write instead of a property with a name that the service keeps for itself.
+/// Returns the alternative to a property with a reserved name.
 fn reserved(name: &str) -> Option<&'static str> {
     match name {
         "PartitionKey" => Some("for the key itself write #[table(partition_key)]"),
@@ -132,8 +132,8 @@ fn reserved(name: &str) -> Option<&'static str> {
     }
 }
 
-/// A property's name is a C# identifier; the same rules as `azure_table`'s `model/name.rs`, which no macro crate can
-/// import.
+/// Checks that a property's name is a C# identifier, by the same rules as `azure_table`'s `model/name.rs`, which no
+/// macro crate can import.
 pub(crate) fn property_name_fault(name: &str) -> Option<String> {
     let mut chars = name.chars();
     match chars.next() {
@@ -150,12 +150,12 @@ pub(crate) fn property_name_fault(name: &str) -> Option<String> {
     (units > MAX_PROPERTY_NAME).then(|| format!("it has {units} UTF-16 units and the limit is {MAX_PROPERTY_NAME}"))
 }
 
-/// Whether the service keeps this name for itself.
+/// Returns `true` for a name that the service reserves.
 pub(crate) fn is_reserved(name: &str) -> bool {
     reserved(name).is_some()
 }
 
-/// More properties than an entity can have.
+/// Rejects more properties than an entity can have.
 pub(crate) fn check_count(ctxt: &Ctxt, base: &Struct<'_>) {
     if let Some((field, _)) = base.properties().nth(MAX_PROPERTIES) {
         ctxt.error(

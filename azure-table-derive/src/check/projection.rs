@@ -25,7 +25,7 @@ pub(crate) fn projection(ctxt: &Ctxt, base: &Struct<'_>) {
     }
 }
 
-/// `#[table(etag, column = "X")]`: only a column has a constant to be read from.
+/// Rejects `#[table(etag, column = "X")]`: only a column can be read from a constant.
 fn check_source(ctxt: &Ctxt, field: &Field<'_>) {
     if matches!(field.role, Role::Property(_)) {
         return;

@@ -21,7 +21,7 @@ pub(crate) fn choice(ctxt: &Ctxt, choice: &Choice<'_>) {
     }
 }
 
-/// Two catch-alls, or nothing beside the one.
+/// Rejects two catch-alls, and options on the catch-all.
 fn check_other(ctxt: &Ctxt, choice: &Choice<'_>) {
     let others: Vec<&ChoiceVariant<'_>> = choice
         .variants
@@ -46,7 +46,7 @@ fn check_other(ctxt: &Ctxt, choice: &Choice<'_>) {
     }
 }
 
-/// Names where there are numbers.
+/// Rejects names in an enum that is stored as numbers.
 fn check_integer(ctxt: &Ctxt, choice: &Choice<'_>) {
     let refuse = |name: &Ident| {
         ctxt.error(
@@ -75,7 +75,7 @@ fn check_integer(ctxt: &Ctxt, choice: &Choice<'_>) {
     }
 }
 
-/// Two variants under one text.
+/// Rejects two variants with the same text.
 fn check_texts(ctxt: &Ctxt, choice: &Choice<'_>) {
     let mut taken: HashMap<String, &Ident> = HashMap::new();
     for variant in choice.known() {
@@ -105,7 +105,7 @@ fn check_texts(ctxt: &Ctxt, choice: &Choice<'_>) {
     }
 }
 
-/// A name that no key can have.
+/// Rejects a name that no key can have.
 fn check_key(ctxt: &Ctxt, choice: &Choice<'_>) {
     for variant in choice.known() {
         if let Some(fault) = key_text_fault(&variant.name) {

@@ -25,7 +25,7 @@ pub(crate) fn variants(ctxt: &Ctxt, variants: &Variants<'_>) {
     }
 }
 
-/// `tag = "a b"`, or a tag with the name of a key.
+/// Rejects `tag = "a b"`, and a tag with the name of a key.
 fn check_tag(ctxt: &Ctxt, variants: &Variants<'_>) {
     let Some(tag) = &variants.attrs.tag else { return };
     let name = tag.value.value();
@@ -42,7 +42,7 @@ fn check_tag(ctxt: &Ctxt, variants: &Variants<'_>) {
     }
 }
 
-/// Options of a variant that do not fit how the variants are told apart.
+/// Rejects options of a variant that do not fit the mark of the enum.
 fn check_variant(ctxt: &Ctxt, variants: &Variants<'_>, variant: &Variant<'_>) {
     let attrs = &variant.attrs;
     if attrs.other.is_some() {
@@ -74,7 +74,7 @@ fn check_variant(ctxt: &Ctxt, variants: &Variants<'_>, variant: &Variant<'_>) {
     }
 }
 
-/// `rename_all` without `tag`.
+/// Rejects `rename_all` without `tag`.
 fn check_rename_all(ctxt: &Ctxt, variants: &Variants<'_>) {
     if let (None, Some(rename_all)) = (&variants.attrs.tag, &variants.attrs.rename_all) {
         ctxt.error(
@@ -84,7 +84,7 @@ fn check_rename_all(ctxt: &Ctxt, variants: &Variants<'_>) {
     }
 }
 
-/// Two variants for all other rows, or nothing beside the one.
+/// Rejects a second variant for all other rows, and an enum with that variant alone.
 fn check_other(ctxt: &Ctxt, variants: &Variants<'_>) {
     let others = variants
         .variants
@@ -105,7 +105,7 @@ fn check_other(ctxt: &Ctxt, variants: &Variants<'_>) {
     }
 }
 
-/// Two variants with the same tag.
+/// Rejects two variants with the same tag.
 fn check_tags(ctxt: &Ctxt, variants: &Variants<'_>) {
     let mut taken: HashMap<&str, String> = HashMap::new();
     for (variant, _) in variants.named() {
@@ -123,7 +123,7 @@ fn check_tags(ctxt: &Ctxt, variants: &Variants<'_>) {
     }
 }
 
-/// A variant without prefix, and prefixes of which one begins with the other.
+/// Rejects a variant without a prefix, and prefixes of which one begins with the other.
 fn check_prefixes(ctxt: &Ctxt, variants: &Variants<'_>) {
     let mut before: Vec<(String, String)> = Vec::new();
     for (variant, _) in variants.named() {
@@ -156,7 +156,7 @@ fn check_prefixes(ctxt: &Ctxt, variants: &Variants<'_>) {
     }
 }
 
-/// A prefix that no key begins with, or every key.
+/// Rejects a prefix with which no key begins, or every key.
 fn check_prefix(ctxt: &Ctxt, prefix: &LitStr) {
     let text = prefix.value();
     if text.is_empty() {

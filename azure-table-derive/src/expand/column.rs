@@ -1,6 +1,7 @@
 //! The code of the generated constants.
 //!
-//! A constant is as visible as its field; that of a variant as its enum. Their names are `ast/constant.rs`.
+//! A constant has the visibility of its field, that of a variant has the visibility of its enum. Their names are in
+//! `ast/constant.rs`.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -10,14 +11,14 @@ use crate::ast::{Field, Form, Mark, Role, Struct, Variants};
 use crate::key::KeyName;
 use crate::place::Paths;
 
-/// The constants of a struct as code.
+/// Generates the constants of a struct.
 pub(crate) fn constants(base: &Struct<'_>, generics: &Generics) -> Option<TokenStream> {
     let paths = base.paths();
     let constants = base.fields.iter().filter_map(|field| constant(&paths, field));
     block(&base.input.ident, generics, constants.collect())
 }
 
-/// The constants of an enum of entities as code.
+/// Generates the constants of an enum of entities.
 pub(crate) fn variant_constants(variants: &Variants<'_>, generics: &Generics) -> Option<TokenStream> {
     let constants = variants.named().filter_map(|(variant, ty)| {
         let constant = variant.constant.as_ref()?;
@@ -53,8 +54,8 @@ fn block(ident: &Ident, generics: &Generics, constants: Vec<TokenStream>) -> Opt
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     (!constants.is_empty()).then(|| {
         quote! {
-            // Nobody uses all of them, and what is unusual about a field was said about the field. Most have nothing of that:
-            // `expect` would fail.
+            // Few programs use all of them, and lints about a field were reported at the field. Most constants trigger
+            // neither lint, so `expect` would fail.
             #[allow(dead_code, deprecated, non_upper_case_globals, private_interfaces, unreachable_pub)]
             impl #impl_generics #ident #ty_generics #where_clause {
                 #(#constants)*
@@ -64,7 +65,8 @@ fn block(ident: &Ident, generics: &Generics, constants: Vec<TokenStream>) -> Opt
 }
 
 fn constant(paths: &Paths, field: &Field<'_>) -> Option<TokenStream> {
-    // A field with unreadable attributes may not be a column at all; the compiler should not go on about its type.
+    // A field with invalid attributes may not be a column at all; the compiler should report nothing more about its
+    // type.
     let constant = field.constant.as_ref().filter(|_| !field.doubtful)?;
     let Paths { krate, private } = paths;
     let (vis, ty, name) = (&field.original.vis, &field.original.ty, &field.name);

@@ -1,4 +1,4 @@
-//! `TableEntity` and `ReadEntity` of a struct.
+//! The impls of `TableEntity` and `ReadEntity` for a struct.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::expand::table_name;
 use crate::key::{KeyName, KeyPiece};
 use crate::place::{Generated, Paths, Place, local};
 
-/// The impls, the constants, and the assertions.
+/// Generates the impls, the constants, and the assertions.
 pub(crate) fn expand(entity: &Entity<'_>) -> TokenStream {
     let table_entity = table_entity(entity);
     let read_entity = (!entity.base.borrows()).then(|| read_entity(entity));
@@ -57,7 +57,7 @@ fn table_entity(entity: &Entity<'_>) -> TokenStream {
             }
         }
     });
-    // In a generic struct they can be told for each use only.
+    // In a generic struct they can be checked only for each use.
     let (widths, names) = if base.is_generic() {
         let widths = width_assertions(entity).map(|assertion| quote!(const { #assertion }));
         let names = name_assertion(base, &quote!(Self)).map(|assertion| quote!(const { #assertion }));
@@ -91,7 +91,7 @@ fn key_fields<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = &'e Field<'e>>
     KeyName::BOTH.into_iter().flat_map(|key| entity.key_fields(key))
 }
 
-/// The inside of a tuple; every type with its comma, since one type alone must be a tuple, too.
+/// Generates the inside of a tuple. Every type has its comma, because a single type must be a tuple too.
 pub(crate) fn key_types<'e>(fields: impl Iterator<Item = &'e Field<'e>>) -> TokenStream {
     let types = fields.map(|field| &field.original.ty);
     quote!(#(#types,)*)
@@ -127,7 +127,7 @@ fn schema(entity: &Entity<'_>) -> TokenStream {
     }
 }
 
-/// A field with a width has digits.
+/// Asserts that a field with a width has digits.
 fn width_assertions(entity: &Entity<'_>) -> impl Iterator<Item = TokenStream> {
     let private = entity.base.paths().private;
     let pieces = KeyName::BOTH.into_iter().flat_map(|key| entity.key(key));
@@ -142,7 +142,7 @@ fn width_assertions(entity: &Entity<'_>) -> impl Iterator<Item = TokenStream> {
     })
 }
 
-/// The names of flattened properties are those of no other property.
+/// Asserts that flattened properties have distinct names.
 fn name_assertion(base: &Struct<'_>, ty: &TokenStream) -> Option<TokenStream> {
     let Paths { krate, private } = base.paths();
     let (field, _) = base.groups().last()?;
@@ -202,7 +202,7 @@ fn read_entity(entity: &Entity<'_>) -> TokenStream {
     }
 }
 
-/// The entity, built of the values of its fields.
+/// Generates the entity, built from the values of its fields.
 fn read_fields(entity: &Entity<'_>, reading: &Reading<'_, '_>, key: &Ident) -> TokenStream {
     let key_index: HashMap<&str, usize> = key_fields(entity)
         .enumerate()
@@ -217,14 +217,14 @@ fn read_fields(entity: &Entity<'_>, reading: &Reading<'_, '_>, key: &Ident) -> T
     })
 }
 
-/// The value of a Timestamp field.
+/// Generates the value of a Timestamp field.
 pub(crate) fn timestamp(base: &Struct<'_>, field: &Field<'_>, row: &Ident) -> TokenStream {
     let private = base.paths().private;
     let of = Place::of(&field.original.ty).item(&field.original.ty, &quote!(#private::TimestampField), "of");
     quote!(#of(#row.timestamp()?)?)
 }
 
-/// The value of an ETag field.
+/// Generates the value of an ETag field.
 pub(crate) fn etag(base: &Struct<'_>, field: &Field<'_>, row: &Ident) -> TokenStream {
     let private = base.paths().private;
     let of = Place::of(&field.original.ty).item(&field.original.ty, &quote!(#private::EtagField), "of");

@@ -1,8 +1,8 @@
 //! The code that names the type of a field with a bound.
 //!
-//! Owns the traits by which a type is named. A type that does not fit is named where the schema stands, where the value
-//! is written and where it is read. All of these name the same trait at the type, as `<Type as Trait>::item`: the
-//! compiler says the same of each, and shows it once. How the type is written selects the trait, and with it the
+//! Owns the traits by which a type is named. A type that does not fit is named in the schema, where the value is
+//! written and where it is read. All of these name the same trait at the type, as `<Type as Trait>::item`: the compiler
+//! reports the same error for each, and shows it once. The spelling of the type selects the trait, and with it the
 //! remedy.
 
 use proc_macro2::{Ident, Span, TokenStream};
@@ -18,7 +18,7 @@ use crate::place::Place;
 pub(crate) struct FieldType<'s> {
     field: &'s Field<'s>,
     private: TokenStream,
-    /// The struct is read, and no bound of its impls is about this type: one trait stands for writing and reading.
+    /// The struct is read, and no bound of its impls applies to this type: one trait serves for writing and reading.
     is_read: bool,
 }
 
@@ -36,13 +36,13 @@ impl<'s> FieldType<'s> {
         &self.field.original.ty
     }
 
-    /// `<Type as Trait>::item`.
+    /// Generates `<Type as Trait>::item`.
     fn item(&self, of: &str, item: &str) -> TokenStream {
         let (private, of) = (&self.private, Ident::new(of, Span::call_site()));
         Place::of(self.ty()).item(self.ty(), &quote!(#private::#of), item)
     }
 
-    /// The trait of a property.
+    /// Returns the trait of a property.
     fn property(&self) -> &'static str {
         if self.is_read {
             property_trait(self.ty())
@@ -51,12 +51,12 @@ impl<'s> FieldType<'s> {
         }
     }
 
-    /// The trait of a field of a key.
+    /// Returns the trait of a field of a key.
     fn key(&self) -> &'static str {
         if self.is_read { "KeyField" } else { "WrittenKeyField" }
     }
 
-    /// The EDM type of a property, or of its pieces.
+    /// Generates the EDM type of a property, or of its pieces.
     pub(crate) fn edm_type(&self) -> TokenStream {
         match (self.field.form(), self.is_read) {
             (Form::Chunked, true) => self.item("ChunkedField", "EDM_TYPE"),
@@ -65,10 +65,10 @@ impl<'s> FieldType<'s> {
         }
     }
 
-    /// The statement that writes a plain property.
+    /// Generates the statement that writes a plain property.
     pub(crate) fn write(&self, properties: &Ident, name: &str) -> TokenStream {
         let member = self.field.ident;
-        // The name is checked, and is given as it is written.
+        // The name is valid and is used as it is written.
         if name.is_ascii() && !is_reserved(name) {
             let (write, name) = (self.item(self.property(), "write_named"), format!("\"{name}\":"));
             return quote!(#write(&self.#member, #properties, #name)?;);
@@ -77,7 +77,7 @@ impl<'s> FieldType<'s> {
         quote!(#write(&self.#member, #properties, #name)?;)
     }
 
-    /// The statement that writes JSON.
+    /// Generates the statement that writes JSON.
     pub(crate) fn write_json(&self, properties: &Ident, name: &str) -> TokenStream {
         let (private, member, ty) = (&self.private, self.field.ident, self.ty());
         let to_edm = if self.is_read {
@@ -88,7 +88,7 @@ impl<'s> FieldType<'s> {
         quote!(#properties.converted(#name, #to_edm(&self.#member))?;)
     }
 
-    /// The statement that writes pieces.
+    /// Generates the statement that writes pieces.
     pub(crate) fn write_chunked(&self, properties: &Ident, name: &str) -> TokenStream {
         let (private, member, ty) = (&self.private, self.field.ident, self.ty());
         if !self.is_read {
@@ -98,7 +98,7 @@ impl<'s> FieldType<'s> {
         quote!(#write(&self.#member, #properties, #name)?;)
     }
 
-    /// The expression that reads a plain property into its local.
+    /// Generates the expression that reads a plain property into its local.
     pub(crate) fn read(&self, property: &Ident, found: &Ident) -> TokenStream {
         let (private, ty) = (&self.private, self.ty());
         let read = if self.is_read {
@@ -109,7 +109,7 @@ impl<'s> FieldType<'s> {
         quote!(#read(#property, &mut #found)?)
     }
 
-    /// The expression that reads JSON into its local.
+    /// Generates the expression that reads JSON into its local.
     pub(crate) fn read_json(&self, property: &Ident, found: &Ident) -> TokenStream {
         let (private, ty) = (&self.private, self.ty());
         let read = if self.is_read {
@@ -120,7 +120,7 @@ impl<'s> FieldType<'s> {
         quote!(#read(#property, &mut #found)?)
     }
 
-    /// The value of pieces; `None` where no piece is there.
+    /// Generates the value of pieces, which is `None` if no piece exists.
     pub(crate) fn read_chunked(&self, row: &Ident, prefix: &TokenStream, names: &[String]) -> TokenStream {
         let (private, ty) = (&self.private, self.ty());
         let pieces = if self.is_read {
@@ -131,7 +131,7 @@ impl<'s> FieldType<'s> {
         quote!(#pieces(#row, #prefix, &[#(#names),*])?)
     }
 
-    /// The value found, that of its absence, or an error.
+    /// Generates the value found, the value for an absent one, or an error.
     pub(crate) fn required(&self, found: &TokenStream, prefix: &TokenStream, name: &str) -> TokenStream {
         let (private, ty) = (&self.private, self.ty());
         let required = match (self.field.form(), self.is_read) {
@@ -150,13 +150,13 @@ impl<'s> FieldType<'s> {
         quote!(#required(#found, #prefix, #name)?)
     }
 
-    /// The statement that writes a field of a key.
+    /// Generates the statement that writes a field of a key.
     pub(crate) fn write_key(&self, key: &Ident) -> TokenStream {
         let (member, write) = (self.field.ident, self.item(self.key(), "write"));
         quote!(#write(&self.#member, #key)?;)
     }
 
-    /// The value of a field of a key.
+    /// Generates the value of a field of a key.
     pub(crate) fn read_key(&self, key: &Ident, index: Option<&usize>) -> TokenStream {
         let ty = self.ty();
         if !self.is_read {
@@ -166,14 +166,14 @@ impl<'s> FieldType<'s> {
         quote!(#read(&#key, #index)?)
     }
 
-    /// The number of digits of a field of a key.
+    /// Generates the number of digits of a field of a key.
     pub(crate) fn digits(&self) -> TokenStream {
         self.item(self.key(), "DIGITS")
     }
 }
 
-/// The trait whose message suits a type as it is written. What a name means is the compiler's business: each of them is
-/// implemented by all properties.
+/// Returns the trait whose error message suits the spelling of a type. The compiler resolves the name: each of the
+/// traits is implemented by all properties.
 fn property_trait(ty: &Type) -> &'static str {
     match ty {
         Type::Reference(_) => "BorrowedField",

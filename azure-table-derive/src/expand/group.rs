@@ -1,4 +1,4 @@
-//! `PropertyGroup` and `ReadPropertyGroup` of a struct.
+//! The impls of `PropertyGroup` and `ReadPropertyGroup` for a struct.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -10,7 +10,7 @@ use crate::expand::read::{Reading, Rest, built, metadata};
 use crate::expand::stored::{group_schemas, owned, property_schemas, write_properties};
 use crate::place::{Generated, Paths, local};
 
-/// The impls and the constants.
+/// Generates the impls and the constants.
 pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
     let generics = write_generics(base);
     let (write, read) = (write_group(base), (!base.borrows()).then(|| read_group(base)));

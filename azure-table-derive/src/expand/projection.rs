@@ -1,4 +1,4 @@
-//! `ReadEntity` and `Projection` of a struct that has some columns of an entity.
+//! The impls of `ReadEntity` and `Projection` for a struct with some columns of an entity.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::expand::read::{built, default, of_default};
 use crate::key::KeyName;
 use crate::place::{Generated, Paths, Place, local};
 
-/// The impls.
+/// Generates the impls.
 pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
     let Paths { krate, private } = base.paths();
     let ident = &base.input.ident;
@@ -34,7 +34,7 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
 
     let row = local("row");
-    // The keys come along so that an error can name the row.
+    // The keys are selected too, so that an error can name the row.
     let always = [quote!("PartitionKey"), quote!("RowKey")].into_iter();
     let timestamp = base.field(&Role::Timestamp).map(|_| quote!("Timestamp"));
     let columns = base.properties().map(|(field, _)| {
@@ -77,12 +77,12 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
     }
 }
 
-/// The type of the entity, shown at a place of its own and not where the user wrote it.
+/// Generates the type of the entity at the given place, not where the user wrote it.
 fn of(base: &Struct<'_>, place: &Place) -> Option<TokenStream> {
     base.attrs.of.as_ref().map(|of| place.moved(&of.value))
 }
 
-/// Where the field says which constant it reads.
+/// Returns the place that determines the constant of a field.
 fn source(field: &Field<'_>) -> Place {
     match &field.attrs.column {
         Some(column) => Place::of(&column.value),
@@ -90,13 +90,13 @@ fn source(field: &Field<'_>) -> Place {
     }
 }
 
-/// What stands for the constants that the entity does not have: its own hide those of a trait.
+/// Generates fallbacks for the constants that the entity does not have: its own constants hide those of a trait.
 fn absent(base: &Struct<'_>) -> TokenStream {
     let private = base.paths().private;
     let constants = base.fields.iter().filter_map(|field| field.constant.as_ref());
     let constants: BTreeSet<&Ident> = constants.collect();
     quote! {
-        // None of them is used where all is well; where one is, or there is none, `expect` would fail.
+        // None of them is used in valid code, so `expect` would fail.
         #[allow(dead_code, non_upper_case_globals)]
         trait __Absent: ::core::marker::Sized {
             #(const #constants: #private::Absent<Self> = #private::Absent::new();)*
@@ -105,7 +105,7 @@ fn absent(base: &Struct<'_>) -> TokenStream {
     }
 }
 
-/// The constant of the entity that a field reads. What is wrong with it is said at the field.
+/// Generates the constant of the entity that a field reads. Errors point at the field.
 fn column(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
     let (place, constant) = (source(field), &field.constant);
     let of = of(base, &place);

@@ -1,4 +1,4 @@
-//! `Property`, `ReadProperty` and, on request, `TableKey` and `ReadTableKey` of an enum or a newtype.
+//! The impls of `Property`, `ReadProperty` and, on request, `TableKey` and `ReadTableKey` for an enum or a newtype.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -7,7 +7,7 @@ use crate::ast::{Choice, ChoiceVariant, Newtype, borrows};
 use crate::bound::Bounds;
 use crate::place::{Generated, Paths, Place, local};
 
-/// The impls of an enum.
+/// Generates the impls of an enum.
 pub(crate) fn choice(choice: &Choice<'_>) -> TokenStream {
     let Paths { private, .. } = Paths::of(&choice.attrs);
     let integer = choice.attrs.integer.is_some();
@@ -57,7 +57,7 @@ pub(crate) fn choice(choice: &Choice<'_>) -> TokenStream {
     }
 }
 
-/// What is stored for each variant, by match.
+/// Generates the stored value of each variant, as a match.
 fn stored(choice: &Choice<'_>, of: &dyn Fn(usize, &ChoiceVariant<'_>) -> TokenStream) -> TokenStream {
     let (private, other) = (Paths::of(&choice.attrs).private, local("other"));
     let arms = choice.variants.iter().enumerate().map(|(index, variant)| {
@@ -84,7 +84,7 @@ fn text(choice: &Choice<'_>) -> TokenStream {
     })
 }
 
-/// A variant by its text.
+/// Generates the variant of a text.
 fn read_text(choice: &Choice<'_>, text: &TokenStream) -> TokenStream {
     let Paths { private, .. } = Paths::of(&choice.attrs);
     let found = local("text");
@@ -112,13 +112,13 @@ fn read_text(choice: &Choice<'_>, text: &TokenStream) -> TokenStream {
     }
 }
 
-/// The constant with the discriminant of a variant.
+/// Returns the name of the constant with the discriminant of a variant.
 fn number(index: usize) -> Ident {
     Ident::new(&format!("__D{index}"), proc_macro2::Span::call_site())
 }
 
-/// The discriminants as constants: of an enum of unit variants the compiler tells them, of one with a catch-all they
-/// are counted here. `convert` makes them what is stored.
+/// Generates the discriminants as constants. The compiler provides those of an enum of unit variants; those of an enum
+/// with a catch-all are counted here. `convert` converts them to the stored value.
 fn numbers(choice: &Choice<'_>, convert: &str) -> TokenStream {
     let Paths { private, .. } = Paths::of(&choice.attrs);
     let (ident, convert) = (&choice.input.ident, Ident::new(convert, proc_macro2::Span::call_site()));
@@ -141,7 +141,7 @@ fn numbers(choice: &Choice<'_>, convert: &str) -> TokenStream {
             (Some(_), None) => quote!(#before as i128),
             (Some(_), Some((value, offset))) => quote!((#value) as i128 + #offset as i128),
         };
-        // That it is out of range is said at the variant.
+        // An error about the range points at the variant.
         let convert = Place::of(variant_ident).derived(quote!(#private::#convert));
         let value = Place::of(variant_ident).derived(quote!((#value)));
         quote!(const #constant: i32 = #convert #value;)
@@ -149,10 +149,10 @@ fn numbers(choice: &Choice<'_>, convert: &str) -> TokenStream {
     constants.collect()
 }
 
-/// A variant by its discriminant.
+/// Generates the variant of a discriminant.
 fn read_number(choice: &Choice<'_>, value: &Ident) -> TokenStream {
     let Paths { private, .. } = Paths::of(&choice.attrs);
-    // Writing has checked them.
+    // The code for writing has checked them.
     let (found, numbers) = (local("number"), numbers(choice, "truncated"));
     let variants = choice.variants.iter().enumerate();
     let known: Vec<(Ident, &Ident)> = variants
@@ -213,7 +213,7 @@ fn choice_key(choice: &Choice<'_>) -> TokenStream {
     }
 }
 
-/// The impls of a newtype: those of what it holds.
+/// Generates the impls of a newtype: those of its field.
 pub(crate) fn newtype(newtype: &Newtype<'_>) -> TokenStream {
     let Paths { private, .. } = Paths::of(&newtype.attrs);
     let (ident, member, ty) = (&newtype.input.ident, &newtype.member, newtype.ty);

@@ -1,4 +1,4 @@
-//! The reading of a struct's properties from a row.
+//! Code that reads a struct's properties from a row.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -9,39 +9,39 @@ use crate::expand::field_type::FieldType;
 use crate::expand::stored::{item_of, owned_by_fields};
 use crate::place::{Place, local};
 
-/// The reading of one struct.
+/// The code that reads one struct.
 pub(crate) struct Reading<'s, 'a> {
     pub(crate) base: &'s Struct<'a>,
     /// The row.
     pub(crate) row: Ident,
-    /// What all names begin with, in a group; an entity has none.
+    /// The prefix of all names, in a group; an entity has none.
     pub(crate) prefix: Option<Ident>,
     pub(crate) rest: Rest,
 }
 
-/// What becomes of a property that is of no field.
+/// The handling of a property that belongs to no field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// It is left.
+    /// It is ignored.
     Ignored,
     /// It is an error.
     Refused,
-    /// The field `extra` takes it.
+    /// The field `extra` keeps it.
     Kept,
 }
 
-/// The local that holds the value of a field while a row is read.
+/// Returns the local that holds the value of a field while a row is read.
 fn found(index: usize) -> Ident {
     local(&format!("f{index}"))
 }
 
-/// The local that holds the properties of no field.
+/// Returns the local that holds the properties of no field.
 fn extra() -> Ident {
     local("extra")
 }
 
 impl Reading<'_, '_> {
-    /// The fields whose values are found on one pass over the row, whatever the order of its properties.
+    /// Returns the fields that are read in one pass over the row, whatever the order of its properties.
     fn passed(&self) -> impl Iterator<Item = (usize, &Field<'_>, &str)> {
         let fields = self.base.fields.iter().enumerate();
         fields.filter_map(|(index, field)| match &field.role {
@@ -50,7 +50,7 @@ impl Reading<'_, '_> {
         })
     }
 
-    /// The statements that stand before the values of the fields.
+    /// Generates the statements before the values of the fields.
     pub(crate) fn statements(&self) -> TokenStream {
         let found = self.passed().map(|(index, ..)| found(index));
         let extra = (self.rest == Rest::Kept).then(|| {
@@ -67,7 +67,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// The pass over the row.
+    /// Generates the pass over the row.
     fn pass(&self) -> Option<TokenStream> {
         let row = &self.row;
         let (property, name) = (local("property"), local("name"));
@@ -99,7 +99,7 @@ impl Reading<'_, '_> {
         })
     }
 
-    /// The arms for all other properties.
+    /// Generates the match arms for all other properties.
     fn rest(&self, property: &Ident, name: &Ident) -> TokenStream {
         let private = self.base.paths().private;
         let last = match self.rest {
@@ -115,7 +115,7 @@ impl Reading<'_, '_> {
         quote!(#(#aliases => {})* #(#name if #owned => {})* #last)
     }
 
-    /// The older names of a property count where the present one is not there.
+    /// Generates the use of a property's older names if the current one is absent.
     fn aliases(&self) -> TokenStream {
         let private = self.base.paths().private;
         let (row, prefix, property) = (&self.row, self.prefix(), local("property"));
@@ -134,7 +134,7 @@ impl Reading<'_, '_> {
         statements.collect()
     }
 
-    /// The expression that reads a property into the local of its field.
+    /// Generates the expression that reads a property into the local of its field.
     fn read(&self, index: usize, field: &Field<'_>, property: &Ident) -> TokenStream {
         let found = found(index);
         let (private, ty) = (self.base.paths().private, &field.original.ty);
@@ -155,7 +155,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// The value of a field that is no key, no Timestamp and no ETag.
+    /// Generates the value of a field other than a key, Timestamp or ETag.
     pub(crate) fn value(&self, index: usize, field: &Field<'_>) -> TokenStream {
         let private = self.base.paths().private;
         let (ty, place) = (&field.original.ty, Place::of(&field.original.ty));
@@ -212,10 +212,10 @@ impl Reading<'_, '_> {
     }
 }
 
-/// The statements that compute the values of all fields, and the struct of these values.
+/// Generates the statements that compute the values of all fields, and the struct of these values.
 ///
-/// Each value has a statement. A value computed inside of a struct expression is dropped by code of its own at each `?`
-/// after it, and that code grows with the square of the number of fields.
+/// Each value has a statement. A value computed inside a struct expression would be dropped by separate code at each
+/// `?` after it, and that code grows with the square of the number of fields.
 pub(crate) fn built(base: &Struct<'_>, value: impl Fn(usize, &Field<'_>) -> TokenStream) -> TokenStream {
     let values = base.fields.iter().enumerate().map(|(index, field)| {
         let (found, value) = (found(index), value(index, field));
@@ -231,10 +231,10 @@ pub(crate) fn built(base: &Struct<'_>, value: impl Fn(usize, &Field<'_>) -> Toke
     }
 }
 
-/// The default of a field's type.
+/// Generates the default of a field's type.
 pub(crate) fn of_default(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
     let (private, place) = (base.paths().private, Place::of(&field.original.ty));
-    // All of the call stands at the type, so that the compiler points there.
+    // The whole call has the span of the type, so that the compiler points there.
     let (function, call) = (
         place.item(&field.original.ty, &quote!(#private::OfDefault), "of_default"),
         place.derived(quote!(())),
@@ -242,7 +242,7 @@ pub(crate) fn of_default(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
     quote!(#function #call)
 }
 
-/// The value of a field whose property is not there, where it has a default.
+/// Generates the value of a field whose property is absent, if it has a default.
 pub(crate) fn default(base: &Struct<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let default = field.attrs.default.as_ref()?;
     let ty = &field.original.ty;
@@ -256,7 +256,7 @@ pub(crate) fn default(base: &Struct<'_>, field: &Field<'_>) -> Option<TokenStrea
     })
 }
 
-/// What the service must say beside the values of the groups, and `least` besides.
+/// Generates the metadata level that the values of the groups require, at least `least`.
 pub(crate) fn metadata(base: &Struct<'_>, least: &str) -> TokenStream {
     let private = base.paths().private;
     let least = Ident::new(least, proc_macro2::Span::call_site());

@@ -1,4 +1,4 @@
-//! What a struct stores: its schema, the writing of its properties, and which names are its own.
+//! The stored form of a struct: its schema, the code that writes its properties, and its property names.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
@@ -8,7 +8,7 @@ use crate::ast::{Field, Form, Role, Struct};
 use crate::expand::field_type::FieldType;
 use crate::place::{Place, local};
 
-/// The properties of the schema.
+/// Generates the properties of the schema.
 pub(crate) fn property_schemas(base: &Struct<'_>) -> TokenStream {
     let private = base.paths().private;
     let properties = base.properties().map(|(field, name)| {
@@ -27,7 +27,7 @@ pub(crate) fn property_schemas(base: &Struct<'_>) -> TokenStream {
     quote!(&[#(#properties),*])
 }
 
-/// The groups of the schema.
+/// Generates the groups of the schema.
 pub(crate) fn group_schemas(base: &Struct<'_>) -> TokenStream {
     let private = base.paths().private;
     let groups = base.groups().map(|(field, prefix)| {
@@ -52,7 +52,7 @@ fn edm_type(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
     }
 }
 
-/// The statements that write all properties, in the order of the fields.
+/// Generates the statements that write all properties, in the order of the fields.
 pub(crate) fn write_properties(base: &Struct<'_>, properties: &Ident) -> TokenStream {
     base.fields
         .iter()
@@ -93,7 +93,7 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
     }
 }
 
-/// What is made of an item of the module in `with`, or of what says that it is not there.
+/// Generates the use of an item of the module in `with`, or of its replacement if the item is missing.
 pub(crate) fn item_of(
     base: &Struct<'_>,
     module: &Path,
@@ -109,14 +109,14 @@ pub(crate) fn item_of(
         of(quote!(#module #item))
     } else {
         let item = of(place.derived(quote!(#name)));
-        // What is imported here hides what is imported outside of the block; not everywhere is it used: `expect` would fail.
+        // The inner import hides the outer one. Not every module uses it, so `expect` would fail.
         place.derived(quote!({
             #[allow(unused_imports)]
             use #module::*;
             #item
         }))
     };
-    // Used only where the item is missing: `expect` would fail.
+    // Used only if the item is missing, so `expect` would fail.
     place.derived(quote!({
         #[allow(unused_imports)]
         use #private::lacking::*;
@@ -124,7 +124,7 @@ pub(crate) fn item_of(
     }))
 }
 
-/// The arms of a match over a property's name that say which names are those of a field.
+/// Generates the match arms over a property's name that report the names of fields.
 pub(crate) fn owned(base: &Struct<'_>, name: &Ident) -> TokenStream {
     let plain: Vec<String> = base
         .properties()
@@ -135,7 +135,7 @@ pub(crate) fn owned(base: &Struct<'_>, name: &Ident) -> TokenStream {
     quote!(#plain #(#name if #others => true,)*)
 }
 
-/// Conditions on a name of which one holds where it is of a chunked or flattened field.
+/// Generates conditions on a name. One of them is true for the name of a chunked or flattened field.
 pub(crate) fn owned_by_fields(base: &Struct<'_>, name: &Ident) -> Vec<TokenStream> {
     let private = base.paths().private;
     let chunked = base

@@ -1,4 +1,4 @@
-//! `NamedTable` of an entity whose `#[table(name = "…")]` names its table.
+//! The impl of `NamedTable` for an entity with `#[table(name = "…")]`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,7 +7,7 @@ use syn::{Generics, Ident};
 use crate::attr::ContainerAttrs;
 use crate::place::{Generated, Paths};
 
-/// The impl, if the table is named.
+/// Generates the impl, if the table is named.
 pub(crate) fn expand(attrs: &ContainerAttrs, ident: &Ident, generics: &Generics, paths: Paths) -> Option<TokenStream> {
     let name = &attrs.name.as_ref()?.value;
     let krate = paths.krate;

@@ -1,7 +1,7 @@
-//! `VariantOf` of the entities that an enum is made of.
+//! The impls of `VariantOf` for the entities of an enum.
 //!
-//! Owns for which types it is: those that one variant alone holds. An impl for another would clash with its like, or
-//! with nothing but what the enum's parameters may be.
+//! Decides which types have an impl: those that occur in exactly one variant. An impl for another type would conflict
+//! with a second one, or with a type that a parameter of the enum may stand for.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -11,7 +11,7 @@ use crate::ast::{Mark, Variant, Variants, borrows};
 use crate::bound::{mentions, parameters, variant_generics};
 use crate::place::{Generated, Paths, Place, local};
 
-/// The impls. What borrows is not read, and so not sorted out.
+/// Generates the impls. Types that borrow are not read, so they have none.
 pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
     if borrows(variants.input) {
         return TokenStream::new();
@@ -29,7 +29,7 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
 
     let Paths { krate, .. } = variants.paths();
     let ident = &variants.input.ident;
-    // The forms of keys are those of entities.
+    // Bounds on the forms of keys are bounds on entities.
     let bounded = matches!(variants.mark, Mark::KeyForm).then(|| variant_generics(variants, &TokenStream::new()));
     let (impl_generics, ty_generics, where_clause) = bounded.as_ref().unwrap_or(generics).split_for_impl();
     let entity = local("entity");
@@ -47,7 +47,7 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
                 }
             }
         }};
-        // Where two names of one type were taken for two types, the compiler points at them.
+        // If two names of the same type were treated as two types, the compiler points at them.
         let place = Place::of(*ty);
         let (begin, body) = (place.derived(quote!(impl)), place.derived(body));
         quote! {
@@ -58,7 +58,7 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
     impls.collect()
 }
 
-/// What tells the rows of a variant; nothing tells those of the one for all other rows.
+/// Generates the mark of a variant's rows. The variant for all other rows has none.
 fn mark(variants: &Variants<'_>, variant: &Variant<'_>) -> Option<TokenStream> {
     let Paths { krate, private } = variants.paths();
     if variant.attrs.other.is_some() {
@@ -92,7 +92,7 @@ fn mark(variants: &Variants<'_>, variant: &Variant<'_>) -> Option<TokenStream> {
     })
 }
 
-/// Whether two types are never the same, as far as their names tell: whatever the parameters are.
+/// Returns `true` if two types are different for all parameters, judged by their names.
 fn are_apart(one: &Type, other: &Type, generics: &Generics) -> bool {
     let (one, other) = (bare(one), bare(other));
     if !depends(one, generics) && !depends(other, generics) {
@@ -106,7 +106,7 @@ fn are_apart(one: &Type, other: &Type, generics: &Generics) -> bool {
     }
 }
 
-/// Whether a type is a parameter itself, or what belongs to one: it may be any type.
+/// Returns `true` if a type is a parameter or an associated type of one, so that it may be any type.
 fn is_parameter(ty: &Type, generics: &Generics) -> bool {
     if !depends(ty, generics) {
         return false;
@@ -118,7 +118,7 @@ fn is_parameter(ty: &Type, generics: &Generics) -> bool {
     path.leading_colon.is_none() && first.is_some_and(|first| mentions(first, &parameters(generics)))
 }
 
-/// The name of a type, without what is before it.
+/// Returns the name of a type, without its path.
 fn head(ty: &Type) -> Option<&PathSegment> {
     match ty {
         Type::Path(TypePath { qself: None, path, .. }) => path.segments.last(),
@@ -130,7 +130,7 @@ fn depends(ty: &Type, generics: &Generics) -> bool {
     mentions(ty.to_token_stream(), &parameters(generics))
 }
 
-/// The type without parentheses, and without those that a macro left unseen.
+/// Returns the type without parentheses, and without the invisible ones that a macro added.
 fn bare(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => bare(&group.elem),

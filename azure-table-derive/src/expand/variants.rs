@@ -1,4 +1,5 @@
-//! `TableEntity` and `ReadEntity` of an enum of entities. `VariantOf` of those entities is `variant_of.rs`.
+//! The impls of `TableEntity` and `ReadEntity` for an enum of entities. `VariantOf` of those entities is in
+//! `variant_of.rs`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -11,7 +12,7 @@ use crate::expand::column::variant_constants;
 use crate::expand::{table_name, variant_of};
 use crate::place::{Generated, Paths, Place, local};
 
-/// The impls, the constants, and the assertions.
+/// Generates the impls, the constants, and the assertions.
 pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
     let table_entity = table_entity(variants);
     let read_entity = (!borrows(variants.input)).then(|| read_entity(variants));
@@ -41,7 +42,7 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
         });
         arms.collect()
     };
-    // That a type is no entity is said at the type.
+    // The error for a type that is not an entity points at the type.
     let method = |ty: &Type, name| Place::of(ty).item(ty, &is_entity, name);
     let key_shapes = arms(&|_, ty| {
         let key_shape = method(ty, "key_shape");
@@ -62,7 +63,7 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
             quote!(#private::write_prefixed_key::<#ty>(#entity, #key, #prefix, #name))
         }
         None if matches!(variants.mark, Mark::KeyForm) => {
-            // Whatever the form of an earlier one fits is read as that.
+            // A row that fits an earlier variant is read as that variant.
             let earlier = variants
                 .named()
                 .take_while(|(earlier, _)| earlier.ident != variant.ident);
@@ -141,7 +142,7 @@ fn read_entity(variants: &Variants<'_>) -> TokenStream {
         .filter_map(|variant| variant.ty)
         .map(|ty| Place::of(ty).item(ty, &is_read, "METADATA"))
         .collect();
-    // What all variants are asked by.
+    // The value that decides between the variants.
     let asked = match &variants.mark {
         Mark::Tag(property) => Some(quote!(let #mark = #row.get(#property);)),
         Mark::RowKeyPrefix => Some(quote!(let #mark = #row.row_key()?;)),
@@ -161,7 +162,7 @@ fn read_entity(variants: &Variants<'_>) -> TokenStream {
             Mark::KeyForm => quote!(#private::has_form(#row, &<#ty as #krate::TableEntity>::SCHEMA.key)),
         };
         let read_from = match &variants.mark {
-            // To the entity the tag is no property of its own.
+            // The entity does not see the tag as a property.
             Mark::Tag(property) => quote!(&#private::untagged(#row, #property)),
             Mark::RowKeyPrefix | Mark::KeyForm => quote!(#row),
         };
@@ -195,14 +196,14 @@ fn read_entity(variants: &Variants<'_>) -> TokenStream {
     }
 }
 
-/// What the macro cannot see: that the variants fit together. Of a generic enum it cannot be told.
+/// Generates assertions that the variants fit together, which the macro cannot check. Generic enums have none.
 fn assertions(variants: &Variants<'_>) -> Option<TokenStream> {
     if !variants.input.generics.params.is_empty() {
         return None;
     }
     let private = variants.paths().private;
     let first = variants.named().map(|(_, ty)| ty).next();
-    // The variant that may take all rows that are left.
+    // The variant that may take all remaining rows.
     let last = match variants.other() {
         Some(_) => None,
         None => variants.named().last().map(|(variant, _)| variant.ident),
@@ -216,7 +217,7 @@ fn assertions(variants: &Variants<'_>) -> Option<TokenStream> {
         let partition = (index > 0).then(|| assertion(quote!(#private::assert_partition::<#first, #ty>())));
         let mark = match &variants.mark {
             Mark::Tag(property) => Some(assertion(quote!(#private::assert_untagged::<#ty>(#property)))),
-            // Otherwise whatever comes after it is never asked.
+            // Otherwise the variants after it would never be tried.
             Mark::KeyForm if last != Some(variant.ident) => Some(assertion(quote!(#private::assert_form::<#ty>()))),
             Mark::KeyForm | Mark::RowKeyPrefix => None,
         };

@@ -1,4 +1,4 @@
-//! What the derive generates.
+//! The code that the derive generates.
 
 use super::{derive, expansion, flat, has, with};
 
@@ -11,7 +11,7 @@ const BLOG: &str = "pub struct Blog {
 }";
 
 #[test]
-fn an_entity_says_its_stored_form() {
+fn entity_has_the_schema_of_its_stored_form() {
     let blog = expansion(BLOG);
     has(
         &blog,
@@ -41,7 +41,7 @@ fn an_entity_says_its_stored_form() {
 }
 
 #[test]
-fn an_entity_is_written_field_by_field() {
+fn entity_is_written_field_by_field() {
     let blog = expansion(BLOG);
     has(
         &blog,
@@ -59,7 +59,7 @@ fn an_entity_is_written_field_by_field() {
 }
 
 #[test]
-fn an_entity_is_read_in_one_pass() {
+fn entity_is_read_in_one_pass() {
     let blog = expansion(BLOG);
     has(&blog, "impl ::azure_table::ReadEntity for Blog");
     has(&blog, "::azure_table::__private::MetadataLevel::None;");
@@ -84,7 +84,7 @@ fn an_entity_is_read_in_one_pass() {
 }
 
 #[test]
-fn a_constant_is_as_visible_as_its_field() {
+fn constant_has_the_visibility_of_its_field() {
     let blog = expansion(BLOG);
     has(
         &blog,
@@ -106,7 +106,7 @@ fn a_constant_is_as_visible_as_its_field() {
 }
 
 #[test]
-fn constants_are_named_at_will() {
+fn constants_can_be_renamed() {
     let fields = "#[table(column = \"OTHER\")] a: i32, b: i32, r#type: i32";
     let prefixed = expansion(&with("#[table(columns = \"COL_\")]", fields));
     for name in ["COL_PK", "COL_RK", "OTHER", "COL_B", "COL_TYPE"] {
@@ -179,7 +179,7 @@ fn templates_become_pieces_and_flat_key_fields() {
 }
 
 #[test]
-fn a_constant_key_has_no_fields() {
+fn constant_key_has_no_fields() {
     let code = expansion("#[table(partition_key = \"p\", row_key = \"\")] struct S {}");
     has(&code, "type PartitionFields = (); type KeyFields = ();");
     has(
@@ -190,7 +190,7 @@ fn a_constant_key_has_no_fields() {
 }
 
 #[test]
-fn an_explicit_name_wins_over_the_rule_and_keys_have_none() {
+fn explicit_name_overrides_the_rule_and_keys_have_none() {
     let code = expansion(&with(
         "#[table(rename_all = \"camelCase\")]",
         "posted_at: i32, #[table(rename = \"rtg\")] my_rating: i32",
@@ -207,7 +207,7 @@ fn an_explicit_name_wins_over_the_rule_and_keys_have_none() {
 }
 
 #[test]
-fn raw_names_lose_their_mark() {
+fn raw_names_lose_their_prefix() {
     let code = expansion(
         "struct r#struct { #[table(partition_key)] r#type: String, #[table(row_key)] rk: String, r#fn: i32 }",
     );
@@ -225,7 +225,7 @@ fn raw_names_lose_their_mark() {
 }
 
 #[test]
-fn a_borrowing_struct_is_written_only() {
+fn borrowing_struct_is_written_only() {
     let code =
         expansion("struct S<'a> { #[table(partition_key)] a: &'a str, #[table(row_key)] b: &'a str, c: &'a [u8] }");
     has(&code, "impl<'a> ::azure_table::TableEntity for S<'a>");
@@ -234,7 +234,7 @@ fn a_borrowing_struct_is_written_only() {
 }
 
 #[test]
-fn bounds_stand_where_a_type_mentions_a_parameter() {
+fn bounds_are_added_for_types_that_mention_a_parameter() {
     let code = expansion(
         "struct S<K: Clone, T = i32> where T: Copy {
             #[table(partition_key)] k: K, #[table(row_key)] r: String, a: Option<T>, b: Option<T>, c: i32,
@@ -260,7 +260,7 @@ fn bounds_stand_where_a_type_mentions_a_parameter() {
 }
 
 #[test]
-fn another_path_stands_everywhere() {
+fn custom_crate_path_is_used_everywhere() {
     let code = expansion(&with(
         "#[table(crate = \"crate::tables\")]",
         "x: i32, #[table(etag)] e: Option<ETag>",
@@ -271,13 +271,13 @@ fn another_path_stands_everywhere() {
 }
 
 #[test]
-fn a_struct_with_mistakes_still_has_its_impls() {
+fn struct_with_errors_still_has_its_impls() {
     let code = flat(&derive(&with("", "#[table(ingore)] cache: Cache, x: i32")).to_string());
     has(&code, "impl ::azure_table::TableEntity for S");
     has(&code, "type KeyFields = (String, String,);");
     has(&code, "impl ::azure_table::ReadEntity for S");
     has(&code, "const X:");
-    // It may have been meant to be ignored: nothing is asked of its type.
+    // It may have been meant to be ignored: its type has no bounds.
     assert!(!code.contains("Cache"));
     let code = flat(&derive("enum E<'a> { A(&'a str), B }").to_string());
     has(&code, "impl<'a> ::azure_table::TableEntity for E<'a>");

@@ -1,4 +1,4 @@
-//! What the derive generates for fields that are more than a plain property, and for enums.
+//! The code that the derive generates for fields other than plain properties, and for enums.
 
 use super::{expansion, flat, has, with};
 
@@ -125,7 +125,7 @@ fn flattened_fields_are_groups_of_the_schema_and_nested_columns() {
 }
 
 #[test]
-fn all_other_properties_are_kept_or_refused() {
+fn all_other_properties_are_kept_or_rejected() {
     let fields = "#[table(alias = \"old\")] a: i32, #[table(chunked)] c: String, #[table(flatten)] g: G,";
     let private = "::azure_table::__private";
     let arms = format!(
@@ -180,7 +180,7 @@ fn widths_are_pieces_and_are_asserted() {
 }
 
 #[test]
-fn an_enum_is_its_variants() {
+fn enum_is_read_and_written_by_variant() {
     let code = expansion("#[table(tag = \"Kind\")] pub enum E { One(X), #[table(other)] Two(Y) }");
     let (krate, private) = ("::azure_table", "::azure_table::__private");
     has(
@@ -230,7 +230,7 @@ fn an_enum_is_its_variants() {
 }
 
 #[test]
-fn what_one_variant_alone_holds_is_told_by_its_type() {
+fn entity_of_exactly_one_variant_is_identified_by_its_type() {
     let of = |code: &str, ty: &str| code.contains(&flat(&format!("VariantOf<E> for {ty} {{")));
     let code =
         expansion("#[table(tag = \"Kind\")] enum E { One(X), Two(a::X), Three(Y), Four(Y), #[table(other)] Five(Z) }");
@@ -252,7 +252,7 @@ fn what_one_variant_alone_holds_is_told_by_its_type() {
     );
     assert!(of(&code, "a::X") && of(&code, "Z") && !of(&code, "Y"), "{code}");
 
-    // What a parameter may make of two types is as little known as of one that is a parameter.
+    // Two types that a parameter may make equal are as uncertain as a type that is a parameter.
     let code = expansion("enum E<T, U> where T: Copy { One(X<T>), Two(X<u8>), Three(Y<U>), Four(u::Z), Five(U::Out) }");
     let of = |ty: &str| code.contains(&flat(&format!("VariantOf<E<T, U>> for {ty} where T: Copy")));
     assert!(!of("X<T>") && !of("X<u8>") && !of("Y<U>") && !of("U::Out"), "{code}");

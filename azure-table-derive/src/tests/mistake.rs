@@ -1,21 +1,21 @@
-//! One test for each mistake, by its message.
+//! One test for each error, by its message.
 
 use super::{mistakes, one, with};
 
-/// The only message about a struct with both keys and one more field.
+/// Returns the only error for a struct with both keys and one more field.
 #[track_caller]
 fn field(attributes: &str) -> String {
     one(&with("", &format!("#[table({attributes})] x: i32")))
 }
 
-/// The only message about a struct with both keys, these attributes and a property.
+/// Returns the only error for a struct with both keys, these attributes and a property.
 #[track_caller]
 fn entity(attributes: &str) -> String {
     one(&with(&format!("#[table({attributes})]"), "x: i32"))
 }
 
 #[test]
-fn a_struct_without_keys_is_told_of_both() {
+fn error_for_a_struct_without_keys_names_both() {
     assert_eq!(
         mistakes("struct S { x: i32 }"),
         [
@@ -27,7 +27,7 @@ fn a_struct_without_keys_is_told_of_both() {
 }
 
 #[test]
-fn a_key_with_a_slip_in_its_attribute_is_not_missing_as_well() {
+fn misspelled_key_attribute_is_not_reported_as_a_missing_key() {
     assert!(
         one("struct S { #[table(partition_key)] a: String, #[table(rowkey)] b: String }")
             .starts_with("unknown attribute `rowkey`: did you mean `row_key`?")
@@ -47,7 +47,7 @@ fn two_fields_cannot_both_be_the_row_key() {
 }
 
 #[test]
-fn a_template_and_a_field_cannot_both_be_the_key() {
+fn template_and_field_cannot_both_be_the_key() {
     assert_eq!(
         one(
             "#[table(partition_key = \"p\")] struct S { #[table(partition_key)] a: String, #[table(row_key)] b: String }"
@@ -58,7 +58,7 @@ fn a_template_and_a_field_cannot_both_be_the_key() {
 }
 
 #[test]
-fn a_field_has_one_role() {
+fn field_has_one_role() {
     assert_eq!(
         field("timestamp, ignore"),
         "a field has one role: remove `timestamp` or `ignore`"
@@ -70,7 +70,7 @@ fn a_field_has_one_role() {
 }
 
 #[test]
-fn an_attribute_stands_once() {
+fn attribute_is_used_once() {
     assert_eq!(
         field("rename = \"a\", rename = \"b\""),
         "duplicate attribute `rename`: say it once"
@@ -86,7 +86,7 @@ fn an_attribute_stands_once() {
 }
 
 #[test]
-fn an_unknown_attribute_is_answered_with_the_known_ones() {
+fn error_for_an_unknown_attribute_lists_the_known_ones() {
     let known = "on a field write `partition_key`, `row_key`, `rename`, `alias`, `default`, `ignore`, `with`, `json`, \
                  `flatten`, `prefix`, `chunked`, `timestamp`, `etag`, `extra`, `write_id` or `column`";
     assert_eq!(field("nullable"), format!("unknown attribute `nullable`: {known}"));
@@ -106,7 +106,7 @@ fn an_unknown_attribute_is_answered_with_the_known_ones() {
 }
 
 #[test]
-fn an_attribute_in_the_wrong_place_is_told_where_it_belongs() {
+fn error_for_a_misplaced_attribute_names_its_place() {
     assert_eq!(
         field("rename_all = \"camelCase\""),
         "`rename_all` stands on the struct: move it above `struct`"
@@ -130,7 +130,7 @@ fn an_attribute_in_the_wrong_place_is_told_where_it_belongs() {
 }
 
 #[test]
-fn a_malformed_value_is_answered_with_the_right_form() {
+fn error_for_a_malformed_value_shows_the_correct_form() {
     for malformed in [
         "rename",
         "rename = 5",
@@ -170,7 +170,7 @@ fn a_malformed_value_is_answered_with_the_right_form() {
             )
         );
     }
-    // On a field it is another word.
+    // On a field the suggestion is a different word.
     assert!(field("name = \"rtg\"").contains("did you mean `rename`?"));
     assert_eq!(
         entity("rename_all = \"kebab-case\""),
@@ -215,7 +215,7 @@ fn two_fields_cannot_be_stored_under_one_name() {
 }
 
 #[test]
-fn the_names_of_the_service_are_answered_with_its_attributes() {
+fn error_for_a_reserved_name_suggests_the_attribute() {
     assert_eq!(
         one(&with("#[table(rename_all = \"PascalCase\")]", "timestamp: i64")),
         "`Timestamp` is the service's own: for the time of the last write put #[table(timestamp)] on a field of type \
@@ -230,7 +230,7 @@ fn the_names_of_the_service_are_answered_with_its_attributes() {
 }
 
 #[test]
-fn a_property_is_named_by_an_identifier() {
+fn property_name_must_be_an_identifier() {
     for (name, fault) in [
         ("", "it is empty"),
         ("1st", "it starts with '1' and not with a letter or `_`"),
@@ -285,7 +285,7 @@ fn only_columns_have_a_constant() {
 }
 
 #[test]
-fn etag_and_timestamp_stand_on_one_field_each() {
+fn etag_and_timestamp_are_used_on_one_field_each() {
     assert_eq!(
         mistakes(&with(
             "",
@@ -306,7 +306,7 @@ fn two_constants_cannot_have_one_name() {
 }
 
 #[test]
-fn a_constant_is_named_by_an_identifier() {
+fn constant_name_must_be_an_identifier() {
     for wrong in ["", "MAX VALUE", "1ST", "Self", "const"] {
         assert_eq!(
             field(&format!("column = {wrong:?}")),
@@ -332,7 +332,7 @@ fn a_constant_is_named_by_an_identifier() {
 }
 
 #[test]
-fn an_entity_has_at_most_252_properties() {
+fn entity_has_at_most_252_properties() {
     let input = |count: u32| with("", &(1..=count).map(|n| format!("f{n}: i32, ")).collect::<String>());
     assert!(mistakes(&input(252)).is_empty());
     assert_eq!(
@@ -343,7 +343,7 @@ fn an_entity_has_at_most_252_properties() {
 }
 
 #[test]
-fn all_mistakes_come_together() {
+fn all_errors_are_reported_together() {
     let found = mistakes(
         "#[table(rename_all = \"shouting\", colums = off, row_key = \"{nope}{x\")]
          struct S {

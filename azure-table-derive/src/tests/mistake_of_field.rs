@@ -1,14 +1,14 @@
-//! One test for each mistake in the options of a field and in those of reading, by its message.
+//! One test for each error in the options of a field and in those of reading, by its message.
 
 use super::{mistakes, one, with};
 
-/// The only message about a struct with both keys and one more field.
+/// Returns the only error for a struct with both keys and one more field.
 #[track_caller]
 fn field(attributes: &str) -> String {
     one(&with("", &format!("#[table({attributes})] x: T")))
 }
 
-/// The only message about a key with these options.
+/// Returns the only error for a key with these options.
 #[track_caller]
 fn key(attributes: &str) -> String {
     one(&format!(
@@ -17,7 +17,7 @@ fn key(attributes: &str) -> String {
 }
 
 #[test]
-fn a_function_is_named_by_a_path() {
+fn function_is_given_as_a_path() {
     for right in [
         "default",
         "default = a::b",
@@ -55,7 +55,7 @@ fn a_function_is_named_by_a_path() {
 }
 
 #[test]
-fn a_property_is_stored_in_one_way() {
+fn property_has_one_stored_form() {
     assert_eq!(
         field("json, with = \"m\""),
         "a property is stored in one way: remove `with` or `json`"
@@ -71,7 +71,7 @@ fn a_property_is_stored_in_one_way() {
 }
 
 #[test]
-fn a_key_is_stored_as_its_type_says() {
+fn key_has_the_stored_form_of_its_type() {
     assert_eq!(key("alias = \"x\""), "a key has no older name: remove `alias`");
     assert_eq!(key("default"), "a row always has its keys: remove `default`");
     assert_eq!(key("write_id"), "a key is the same with every write: remove `write_id`");
@@ -89,7 +89,7 @@ fn a_key_is_stored_as_its_type_says() {
 }
 
 #[test]
-fn an_ignored_field_has_no_other_options() {
+fn ignored_field_has_no_other_options() {
     for option in ["json", "chunked", "write_id", "alias = \"x\"", "with = \"m\""] {
         let name = option.split(' ').next().unwrap();
         assert_eq!(
@@ -112,7 +112,7 @@ fn an_ignored_field_has_no_other_options() {
 }
 
 #[test]
-fn timestamp_etag_and_extra_are_no_properties() {
+fn timestamp_etag_and_extra_are_not_properties() {
     assert_eq!(
         field("timestamp, default"),
         "the Timestamp is the service's own: remove `default`"
@@ -133,7 +133,7 @@ fn timestamp_etag_and_extra_are_no_properties() {
 }
 
 #[test]
-fn a_flattened_field_has_a_prefix_in_place_of_a_name() {
+fn flattened_field_has_a_prefix_instead_of_a_name() {
     assert_eq!(
         field("flatten, rename = \"x\""),
         "a flattened field has no name of its own: write `prefix = \"…\"` in place of `rename`"
@@ -167,7 +167,7 @@ fn a_flattened_field_has_a_prefix_in_place_of_a_name() {
 }
 
 #[test]
-fn an_alias_is_a_name_that_no_other_field_has() {
+fn alias_differs_from_all_other_names() {
     assert_eq!(
         field("alias = \"x\""),
         "the property is read as `x` already: remove this alias"
@@ -192,7 +192,7 @@ fn an_alias_is_a_name_that_no_other_field_has() {
 }
 
 #[test]
-fn the_pieces_of_a_chunked_field_have_names_of_their_own() {
+fn pieces_of_a_chunked_field_have_unique_names() {
     for name in ["text_1", "text_chunks"] {
         assert_eq!(
             one(&with(
@@ -208,7 +208,7 @@ fn the_pieces_of_a_chunked_field_have_names_of_their_own() {
 }
 
 #[test]
-fn some_fields_stand_once() {
+fn special_fields_occur_once() {
     for name in ["extra", "write_id"] {
         assert_eq!(
             one(&with("", &format!("#[table({name})] a: T, #[table({name})] b: T"))),
@@ -218,7 +218,7 @@ fn some_fields_stand_once() {
 }
 
 #[test]
-fn unknown_properties_are_kept_or_refused() {
+fn unknown_properties_are_kept_or_rejected() {
     assert_eq!(
         one(&with("#[table(deny_unknown_properties)]", "#[table(extra)] x: T")),
         "`extra` keeps the unknown properties and `deny_unknown_properties` refuses them: remove one of the two"
@@ -226,7 +226,7 @@ fn unknown_properties_are_kept_or_refused() {
 }
 
 #[test]
-fn what_is_never_read_is_not_upgraded() {
+fn write_only_struct_has_no_upgrade() {
     let input = |attribute| {
         format!(
             "#[table({attribute})] struct S<'a> {{ #[table(partition_key)] a: &'a str, #[table(row_key)] b: &'a str }}"
@@ -240,7 +240,7 @@ fn what_is_never_read_is_not_upgraded() {
 }
 
 #[test]
-fn what_is_no_property_of_its_own_is_no_column() {
+fn only_properties_are_columns() {
     assert_eq!(
         field("extra, column = \"X\""),
         "`extra` is not a column and has no constant: remove `column`"
@@ -252,7 +252,7 @@ fn what_is_no_property_of_its_own_is_no_column() {
 }
 
 #[test]
-fn options_of_other_derives_are_told_where_they_belong() {
+fn error_for_options_of_other_derives_names_their_place() {
     assert_eq!(
         one(&with("#[table(tag = \"Kind\")]", "")),
         "`tag` tells the variants of an enum of entities apart: remove it from this struct"
@@ -268,7 +268,7 @@ fn options_of_other_derives_are_told_where_they_belong() {
 }
 
 #[test]
-fn a_width_is_written_with_a_zero() {
+fn width_begins_with_a_zero() {
     assert_eq!(
         one("#[table(partition_key = \"{n:4}\", row_key = \"\")] struct S { n: u32 }"),
         "partition_key: `{n:4}` has no width: after the colon write a zero and the number of digits, at most 39, such as \

@@ -1,4 +1,4 @@
-//! One test for each mistake in a group of properties, by its message.
+//! One test for each error in a group of properties, by its message.
 
 use super::only;
 
@@ -21,7 +21,7 @@ fn only_structs_with_named_fields_are_groups() {
 }
 
 #[test]
-fn what_belongs_to_an_entity_has_no_place_in_a_group() {
+fn options_of_an_entity_are_rejected_in_a_group() {
     for option in ["partition_key", "row_key", "etag", "timestamp", "extra", "write_id"] {
         assert_eq!(
             one(&format!("struct S {{ #[table({option})] x: i32 }}")),
@@ -37,7 +37,7 @@ fn what_belongs_to_an_entity_has_no_place_in_a_group() {
 }
 
 #[test]
-fn the_rules_of_fields_are_those_of_an_entity() {
+fn fields_of_a_group_follow_the_rules_of_an_entity() {
     assert_eq!(
         one("struct S { x: i32, #[table(rename = \"x\")] y: i32 }"),
         "`x` and `y` are both stored as `x`: write another name with #[table(rename = \"Name\")]"
@@ -59,7 +59,7 @@ fn the_rules_of_fields_are_those_of_an_entity() {
 }
 
 #[test]
-fn behind_a_prefix_a_name_of_the_service_is_free() {
+fn reserved_name_is_allowed_after_a_prefix() {
     let code = super::derived(
         crate::derive::property_group,
         "struct S { #[table(rename = \"Timestamp\")] x: i32 }",

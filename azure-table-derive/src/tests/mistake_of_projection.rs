@@ -1,4 +1,4 @@
-//! One test for each mistake in a projection, by its message.
+//! One test for each error in a projection, by its message.
 
 use super::only;
 
@@ -15,7 +15,7 @@ fn field(attributes: &str) -> String {
 }
 
 #[test]
-fn a_projection_says_of_what() {
+fn projection_names_its_entity() {
     assert_eq!(
         one("struct S { x: i32 }"),
         "a projection has some columns of an entity: write #[table(of = Entity)] with the entity's type"
@@ -60,7 +60,7 @@ fn only_owned_structs_with_named_fields_are_projections() {
 }
 
 #[test]
-fn what_the_entity_says_is_not_said_again() {
+fn options_of_the_entity_are_not_repeated() {
     for option in [
         "rename = \"y\"",
         "alias = \"y\"",
@@ -84,7 +84,7 @@ fn what_the_entity_says_is_not_said_again() {
 }
 
 #[test]
-fn a_field_has_one_source() {
+fn field_has_one_source() {
     assert_eq!(
         field("partition_key, row_key"),
         "a field has one role: remove `partition_key` or `row_key`"

@@ -1,4 +1,4 @@
-//! One test for each mistake in the type of a property, by its message.
+//! One test for each error in the type of a property, by its message.
 
 use super::only;
 
@@ -39,7 +39,7 @@ fn only_choices_and_newtypes_are_properties() {
 }
 
 #[test]
-fn a_catch_all_keeps_one_value() {
+fn catch_all_holds_one_value() {
     assert_eq!(
         one("enum E { A, #[table(other)] B }"),
         "`other` keeps the value that is none of the others: write `B(String)`"
@@ -75,7 +75,7 @@ fn two_variants_cannot_have_one_text() {
 }
 
 #[test]
-fn a_number_has_no_name() {
+fn number_has_no_name() {
     for (input, name) in [
         ("#[table(integer)] enum E { #[table(rename = \"a\")] A }", "rename"),
         ("#[table(integer)] enum E { #[table(alias = \"a\")] A }", "alias"),
@@ -92,7 +92,7 @@ fn a_number_has_no_name() {
 }
 
 #[test]
-fn a_key_is_text() {
+fn key_must_be_text() {
     assert_eq!(
         one("#[table(integer, key)] enum E { A }"),
         "a discriminant has no key text that sorts like it: remove `integer`, so that the key is the name, or `key`"
@@ -104,7 +104,7 @@ fn a_key_is_text() {
 }
 
 #[test]
-fn options_stand_where_they_have_a_meaning() {
+fn options_are_rejected_where_they_have_no_effect() {
     assert_eq!(
         one("struct S(#[table(rename = \"x\")] i32);"),
         "`rename` has no place here: TableProperty takes nothing on a field"

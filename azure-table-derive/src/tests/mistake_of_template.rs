@@ -1,8 +1,8 @@
-//! One test for each mistake in keys of several fields, by its message.
+//! One test for each error in keys of several fields, by its message.
 
 use super::{mistakes, one};
 
-/// The only message about these two templates and the fields `a`, `b` and `c`.
+/// Returns the only error for these two templates and the fields `a`, `b` and `c`.
 #[track_caller]
 fn templates(partition_key: &str, row_key: &str) -> String {
     one(&format!(
@@ -11,7 +11,7 @@ fn templates(partition_key: &str, row_key: &str) -> String {
 }
 
 #[test]
-fn a_template_names_fields_of_the_struct_once() {
+fn template_names_fields_of_the_struct_once() {
     assert_eq!(
         templates("{a}", "{d}"),
         "row_key: there is no field `d`: name a field of the struct, or write `{{` for a brace"
@@ -31,7 +31,7 @@ fn a_template_names_fields_of_the_struct_once() {
 }
 
 #[test]
-fn a_malformed_template_is_answered_with_the_right_form() {
+fn error_for_a_malformed_template_shows_the_correct_form() {
     assert_eq!(
         templates("{a}{b}", "{c}"),
         "partition_key: `{a}` and `{b}` touch, so the key could not be cut in two again: put text between them, such as \
@@ -48,7 +48,7 @@ fn a_malformed_template_is_answered_with_the_right_form() {
 }
 
 #[test]
-fn a_field_of_a_template_is_nothing_else() {
+fn field_of_a_template_has_no_other_role() {
     let with = |attribute: &str| {
         one(&format!(
             "#[table(partition_key = \"{{a}}\", row_key = \"\")] struct S {{ #[table({attribute})] a: String }}"

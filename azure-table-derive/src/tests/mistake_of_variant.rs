@@ -1,9 +1,9 @@
-//! One test for each mistake in an enum of entities, by its message.
+//! One test for each error in an enum of entities, by its message.
 
 use super::one;
 
 #[test]
-fn a_variant_holds_one_entity() {
+fn variant_holds_one_entity() {
     for variant in ["One", "One(B, C)", "One { b: B }", "One()"] {
         assert_eq!(
             one(&format!("enum E {{ {variant} }}")),
@@ -19,7 +19,7 @@ fn a_variant_holds_one_entity() {
 }
 
 #[test]
-fn variants_are_told_apart_in_one_way() {
+fn variants_have_one_kind_of_mark() {
     assert_eq!(
         one("#[table(tag = \"Kind\")] enum E { #[table(row_key_prefix = \"1\")] One(A), Two(B) }"),
         "the variants are told apart by the property `Kind`: remove `row_key_prefix`, or `tag`"
@@ -35,7 +35,7 @@ fn variants_are_told_apart_in_one_way() {
 }
 
 #[test]
-fn a_tag_is_a_property() {
+fn tag_must_be_a_property() {
     assert_eq!(
         one("#[table(tag = \"a b\")] enum E { One(A) }"),
         "\"a b\" cannot be the name of a property, it contains ' ' and not letters, digits and `_` only: write another, \
@@ -52,7 +52,7 @@ fn a_tag_is_a_property() {
 }
 
 #[test]
-fn prefixes_tell_all_variants_apart() {
+fn prefixes_distinguish_all_variants() {
     assert_eq!(
         one("enum E { #[table(row_key_prefix = \"1\")] One(A), Two(B) }"),
         "`Two` has no mark: write #[table(row_key_prefix = \"…\")], as on the other variants"
@@ -89,7 +89,7 @@ fn one_variant_is_for_all_other_rows() {
 }
 
 #[test]
-fn what_belongs_to_one_entity_stands_on_its_struct() {
+fn options_of_one_entity_belong_on_its_struct() {
     for option in [
         "partition_key = \"p\"",
         "row_key = \"r\"",
@@ -125,7 +125,7 @@ fn two_constants_cannot_have_one_name() {
 }
 
 #[test]
-fn a_constant_cannot_have_the_name_of_a_variant() {
+fn constant_cannot_have_the_name_of_a_variant() {
     for input in ["enum E { A(A) }", "enum E { Aa(A), #[table(column = \"Aa\")] Bb(B) }"] {
         assert!(one(input).ends_with("has the name of a variant: name it with #[table(column = \"NAME\")]"));
     }

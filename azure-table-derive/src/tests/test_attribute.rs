@@ -1,4 +1,4 @@
-//! `#[azure_table::test]`: what it says about mistakes, and what it writes.
+//! `#[azure_table::test]`: its errors and the generated code.
 
 use proc_macro2::TokenStream;
 
@@ -20,7 +20,7 @@ fn says(options: &str, item: &str, expected: &[&str]) {
 }
 
 #[test]
-fn mistakes_are_told_together() {
+fn errors_are_reported_together() {
     says(
         "start_pausd, cosmos(1)",
         "fn t<E>(self, t: TableClient<E>) {}",
@@ -42,7 +42,7 @@ fn mistakes_are_told_together() {
 }
 
 #[test]
-fn a_test_is_given_what_its_arguments_are() {
+fn test_receives_its_arguments() {
     let item =
         "#[ignore] pub(crate) async fn t(mut audit_log_2: a::TableClient<X>, _: Spy) -> Result<(), E> { go().await }";
     let tokens = expanded("cosmos", item);

@@ -1,4 +1,12 @@
 //! Authorization: the permissions of a request by its signature or its token.
+//!
+//! Decides which credential of a request applies, and where a token is rejected. `access/token.rs` decides which tokens
+//! are valid. Keys of accounts are in `access/shared_key.rs`, shared access signatures in `access/sas.rs`, the
+//! permissions that each operation needs in `access/grant.rs`. Not confirmed: that an `Authorization` header takes
+//! precedence over a shared access signature; the response to a token sent without TLS; that Cosmos DB names the token
+//! authority, as Storage does.
+//!
+//! Source: REST "Authorize with Shared Key", "Authorize with Microsoft Entra ID"; a recorded challenge.
 
 pub(crate) mod grant;
 pub(crate) mod sas;

@@ -1,4 +1,15 @@
 //! Dispatch: the steps of a request through the service.
+//!
+//! Owns the order of checks, the table of resources and verbs, and the times of an emulator with a service model.
+//! `operations.rs` has the effects of an operation, `access.rs` the permissions of the caller, `load.rs` the capacity.
+//!
+//! Not confirmed: the effect of a missing `x-ms-version` (the client's own version is assumed); that the header takes
+//! precedence over the query's versions for a shared access signature; which of several faults of a request is
+//! reported; the headers of throttling responses, and that a batch is rejected as a whole; that the responses for a
+//! partition and for its server are the same; that Cosmos DB's always name a retry time (reports differ).
+//!
+//! Source: REST "Table service REST API", "Versioning for Azure Storage", "Common REST API error codes";
+//! azure-sdk-for-net issues 13554 and 26960.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,12 @@
 //! Operations: the effect of each on the store, and its response.
+//!
+//! Owns [`Call`], a parsed operation with its [`Caller`]: the order of parsing, and the conditions. Each kind of
+//! resource has its own file. `dispatch.rs` determines the operation of a request, `request.rs` has the message.
+//!
+//! Not confirmed: the code for a delete without If-Match (the status is documented); the effect of a missing `Accept`
+//! on an operation without a response body (here none); If-None-Match on a merge.
+//!
+//! Source: REST "Delete Entity", "Update Entity", "Merge Entity", "Payload format for Table service operations".
 
 pub(crate) mod batch;
 pub(crate) mod cors;

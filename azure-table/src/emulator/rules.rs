@@ -1,4 +1,17 @@
 //! Rules: the limits, formats and responses of Table storage and Cosmos DB for Table, as two values of one type.
+//!
+//! Owns [`Rules`]: each limit, and each form in which the two services differ. The rest of the emulator reads a rule
+//! and never checks for a specific service. Errors are in `rules/refusal.rs`, names of tables in `rules/table_name.rs`,
+//! versions of the protocol in `rules/version.rs`.
+//!
+//! Independent of the client on purpose: the numbers are repeated here, so that the emulator does not repeat an error
+//! of the client's `protocol/profile.rs` and of `model`. A test below compares both. Not confirmed, for Cosmos DB: the
+//! codes for a reserved name, a RowKey that is too long, a batch that is too large and an unsupported method; its
+//! formula of an entity's size (that of Table storage here); its limit on the number of properties (252). Not imitated,
+//! for Cosmos DB: the order of tables, filters on Timestamp that do not work, request units.
+//!
+//! Source: REST "Understanding the Table service data model", "Performing entity group transactions", "Query timeout
+//! and pagination"; "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of both.
 
 pub(crate) mod refusal;
 pub(crate) mod table_name;

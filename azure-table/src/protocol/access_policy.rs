@@ -67,12 +67,14 @@ impl StoredAccessPolicy {
 
     /// Returns the document of a table's policies for a request.
     ///
-    /// A policy that leaves everything to the signatures has an empty `AccessPolicy` element, as recorded clients sent it.
+    /// A policy that leaves everything to the signatures has an empty `AccessPolicy` element, as recorded clients sent
+    /// it.
     pub(crate) fn list_to_request(policies: &[Self]) -> Bytes {
         Self::list_to_xml(policies, |_| true)
     }
 
-    /// Returns the document for a response. A policy that leaves everything to the signatures has no `AccessPolicy` element.
+    /// Returns the document for a response. A policy that leaves everything to the signatures has no `AccessPolicy`
+    /// element.
     #[cfg(any(test, feature = "emulator"))]
     pub(crate) fn list_to_answer(policies: &[Self]) -> Bytes {
         Self::list_to_xml(policies, |fields| !fields.is_empty())

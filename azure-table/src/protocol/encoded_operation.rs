@@ -1,4 +1,9 @@
 //! The encoded form of an operation, as small as possible because many operations wait for their batch.
+//!
+//! An operation is one allocation: its body, then its keys, and a box for rarely used fields. The cost of a batch
+//! beyond hand-made requests was mostly allocation. Split buffers for several operations were slower because of their
+//! reference counts. Fields are moved as whole words (a kind is a word wide, an ETag has one form, rare ids are boxed).
+//! A value that is written byte by byte and copied in larger pieces stalls the processor, which cost a tenth of a bulk.
 
 use std::sync::Arc;
 

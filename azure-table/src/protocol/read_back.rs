@@ -1,4 +1,15 @@
 //! The reconciliation of a write whose response was lost: the stored rows show whether it was applied.
+//!
+//! Owns the query for the rows, and the [`Verdict`]. `pipeline/next_step.rs` decides when to read back.
+//!
+//! A row is ours if it has the content that we wrote and was not last written before our first attempt, by the
+//! service's clock. With a write id, a row is ours if it has that id. For a write under an ETag, and for an insert
+//! inside `modify`, only the id counts: two writers that increment the same counter write the same content, and only
+//! one of them succeeded.
+//!
+//! A row that was last written before our first attempt and differs from our content shows that nothing of ours was
+//! applied. So does a row with our content that is older than clocks may differ. Everything else is inconclusive: a
+//! missing row may have been deleted since, and a newer one may have replaced ours.
 
 use std::time::Duration;
 

@@ -1,4 +1,7 @@
 //! Hashes of RowKeys within a partition, so that sets of rows hold no text.
+//!
+//! Two rows may have the same hash. Code that needs exact results compares the keys; code that separates rows may
+//! separate more than necessary.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};

@@ -1,4 +1,7 @@
 //! A write of one row: the request and the row that it left.
+//!
+//! Owns [`RowWrite`], the facts that decide whether a write in doubt was applied, and [`WrittenRow`]. The verdict is in
+//! `read_back.rs`, the writes of a call are in `request.rs`.
 
 use bytes::Bytes;
 

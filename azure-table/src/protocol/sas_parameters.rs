@@ -1,4 +1,9 @@
 //! Shared access signatures: their parameters, and the strings to sign.
+//!
+//! Owns [`SasParameters`], the query parameters of a signature, and the pure strings-to-sign of all kinds, shared by
+//! the generator (`sas_builder.rs`), the emulator and their tests.
+//!
+//! Source: REST "Create a service SAS", "Create an account SAS", "Create a user delegation SAS".
 
 use std::fmt;
 use std::net::IpAddr;

@@ -1,4 +1,9 @@
 //! A URL with a shared access signature, as the portal shows it, split into its parts.
+//!
+//! Decides which segment of the path is an account and which a table. Errors show table names and the URL of the
+//! primary only: the rest of the URL may contain the signature.
+//!
+//! Source: REST "Delegating access with a shared access signature"; "Use the Azurite emulator", both kinds of URL.
 
 use std::net::IpAddr;
 

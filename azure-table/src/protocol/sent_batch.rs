@@ -1,4 +1,7 @@
 //! The operations of a batch, by their position in its body.
+//!
+//! Owns [`SentBatch`], which interprets the response and reconciles a lost one. No operation is kept as a value: a
+//! batch has its body, and the keys in one allocation.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,6 @@
 //! Properties and statistics of an account's service, and a ping.
+//!
+//! Source: REST "Get Table Service Properties", "Set Table Service Properties", "Get Table Service Stats".
 
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};

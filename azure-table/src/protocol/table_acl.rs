@@ -1,4 +1,6 @@
 //! Reading and replacing the stored access policies of a table: its ACL.
+//!
+//! Source: REST "Get Table ACL", "Set Table ACL".
 
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};

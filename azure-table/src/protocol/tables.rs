@@ -1,4 +1,6 @@
 //! Creating, deleting and finding tables. Listing them is `query.rs`.
+//!
+//! Source: REST "Create Table", "Delete Table", "Query Tables".
 
 use bytes::Bytes;
 use http::header::HeaderValue;

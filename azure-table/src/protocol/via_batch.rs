@@ -1,4 +1,14 @@
 //! An operation on one entity as the only operation of a batch: its keys are in the body instead of the URL.
+//!
+//! Owns the request around it. `batch_answer::only` unwraps the response, so no other code needs to know. A read is
+//! placed outside of change sets, a write in one.
+//!
+//! `via_batch` is an option of the call: the request is enclosed when it is prepared, and the part is unwrapped when
+//! the call ends. Builders, conditions and policies are unaware of it. A write in doubt is read back by a point read:
+//! keys that do not fit into a URL do not fit into a query either. No recording has a query or a secondary in a batch,
+//! so neither is sent.
+//!
+//! Source: REST "Performing entity group transactions"; a recorded response to a read in a batch.
 
 use crate::codec::batch_body::{BatchBody, InnerRequest};
 use crate::model::error::Result;

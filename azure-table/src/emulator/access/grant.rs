@@ -1,4 +1,17 @@
 //! Grants: the operations and rows that a credential permits.
+//!
+//! Compares a grant with the permissions that each operation needs (`model/operation_kind.rs`), and with the range of
+//! rows of a table's signature. `access.rs` identifies the sender and verifies signatures. Nothing here is secret. A
+//! service signature permits operations on rows only. The service rejects anything else with AuthorizationFailure,
+//! which was seen live for a list of tables (sling-cli issue 635, 2025).
+//!
+//! Not confirmed: the error code for a token without permission (a user saw AuthorizationMismatch); that a request for
+//! a user delegation key signed with an account key is rejected like one with a wrong signature (documented is only
+//! that it needs a token); that a table other than the signature's gets the same error; that the resource type is
+//! checked before the letters; that reading one table by name needs the permission for a list of tables.
+//!
+//! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions; "Authorize with Microsoft
+//! Entra ID", permissions for Table service operations.
 
 use crate::emulator::request::Verb;
 use crate::emulator::request::address::{Resource, Site};

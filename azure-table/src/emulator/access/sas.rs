@@ -1,4 +1,30 @@
 //! Shared access signatures in the query of a request: their verification and the grant.
+//!
+//! Owns the three kinds, for a table (`tn`), for an account (`ss`) and for a table by a user delegation key (`skoid`),
+//! their times, addresses and protocols, and the fields that a stored policy adds (`si`). The strings to sign are in
+//! `protocol/sas_parameters.rs`; the permissions that each operation needs are in `access/grant.rs`.
+//!
+//! A user delegation key is an HMAC by the account's key over all of the key's parameters. Nothing is stored: the
+//! parameters in a signature (`skoid` and so on) are enough to derive its key again. All tokens belong to one user,
+//! whose object id is the tenant's id: zeros. The supported versions are those from 2015-04-05 on, which have today's
+//! string to sign. A changed policy takes effect immediately; live it takes up to 30 seconds. The server passes the
+//! source address of a request as an extension, a `SocketAddr`. In process no address is known, and a restriction of
+//! addresses has no effect.
+//!
+//! Not confirmed:
+//!
+//! - the order of the checks
+//! - that a row key without its partition key, a repeated parameter, an `st` that cannot be read, or control characters
+//!   fail like a wrong signature
+//! - that the letters of an account's signature may have any order: the portal (`rwdlacupiyx`) and the SDKs
+//!   (`rwdxylacuptfi`) write them differently
+//! - IPv6 addresses
+//! - the code for a field that is in the signature and in its policy (the status is documented)
+//! - anything about signatures by a user delegation key beyond the documentation
+//! - how a user-bound signature without its user's token fails (here like a wrong signature)
+//!
+//! Source: REST "Create a service SAS", "Create an account SAS", "Create a user delegation SAS", "Set Table ACL"; "SAS
+//! error codes".
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,8 @@
 //! Authorization by SharedKey and SharedKeyLite, with the checks of the service, including the age of a request.
+//!
+//! The strings to sign are in `protocol/signature.rs`.
+//!
+//! Source: REST "Authorize with Shared Key".
 
 use std::borrow::Cow;
 use std::time::Duration;

@@ -1,4 +1,17 @@
 //! The tables on the disk: an emulator's state in redb, read as a whole and changed by transactions.
+//!
+//! Owns the keys and values, and the translation of redb's errors. Accounts and tables are the lines of a snapshot
+//! (`snapshot/line.rs`), rows have the same bytes as in memory (`store/members.rs`): loading a row copies it.
+//!
+//! | table of redb | key | value |
+//! |---|---|---|
+//! | `state` | `emulator` | the service, and the time of the last version of a row |
+//! | `accounts` | name | line of a snapshot |
+//! | `tables` | account, the form of the name that counts | line of a snapshot |
+//! | `rows of` account `/` that form | PartitionKey, RowKey | Timestamp in ticks, properties |
+//!
+//! A change of any of these forms requires a new [`FORMAT`]. Opening verifies all checksums: redb itself trusts a file
+//! that was closed properly, and may panic if it was changed since.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;

@@ -1,4 +1,7 @@
 //! The limits of a server on connections and on the total size of bodies.
+//!
+//! A connection beyond the limit replaces the one that has waited longest for its client, so that slow or silent
+//! clients do not lock out others. Bodies beyond the limit wait.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

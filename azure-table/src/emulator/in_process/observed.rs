@@ -1,4 +1,6 @@
 //! The responses of an emulator with an observer.
+//!
+//! Reports each outcome, also of a request that no caller waits for any more. The event is in `response/observer.rs`.
 
 #[cfg(feature = "emulator-http")]
 use ::http::{HeaderMap, Method, Uri};

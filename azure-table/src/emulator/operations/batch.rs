@@ -1,4 +1,14 @@
 //! Entity group transactions: several changes as one, or a single query in a batch.
+//!
+//! Owns the rules of a batch and the multipart response. Each operation is checked by itself, but only the request
+//! around them has a credential. `codec/multipart.rs` parses the text of requests, `operations.rs` each operation, and
+//! `store.rs` makes all changes or none.
+//!
+//! Not confirmed: the index and text for more than 100 changes; the form of the rejection of a second change set; the
+//! codes for a query among other parts and for a batch that cannot be parsed (400 InvalidInput); the form in which an
+//! operation is rejected that a shared access signature does not permit (here like any other failure of an operation).
+//!
+//! Source: REST "Performing entity group transactions"; recorded requests and answers of several SDKs.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -1,5 +1,18 @@
 //! Operations with XML bodies: properties and statistics of the service, a table's access policies, user delegation
 //! keys.
+//!
+//! Owns their parsing, effects and responses. The documents are in `protocol/service_properties.rs`,
+//! `protocol/service_statistics.rs`, `protocol/access_policy.rs` and `protocol/user_delegation_key.rs`.
+//! `operations/cors.rs` applies the rules for browsers, `access/sas.rs` the policies and keys. Logging and metrics have
+//! no effect.
+//!
+//! Not confirmed: the code for a well-formed document with invalid values (all that were seen beyond a limit were
+//! InvalidXmlDocument), or with an unknown setting (ignored here); that statistics of the primary are rejected as an
+//! invalid parameter; that two policies of the same name are rejected; the code for invalid times of a key, and the
+//! permitted clock skew (none here).
+//!
+//! Source: REST "Set Table Service Properties", "Get Table Service Properties", "Get Table Service Stats", "Get Table
+//! ACL", "Set Table ACL", "Get User Delegation Key"; recorded answers.
 
 use crate::emulator::access::sas::delegation_key_value;
 use crate::emulator::operations::Call;

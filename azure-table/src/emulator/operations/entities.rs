@@ -1,4 +1,10 @@
 //! Operations on one entity: reads and changes.
+//!
+//! Translates a call into a change of a row, and the outcome into a response. `store.rs` changes the row.
+//! `operations/batch.rs` makes many changes at once with both halves of a write from here.
+//!
+//! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
+//! Entity", "Delete Entity", "Query Entities".
 
 use crate::emulator::load::{Demand, PartitionKey, Work};
 use crate::emulator::operations::Call;

@@ -1,4 +1,9 @@
 //! A scan: the evaluation of a filter row by row, in turns.
+//!
+//! Ensures that each property of a row is decoded once, however many comparisons use it. `filter/evaluate.rs` defines
+//! the meaning of a filter. Also limits the work of a query before it releases the store and yields to other tasks. The
+//! end of a turn depends on the rows and the filter, not on the time, so that tests on a paused clock are
+//! deterministic.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;

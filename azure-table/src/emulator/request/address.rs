@@ -1,4 +1,14 @@
 //! URLs: the account that a request names, and the resource in it.
+//!
+//! Owns both forms of base URL (the account in the path, as emulators have it, and the account in the host name), the
+//! recognition of the service by its host, and the parsing of `table(PartitionKey='…',RowKey='…')`. Encoded text is
+//! `codec/url.rs`.
+//!
+//! Not confirmed: further segments of a path besides the recorded ones; the response to an unknown `comp`, or to one
+//! without its `restype`; the URL length from which a request is rejected; code and form of the rejection of a path
+//! with a percent sign that encodes nothing (the live service's server responds in HTML).
+//!
+//! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
 
 use http::Uri;
 

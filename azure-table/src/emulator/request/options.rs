@@ -1,4 +1,11 @@
 //! Options: the query string of a request, and the format of its response.
+//!
+//! Owns `$filter`, `$select`, `$top`, `$format`, the continuation parameters, and the parsing of `Accept` and `Prefer`.
+//! Not confirmed: the code for an invalid `$top` up to 1000 (the status of more than 1000 is documented); `$top=0`,
+//! here a page without rows and without a continuation (as requested in Azurite's issue 1428); `$select=*`, which means
+//! all properties here.
+//!
+//! Source: REST "Query Entities", "Query Tables", "Payload format for Table service operations".
 
 use crate::codec::url;
 use crate::emulator::rules::Rules;

@@ -1,4 +1,8 @@
 //! Errors as responses, with the texts and in the form of each service.
+//!
+//! Owns the bodies of errors, and the texts of Cosmos DB that differ from those of Storage (`rules/refusal.rs`).
+//!
+//! Source: REST "Status and error codes"; recorded error bodies of both services.
 
 use crate::codec::odata::time::TimeText;
 use crate::codec::xml;

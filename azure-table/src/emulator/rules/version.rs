@@ -1,4 +1,8 @@
 //! Versions of the protocol: the supported ones, and those that introduced a behaviour.
+//!
+//! Versions are dates, so they compare as text.
+//!
+//! Source: REST "Versioning for Azure Storage".
 
 use crate::model::datetime::DateTime;
 

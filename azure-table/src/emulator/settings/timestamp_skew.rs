@@ -1,4 +1,6 @@
 //! Timestamps that differ from the clock, as with servers whose clocks differ.
+//!
+//! Owns the random differences, and ensures that no two Timestamps are equal: an ETag is derived from one.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,14 @@
 //! The rows of a table in order, and the queries that read them in several turns.
+//!
+//! Owns both orders: that of the keys, which point reads and ranges of keys always use, and that of insertion, if the
+//! service has it (`store/places.rs`).
+//!
+//! Ensures that such a query sees one state of the table: every write preserves the previous row for each of them. A
+//! query that ends in its first turn is not registered, and adds no cost to writes.
+//!
+//! A query reads rows until it has made some 2,000 comparisons, then releases the store and yields, so that other tasks
+//! wait for a turn and not for a page. A page shows all of a batch or nothing, as live. Turns end by a count, not by a
+//! clock, so that tests on a paused clock are deterministic.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

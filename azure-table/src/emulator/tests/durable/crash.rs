@@ -1,4 +1,11 @@
 //! Crashes: clients write until the disk fails, and the remaining contents are opened again.
+//!
+//! Each client owns some cells (rows, a table, policies, properties) and writes one state after the other into them,
+//! one request at a time. So after a crash a cell has the state that was acknowledged last, or one that was requested
+//! since. A client that read a state of another's cell must find it, or a later one, too. Everything is drawn from a
+//! seed. No thread runs: the test polls the clients and lets the writer store the accumulated changes.
+//!
+//! `AZURE_TABLE_CRASHES` sets the number of crashes. A failure names its seed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,7 @@
 //! A simulated disk that crashes: writes since the last sync are kept, torn or dropped, sector by sector.
+//!
+//! A changed length is metadata, which file systems journal: the surviving length is one that the file had, and writes
+//! beyond it are lost.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
