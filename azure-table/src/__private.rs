@@ -1,12 +1,11 @@
-//! All that the code of the macros may name, besides the derive's traits and `Column`. Not part of the public
-//! interface.
+//! The items that generated code may name, besides the derive's traits and `Column`. Not part of the public interface.
 //!
-//! Owns what the impls of `#[derive(TableEntity)]` on a struct call. What enums of entities call is
-//! `__private/variant.rs`, projections `__private/projection.rs`, the types of properties `__private/property.rs`. What
-//! is asserted at compile time is `__private/assert.rs`, of the types of stored fields `__private/stored_field.rs`, of
-//! other fields `__private/field.rs`, of the functions that attributes name `__private/function.rs`. What becomes of
-//! absent values is `__private/value.rs`. What a test of `#[azure_table::test]` calls is `__private/test.rs`, and
-//! what it explores with `__private/explore.rs`.
+//! Owns the functions that the impls of `#[derive(TableEntity)]` on a struct call. Those for enums of entities are in
+//! `__private/variant.rs`, for projections in `__private/projection.rs`, for the types of properties in
+//! `__private/property.rs`. Compile-time assertions are in `__private/assert.rs`, those on the types of stored fields
+//! in `__private/stored_field.rs`, of other fields in `__private/field.rs`, of the functions that attributes name in
+//! `__private/function.rs`. Absent values are handled in `__private/value.rs`. The items for a test of
+//! `#[azure_table::test]` are in `__private/test.rs`, and for an exploration in `__private/explore.rs`.
 
 mod assert;
 #[cfg(all(feature = "test-util", feature = "emulator"))]
@@ -70,12 +69,12 @@ pub use crate::model::row::{Row, RowProperty};
 pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
 pub use crate::model::variant_mark::{VariantMark, has_form, is_tag, untagged, write_key_of_form, write_prefixed_key};
 
-/// The column of a field. The field's own code says whether its type can be stored.
+/// Returns the column of a field. The field's own code checks that its type can be stored.
 pub const fn column<E, T, R>(name: &'static str) -> Column<E, T, R> {
     Column::of(ColumnName::new(name))
 }
 
-/// The property under the first of its older names that is there, where it was not found under its present one.
+/// Returns the property under the first of its older names that exists, unless it was found under its current one.
 pub fn aliased<'r, 'a>(found: bool, row: &'r Row<'a>, prefix: &str, aliases: &[&str]) -> Option<&'r RowProperty<'a>> {
     if found {
         return None;
@@ -83,19 +82,19 @@ pub fn aliased<'r, 'a>(found: bool, row: &'r Row<'a>, prefix: &str, aliases: &[&
     aliases.iter().find_map(|alias| row.get(&within(prefix, alias)))
 }
 
-/// Whether a property is of a group whose names begin with `prefix`.
+/// Returns `true` if a property belongs to a group whose names begin with `prefix`.
 pub fn in_group<G: ReadPropertyGroup>(prefix: &str, name: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(G::owns)
 }
 
-/// Whether any property of a group is there.
+/// Returns `true` if the row has any property of a group.
 pub fn has_group<G: ReadPropertyGroup>(row: &Row<'_>, prefix: &str) -> bool {
     row.properties()
         .iter()
         .any(|property| in_group::<G>(prefix, property.name()))
 }
 
-/// The least metadata with which all of these are read.
+/// Returns the minimum metadata level with which all of these can be read.
 pub const fn metadata(levels: &[MetadataLevel]) -> MetadataLevel {
     let mut at = 0;
     while at < levels.len() {
@@ -107,7 +106,7 @@ pub const fn metadata(levels: &[MetadataLevel]) -> MetadataLevel {
     MetadataLevel::None
 }
 
-/// The error for a property that the entity does not declare.
+/// Returns the error for a property that the entity does not declare.
 pub fn unknown(property: &RowProperty<'_>) -> Error {
     Error::invalid_response(format!(
         "property `{}`: the entity does not declare it",

@@ -1,10 +1,10 @@
-//! What derived code asserts while it is compiled: what the macro cannot see, since it sees one type at a time.
+//! Compile-time assertions of derived code about facts that the macro cannot see because it sees one type at a time.
 
 use crate::model::entity::TableEntity;
 use crate::model::key_shape::KeyPiece;
 use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
 
-/// The field of a template that has a width is a number.
+/// Asserts that the field of a template with a width is a number.
 #[track_caller]
 pub const fn assert_digits(digits: Option<usize>) {
     assert!(
@@ -14,7 +14,7 @@ pub const fn assert_digits(digits: Option<usize>) {
     );
 }
 
-/// A projection is one of an entity.
+/// Asserts that a projection is one of an entity.
 pub const fn assert_entity<E: TableEntity>() {}
 
 /// The partition fields of two variants of an enum.
@@ -27,7 +27,7 @@ pub trait SamePartition<P> {}
 
 impl<P> SamePartition<P> for P {}
 
-/// A variant of an enum stands in the same partitions as the first.
+/// Asserts that a variant of an enum has the same partition fields as the first one.
 #[track_caller]
 pub const fn assert_partition<First: TableEntity, V: TableEntity>()
 where
@@ -38,7 +38,7 @@ where
     let mut at = 0;
     while same && at < first.len() {
         same = match (&first[at], &own[at]) {
-            // The name of a field is the business of its struct.
+            // The names of fields are checked by their struct.
             (KeyPiece::Field(_), KeyPiece::Field(_)) => true,
             (KeyPiece::Padded(_, a), KeyPiece::Padded(_, b)) => *a == *b,
             (KeyPiece::Literal(a), KeyPiece::Literal(b)) => is_same(&[a], &[b]),
@@ -53,7 +53,7 @@ where
     );
 }
 
-/// The keys of a variant have a form that not every row has.
+/// Asserts that the keys of a variant have a form that not every row has.
 #[track_caller]
 pub const fn assert_form<V: TableEntity>() {
     let mut is_told = false;
@@ -70,7 +70,7 @@ pub const fn assert_form<V: TableEntity>() {
     );
 }
 
-/// The entity of a variant does not store the tag itself.
+/// Asserts that the entity of a variant does not store the tag itself.
 #[track_caller]
 pub const fn assert_untagged<V: TableEntity>(tag: &str) {
     let schema = V::SCHEMA;
@@ -81,7 +81,7 @@ pub const fn assert_untagged<V: TableEntity>(tag: &str) {
     );
 }
 
-/// No flattened property has a name of another property: its own, an older one, or that of a piece.
+/// Asserts that no flattened property has a name of another property: its own, an older one, or that of a piece.
 #[track_caller]
 pub const fn assert_distinct(schema: &EntitySchema) {
     assert!(
@@ -90,10 +90,10 @@ pub const fn assert_distinct(schema: &EntitySchema) {
     );
 }
 
-/// How many groups deep the names are compared.
+/// The maximum depth of nested groups whose names are compared.
 const DEPTH: usize = 6;
 
-/// The parts of a whole name: prefixes from the outermost on, then the name; what is left is empty.
+/// The parts of a complete name: prefixes from the outermost on, then the name. Unused parts are empty.
 type Parts<'n> = [&'n str; DEPTH];
 
 const fn are_distinct<'n>(
@@ -127,7 +127,7 @@ const fn are_distinct<'n>(
     true
 }
 
-/// How many properties are stored under this name, or read from it.
+/// Returns the number of properties that are stored under this name, or read from it.
 const fn owners(
     properties: &[PropertySchema],
     groups: &[GroupSchema],
@@ -159,7 +159,7 @@ const fn owners(
     count
 }
 
-/// The name of a property, or with a number from 1 on an older one of it.
+/// Returns the name of a property, or its older name with this number from 1 on.
 const fn whole_name<'n>(property: &PropertySchema, which: usize, parts: Parts<'n>, depth: usize) -> Parts<'n> {
     let mut whole = parts;
     whole[depth] = if which == 0 {
@@ -170,7 +170,7 @@ const fn whole_name<'n>(property: &PropertySchema, which: usize, parts: Parts<'n
     whole
 }
 
-/// Whether `name` is `whole`, or for a chunked property that of one of its pieces, as in `model/chunked.rs`.
+/// Returns `true` if `name` is `whole`, or for a chunked property that of one of its pieces, as in `model/chunked.rs`.
 const fn is_stored_as(whole: &[&str], is_chunked: bool, name: &[&str]) -> bool {
     let (mut whole, mut name) = (Bytes::of(whole), Bytes::of(name));
     while let Some(byte) = whole.next() {
@@ -186,7 +186,7 @@ const fn is_stored_as(whole: &[&str], is_chunked: bool, name: &[&str]) -> bool {
     }
 }
 
-/// Whether two texts, each in parts, are the same.
+/// Returns `true` if two texts, each in parts, are equal.
 pub(crate) const fn is_same(a: &[&str], b: &[&str]) -> bool {
     Bytes::of(a).is(Bytes::of(b))
 }
@@ -250,7 +250,7 @@ mod tests {
     use crate::model::key_shape::KeyShape;
 
     #[test]
-    fn texts_in_parts_are_compared_as_one() {
+    fn texts_in_parts_are_compared_as_a_whole() {
         assert!(is_same(&["Home_", "", "City"], &["Home", "_City", ""]));
         assert!(is_same(&[], &["", ""]));
         for other in ["Home_Cit", "Home_City_", "", "home_City"] {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_found_in_whatever_group() {
+    fn name_is_found_in_every_group() {
         const CITY: &[PropertySchema] = &[PropertySchema::new("City", EdmType::String)];
         const fn schema(own: &'static [PropertySchema], groups: &'static [GroupSchema]) -> EntitySchema {
             EntitySchema {

@@ -1,7 +1,7 @@
-//! Explorations: a body that runs again and again, each time with another order of its requests.
+//! Explorations: a body that runs repeatedly, each time with another order of its requests.
 //!
-//! Owns the settings of an exploration, and the arguments of `#[azure_table::test(explore)]`. One run is
-//! `explore/run.rs`, its service `explore/world.rs`. The search is `testing/explore`; it knows neither client nor
+//! Owns the settings of an exploration, and the arguments of `#[azure_table::test(explore)]`. One run is in
+//! `explore/run.rs`, its service in `explore/world.rs`. The search is in `testing/explore`; it knows neither client nor
 //! emulator.
 
 mod run;
@@ -21,16 +21,16 @@ use crate::testing::explore::search::{self, Bounds};
 use crate::testing::explore::tree::Allowance;
 use crate::testing::{Bound, Exploration};
 
-/// The bounds where none is set.
+/// The default bounds.
 const MAX_SCHEDULES: u64 = 10_000;
 const MAX_TIME: Duration = Duration::from_secs(60);
 
-/// Returns an exploration of `body`: every order in which its concurrent requests can be carried out.
+/// Creates an exploration of `body`: every order in which its concurrent requests can be executed.
 ///
-/// Write it as a test with `#[azure_table::test(explore)]` if you need no more than its success. This function returns
-/// the counts, and the story of a body that is meant to fail.
+/// Write it as a test with `#[azure_table::test(explore)]` if you need only its success. This function returns the
+/// counts, and the story of a body that is meant to fail.
 ///
-/// The body runs again and again, each time in a new [`World`], on one thread and a paused clock.
+/// The body runs repeatedly, each time in a new [`World`], on one thread and a paused clock.
 ///
 /// ```
 /// use azure_table::testing::{World, explore};
@@ -80,7 +80,7 @@ pub fn explore<B>(body: B) -> Explore<B> {
     }
 }
 
-/// An exploration to be made. See [`explore`](crate::testing::explore()).
+/// An exploration that has not run yet. See [`explore`](crate::testing::explore()).
 #[derive(Clone, Debug)]
 #[must_use = "nothing is explored before `run` is called"]
 pub struct Explore<B> {
@@ -101,19 +101,19 @@ struct Settings {
 }
 
 impl<B> Explore<B> {
-    /// Says that tasks share nothing but the service, and each has a [client of its own](World::client).
+    /// Declares that tasks share nothing but the service, and that each has its [own client](World::client).
     ///
-    /// Orders that differ only in requests that commute are then run once: two requests commute if neither writes a
-    /// row that the other reads or writes. Without this word every order is run.
+    /// Orders that differ only in requests that commute are then run once: two requests commute if neither writes a row
+    /// that the other reads or writes. By default every order is run.
     pub fn isolated(mut self) -> Self {
         self.settings.is_isolated = true;
         self
     }
 
-    /// Sets the number of faults of one run: 0 by default.
+    /// Sets the maximum number of faults per run: 0 by default.
     ///
-    /// A fault is a request that never reaches the service, or a response that is lost. With 1, each request of each
-    /// order is tried with both.
+    /// A fault is a request that never reaches the service, or a response that is lost. With 1, the exploration tries
+    /// both for each request of each order.
     pub fn faults(mut self, most: usize) -> Self {
         self.settings.faults = most;
         self
@@ -121,7 +121,7 @@ impl<B> Explore<B> {
 
     /// Lets the clock jump by `time` once in a run, at any point, while requests wait.
     ///
-    /// Called twice, it jumps twice. Without it, timers fire only when no request waits.
+    /// Repeated calls add further jumps. By default, timers fire only when no request waits.
     pub fn advance(mut self, time: Duration) -> Self {
         self.settings.advances.push(time);
         self
@@ -139,7 +139,7 @@ impl<B> Explore<B> {
         self
     }
 
-    /// Runs only this schedule, which a failed exploration printed.
+    /// Runs only this schedule, as printed by a failed exploration.
     pub fn replay(mut self, schedule: &str) -> Self {
         self.settings.replay = Some(schedule.to_owned());
         self
@@ -154,7 +154,7 @@ impl<B> Explore<B> {
     /// Runs the body in every order, until one fails or a bound is reached.
     ///
     /// # Panics
-    /// It is called in a tokio runtime, or the text of the [replay](Self::replay) cannot be read.
+    /// It is called inside a tokio runtime, or the text of the [replay](Self::replay) is invalid.
     #[expect(clippy::panic, reason = "a test says what failed by panicking")]
     pub fn run<T: RunOutput>(self) -> Exploration
     where
@@ -187,10 +187,10 @@ impl<B> Explore<B> {
         }
     }
 
-    /// Runs the body, and fails the test if it is not proven.
+    /// Runs the body in every order, and fails the test unless every run succeeds.
     ///
     /// # Panics
-    /// The body failed in some order, or a bound was reached that nobody set.
+    /// The body failed in some order, or a default bound was reached.
     #[doc(hidden)]
     #[expect(clippy::panic, reason = "a test says what failed by panicking")]
     #[expect(clippy::print_stdout, reason = "the harness shows it where output is asked for")]
@@ -207,7 +207,7 @@ impl<B> Explore<B> {
     }
 }
 
-/// Returns the reason to fail a test, if there is one: a failed run, or a bound that the test did not set.
+/// Returns the reason to fail a test, if any: a failed run, or a bound that the test did not set.
 fn unproven(found: &Exploration, is_bounded: bool) -> Option<String> {
     match found.bound() {
         _ if found.failure().is_some() => Some(found.to_string()),
@@ -227,7 +227,7 @@ fn unproven(found: &Exploration, is_bounded: bool) -> Option<String> {
     note = "an exploration is given a World, a TableServiceClient, a TableClient<E> or an Emulator, by value, and as many of them as it wants"
 )]
 pub trait ExploreArgument: Sized {
-    /// Returns the argument; a table has this name.
+    /// Returns the argument. A table gets this name.
     fn given(world: &World, table: &str) -> Self;
 }
 
@@ -261,7 +261,7 @@ mod tests {
     use crate::model::dynamic::DynamicEntity;
 
     #[test]
-    fn bound_that_nobody_set_fails_a_test() {
+    fn default_bound_fails_a_test() {
         let body = async |world: World| {
             let get = || async { drop(world.table::<DynamicEntity>("Rows").exists(("p", "r")).await) };
             futures_util::future::join(get(), get()).await;

@@ -1,7 +1,7 @@
-//! The types that fields must have where an attribute says so.
+//! The types that fields must have because of an attribute.
 //!
-//! Each is a trait with one impl, where a type would do: so the compiler says by the trait what to write, at the field.
-//! Derived code calls them as `<Type as Trait>::item`, which adds nothing to what is said.
+//! Each is a trait with one impl instead of a type, so that the compiler's message at the field shows what to write.
+//! Derived code calls them as `<Type as Trait>::item`, which adds nothing to the message.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -23,10 +23,10 @@ use crate::model::property_writer::PropertyWriter;
     note = "make the field an `Option<azure_table::ETag>`; for a property of another meaning remove `etag`"
 )]
 pub trait EtagField {
-    /// From a row.
+    /// Converts the ETag of a row.
     fn of(etag: Option<ETag>) -> Self;
 
-    /// What a write demands of an entity whose ETag is kept in a field.
+    /// Returns the condition of a write of an entity whose ETag is kept in a field.
     fn condition(&self) -> Condition;
 
     /// Sets the ETag.
@@ -55,7 +55,7 @@ impl EtagField for Option<ETag> {
             time, with the feature of that name; for a time of your own remove `timestamp`"
 )]
 pub trait TimestampField: Sized {
-    /// From a row.
+    /// Converts the Timestamp of a row.
     fn of(timestamp: Option<DateTime>) -> Result<Self>;
 }
 
@@ -65,7 +65,7 @@ impl TimestampField for Option<DateTime> {
     }
 }
 
-/// Times that are made of a [`DateTime`].
+/// Implements the trait for times that convert from a [`DateTime`].
 macro_rules! timestamps {
     ($($(#[$feature:meta])? $type:ty;)*) => {$(
         $(#[$feature])?
@@ -95,10 +95,10 @@ timestamps! {
     note = "make the field a `BTreeMap<String, azure_table::EdmValue>`, or remove `extra`"
 )]
 pub trait ExtraField {
-    /// From a row.
+    /// Converts the remaining properties of a row.
     fn of(extra: BTreeMap<String, EdmValue>) -> Self;
 
-    /// Writes the properties that were kept; `declared` says which names are those of other fields.
+    /// Writes the kept properties. `declared` returns `true` for the names of other fields.
     fn write(&self, properties: &mut PropertyWriter<'_>, declared: impl Fn(&str) -> bool) -> Result<()>;
 }
 
@@ -126,7 +126,7 @@ impl ExtraField for BTreeMap<String, EdmValue> {
     note = "make the field an `Option<azure_table::Guid>`; for an id of your own remove `write_id`"
 )]
 pub trait WriteIdField {
-    /// Writes a fresh id in place of the one that was read.
+    /// Writes a new id in place of the one that was read.
     fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()>;
 }
 
@@ -165,7 +165,7 @@ impl<T: DeserializeOwned> FromJson for T {}
     note = "implement `Default` for the type; or write `default = \"name\"` with a `fn name() -> {Self}`"
 )]
 pub trait OfDefault: Sized {
-    /// The default.
+    /// Returns the default.
     fn of_default() -> Self;
 }
 

@@ -1,10 +1,10 @@
 //! The functions that attributes name: those in `default` and `upgrade`, and the items of the module in `with`.
 //!
-//! A call of the function would be checked by its types alone, and the compiler could say only which it found. So the
-//! function is wrapped, and the call is a method of the wrapper. Where the function fits, it is the method of [`Named`]
-//! or [`Lent`]; where it does not, the search for the method goes on to [`Refused`], to which they dereference. That
-//! one has a bound that nothing meets, and the bound says what to write. On the way it passes what fits the inside of
-//! an `Option`.
+//! A direct call of the function would be checked by its types alone, and the compiler could only report the type that
+//! it found. So the function is wrapped, and the call is a method of the wrapper. If the function fits, the method is
+//! that of [`Named`] or [`Lent`]. Otherwise the method search continues along `Deref`, past functions that fit the
+//! contents of an `Option`, to [`Refused`]. Its method has a bound that no type meets, and the error for that bound
+//! shows what to write.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -22,7 +22,7 @@ pub struct Named<F, T> {
     function: OfOption<F, T>,
 }
 
-/// A function that does not fit `T`, but may fit what an `Option` holds.
+/// A function that does not fit `T`, but may fit the contents of an `Option`.
 #[derive(Debug)]
 pub struct OfOption<F, T> {
     function: F,
@@ -40,7 +40,7 @@ impl<F, T> Refused<F, T> {
 }
 
 impl<F, T> Named<F, T> {
-    /// The function.
+    /// Wraps the function.
     pub const fn new(function: F) -> Self {
         let refused = Refused::NEW;
         Self {
@@ -66,7 +66,7 @@ impl<F, T> Deref for OfOption<F, T> {
 }
 
 impl<F: Fn() -> T, T> Named<F, T> {
-    /// The value of a field whose property is not there.
+    /// Returns the value of a field whose property is absent.
     pub fn call_default(&self) -> T {
         (self.function.function)()
     }
@@ -77,7 +77,7 @@ where
     F: Fn(DynamicEntity) -> std::result::Result<T, X>,
     X: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    /// A row that does not read as the present struct goes to the upgrade of older rows.
+    /// Reads a row. A row that does not fit the current struct is passed to the upgrade of older rows.
     pub fn call_upgrade(&self, row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
         match read(row) {
             Ok(read) => Ok(read),
@@ -90,29 +90,29 @@ where
 }
 
 impl<F: Fn(WireValue<'_>) -> std::result::Result<T, ValueError>, T> Named<F, T> {
-    /// Reads a property by `from_wire`.
+    /// Reads a property with `from_wire`.
     pub fn call_from_wire(&self, property: &RowProperty<'_>) -> Result<T> {
         property.convert(&self.function.function)
     }
 }
 
 impl<F: Fn(WireValue<'_>) -> std::result::Result<T, ValueError>, T> OfOption<F, Option<T>> {
-    /// Reads a property that is there by `from_wire` of what the `Option` holds.
+    /// Reads a present property with the `from_wire` for the contents of the `Option`.
     pub fn call_from_wire(&self, property: &RowProperty<'_>) -> Result<Option<T>> {
         property.convert(&self.function).map(Some)
     }
 }
 
 impl<T> Named<EdmType, T> {
-    /// `EDM_TYPE`, which is no function and yet of a module.
+    /// Returns `EDM_TYPE`, an item of the module that is not a function.
     pub const fn edm_type(self) -> EdmType {
         self.function.function
     }
 }
 
-/// `to_edm`, and the field that it is called with. As a plain call would allow, the function may also take a reference
-/// to what the field dereferences to, `&str` for a `String`, or to the slice of an array. Where none of these fits an
-/// `Option`, the same is asked of what it holds. Each is a step of the search, and `N` the next.
+/// `to_edm`, and the field that it is called with. As in a plain call, the function may also take a reference to the
+/// target of the field's `Deref`, `&str` for a `String`, or to the slice of an array. If none of these fits an
+/// `Option`, the same steps apply to its contents. Each is a step of the method search, and `N` the next one.
 #[derive(Debug)]
 pub struct Lent<'v, F, T, N> {
     function: F,
@@ -127,7 +127,7 @@ type Held<'v, F, T> = Lent<'v, F, T, HeldTarget<'v, F, T>>;
 type HeldTarget<'v, F, T> = Lent<'v, F, T, HeldSlice<'v, F, T>>;
 type HeldSlice<'v, F, T> = Lent<'v, F, T, Refused<F, T>>;
 
-/// The function, and the field.
+/// Wraps the function and the field.
 pub const fn lend<F: Copy, T>(function: F, value: &T) -> Whole<'_, F, T> {
     let next = Refused::NEW;
     let next = Lent { function, value, next };
@@ -147,55 +147,55 @@ impl<F, T, N> Deref for Lent<'_, F, T, N> {
 }
 
 impl<'v, F: Fn(&'v T) -> G, T, G> Whole<'v, F, T> {
-    /// What the function gives.
+    /// Returns the result of the function.
     pub fn call_to_edm(&self) -> G {
         (self.function)(self.value)
     }
 }
 
 impl<'v, F: Fn(&'v T::Target) -> G, T: Deref, G> Target<'v, F, T> {
-    /// What the function gives.
+    /// Returns the result of the function.
     pub fn call_to_edm(&self) -> G {
         (self.function)(self.value)
     }
 }
 
 impl<'v, F: Fn(&'v [T]) -> G, T, G, const N: usize> Slice<'v, F, [T; N]> {
-    /// What the function gives.
+    /// Returns the result of the function.
     pub fn call_to_edm(&self) -> G {
         (self.function)(self.value)
     }
 }
 
 impl<'v, F: Fn(&'v T) -> G, T, G> Held<'v, F, Option<T>> {
-    /// What the function gives.
+    /// Returns the result of the function.
     pub fn call_to_edm(&self) -> Option<G> {
         self.value.as_ref().map(&self.function)
     }
 }
 
 impl<'v, F: Fn(&'v T::Target) -> G, T: Deref, G> HeldTarget<'v, F, Option<T>> {
-    /// What the function gives.
+    /// Returns the result of the function.
     pub fn call_to_edm(&self) -> Option<G> {
         self.value.as_ref().map(|value| (self.function)(value))
     }
 }
 
 impl<'v, F: Fn(&'v [T]) -> G, T, G, const N: usize> HeldSlice<'v, F, Option<[T; N]>> {
-    /// What the function gives.
+    /// Returns the result of the function.
     pub fn call_to_edm(&self) -> Option<G> {
         self.value.as_ref().map(|value| (self.function)(value))
     }
 }
 
-/// What `to_edm` gives.
+/// The result of `to_edm`.
 #[diagnostic::on_unimplemented(
     message = "`to_edm` of the module in #[table(with = \"…\")] gives `{Self}`, which is no value of a property",
     label = "expected `Result<Option<Edm<'_>>, ValueError>`",
     note = "write `pub fn to_edm(value: &Type) -> Result<Option<Edm<'_>>, ValueError>`; `None` is not stored"
 )]
 pub trait Converted {
-    /// Writes it.
+    /// Writes the value.
     fn write(self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()>;
 }
 
@@ -205,14 +205,14 @@ impl Converted for std::result::Result<Option<Edm<'_>>, ValueError> {
     }
 }
 
-/// `None` is the absence of the property.
+/// `None` means an absent property.
 impl<T: Converted> Converted for Option<T> {
     fn write(self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()> {
         self.map_or(Ok(()), |value| value.write(properties, name))
     }
 }
 
-/// What an absent property is to a field of type `T`, which need not be a property type: `None` to an `Option`.
+/// The value of an absent property for a field of type `T`, which need not be a property type: `None` for an `Option`.
 #[derive(Debug)]
 pub struct WhenAbsent<T>(Required<T>);
 
@@ -221,7 +221,7 @@ pub struct WhenAbsent<T>(Required<T>);
 pub struct Required<T>(PhantomData<fn() -> T>);
 
 impl<T> WhenAbsent<T> {
-    /// The one value.
+    /// The only value.
     pub const NEW: Self = Self(Required(PhantomData));
 }
 
@@ -234,31 +234,31 @@ impl<T> Deref for WhenAbsent<T> {
 }
 
 impl<T> WhenAbsent<Option<T>> {
-    /// The value of the field.
+    /// Returns the value of the field.
     pub const fn value(&self) -> Option<Option<T>> {
         Some(None)
     }
 }
 
 impl<T> Required<T> {
-    /// No value.
+    /// Returns no value.
     pub const fn value(&self) -> Option<T> {
         None
     }
 }
 
-/// Implemented by nothing.
+/// Implemented by no type.
 #[diagnostic::on_unimplemented(
     message = "this `default` does not give a value for a field of type `{T}`",
     label = "found `{Self}`",
     note = "write `default = \"name\"` with a `fn name() -> {T}`, or `default` alone for the type's own"
 )]
 pub trait Defaults<T> {
-    /// What would come of it.
+    /// Never called.
     fn refused<Q>() -> Q;
 }
 
-/// Implemented by nothing.
+/// Implemented by no type.
 #[diagnostic::on_unimplemented(
     message = "this `upgrade` does not make `{T}` of an older row",
     label = "found `{Self}`",
@@ -266,11 +266,11 @@ pub trait Defaults<T> {
             implements `std::error::Error`"
 )]
 pub trait Upgrades<T> {
-    /// What would come of it.
+    /// Never called.
     fn refused<Q>() -> Q;
 }
 
-/// Implemented by nothing.
+/// Implemented by no type.
 #[diagnostic::on_unimplemented(
     message = "the module in #[table(with = \"…\")] has no `from_wire` for a field of type `{T}`",
     label = "found `{Self}`",
@@ -278,11 +278,11 @@ pub trait Upgrades<T> {
             module is for"
 )]
 pub trait Reads<T> {
-    /// What would come of it.
+    /// Never called.
     fn refused<Q>() -> Q;
 }
 
-/// Implemented by nothing.
+/// Implemented by no type.
 #[diagnostic::on_unimplemented(
     message = "the module in #[table(with = \"…\")] has no `to_edm` for a field of type `{T}`",
     label = "found `{Self}`",
@@ -290,24 +290,24 @@ pub trait Reads<T> {
             module is for"
 )]
 pub trait Writes<T> {
-    /// What would come of it.
+    /// Never called.
     fn refused<Q>() -> Q;
 }
 
-/// Implemented by nothing.
+/// Implemented by no type.
 #[diagnostic::on_unimplemented(
     message = "the module in #[table(with = \"…\")] has no `EDM_TYPE` for a field of type `{T}`",
     label = "found `{Self}`",
     note = "write `pub const EDM_TYPE: EdmType = EdmType::String;`, or what else its `to_edm` gives"
 )]
 pub trait Typed<T> {
-    /// What would come of it.
+    /// Never called.
     fn refused<Q>() -> Q;
 }
 
-// None of them compiles.
+// Calls of these methods do not compile.
 impl<F, T> Refused<F, T> {
-    /// In place of that of [`Named`].
+    /// Replaces that of [`Named`].
     pub fn call_default(&self) -> T
     where
         F: Defaults<T>,
@@ -315,7 +315,7 @@ impl<F, T> Refused<F, T> {
         F::refused()
     }
 
-    /// In place of that of [`Named`].
+    /// Replaces that of [`Named`].
     pub fn call_upgrade(&self, _: &Row<'_>, _: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T>
     where
         F: Upgrades<T>,
@@ -323,7 +323,7 @@ impl<F, T> Refused<F, T> {
         F::refused()
     }
 
-    /// In place of that of [`Named`].
+    /// Replaces that of [`Named`].
     pub fn call_from_wire(&self, _: &RowProperty<'_>) -> Result<T>
     where
         F: Reads<T>,
@@ -331,7 +331,7 @@ impl<F, T> Refused<F, T> {
         F::refused()
     }
 
-    /// In place of that of [`Named`].
+    /// Replaces that of [`Named`].
     pub fn edm_type(&self) -> EdmType
     where
         F: Typed<T>,
@@ -339,7 +339,7 @@ impl<F, T> Refused<F, T> {
         F::refused()
     }
 
-    /// In place of those of [`Lent`].
+    /// Replaces those of [`Lent`].
     pub fn call_to_edm(&self) -> std::result::Result<Option<Edm<'static>>, ValueError>
     where
         F: Writes<T>,
@@ -348,20 +348,20 @@ impl<F, T> Refused<F, T> {
     }
 }
 
-/// What stands for what a module lacks. Derived code imports it in a block around the one in which it imports the
-/// module: there the names of the module hide these.
+/// Replacements for missing items of a module. Derived code imports them in a block around the one in which it imports
+/// the module, so that the names of the module hide these.
 #[expect(non_upper_case_globals, reason = "they have the names of functions")]
 pub mod lacking {
     use super::Nothing;
 
-    /// No function.
+    /// A missing function.
     pub const to_edm: Nothing = Nothing;
-    /// No function.
+    /// A missing function.
     pub const from_wire: Nothing = Nothing;
-    /// No constant.
+    /// A missing constant.
     pub const EDM_TYPE: Nothing = Nothing;
 }
 
-/// No item that can be seen.
+/// A missing item.
 #[derive(Clone, Copy, Debug)]
 pub struct Nothing;

@@ -1,4 +1,4 @@
-//! What derived code of projections calls.
+//! The items that derived code of projections uses.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -14,13 +14,13 @@ use crate::model::key::ReadTableKey;
 use crate::model::property::ReadProperty;
 use crate::model::row::{Row, RowProperty};
 
-/// The stored names that a projection asks for. A trait of its own, since only a constant can hold them.
+/// The stored names that a projection selects. A separate trait, because only a constant can hold them.
 pub trait Selection<const N: usize> {
-    /// The names.
+    /// The selected names.
     const NAMES: &'static Distinct<N>;
 }
 
-/// At most `N` names, each once.
+/// At most `N` distinct names.
 #[derive(Debug)]
 pub struct Distinct<const N: usize> {
     names: [&'static str; N],
@@ -28,7 +28,7 @@ pub struct Distinct<const N: usize> {
 }
 
 impl<const N: usize> Distinct<N> {
-    /// The names of which some may be the same: two fields may read one column, and a column may be a key.
+    /// Removes duplicates: two fields may read the same column, and a column may be a key.
     pub const fn of(all: [&'static str; N]) -> Self {
         let mut names = all;
         let mut count = 0;
@@ -47,27 +47,27 @@ impl<const N: usize> Distinct<N> {
         Self { names, count }
     }
 
-    /// The names.
+    /// Returns the names.
     pub const fn names(&'static self) -> &'static [&'static str] {
         self.names.split_at(self.count).0
     }
 }
 
-/// What stands for a constant that the entity does not have.
+/// The replacement for a constant that the entity does not have.
 #[derive(Debug)]
 pub struct Absent<E> {
     entity: PhantomData<fn() -> E>,
 }
 
 impl<E> Absent<E> {
-    /// The constant.
+    /// Creates the constant.
     #[expect(clippy::new_without_default, reason = "only constants are made of it")]
     pub const fn new() -> Self {
         Self { entity: PhantomData }
     }
 }
 
-/// Implemented by nothing: an entity that has a constant which it does not have.
+/// Implemented by no type: a bound for constants that the entity does not have.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no constant for this field of the projection, or none that can be seen from here",
     label = "no property of `{Self}` with a constant of this name",
@@ -85,7 +85,7 @@ impl<E: ColumnOfName, T> ColumnOf<E, T> for Absent<E> {
     }
 }
 
-/// The stored name of what a constant is, as far as it has one: whether it can be read, [`ColumnOf`] says.
+/// Defines the stored name of a constant, if it has one. [`ColumnOf`] decides whether it can be read.
 macro_rules! selected {
     ($($of:ident<$($parameter:ident),*>: $column:pat => $name:expr;)*) => {$(
         #[doc(hidden)]
@@ -113,10 +113,10 @@ selected! {
             entity"
 )]
 pub trait ColumnOf<E, T> {
-    /// The value; `None` where it is not there.
+    /// Returns the value, or `None` if it is absent.
     fn found(self, row: &Row<'_>) -> Result<Option<T>>;
 
-    /// The value, or what its absence means.
+    /// Returns the value, or that for an absent property.
     fn required(self, row: &Row<'_>) -> Result<T>;
 }
 
@@ -150,7 +150,7 @@ impl<E, T: ReadTableKey> ColumnOf<E, T> for Column<E, T, InKey> {
     }
 }
 
-/// The Timestamp as the type of the entity's constant for it.
+/// Reads the Timestamp as the type of the entity's constant for it.
 fn timestamp<T: ReadProperty>(row: &Row<'_>) -> Result<Option<T>> {
     let Some(text) = row.timestamp.as_deref() else {
         return Ok(None);
@@ -163,17 +163,17 @@ fn timestamp<T: ReadProperty>(row: &Row<'_>) -> Result<Option<T>> {
     property.read().map(Some)
 }
 
-/// The value of a column, or what its absence means.
+/// Returns the value of a column, or that for an absent property.
 pub fn select<E, T, C: ColumnOf<E, T>>(column: C, row: &Row<'_>) -> Result<T> {
     column.required(row)
 }
 
-/// The value of a column; `None` where it is not there.
+/// Returns the value of a column, or `None` if it is absent.
 pub fn select_found<E, T, C: ColumnOf<E, T>>(column: C, row: &Row<'_>) -> Result<Option<T>> {
     column.found(row)
 }
 
-/// The fields of a PartitionKey that are one `T`.
+/// The fields of a PartitionKey that consists of one `T`.
 #[diagnostic::on_unimplemented(
     message = "the PartitionKey is not one field of type `{T}`",
     label = "the fields of the key are `{Self}`",
@@ -183,7 +183,7 @@ pub trait SoleField<T> {}
 
 impl<T> SoleField<T> for (T,) {}
 
-/// The fields of both keys of which those after the partition fields `P` are one `T`.
+/// The fields of both keys, in which a single `T` follows the partition fields `P`.
 #[diagnostic::on_unimplemented(
     message = "the RowKey is not one field of type `{T}`",
     label = "the fields of both keys are `{Self}`",
@@ -207,7 +207,7 @@ row_fields! {
     (A, B, C, D, E, F, G)
 }
 
-/// The only field of the PartitionKey.
+/// Returns the only field of the PartitionKey.
 pub fn partition_field<E: TableEntity, T: ReadTableKey>(row: &Row<'_>) -> Result<T>
 where
     E::PartitionFields: SoleField<T>,
@@ -215,7 +215,7 @@ where
     row.key_parts(&E::SCHEMA.key)?.read(0)
 }
 
-/// The only field of the RowKey.
+/// Returns the only field of the RowKey.
 pub fn row_field<E: TableEntity, T: ReadTableKey>(row: &Row<'_>) -> Result<T>
 where
     E::KeyFields: SoleRowField<E::PartitionFields, T>,

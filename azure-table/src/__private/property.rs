@@ -1,4 +1,4 @@
-//! What derived code of the types of properties calls.
+//! The items that derived code of the types of properties uses.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -8,17 +8,17 @@ use std::sync::Arc;
 use crate::model::edm::Edm;
 use crate::model::error::ValueError;
 
-/// The value of a variant that is stored by its name.
+/// Returns the value of a variant that is stored by its name.
 pub fn text(name: &str) -> Result<Option<Edm<'_>>, ValueError> {
     Ok(Some(Edm::String(Cow::Borrowed(name))))
 }
 
-/// The value of a variant that is stored by its discriminant.
+/// Returns the value of a variant that is stored by its discriminant.
 pub fn number(discriminant: i32) -> Result<Option<Edm<'static>>, ValueError> {
     Ok(Some(Edm::Int32(discriminant)))
 }
 
-/// A discriminant as what is stored.
+/// Converts a discriminant to its stored value, and asserts its range.
 #[track_caller]
 #[expect(clippy::cast_possible_truncation, reason = "the range is asserted")]
 pub const fn int32(discriminant: i128) -> i32 {
@@ -30,24 +30,24 @@ pub const fn int32(discriminant: i128) -> i32 {
     discriminant as i32
 }
 
-/// The same where the range was asserted before.
+/// Converts a discriminant whose range was asserted before.
 #[expect(clippy::cast_possible_truncation, reason = "the range was asserted")]
 pub const fn truncated(discriminant: i128) -> i32 {
     discriminant as i32
 }
 
-/// What the variant marked with `other` may hold in an enum of texts.
+/// The types that the variant marked with `other` may hold in an enum of texts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not hold every text",
     label = "not every text is one of these",
     note = "the variant marked with #[table(other)] holds a `String`; with #[table(integer)] on the enum, an `i32`"
 )]
 pub trait KeptText {
-    /// The text.
+    /// Returns the text.
     fn kept(&self) -> &str;
 }
 
-/// The same where it is read, too.
+/// The types of [`KeptText`] that can also be created from a text that was read.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not hold every text",
     label = "not every text is one of these",
@@ -81,14 +81,14 @@ macro_rules! texts {
 }
 texts! { String, Box<str>, Arc<str>, Rc<str>, Cow<'static, str>, }
 
-/// What the variant marked with `other` may hold in an enum of numbers.
+/// The types that the variant marked with `other` may hold in an enum of numbers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not hold every number",
     label = "not every discriminant is one of these",
     note = "in an enum with #[table(integer)] the variant marked with #[table(other)] holds an `i32`"
 )]
 pub trait KeptNumber {
-    /// The number.
+    /// Returns the number.
     fn kept(&self) -> i32;
 
     /// Keeps a number.
@@ -105,12 +105,12 @@ impl KeptNumber for i32 {
     }
 }
 
-/// The error for a text that is no variant.
+/// Returns the error for a text that matches no variant.
 pub fn unknown_text(found: &str, known: &[&str]) -> ValueError {
     ValueError::expected(&listed(known), format_args!("{found:?}"))
 }
 
-/// The error for a number that is no variant.
+/// Returns the error for a number that matches no variant.
 pub fn unknown_number(found: i32, known: &[i32]) -> ValueError {
     ValueError::expected(&listed(known), found)
 }

@@ -1,8 +1,9 @@
 //! The types of fields that are stored: as properties, as parts of keys, as JSON, in pieces.
 //!
 //! Derived code names the type of a field in its schema, where it writes and where it reads. All of these places name
-//! one trait as `<Type as Trait>::item`, so that the compiler says the same in each, and shows it once. The derive
-//! picks the trait by how the type is written: each has one impl, for the same types, and its own words for all others.
+//! one trait as `<Type as Trait>::item`, so that the compiler reports the same error for each, and shows it once. The
+//! derive selects the trait by the spelling of the type. Each trait has one impl, for the same types, and its own
+//! message for all others.
 //!
 //! A struct that borrows is written and never read, and a field of a generic type has its bounds in the impl. The code
 //! of such a field names [`WrittenField`] and [`WrittenKeyField`].
@@ -27,16 +28,16 @@ macro_rules! property_fields {
             /// The type in the service.
             const EDM_TYPE: EdmType;
 
-            /// Writes the value under a name that was checked: see `PropertyWriter::named`.
+            /// Writes the value under a checked name: see `PropertyWriter::named`.
             fn write_named(&self, properties: &mut PropertyWriter<'_>, member: &'static str) -> Result<()>;
 
             /// Writes the value under any name.
             fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()>;
 
-            /// Reads the value into its place.
+            /// Reads the value into `place`.
             fn read(property: &RowProperty<'_>, place: &mut Option<Self>) -> Result<()>;
 
-            /// The value, or that of its absence, or an error.
+            /// Returns the value, or that for an absent property, or an error.
             fn required(value: Option<Self>, prefix: &str, name: &str) -> Result<Self>;
         }
 
@@ -130,7 +131,7 @@ pub trait WrittenField {
     /// The type in the service.
     const EDM_TYPE: EdmType;
 
-    /// Writes the value under a name that was checked: see `PropertyWriter::named`.
+    /// Writes the value under a checked name: see `PropertyWriter::named`.
     fn write_named(&self, properties: &mut PropertyWriter<'_>, member: &'static str) -> Result<()>;
 
     /// Writes the value under any name.
@@ -161,7 +162,7 @@ impl<T: Property + ?Sized> WrittenField for T {
     note = "otherwise: implement `TableKey` and `ReadTableKey`, or keep the value in a property"
 )]
 pub trait KeyField: Sized {
-    /// The number of digits of the greatest value, where the key text has a width.
+    /// The number of digits of the greatest value, if the key text has a width.
     const DIGITS: Option<usize>;
 
     /// Writes the value into the key.
@@ -195,7 +196,7 @@ impl<T: TableKey + ReadTableKey> KeyField for T {
     note = "otherwise: implement `TableKey`, or keep the value in a property"
 )]
 pub trait WrittenKeyField {
-    /// The number of digits of the greatest value, where the key text has a width.
+    /// The number of digits of the greatest value, if the key text has a width.
     const DIGITS: Option<usize>;
 
     /// Writes the value into the key.
@@ -219,13 +220,13 @@ impl<T: TableKey + ?Sized> WrittenKeyField for T {
     note = "add #[derive(serde::Serialize, serde::Deserialize)] to the type, or remove #[table(json)]"
 )]
 pub trait JsonField: Sized {
-    /// The JSON as text; `None` for `null`.
+    /// Returns the JSON as text, or `None` for `null`.
     fn to_edm(&self) -> std::result::Result<Option<Edm<'static>>, ValueError>;
 
-    /// Reads the value into its place.
+    /// Reads the value into `place`.
     fn read(property: &RowProperty<'_>, place: &mut Option<Self>) -> Result<()>;
 
-    /// The value of JSON that is absent.
+    /// Returns the value for absent JSON.
     fn absent() -> Option<Self>;
 }
 
@@ -260,7 +261,7 @@ pub trait ChunkedField: Sized {
     /// Reads the pieces under the first of these names that the row has.
     fn pieces(row: &Row<'_>, prefix: &str, names: &[&str]) -> Result<Option<Self>>;
 
-    /// The value, or that of its absence, or an error.
+    /// Returns the value, or that for an absent property, or an error.
     fn required(value: Option<Self>, prefix: &str, name: &str) -> Result<Self>;
 }
 

@@ -1,11 +1,11 @@
-//! What the code of `#[azure_table::test]` calls.
+//! The items that the code of `#[azure_table::test]` uses.
 //!
-//! Owns the runtime of a test, its emulator with what stands before it, and [`TestArgument`]: what a test can be given
-//! of that.
+//! Owns the runtime of a test, its emulator with the transports in front of it, and [`TestArgument`]: the possible
+//! arguments of a test.
 //!
-//! A test gets what it names: the attribute asks the type of each argument by a trait, so aliases work and a wrong one
-//! is reported by the compiler in our words. Spy, faults and emulator of a test are one stack. The runtime is built
-//! here, so a test crate needs no tokio. A table has the name of its argument, since a type may have several tables.
+//! The attribute determines each argument by its type through a trait, so that aliases work and the compiler reports an
+//! unsupported type with our message. Spy, faults and emulator of a test are one stack. The runtime is built here, so a
+//! test crate does not need tokio. A table has the name of its argument, because a type may have several tables.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,18 +17,18 @@ use crate::client::table::TableClient;
 use crate::emulator::in_process::Emulator;
 use crate::testing::{Faults, Spy};
 
-/// What the attribute and the arguments say.
+/// The options of the attribute and of the arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Tokio's clock stands still until all wait.
+    /// Tokio's clock stops while any task can run.
     pub start_paused: bool,
     /// The service is Cosmos DB.
     pub cosmos: bool,
-    /// An argument wants to see what is sent.
+    /// An argument is a [`Spy`], which records the requests.
     pub spies: bool,
 }
 
-/// The service of one test. From the client: the spy, if there is one, the faults, the emulator.
+/// The service of one test. From the client on: the spy, if any, the faults, the emulator.
 #[derive(Debug)]
 pub struct Place {
     emulator: Emulator,
@@ -58,10 +58,10 @@ impl Place {
     }
 }
 
-/// Runs a test to its end, on a runtime of its own.
+/// Runs a test to completion, on its own runtime.
 ///
 /// # Panics
-/// The runtime cannot be made.
+/// The runtime cannot be created.
 #[expect(clippy::panic, reason = "a test says what failed by panicking")]
 pub fn run<T>(options: Options, test: impl AsyncFnOnce(Place) -> T) -> T {
     let mut outcome = None;
@@ -73,7 +73,7 @@ pub fn run<T>(options: Options, test: impl AsyncFnOnce(Place) -> T) -> T {
     }
 }
 
-/// Runs a test to its end. Compiled here and once, as it brings all of a runtime.
+/// Runs a test to completion. Not generic, so that the runtime's code is compiled once.
 #[expect(clippy::panic, reason = "a test says what failed by panicking")]
 fn block_on(options: Options, test: Pin<Box<dyn Future<Output = ()> + '_>>) {
     let mut builder = Builder::new_current_thread();
@@ -84,17 +84,17 @@ fn block_on(options: Options, test: Pin<Box<dyn Future<Output = ()> + '_>>) {
     }
 }
 
-/// What a test can be given.
+/// An argument of a test.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not given to a test",
     label = "not an argument of `#[azure_table::test]`",
     note = "a test is given a TableServiceClient, a TableClient<E>, an Emulator, Faults or a Spy, by value, and as many of them as it wants"
 )]
 pub trait TestArgument: Sized {
-    /// Whether it is the [`Spy`].
+    /// `true` for the [`Spy`].
     const SPIES: bool = false;
 
-    /// Makes it, a table with this name.
+    /// Creates the argument. A table gets this name.
     fn given(place: &Place, table: &str) -> impl Future<Output = Self>;
 }
 
@@ -120,7 +120,7 @@ impl TestArgument for Spy {
     const SPIES: bool = true;
 
     async fn given(place: &Place, _: &str) -> Self {
-        // The options say that there is one.
+        // The options guarantee a spy.
         place.spy.clone().unwrap_or_else(|| Spy::new(place.faults.clone()))
     }
 }
@@ -128,7 +128,7 @@ impl TestArgument for Spy {
 impl<E> TestArgument for TableClient<E> {
     #[expect(clippy::panic, reason = "a test says what failed by panicking")]
     async fn given(place: &Place, table: &str) -> Self {
-        // Behind faults and spy: that there is a table is no part of the test.
+        // Behind faults and spy: creating the table is not part of the test.
         let made = match TableServiceClient::on(place.emulator.clone()).dynamic_table(table) {
             Ok(table) => table.create_table().await,
             Err(e) => Err(e),

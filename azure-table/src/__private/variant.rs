@@ -1,4 +1,4 @@
-//! What derived code of enums of entities calls.
+//! The items that derived code of enums of entities uses.
 
 use crate::model::dynamic::DynamicEntity;
 use crate::model::error::{Error, Result};
@@ -7,11 +7,11 @@ use crate::model::row::RowProperty;
 use crate::model::row_key::IntoRowKey;
 use crate::model::variant_mark::tag_found;
 
-/// What stands for the key fields of an enum, whose variants differ: no tuple fits it.
+/// The key fields of an enum, whose variants differ: no tuple matches it.
 #[derive(Debug)]
 pub enum KeysDifferByVariant {}
 
-/// The RowKey of a row of any variant is its text.
+/// Implements the key of a row of any variant, whose RowKey is text.
 macro_rules! row_key_texts {
     ($($text:ty),+) => {$(
         #[diagnostic::do_not_recommend]
@@ -24,7 +24,7 @@ macro_rules! row_key_texts {
 }
 row_key_texts! { &str, String, &String }
 
-/// What the variant marked with `other` may hold.
+/// The types that the variant marked with `other` may hold.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not hold every row",
     label = "not every row is one of these",
@@ -34,15 +34,15 @@ pub trait CatchAll {}
 
 impl CatchAll for DynamicEntity {}
 
-/// Fails to compile for a type that some row is not.
+/// Fails to compile for a type that cannot hold every row.
 pub const fn assert_catch_all<T: CatchAll>() {}
 
-/// The error for a row that is no variant of an enum.
+/// Returns the error for a row that matches no variant of an enum.
 pub fn no_variant<T>(name: &str) -> Result<T> {
     Err(Error::invalid_response(format!("the row is no variant of `{name}`")))
 }
 
-/// The same where a property tells the variants apart: what became of it.
+/// Returns the error for a row whose tag matches no variant, with the value of the tag.
 pub fn no_tagged<T>(name: &str, tag: &str, property: Option<&RowProperty<'_>>) -> Result<T> {
     let remedy = match property {
         None => ", which tells the variant: write it as the enum",

@@ -1,7 +1,7 @@
 //! One run of an exploration's body.
 //!
-//! Owns the runtime of a run, its paused clock, and its panics, which nobody prints: a failed run is told once, at the
-//! end.
+//! Owns the runtime of a run, its paused clock, and its panics, which are not printed: a failed run is reported once,
+//! at the end.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -22,14 +22,14 @@ use crate::model::datetime::DateTime;
 use crate::testing::explore::gate::{Chooser, Gate};
 use crate::testing::explore::search::{Finished, Runner};
 
-/// A timer that fires only if no other does, and no request waits.
+/// The delay of a timer that fires only if no other does, and no request waits.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// The seed of jitter, IDs and boundaries, equal in all runs.
+/// The seed of jitter, ids and boundaries, equal in all runs.
 const SEED: u64 = 17;
 
 /// The output of an exploration's body: nothing, or a `Result` whose error fails the run.
 pub trait RunOutput {
-    /// Returns the error, if it is one.
+    /// Returns the error, if any.
     #[doc(hidden)]
     fn failure(self) -> Option<String>;
 }
@@ -86,7 +86,7 @@ impl<T: RunOutput, B: AsyncFn(World) -> T> Runner for Runs<'_, B> {
     }
 }
 
-/// Runs `body` until it ends, the gate ends it, or nothing can go on.
+/// Runs `body` until it ends, the gate ends it, or all tasks are blocked.
 #[expect(clippy::panic, reason = "a test says what failed by panicking")]
 fn block_on(gate: &Gate, advances: &[Duration], body: impl Future<Output = ()>) {
     let at_rest = gate.clone();
@@ -126,7 +126,7 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls `run` and returns the text of its panic, which nobody prints: a failed run is told once, at the end.
+/// Calls `run` and returns the text of its panic without printing it: a failed run is reported once, at the end.
 fn quietly<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -142,7 +142,7 @@ fn quietly<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     outcome.map_err(|_| PANIC.take().unwrap_or_else(|| "the body panicked".to_owned()))
 }
 
-/// Returns the message of a panic and its place.
+/// Returns the message of a panic and its location.
 fn said(panic: &PanicHookInfo<'_>) -> String {
     let payload = panic.payload();
     let text = payload.downcast_ref::<&str>().copied();

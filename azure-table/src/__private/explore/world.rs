@@ -1,6 +1,6 @@
 //! The service of one run, and its clients.
 //!
-//! Owns [`World`], and the emulator with a clock that follows tokio's.
+//! Owns [`World`], and an emulator whose clock follows tokio's.
 
 use std::fmt;
 use std::iter;
@@ -22,9 +22,9 @@ use crate::testing::explore::gate::{Gate, GatedTransport};
 
 /// The service of one run of an exploration, and the clients of its tasks. Feature `test-util` with `emulator`.
 ///
-/// Each request of its clients waits until every task rests; then the explorer chooses which goes on. The pauses of
-/// the clients before retries take no time. Other waits go by tokio's clock, which stands still: a timer fires when
-/// no request waits. The emulator's clock follows it, from the time at which the exploration began.
+/// Each request of its clients waits until every task rests; then the explorer chooses the next one to execute. The
+/// pauses of the clients before retries take no time. Other waits use tokio's clock, which is stopped: a timer fires
+/// when no request waits. The emulator's clock follows it, from the time at which the exploration began.
 ///
 /// See [`explore`](crate::testing::explore()).
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct World {
     gate: GateOfRun,
 }
 
-/// The gate, without what it holds in `Debug`.
+/// The gate, without its contents in `Debug`.
 #[derive(Clone)]
 struct GateOfRun(Gate);
 
@@ -54,13 +54,13 @@ impl World {
 
     /// Returns the body's own client, called `main` in stories.
     ///
-    /// Its requests wait as all do. In an exploration that is [`isolated`](crate::testing::Explore::isolated), use it
-    /// before the tasks start and after they end: its requests are ordered with all others.
+    /// Its requests wait like all others. In an exploration that is [`isolated`](crate::testing::Explore::isolated),
+    /// use it before the tasks start and after they end: its requests are ordered with all others.
     pub fn service(&self) -> TableServiceClient {
         self.client_named(MAIN)
     }
 
-    /// Returns a client for one task, called so in stories.
+    /// Returns a client for one task. Stories show this name.
     ///
     /// # Panics
     /// The name is empty, `main` or `clock`, or has other characters than ASCII letters, digits, `-` and `_`.
@@ -75,9 +75,9 @@ impl World {
         self.client_named(name)
     }
 
-    /// Returns a client for a table, and creates the table before, beside the gate.
+    /// Returns a client for a table, after creating the table outside the gate.
     ///
-    /// The client belongs to the body, as [`service`](Self::service).
+    /// The client belongs to the body, like [`service`](Self::service).
     ///
     /// # Panics
     /// The service rejects the name.
@@ -90,7 +90,7 @@ impl World {
         }
     }
 
-    /// Returns the service itself, behind the gate: fill it and look into it without a request that waits.
+    /// Returns the service behind the gate, to fill and inspect it without waiting requests.
     pub fn emulator(&self) -> &Emulator {
         &self.service.emulator
     }
