@@ -66,7 +66,7 @@ fn check_extra(ctxt: &Ctxt, base: &Struct<'_>) {
     if base.fields.iter().any(|field| field.attrs.extra.is_some()) {
         ctxt.error(
             &deny.name,
-            "`extra` keeps the unknown properties and `deny_unknown_properties` refuses them: remove one of the two",
+            "`extra` keeps the unknown properties and `deny_unknown_properties` rejects them: remove one of the two",
         );
     }
 }

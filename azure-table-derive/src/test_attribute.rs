@@ -89,7 +89,7 @@ impl Options {
         let Ok(parsed) = parsed else {
             ctxt.error(
                 tokens,
-                "options are words with commas between: `#[azure_table::test(start_paused, cosmos)]`",
+                "options are separated by commas: `#[azure_table::test(start_paused, cosmos)]`",
             );
             return options;
         };
@@ -100,7 +100,7 @@ impl Options {
                 "cosmos" => &mut options.cosmos,
                 "explore" => {
                     if options.explore.replace(exploration(&meta, ctxt)).is_some() {
-                        ctxt.error(&meta, "`explore` is said twice");
+                        ctxt.error(&meta, "`explore` is given twice");
                     }
                     continue;
                 }
@@ -110,13 +110,10 @@ impl Options {
                 }
             };
             if std::mem::replace(option, true) {
-                ctxt.error(&meta, format!("`{name}` is said twice"));
+                ctxt.error(&meta, format!("`{name}` is given twice"));
             }
             if !matches!(meta, Meta::Path(_)) {
-                ctxt.error(
-                    &meta,
-                    format!("`{name}` is a word of its own: leave out what follows it"),
-                );
+                ctxt.error(&meta, format!("`{name}` takes no value: remove what follows it"));
             }
         }
         if options.explore.is_some() && options.start_paused {
@@ -137,7 +134,7 @@ fn exploration(meta: &Meta, ctxt: &Ctxt) -> TokenStream {
         Meta::NameValue(_) => {
             ctxt.error(
                 meta,
-                "`explore` stands alone, or has its options in parentheses: `explore(isolated, faults = 1)`",
+                "`explore` takes no value, or options in parentheses: `explore(isolated, faults = 1)`",
             );
             return TokenStream::new();
         }
@@ -147,7 +144,7 @@ fn exploration(meta: &Meta, ctxt: &Ctxt) -> TokenStream {
     let Ok(parsed) = parsed else {
         ctxt.error(
             meta,
-            "the options of `explore` have commas between: `explore(isolated, faults = 1)`",
+            "the options of `explore` are separated by commas: `explore(isolated, faults = 1)`",
         );
         return TokenStream::new();
     };
@@ -162,10 +159,7 @@ fn exploration(meta: &Meta, ctxt: &Ctxt) -> TokenStream {
                 let value = &pair.value;
                 calls.extend(quote!(.#call(#value)));
             }
-            (Some((_, false)), _) => ctxt.error(
-                option,
-                format!("`{name}` is a word of its own: leave out what follows it"),
-            ),
+            (Some((_, false)), _) => ctxt.error(option, format!("`{name}` takes no value: remove what follows it")),
             (Some((_, true)), _) => ctxt.error(option, format!("`{name}` has a value: `{name} = ...`")),
             (None, _) => {
                 let meant = suggestion::similar(&name, names)
@@ -210,13 +204,13 @@ fn check(function: &ItemFn, ctxt: &Ctxt) {
     if let Some(lifetime_or_type) = signature.generics.params.first() {
         ctxt.error(
             lifetime_or_type,
-            "a test has no parameters of types: nobody would say what they are",
+            "a test cannot have generic parameters: no caller would specify them",
         );
     }
     for attribute in others {
         ctxt.error(
             attribute,
-            "the function is a test already, by `#[azure_table::test]`: leave this one out",
+            "`#[azure_table::test]` makes the function a test already: remove this attribute",
         );
     }
 }
@@ -238,7 +232,7 @@ fn arguments(function: &ItemFn, ctxt: &Ctxt) -> Vec<Argument> {
     for input in &function.sig.inputs {
         let typed = match input {
             FnArg::Receiver(receiver) => {
-                ctxt.error(receiver, "a test is a function of its own: it has no `self`");
+                ctxt.error(receiver, "a test cannot have a `self` parameter");
                 continue;
             }
             FnArg::Typed(typed) => typed,
@@ -248,7 +242,7 @@ fn arguments(function: &ItemFn, ctxt: &Ctxt) -> Vec<Argument> {
             Pat::Wild(_) if is_table(&typed.ty) => {
                 ctxt.error(
                     &typed.pat,
-                    "`_` has no name, and a table has its own from that of its argument: write `_orders` for `Orders`",
+                    "a table is named after its argument, and `_` has no name: write `_orders` for `Orders`",
                 );
                 continue;
             }
@@ -256,7 +250,7 @@ fn arguments(function: &ItemFn, ctxt: &Ctxt) -> Vec<Argument> {
             other => {
                 ctxt.error(
                     other,
-                    "an argument of a test has a name, from which its table has its own",
+                    "an argument of a test must be a plain name, after which its table is named",
                 );
                 continue;
             }
@@ -267,7 +261,9 @@ fn arguments(function: &ItemFn, ctxt: &Ctxt) -> Vec<Argument> {
         {
             ctxt.error(
                 &typed.pat,
-                format!("a table has its name from its argument, here {table:?}, which is none: {why}. Give the argument another name"),
+                format!(
+                    "a table is named after its argument, and {table:?} is not a table name: {why}; rename the argument"
+                ),
             );
         }
         let of = (*typed.ty).clone();

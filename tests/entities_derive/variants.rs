@@ -223,7 +223,7 @@ async fn variants_are_told_by_a_tag() {
     assert!(
         error
             .to_string()
-            .contains("the row is no variant of `Media`: its `Kind` is \"audio\""),
+            .contains("the row matches no variant of `Media`: its `Kind` is \"audio\""),
         "{error}"
     );
 
@@ -234,7 +234,7 @@ async fn variants_are_told_by_a_tag() {
     assert!(
         error
             .to_string()
-            .contains("it has no property `Kind`, which tells the variant: write it as the enum"),
+            .contains("it has no property `Kind`, which distinguishes the variants: write it as the enum"),
         "{error}"
     );
 }

@@ -48,9 +48,7 @@ fn named(key: KeyName, name: &str, fields: &mut [Field<'_>], report: impl Fn(Str
     let role = &mut fields[index].role;
     if let Role::KeyPart(other) = role {
         let place = if *other == key { "twice" } else { "in both keys" };
-        report(format!(
-            "`{{{name}}}` stands {place}: a field has one place, name it once"
-        ));
+        report(format!("`{{{name}}}` occurs {place}: name a field only once"));
         return None;
     }
     *role = Role::KeyPart(key);

@@ -16,7 +16,10 @@ pub(crate) struct Attr<T> {
 /// Stores an option. A duplicate is an error even if its value cannot be parsed.
 pub(crate) fn set<T>(ctxt: &Ctxt, cell: &mut Option<Attr<T>>, item: &Item, value: Option<T>) {
     if cell.is_some() {
-        ctxt.error(&item.name, format!("duplicate attribute `{}`: say it once", item.name));
+        ctxt.error(
+            &item.name,
+            format!("duplicate attribute `{}`: write it once", item.name),
+        );
     } else if let Some(value) = value {
         *cell = Some(Attr {
             name: item.name.clone(),

@@ -152,10 +152,10 @@ fn elsewhere(kind: Kind, spot: Spot, name: &str) -> Option<String> {
             format!("`{name}` belongs to one entity: put it on the struct of the variant")
         }
         (Kind::Projection, _) if of_entity(Spot::Item) || of_entity(Spot::Field) => {
-            format!("`{name}` is said by the entity, whose columns a projection reads: remove it here")
+            format!("`{name}` is set on the entity, whose columns a projection reads: remove it here")
         }
         (Kind::Entity, "tag" | "row_key_prefix") => {
-            format!("`{name}` tells the variants of an enum of entities apart: remove it from this struct")
+            format!("`{name}` distinguishes the variants of an enum of entities: remove it from this struct")
         }
         (_, "tag" | "row_key_prefix") => format!("`{name}` belongs to an enum of entities, #[derive(TableEntity)]"),
         (_, "of") => "`of` belongs to #[derive(Projection)]: derive that, or remove it".to_owned(),
@@ -176,7 +176,10 @@ fn nowhere(kind: Kind, spot: Spot, name: &str) -> String {
     };
     let known = kind.known(spot);
     if known.is_empty() {
-        return format!("`{name}` has no place here: {} takes nothing {place}", kind.derive());
+        return format!(
+            "`{name}` cannot be used here: {} has no attributes {place}",
+            kind.derive()
+        );
     }
     unknown(name, place, known)
 }

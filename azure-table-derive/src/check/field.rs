@@ -125,7 +125,7 @@ fn refusal(field: &Field<'_>, option: &str) -> Option<String> {
         (Role::Key(_) | Role::KeyPart(_), "default") => "a row always has its keys",
         (Role::Key(_) | Role::KeyPart(_), "write_id") => "a key is the same with every write",
         (Role::Key(_) | Role::KeyPart(_), _) => "the text of a key is made by its type, which implements TableKey",
-        (Role::Timestamp, _) => "the Timestamp is the service's own",
+        (Role::Timestamp, _) => "the service sets the Timestamp",
         (Role::Etag, _) => "an ETag is not a property",
         (Role::Extra, _) => "`extra` holds the properties as they are",
         (Role::Group(_), "alias") => "a flattened field has no name of its own",

@@ -53,7 +53,7 @@ fn refused(name: &str, whole: bool, report: &impl Fn(String)) -> bool {
     }
     if let Some(hint) = reserved(name).filter(|_| whole) {
         report(format!(
-            "`{name}` is the service's own: {hint}, or write another name with #[table(rename = \"Name\")]"
+            "`{name}` is reserved by the service: {hint}, or write another name with #[table(rename = \"Name\")]"
         ));
         return true;
     }
@@ -76,7 +76,7 @@ fn check_aliases<'e>(ctxt: &Ctxt, base: &'e Struct<'_>, whole: bool, taken: &mut
                 None if !whole || reserved(&name).is_none() => {}
                 None => ctxt.error(
                     &alias.value,
-                    format!("`{name}` is the service's own and was never a property: remove this alias"),
+                    format!("`{name}` is reserved by the service and was never a property: remove this alias"),
                 ),
                 Some(other) if other == field.name => ctxt.error(
                     &alias.value,

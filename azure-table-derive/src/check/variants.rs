@@ -37,7 +37,7 @@ fn check_tag(ctxt: &Ctxt, variants: &Variants<'_>) {
     } else if is_reserved(&name) {
         ctxt.error(
             &tag.value,
-            format!("`{name}` is the service's own: write another name, such as `tag = \"Kind\"`"),
+            format!("`{name}` is reserved by the service: write another name, such as `tag = \"Kind\"`"),
         );
     }
 }
@@ -63,7 +63,7 @@ fn check_variant(ctxt: &Ctxt, variants: &Variants<'_>, variant: &Variant<'_>) {
     if let (Mark::Tag(tag), Some(prefix)) = (&variants.mark, &attrs.row_key_prefix) {
         ctxt.error(
             &prefix.name,
-            format!("the variants are told apart by the property `{tag}`: remove `row_key_prefix`, or `tag`"),
+            format!("the variants are distinguished by the property `{tag}`: remove `row_key_prefix`, or `tag`"),
         );
     }
     if let (Mark::RowKeyPrefix | Mark::KeyForm, Some(rename)) = (&variants.mark, &attrs.rename) {
@@ -98,7 +98,7 @@ fn check_other(ctxt: &Ctxt, variants: &Variants<'_>) {
         } else if variants.variants.len() == 1 {
             ctxt.error(
                 &other.name,
-                "no variant is beside this one: add those of the known entities, or use DynamicEntity in place of the \
+                "this is the only variant: add those of the known entities, or use DynamicEntity in place of the \
                  enum",
             );
         }

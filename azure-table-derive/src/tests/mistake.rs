@@ -73,15 +73,15 @@ fn field_has_one_role() {
 fn attribute_is_used_once() {
     assert_eq!(
         field("rename = \"a\", rename = \"b\""),
-        "duplicate attribute `rename`: say it once"
+        "duplicate attribute `rename`: write it once"
     );
     assert_eq!(
         field("ignore)] #[table(ignore"),
-        "duplicate attribute `ignore`: say it once"
+        "duplicate attribute `ignore`: write it once"
     );
     assert_eq!(
         entity("columns = off, columns = off"),
-        "duplicate attribute `columns`: say it once"
+        "duplicate attribute `columns`: write it once"
     );
 }
 
@@ -218,12 +218,12 @@ fn two_fields_cannot_be_stored_under_one_name() {
 fn error_for_a_reserved_name_suggests_the_attribute() {
     assert_eq!(
         one(&with("#[table(rename_all = \"PascalCase\")]", "timestamp: i64")),
-        "`Timestamp` is the service's own: for the time of the last write put #[table(timestamp)] on a field of type \
+        "`Timestamp` is reserved by the service: for the time of the last write put #[table(timestamp)] on a field of type \
          Option<DateTime>, or write another name with #[table(rename = \"Name\")]"
     );
     assert_eq!(
         field("rename = \"PartitionKey\""),
-        "`PartitionKey` is the service's own: for the key itself write #[table(partition_key)], or write another name \
+        "`PartitionKey` is reserved by the service: for the key itself write #[table(partition_key)], or write another name \
          with #[table(rename = \"Name\")]"
     );
     assert!(field("rename = \"RowKey\"").contains("for the key itself write #[table(row_key)]"));

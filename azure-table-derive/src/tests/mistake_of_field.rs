@@ -115,7 +115,7 @@ fn ignored_field_has_no_other_options() {
 fn timestamp_etag_and_extra_are_not_properties() {
     assert_eq!(
         field("timestamp, default"),
-        "the Timestamp is the service's own: remove `default`"
+        "the service sets the Timestamp: remove `default`"
     );
     assert_eq!(field("etag, json"), "an ETag is not a property: remove `json`");
     assert_eq!(
@@ -186,7 +186,7 @@ fn alias_differs_from_all_other_names() {
     );
     assert_eq!(
         field("alias = \"RowKey\""),
-        "`RowKey` is the service's own and was never a property: remove this alias"
+        "`RowKey` is reserved by the service and was never a property: remove this alias"
     );
     assert_eq!(field("alias"), "`alias` takes text: write `alias = \"OldName\"`");
 }
@@ -221,7 +221,7 @@ fn special_fields_occur_once() {
 fn unknown_properties_are_kept_or_rejected() {
     assert_eq!(
         one(&with("#[table(deny_unknown_properties)]", "#[table(extra)] x: T")),
-        "`extra` keeps the unknown properties and `deny_unknown_properties` refuses them: remove one of the two"
+        "`extra` keeps the unknown properties and `deny_unknown_properties` rejects them: remove one of the two"
     );
 }
 
@@ -255,7 +255,7 @@ fn only_properties_are_columns() {
 fn error_for_options_of_other_derives_names_their_place() {
     assert_eq!(
         one(&with("#[table(tag = \"Kind\")]", "")),
-        "`tag` tells the variants of an enum of entities apart: remove it from this struct"
+        "`tag` distinguishes the variants of an enum of entities: remove it from this struct"
     );
     assert_eq!(
         one(&with("#[table(of = Blog)]", "")),

@@ -74,12 +74,12 @@ fn options_of_the_entity_are_not_repeated() {
         let name = option.split(' ').next().unwrap();
         assert_eq!(
             field(option),
-            format!("`{name}` is said by the entity, whose columns a projection reads: remove it here")
+            format!("`{name}` is set on the entity, whose columns a projection reads: remove it here")
         );
     }
     assert_eq!(
         one("#[table(of = Blog, rename_all = \"camelCase\")] struct S { x: i32 }"),
-        "`rename_all` is said by the entity, whose columns a projection reads: remove it here"
+        "`rename_all` is set on the entity, whose columns a projection reads: remove it here"
     );
 }
 

@@ -107,7 +107,7 @@ fn key_must_be_text() {
 fn options_are_rejected_where_they_have_no_effect() {
     assert_eq!(
         one("struct S(#[table(rename = \"x\")] i32);"),
-        "`rename` has no place here: TableProperty takes nothing on a field"
+        "`rename` cannot be used here: TableProperty has no attributes on a field"
     );
     assert_eq!(
         one("#[table(rename_all = \"camelCase\")] struct S(i32);"),

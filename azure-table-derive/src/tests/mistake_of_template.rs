@@ -22,11 +22,11 @@ fn template_names_fields_of_the_struct_once() {
     );
     assert_eq!(
         templates("{a};{a}", "{b}"),
-        "partition_key: `{a}` stands twice: a field has one place, name it once"
+        "partition_key: `{a}` occurs twice: name a field only once"
     );
     assert_eq!(
         templates("{a}", "{b};{a}"),
-        "row_key: `{a}` stands in both keys: a field has one place, name it once"
+        "row_key: `{a}` occurs in both keys: name a field only once"
     );
 }
 

@@ -22,7 +22,7 @@ fn variant_holds_one_entity() {
 fn variants_have_one_kind_of_mark() {
     assert_eq!(
         one("#[table(tag = \"Kind\")] enum E { #[table(row_key_prefix = \"1\")] One(A), Two(B) }"),
-        "the variants are told apart by the property `Kind`: remove `row_key_prefix`, or `tag`"
+        "the variants are distinguished by the property `Kind`: remove `row_key_prefix`, or `tag`"
     );
     assert_eq!(
         one("enum E { #[table(rename = \"a\")] One(A), Two(B) }"),
@@ -43,7 +43,7 @@ fn tag_must_be_a_property() {
     );
     assert_eq!(
         one("#[table(tag = \"RowKey\")] enum E { One(A) }"),
-        "`RowKey` is the service's own: write another name, such as `tag = \"Kind\"`"
+        "`RowKey` is reserved by the service: write another name, such as `tag = \"Kind\"`"
     );
     assert_eq!(
         one("#[table(tag = \"Kind\")] enum E { One(A), #[table(rename = \"One\")] Two(B) }"),
@@ -80,7 +80,7 @@ fn one_variant_is_for_all_other_rows() {
     );
     assert_eq!(
         one("enum E { #[table(other)] One(A) }"),
-        "no variant is beside this one: add those of the known entities, or use DynamicEntity in place of the enum"
+        "this is the only variant: add those of the known entities, or use DynamicEntity in place of the enum"
     );
     assert_eq!(
         one("#[table(tag = \"Kind\")] enum E { One(A), #[table(other, rename = \"b\")] Two(B) }"),

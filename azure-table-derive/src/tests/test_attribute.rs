@@ -26,16 +26,16 @@ fn errors_are_reported_together() {
         "fn t<E>(self, t: TableClient<E>) {}",
         &[
             "did you mean `start_paused`?",
-            "`cosmos` is a word of its own",
+            "`cosmos` takes no value",
             "add `async`",
-            "no parameters of types",
-            "it has no `self`",
-            "here \"T\", which is none: it has 1 characters",
+            "cannot have generic parameters",
+            "cannot have a `self` parameter",
+            "\"T\" is not a table name: it has 1 characters",
         ],
     );
-    says("1 2", "async fn t() {}", &["options are words"]);
+    says("1 2", "async fn t() {}", &["options are separated by commas"]);
     says("", "enum NoFunction {}", &["belongs on an `async fn`"]);
-    says("", "#[test] async fn t() {}", &["is a test already"]);
+    says("", "#[test] async fn t() {}", &["a test already"]);
     says("", "async fn t(größe: TableClient) {}", &["ASCII letters and digits"]);
     let long = format!("async fn t({}: TableClient) {{}}", "a".repeat(64));
     says("", &long, &["it has 64 characters"]);

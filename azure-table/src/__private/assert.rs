@@ -21,7 +21,7 @@ pub const fn assert_entity<E: TableEntity>() {}
 #[diagnostic::on_unimplemented(
     message = "the variants of an enum of entities have the same fields in their PartitionKeys",
     label = "here they are `{Self}`, in the first variant `{P}`",
-    note = "one query over a partition gives all variants: make the key fields the same, or read the types apart"
+    note = "one query over a partition returns all variants: use the same key fields, or read the types separately"
 )]
 pub trait SamePartition<P> {}
 

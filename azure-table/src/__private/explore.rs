@@ -222,9 +222,9 @@ fn unproven(found: &Exploration, is_bounded: bool) -> Option<String> {
 
 /// An argument of `#[azure_table::test(explore)]`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not given to an exploration",
+    message = "`{Self}` is not an argument of an exploration",
     label = "not an argument of `#[azure_table::test(explore)]`",
-    note = "an exploration is given a World, a TableServiceClient, a TableClient<E> or an Emulator, by value, and as many of them as it wants"
+    note = "an exploration takes any number of these arguments, by value: World, TableServiceClient, TableClient<E>, Emulator"
 )]
 pub trait ExploreArgument: Sized {
     /// Returns the argument. A table gets this name.

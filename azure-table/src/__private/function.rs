@@ -190,7 +190,7 @@ impl<'v, F: Fn(&'v [T]) -> G, T, G, const N: usize> HeldSlice<'v, F, Option<[T; 
 
 /// The result of `to_edm`.
 #[diagnostic::on_unimplemented(
-    message = "`to_edm` of the module in #[table(with = \"…\")] gives `{Self}`, which is no value of a property",
+    message = "`to_edm` of the module in #[table(with = \"…\")] returns `{Self}`, which is not the value of a property",
     label = "expected `Result<Option<Edm<'_>>, ValueError>`",
     note = "write `pub fn to_edm(value: &Type) -> Result<Option<Edm<'_>>, ValueError>`; `None` is not stored"
 )]
@@ -249,7 +249,7 @@ impl<T> Required<T> {
 
 /// Implemented by no type.
 #[diagnostic::on_unimplemented(
-    message = "this `default` does not give a value for a field of type `{T}`",
+    message = "this `default` does not return a value for a field of type `{T}`",
     label = "found `{Self}`",
     note = "write `default = \"name\"` with a `fn name() -> {T}`, or `default` alone for the type's own"
 )]
@@ -260,7 +260,7 @@ pub trait Defaults<T> {
 
 /// Implemented by no type.
 #[diagnostic::on_unimplemented(
-    message = "this `upgrade` does not make `{T}` of an older row",
+    message = "this `upgrade` does not create `{T}` from an older row",
     label = "found `{Self}`",
     note = "write `fn name(old: azure_table::DynamicEntity) -> azure_table::Result<{T}>`, or return another error type that \
             implements `std::error::Error`"
@@ -298,7 +298,7 @@ pub trait Writes<T> {
 #[diagnostic::on_unimplemented(
     message = "the module in #[table(with = \"…\")] has no `EDM_TYPE` for a field of type `{T}`",
     label = "found `{Self}`",
-    note = "write `pub const EDM_TYPE: EdmType = EdmType::String;`, or what else its `to_edm` gives"
+    note = "write `pub const EDM_TYPE: EdmType = EdmType::String;`, or the type that its `to_edm` returns"
 )]
 pub trait Typed<T> {
     /// Never called.

@@ -69,7 +69,7 @@ impl<E> Absent<E> {
 
 /// Implemented by no type: a bound for constants that the entity does not have.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no constant for this field of the projection, or none that can be seen from here",
+    message = "`{Self}` has no constant for this field of the projection, or none that is visible here",
     label = "no property of `{Self}` with a constant of this name",
     note = "name the field as in `{Self}`; or name the constant by #[table(column = \"NAME\")]"
 )]
@@ -106,7 +106,7 @@ selected! {
 
 /// A column of `E` that is read into a field of type `T`.
 #[diagnostic::on_unimplemented(
-    message = "the constant is a `{Self}`, which is not read into a field of type `{T}`",
+    message = "the constant is a `{Self}`, which cannot be read into a field of type `{T}`",
     label = "not the type of this field in `{E}`",
     note = "give the field of the projection the same type as the field of `{E}`",
     note = "a field that is flattened, or stored by `json`, `with` or `chunked`, cannot be projected: read the whole \

@@ -86,9 +86,9 @@ fn block_on(options: Options, test: Pin<Box<dyn Future<Output = ()> + '_>>) {
 
 /// An argument of a test.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not given to a test",
+    message = "`{Self}` is not an argument of a test",
     label = "not an argument of `#[azure_table::test]`",
-    note = "a test is given a TableServiceClient, a TableClient<E>, an Emulator, Faults or a Spy, by value, and as many of them as it wants"
+    note = "a test takes any number of these arguments, by value: TableServiceClient, TableClient<E>, Emulator, Faults, Spy"
 )]
 pub trait TestArgument: Sized {
     /// `true` for the [`Spy`].

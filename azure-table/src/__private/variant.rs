@@ -39,17 +39,19 @@ pub const fn assert_catch_all<T: CatchAll>() {}
 
 /// Returns the error for a row that matches no variant of an enum.
 pub fn no_variant<T>(name: &str) -> Result<T> {
-    Err(Error::invalid_response(format!("the row is no variant of `{name}`")))
+    Err(Error::invalid_response(format!(
+        "the row matches no variant of `{name}`"
+    )))
 }
 
 /// Returns the error for a row whose tag matches no variant, with the value of the tag.
 pub fn no_tagged<T>(name: &str, tag: &str, property: Option<&RowProperty<'_>>) -> Result<T> {
     let remedy = match property {
-        None => ", which tells the variant: write it as the enum",
+        None => ", which distinguishes the variants: write it as the enum",
         Some(_) => "",
     };
     let why = tag_found(tag, property);
     Err(Error::invalid_response(format!(
-        "the row is no variant of `{name}`: {why}{remedy}"
+        "the row matches no variant of `{name}`: {why}{remedy}"
     )))
 }
