@@ -1,7 +1,7 @@
 //! Test doubles for the service: faults, scripts, spies, recordings. Feature `test-util`; faults alone also `faults`.
 //!
-//! All are [`Transport`](crate::transport::Transport)s below the retry loop, so a client meets them as it would meet
-//! the network. They wrap each other, an `Emulator` or a real connection.
+//! All are [`Transport`](crate::transport::Transport)s below the retry loop, so a client treats them like the network.
+//! They wrap each other, an `Emulator` or a real connection.
 //!
 //! | item | use |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | `explore`, `World`, `Explore`, `RunOutput` (feature `emulator`) | a test in every order of its requests |
 //! | `Exploration`, `FailedSchedule`, `Bound` (feature `emulator`) | what an exploration found |
 //!
-//! With the features `derive` and `emulator`, `#[azure_table::test]` gives each test a service of its own.
+//! With the features `derive` and `emulator`, `#[azure_table::test]` gives each test its own service.
 //!
 //! # Examples
 //!
@@ -30,10 +30,10 @@
 //! # }
 //! ```
 //!
-//! When to use which: the guide `testing` (with the features `derive` and `emulator`).
+//! The guide `testing` (with the features `derive` and `emulator`) compares them.
 
-// Imports `pipeline::transport`, `protocol`, `codec` and `model`; never the client or the emulator. What joins all of
-// them to an exploration stands in `__private/explore.rs`, and is exported here alone.
+// Imports `pipeline::transport`, `protocol`, `codec` and `model`; never the client or the emulator.
+// `__private/explore.rs` joins all of them to an exploration, which is only exported here.
 
 #[cfg(feature = "test-util")]
 mod address;

@@ -1,7 +1,7 @@
-//! The parts of a request's address.
+//! The parts of a request's URL.
 //!
-//! Owns [`Address`]: the account's base apart from the path below it, and the query without the parameters of a shared
-//! access signature.
+//! Splits a URL into [`Address`]: the account's base, the path below it, and the query without the parameters of a
+//! shared access signature.
 
 use http::Uri;
 
@@ -10,10 +10,10 @@ use crate::codec::url;
 use crate::protocol::endpoint::SECONDARY;
 use crate::protocol::sas_parameters::SAS_PARAMETERS;
 
-/// The parts of an address.
+/// The parts of a URL.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
-    /// The account's address: scheme, host and, in emulators, the account, without a slash at the end.
+    /// The account's URL: scheme, host and, in emulators, the account, without a slash at the end.
     pub(crate) base: String,
     pub(crate) authority: String,
     /// The path below the base, as it appears in the URL: `/Blogs(PartitionKey='p',RowKey='r')`.
@@ -54,7 +54,7 @@ impl Address {
 }
 
 impl Address {
-    /// Returns the account's name, if the address has it.
+    /// Returns the account's name, if the URL contains it.
     ///
     /// It is the first label of a host of the service, or follows another host.
     pub(crate) fn account(&self) -> Option<&str> {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_cut_where_the_account_ends() {
+    fn url_is_split_after_the_account() {
         let of = |uri: &str| {
             let address = Address::of(&uri.parse().unwrap());
             (address.base, address.path, address.query, address.is_secondary)
@@ -115,7 +115,7 @@ mod tests {
         );
         assert_eq!(account(&format!("{local}/T")).as_deref(), Some("devstoreaccount1"));
         assert_eq!(account("https://tables.example.com/T"), None);
-        // Options of that name outside of a signature stay.
+        // Options of that name outside a signature stay.
         assert_eq!(of(&format!("{cloud}/T?se=1")).2, "se=1");
         assert_eq!(
             parameter("a=1&$filter=P%20eq%20'x'", "$filter").as_deref(),

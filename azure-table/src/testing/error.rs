@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn error_of_a_kind_has_a_status_that_means_it() {
+    fn error_of_a_kind_has_a_status_that_maps_to_it() {
         for kind in [
             ErrorKind::InvalidInput,
             ErrorKind::Unsupported,

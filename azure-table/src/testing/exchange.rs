@@ -1,10 +1,9 @@
-//! One request and its outcome, as they are kept: without secrets.
+//! One request and its outcome in stored form, without secrets.
 //!
-//! Owns [`Exchange`] and [`Outcome`]. The secrets are defined in `secrets.rs`; `spy.rs` and `recorder.rs` keep
-//! exchanges.
+//! Owns [`Exchange`] and [`Outcome`]. `secrets.rs` defines the secrets; `spy.rs` and `recorder.rs` keep exchanges.
 //!
 //! Only values that are known to be harmless are kept: headers by a list of names. The credential of a request is
-//! removed from the response too, since a rejection may repeat it.
+//! removed from the response too, because a rejection may repeat it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,7 +22,7 @@ use crate::testing::secrets::Secrets;
 
 /// One request and its outcome.
 ///
-/// These parts are hidden or left out:
+/// These parts are hidden or omitted:
 ///
 /// - the `Authorization` header and the parameters of a shared access signature, also where a response repeats them
 /// - the values of headers that the protocol does not have
@@ -66,7 +65,7 @@ pub struct Exchange {
 /// The outcome of a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
-    /// No response yet, or never: the client stopped waiting.
+    /// No response yet, or never because the client stopped waiting.
     Unanswered,
     Answered(Response<Bytes>),
     Failed(Delivery),
@@ -104,7 +103,7 @@ impl Exchange {
         self.kind
     }
 
-    /// Returns the table of the request; for a batch that of its first operation.
+    /// Returns the table of the request; for a batch, that of its first operation.
     pub fn table(&self) -> Option<&str> {
         self.table.as_deref()
     }
@@ -134,12 +133,12 @@ impl Exchange {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// Returns the client request ID: the same for all attempts of a call.
+    /// Returns the client request ID, which is the same for all attempts of a call.
     pub fn client_request_id(&self) -> Option<&str> {
         self.header("x-ms-client-request-id")
     }
 
-    /// Returns whether the request went to the secondary.
+    /// Returns `true` if the request was sent to the secondary.
     pub fn is_secondary(&self) -> bool {
         self.address.is_secondary
     }
@@ -151,7 +150,7 @@ impl Exchange {
 
     /// Decodes the entity of an insert, a replace or a merge.
     ///
-    /// [`DynamicEntity`](crate::DynamicEntity) accepts any.
+    /// [`DynamicEntity`](crate::DynamicEntity) accepts any entity.
     ///
     /// # Errors
     /// - `InvalidResponse`: the body is not an entity, or does not fit `E`. A merge may have only some of its
@@ -167,7 +166,7 @@ impl Exchange {
         }
     }
 
-    /// Returns the status of the response; `None` if none arrived.
+    /// Returns the status of the response, or `None` if none arrived.
     pub fn status(&self) -> Option<u16> {
         self.answer().map(|answer| answer.status().as_u16())
     }
@@ -177,12 +176,12 @@ impl Exchange {
         self.answer()?.headers().get(name)?.to_str().ok()
     }
 
-    /// Returns the body of the response; `None` if none arrived.
+    /// Returns the body of the response, or `None` if none arrived.
     pub fn response_body(&self) -> Option<Cow<'_, str>> {
         self.answer().map(|answer| String::from_utf8_lossy(answer.body()))
     }
 
-    /// Returns how far the request got, if no complete response arrived.
+    /// Returns the progress of the request, if no complete response arrived.
     ///
     /// A client that stopped waiting leaves neither a failure nor a status.
     pub fn failure(&self) -> Option<Delivery> {

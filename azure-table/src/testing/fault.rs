@@ -18,7 +18,7 @@ use crate::testing::response_template::ResponseTemplate;
 
 /// A fault of one request.
 ///
-/// "Applied" means that the service behind receives the request and processes it, a rejection included.
+/// "Applied" means that the service behind receives the request and processes it, including a rejection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Fault {
@@ -32,25 +32,25 @@ pub enum Fault {
     LoseResponse,
     /// The request is applied, and the body of its response breaks off: [`Delivery::ResponseCut`].
     CutResponse {
-        /// The bytes of the body that arrive; a shorter body breaks off at its end.
+        /// The number of bytes of the body that arrive; a shorter body breaks off at its end.
         at: usize,
     },
-    /// The request is delayed by this time. It is not applied if the client cancels the call before that.
+    /// The request is delayed by this time. It is not applied if the client cancels the call before.
     DelayRequest(Duration),
     /// The request is applied immediately, and its response is delayed by this time.
     DelayResponse(Duration),
     /// The request is applied immediately, and its response arrives in pieces.
     Drip {
-        /// The bytes of the body in each piece; at least 1.
+        /// The number of bytes of the body in each piece; at least 1.
         bytes: usize,
-        /// The time before each piece, also before the only one of an empty body.
+        /// The pause before each piece, including the only one of an empty body.
         pause: Duration,
     },
     /// The request hangs forever; not applied.
     HangRequest,
     /// The request is applied, and its response never arrives.
     HangResponse,
-    /// This response; not applied.
+    /// This response is returned; the request is not applied.
     Respond(ResponseTemplate),
     /// The request is applied, and this response replaces the service's.
     RespondAfterApplying(ResponseTemplate),
@@ -91,7 +91,7 @@ impl Fault {
         }
     }
 
-    /// Sends the request to the transport behind, or does not, and applies the fault.
+    /// Applies the fault, and sends the request to the transport behind if the fault does not prevent it.
     pub(crate) async fn happen(
         &self,
         behind: &dyn Transport,
@@ -169,7 +169,7 @@ fn broken(reached: Delivery, kind: io::ErrorKind, why: impl Into<String>) -> Tra
     TransportError::new(reached, io::Error::new(kind, format!("injected fault: {}", why.into())))
 }
 
-/// Reports a response that cannot be built: nothing was sent, and the test sees the reason.
+/// Reports a response that cannot be built: nothing was sent, and the error shows the reason.
 fn no_answer(error: Box<dyn std::error::Error + Send + Sync>) -> TransportError {
     TransportError::new(Delivery::NothingSent, error)
 }

@@ -6,7 +6,7 @@ use crate::model::operation_kind::OperationKind;
 use crate::testing::fault::Fault;
 use crate::testing::response_template::ResponseTemplate;
 
-/// A [`Fault`] and the requests it affects. Without conditions it affects all.
+/// A [`Fault`] and the requests that it affects. Without conditions it affects all.
 ///
 /// Kinds and table select the matching requests. These are counted from 1, and one of [`nth`](Self::nth),
 /// [`first`](Self::first), [`every`](Self::every) and [`chance`](Self::chance) chooses among them. If several are set,
@@ -21,7 +21,7 @@ use crate::testing::response_template::ResponseTemplate;
 #[must_use = "a rule does nothing until it is added"]
 pub struct FaultRule {
     pub(crate) fault: Fault,
-    /// Empty: all kinds.
+    /// Empty means all kinds.
     kinds: Vec<OperationKind>,
     table: Option<String>,
     when: When,
@@ -120,7 +120,7 @@ impl FaultRule {
         of_kind && of_table && self.fault.can_happen_to(kind)
     }
 
-    /// Returns whether the fault affects the `count`th matching request, after `hits` hits.
+    /// Returns `true` if the fault affects the `count`th matching request, after `hits` hits.
     pub(crate) fn chooses(&self, count: u64, hits: u64, random: &mut fastrand::Rng) -> bool {
         let chosen = match self.when {
             When::Always => true,

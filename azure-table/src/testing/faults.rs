@@ -1,11 +1,11 @@
 //! The transport that injects faults.
 //!
-//! Owns the active rules, their counts, and the log. The effect of a fault is `fault.rs`, its conditions are
+//! Owns the active rules, their counts, and the log. The effect of a fault is in `fault.rs`, its conditions in
 //! `fault_rule.rs`.
 //!
-//! Faults are rules at the transport, below the retry loop: a test sees what the network does. Users, the fault matrix
-//! and the soak test share one kit. The first rule that chooses a request acts alone; two faults on one request need
-//! two wrappers. A service with a wrong clock is another transport, `Fault::Instead`.
+//! Faults are rules at the transport, below the retry loop, so a test sees the effects of the network. Users, the fault
+//! matrix and the soak test share one kit. Only the first rule that chooses a request acts; two faults on one request
+//! need two wrappers. A service with a wrong clock is another transport, `Fault::Instead`.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -24,14 +24,14 @@ use crate::testing::fault::Fault;
 use crate::testing::fault_rule::FaultRule;
 use crate::testing::request_kind;
 
-/// The longest log: beyond it the oldest requests are dropped.
+/// The maximum length of the log. Beyond it the oldest requests are dropped.
 const MOST_RECORDS: usize = 1_024;
 
 /// A [`Transport`] in front of another one that injects faults by rules. Feature `faults`, also in
 /// `test-util`.
 ///
 /// Rules are checked in the order in which they were added. The first that chooses a request acts; later rules do not
-/// see the request. For two faults on one request wrap `Faults` in `Faults`. Clones share rules and log.
+/// see the request. For two faults on one request, wrap `Faults` in `Faults`. Clones share rules and log.
 ///
 /// The same seed, rules and order of requests produce the same faults.
 ///
@@ -111,8 +111,8 @@ impl Faults {
             hits: AtomicU64::new(0),
         });
         let mut state = self.state();
-        // Each rule has a generator of its own, so another rule leaves the draws of the others unchanged. The generator
-        // mixes its seed: neighbouring seeds yield unlike draws.
+        // Each rule has its own generator, so that another rule does not change the draws of the others. The generator
+        // mixes its seed: similar seeds yield different draws.
         let mut seeds = fastrand::Rng::with_seed(self.seed);
         let seed = seeds.u64(..).wrapping_add(state.rules.len() as u64);
         state.rules.push(Standing {
@@ -176,7 +176,7 @@ impl Faults {
 }
 
 impl Standing {
-    /// Counts a matching request, and decides.
+    /// Counts a matching request, and decides whether the fault affects it.
     fn chooses(&mut self) -> bool {
         // The lock of the state is held here; the atomics serve readers without the lock.
         let count = self.counters.matched.fetch_add(1, Ordering::Relaxed) + 1;
@@ -234,7 +234,7 @@ impl fmt::Debug for Faults {
 pub struct AddedRule(Arc<Counters>);
 
 impl AddedRule {
-    /// Returns the number of times its fault happened.
+    /// Returns the number of requests that the fault affected.
     pub fn hits(&self) -> u64 {
         self.0.hits.load(Ordering::Relaxed)
     }
@@ -257,7 +257,7 @@ impl AddedRule {
 
 /// One request as [`Faults`](crate::testing::Faults) saw it, and its fault.
 ///
-/// Neither address nor headers are kept, since they may contain signatures.
+/// It contains neither the URL nor headers, because they may contain signatures.
 #[derive(Clone, Debug)]
 pub struct FaultRecord {
     pub(crate) number: u64,
@@ -278,7 +278,7 @@ impl FaultRecord {
         self.kind
     }
 
-    /// Returns the table of the request; for a batch that of its first operation.
+    /// Returns the table of the request; for a batch, that of its first operation.
     pub fn table(&self) -> Option<&str> {
         self.table.as_deref()
     }
@@ -290,7 +290,7 @@ impl FaultRecord {
         self.client_request_id.as_deref()
     }
 
-    /// Returns the fault of the request; `None` if it passed through.
+    /// Returns the fault of the request, or `None` if it passed through.
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }

@@ -1,8 +1,8 @@
 //! The comparison of a request with a recorded one.
 //!
-//! Owns [`Fingerprint`]: the compared parts of a request, and the differences between two in words. Compared are the
-//! method, the path below the account, the query, the location, the body, and the headers that change the meaning of
-//! the request.
+//! Owns [`Fingerprint`]: the compared parts of a request, and a description of the differences between two. The
+//! compared parts are the method, the path below the account, the query, the location, the body, and the headers that
+//! change the meaning of the request.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ impl Fingerprint {
     }
 }
 
-/// Returns both texts; long ones begin shortly before the first difference.
+/// Returns both texts. Long ones begin shortly before the first difference.
 fn parting(a: &str, b: &str) -> (String, String) {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let length = |text: &str| text.chars().count();
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_texts_are_shown_where_they_part() {
+    fn long_texts_are_shown_at_their_first_difference() {
         assert_eq!(parting("abc", "abd"), ("abc".to_owned(), "abd".to_owned()));
         let same = "ä".repeat(200);
         let (a, b) = parting(&format!("{same}1{same}"), &format!("{same}2"));

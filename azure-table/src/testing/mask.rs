@@ -2,7 +2,7 @@
 //!
 //! Owns [`mask_guids`] and [`mask_times`], for [`Replay::masking`](crate::testing::Replay::masking).
 
-/// Replaces every GUID by `{guid}`, whatever its case.
+/// Replaces every GUID with `{guid}`, in upper or lower case.
 ///
 /// ```
 /// use azure_table::testing::mask_guids;
@@ -13,10 +13,10 @@ pub fn mask_guids(text: &str) -> String {
     masked(text, "{guid}", (b'-', 8), |rest| fits(rest, FORM).then_some(FORM.len()))
 }
 
-/// Replaces every date with a time in UTC by `{time}`.
+/// Replaces every date with a time in UTC with `{time}`.
 ///
 /// It recognizes the form of the service: `2026-01-31T12:00:00Z`, with or without a fraction of the second. A colon may
-/// be `%3A`, as in an address.
+/// be `%3A`, as in a URL.
 ///
 /// ```
 /// use azure_table::testing::mask_times;
@@ -36,7 +36,7 @@ pub fn mask_times(text: &str) -> String {
     })
 }
 
-/// Replaces by `mask` what `length` finds: ASCII text with the byte `mark` at position `at`.
+/// Replaces with `mask` each match of `length`: ASCII text with the byte `mark` at position `at`.
 fn masked(text: &str, mask: &str, (mark, at): (u8, usize), length: impl Fn(&[u8]) -> Option<usize>) -> String {
     let bytes = text.as_bytes();
     let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
@@ -54,7 +54,7 @@ fn masked(text: &str, mask: &str, (mark, at): (u8, usize), length: impl Fn(&[u8]
     out
 }
 
-/// Returns whether a text begins in this form: `x` is a hexadecimal digit, `9` a decimal one.
+/// Returns `true` if a text begins with this form: `x` is a hexadecimal digit, `9` a decimal one.
 fn fits(text: &[u8], form: &[u8]) -> bool {
     text.len() >= form.len()
         && form.iter().zip(text).all(|(form, byte)| match form {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_ones_are_masked() {
+    fn only_complete_values_are_masked() {
         for text in [
             "",
             "ä6f9619ff-8b86",

@@ -19,13 +19,13 @@ use crate::testing::secrets::Secrets;
 
 /// A [`Transport`] in front of another one that writes every exchange to a file. Feature `test-util`.
 ///
-/// [`Replay`](crate::testing::Replay) answers from this file. It has one exchange per line, as JSON:
+/// [`Replay`](crate::testing::Replay) responds from this file. It has one exchange per line, as JSON:
 /// `{"number", "request": {"method", "url", "headers", "body"}, "response": {"status", "headers", "body"}}`.
 ///
-/// The file has no secrets (see [`Exchange`]) and no address of the account. The address is replaced by
-/// `https://account.invalid`, and rejections that repeat the account's name say `account`. The name stays where it is
-/// part of your rows. **Keys and properties of entities are in the file**; [`hiding`](Self::hiding) hides further
-/// texts.
+/// The file contains no secrets (see [`Exchange`]) and not the account's URL, which is replaced with
+/// `https://account.invalid`. In rejections that repeat the account's name it is replaced with `account`. The name
+/// stays where it is part of your rows. **Keys and properties of entities are in the file**; [`hiding`](Self::hiding)
+/// hides further texts.
 ///
 /// Each line is written when its response arrives, or when the client stops waiting. Clones share one file.
 ///
@@ -74,12 +74,12 @@ struct State {
 }
 
 impl Recorder {
-    /// Creates a file and records what passes through to `transport`.
+    /// Creates a file and records the exchanges with `transport`.
     ///
     /// An existing file is overwritten. A missing folder is created.
     ///
     /// # Errors
-    /// The folder or the file cannot be created. The error names the path and the reason.
+    /// - The folder or the file cannot be created. The error names the path and the reason.
     pub fn create(path: impl AsRef<Path>, transport: impl Transport) -> io::Result<Self> {
         let path = path.as_ref();
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
@@ -96,11 +96,11 @@ impl Recorder {
         })
     }
 
-    /// Replaces this text by `(hidden)` wherever it occurs.
+    /// Replaces this text with `(hidden)` wherever it occurs.
     ///
-    /// It is also found percent-encoded in an address, escaped in JSON or XML, and in the continuation tokens of
-    /// Storage. Binary values are not searched, and the comparison is case-sensitive. A replay compares with the
-    /// written text: [`Replay::hiding`](crate::testing::Replay::hiding) does the same there.
+    /// It is also found percent-encoded in a URL, escaped in JSON or XML, and in the continuation tokens of Storage.
+    /// Binary values are not searched, and the comparison is case-sensitive. A replay compares with the written text:
+    /// [`Replay::hiding`](crate::testing::Replay::hiding) does the same there.
     #[must_use]
     pub fn hiding(mut self, text: impl Into<String>) -> Self {
         self.hidden.add(text.into());
@@ -110,7 +110,7 @@ impl Recorder {
     /// Returns the number of exchanges in the file. Exchanges in flight are not counted.
     ///
     /// # Errors
-    /// An exchange could not be written. From then on no request was sent.
+    /// - An exchange could not be written. No request was sent after that.
     pub fn finish(&self) -> io::Result<u64> {
         let state = self.state();
         match &state.failure {
@@ -137,7 +137,7 @@ impl State {
     }
 }
 
-/// An exchange that is written when it ends, in whatever way.
+/// An exchange that is written when it ends, also by a cancellation.
 struct Writing<'r> {
     recorder: &'r Recorder,
     exchange: Exchange,

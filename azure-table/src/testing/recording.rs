@@ -1,8 +1,8 @@
 //! The file of a recording.
 //!
-//! Owns [`Recorded`]: one exchange as one line of JSON, to a file and from it. The account has no name in it. Its
-//! address is `https://account.invalid` in requests and responses, and rejections that repeat the name say `account`.
-//! The compared parts of a request are `fingerprint.rs`.
+//! Owns [`Recorded`]: one exchange as one line of JSON, to a file and from it. The account's name does not occur in it.
+//! The account's URL is `https://account.invalid` in requests and responses, and rejections that repeat the name
+//! contain `account`. The compared parts of a request are in `fingerprint.rs`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,10 +20,10 @@ use crate::testing::address::Address;
 use crate::testing::exchange::{Exchange, Outcome};
 use crate::testing::redaction::Redaction;
 
-/// The replacement of the account's address.
+/// The replacement of the account's URL.
 const BASE: &str = "https://account.invalid";
 const HOST: &str = "account.invalid";
-/// The replacement of the account's name as a word of its own.
+/// The replacement of the account's name as a separate word.
 const NAME: &str = "account";
 const SECONDARY_BASE: &str = "https://account-secondary.invalid";
 
@@ -31,7 +31,7 @@ const SECONDARY_BASE: &str = "https://account-secondary.invalid";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Recorded {
     pub(crate) number: u64,
-    /// Set if Cosmos DB answered.
+    /// Set if the service is Cosmos DB.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) cosmos: bool,
     pub(crate) request: RecordedRequest,
@@ -115,7 +115,7 @@ impl Recorded {
                     false => clean(text),
                 };
                 let mut headers = answer.headers().clone();
-                // The length counts the account's address.
+                // The length includes the account's URL.
                 headers.remove(CONTENT_LENGTH);
                 headers.remove(TRANSFER_ENCODING);
                 let answer = RecordedAnswer {
@@ -135,7 +135,7 @@ impl Recorded {
         }
     }
 
-    /// Returns the recorded outcome for a client at this address, or why it cannot be restored.
+    /// Returns the recorded outcome for a client at this URL, or the reason why it cannot be restored.
     pub(crate) fn said(&self, address: &Address) -> Result<Said, String> {
         if let Some(failure) = self.failed {
             return Ok(Said::Failed(failure.delivery()));
@@ -221,7 +221,7 @@ impl RecordedFailure {
     }
 }
 
-/// Returns headers as text. Several headers of one name become one.
+/// Returns headers as text. Several headers of the same name become one.
 fn texts(headers: &HeaderMap, clean: impl Fn(&str) -> String) -> BTreeMap<String, String> {
     let text = |name: &HeaderName| {
         let values = headers.get_all(name).iter().map(HeaderValue::as_bytes);
@@ -238,7 +238,7 @@ fn without_account(text: &str, address: &Address) -> String {
     text.replace(&address.base, BASE).replace(&address.authority, HOST)
 }
 
-/// Replaces the account's name by [`NAME`] where no letter or digit is next to it.
+/// Replaces the account's name with [`NAME`] unless a letter or digit is next to it.
 fn without_name(text: &str, address: &Address) -> String {
     let Some(name) = address.account().filter(|name| text.contains(name)) else {
         return text.to_owned();
@@ -264,7 +264,7 @@ fn with_account(text: &str, address: &Address) -> String {
     text.replace(BASE, &address.base).replace(HOST, &address.authority)
 }
 
-/// Replaces the random boundaries of a batch by fixed names.
+/// Replaces the random boundaries of a batch with fixed names.
 fn name_boundaries(content_type: &mut String, body: &mut String) {
     const NAMES: [&str; 2] = ["batch", "changeset"];
     let Some(outer) = boundary(content_type) else { return };
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_does_not_repeat_the_name_of_the_account() {
+    fn rejection_does_not_repeat_the_name_of_the_account() {
         let said = "to sign: 'GET\n/contoso/Orders' of contoso. at contoso.table.core.windows.net, not contosos";
         for (status, kept) in [
             (
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_and_what_never_came_are_kept_too() {
+    fn binary_bodies_and_missing_responses_are_kept() {
         let here = Address::of(&"http://h/a/T".parse().unwrap());
         let answered = recorded(Outcome::Answered(Response::new(Bytes::from_static(b"\xff\x00"))));
         assert!(matches!(answered.said(&here), Ok(Said::Answer(answer)) if answer.body().as_ref() == b"\xff\x00"));

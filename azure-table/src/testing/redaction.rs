@@ -1,7 +1,7 @@
 //! The texts that a test keeps out of a recording.
 //!
-//! Owns [`Redaction`]: the texts, and their search in other text, in any spelling. Secrets that are hidden in any case
-//! are `secrets.rs`.
+//! Owns [`Redaction`]: the texts, and the search for them in other text, in any encoding. Secrets that are always
+//! hidden are in `secrets.rs`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -24,16 +24,16 @@ impl Redaction {
         if text.is_empty() {
             return;
         }
-        // In addresses and filters a quote is doubled.
+        // In URLs and filters a quote is doubled.
         self.texts.extend([text.replace('\'', "''"), text, HIDDEN.to_owned()]);
-        // Text that is already hidden comes first and stays unchanged, also if a client sends it back in an address.
-        // Then, of two texts with a common beginning, the longer one comes first.
+        // Text that is already hidden is first and stays unchanged, also if a client sends it back in a URL. Then, of
+        // two texts with a common beginning, the longer one is first.
         self.texts
             .sort_by_key(|text| (text != HIDDEN, std::cmp::Reverse(text.len())));
         self.texts.dedup();
     }
 
-    /// Replaces each hidden text by [`HIDDEN`].
+    /// Replaces each hidden text with [`HIDDEN`].
     ///
     /// It finds them as they are, percent-encoded, escaped for JSON or XML, and in continuation tokens.
     pub(crate) fn hide(&self, text: &str) -> String {
@@ -96,7 +96,7 @@ impl Redaction {
     }
 }
 
-/// Returns the end of `wanted` if it begins here in any spelling.
+/// Returns the end of `wanted` if it begins here in any encoding.
 fn spelled(text: &str, mut at: usize, wanted: &str) -> Option<usize> {
     for wanted in wanted.chars() {
         let (found, end) = character(text, at)?;
@@ -119,7 +119,7 @@ fn run(text: &str, mut at: usize, is_one: impl Fn(char) -> bool) -> (String, usi
     (found, at)
 }
 
-/// Returns the character that begins here, in whatever spelling, and its end.
+/// Returns the character that begins here, in any encoding, and its end.
 fn character(text: &str, at: usize) -> Option<(char, usize)> {
     let rest = &text[at..];
     let first = rest.chars().next()?;
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_found_in_every_spelling() {
+    fn text_is_found_in_every_encoding() {
         for (hidden, spellings) in [
             (
                 "jane doe",
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_made_anew_without_it() {
+    fn token_is_rebuilt_without_the_hidden_text() {
         // `jane doe`, `row jane doe`, `(hidden)`, `row (hidden)`.
         assert_eq!(hide("jane doe", "1!12!amFuZSBkb2U-"), "1!12!KGhpZGRlbik-");
         assert_eq!(
@@ -249,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_of_it_is_left_and_what_is_hidden_stays(
+        fn hidden_text_is_removed_completely_and_stays_hidden(
             hidden in "[ a-zA-Z'\"\\\\ü漢%&+/]{4,9}",
             around in "\\PC{0,9}",
         ) {

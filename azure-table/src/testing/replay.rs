@@ -3,9 +3,9 @@
 //! A replay compares the request, not the caller: method, path, query, body, location and six headers. It does not
 //! compare IDs, dates, the authorization and the remaining time.
 //!
-//! Rejections of the authorization get the current date, or the client would correct its clock. All others keep theirs,
-//! by which the client judges the age of rows. Values that are new in every run are masked in requests, but responses
-//! are replayed unchanged: a test with random keys reads the recorded ones.
+//! Rejections of the authorization get the current date; otherwise the client would correct its clock. All other
+//! responses keep their dates, from which the client derives the age of rows. Values that are new in every run are
+//! masked in requests, but responses are replayed unchanged: a test with random keys reads the recorded ones.
 
 use std::fmt;
 use std::io;
@@ -25,7 +25,7 @@ use crate::testing::recording::{Recorded, Said, at};
 use crate::testing::redaction::Redaction;
 use crate::testing::verdict::{self, Verdict};
 
-/// A [`Transport`] that answers from the file of a [`Recorder`](crate::testing::Recorder). Feature `test-util`.
+/// A [`Transport`] that responds from the file of a [`Recorder`](crate::testing::Recorder). Feature `test-util`.
 ///
 /// The same requests must come in the same order: the same method, path below the account, query, body and conditions.
 /// Credential, account, date, request ID and the remaining time of a call are not compared. So the client may use any
@@ -33,11 +33,11 @@ use crate::testing::verdict::{self, Verdict};
 /// [masked](Self::masking). Concurrent requests can come [in any order](Self::in_any_order). Clones share one replay.
 ///
 /// A request that was not recorded gets 501 `NotExpected`, with the nearest recorded request and the differences. It
-/// fails the test, as does a recorded request that does not come. The failure is raised by [`finish`](Self::finish), or
-/// else when the last clone is dropped.
+/// fails the test, and so does a recorded request that is missing. [`finish`](Self::finish) raises the failure,
+/// otherwise the drop of the last clone.
 ///
-/// Recorded responses keep their dates, except rejections of the authorization, by which a client corrects its clock. A
-/// request that was cancelled while it was recorded is never answered here either. An example is at
+/// Recorded responses keep their dates, except rejections of the authorization, because a client corrects its clock by
+/// them. A request that was cancelled while it was recorded gets no response here either. An example is at
 /// [`Recorder`](crate::testing::Recorder).
 #[derive(Clone)]
 pub struct Replay {
@@ -55,12 +55,12 @@ struct Open(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// The recorded requests that did not come yet, in order.
+    /// The recorded requests that were not received yet, in order.
     left: Vec<Left>,
     verdict: Verdict,
 }
 
-/// A recorded exchange whose request did not come yet.
+/// A recorded exchange whose request was not received yet.
 struct Left {
     recorded: Recorded,
     /// Computed at the first request, when all masks are known.
@@ -105,7 +105,7 @@ impl Replay {
             })
             .collect();
         let mut recorded = recorded?;
-        // The file has them in the order in which they ended.
+        // The file has them in the order of their responses.
         recorded.sort_by_key(|recorded| recorded.number);
         let cosmos = recorded.iter().any(|recorded| recorded.cosmos);
         let left = recorded.into_iter().map(|recorded| Left {
@@ -135,8 +135,8 @@ impl Replay {
     /// Applies `mask` to recorded and incoming requests before they are compared.
     ///
     /// It receives the path, the query, the body and the compared headers. Use
-    /// [`mask_guids`](crate::testing::mask_guids), [`mask_times`](crate::testing::mask_times), or a closure with both
-    /// and more. Several masks are applied one after the other. Responses stay unchanged.
+    /// [`mask_guids`](crate::testing::mask_guids), [`mask_times`](crate::testing::mask_times), or a closure that
+    /// combines both with more. Several masks are applied one after the other. Responses stay unchanged.
     ///
     /// ```
     /// use azure_table::testing::{Replay, mask_guids};
@@ -155,7 +155,8 @@ impl Replay {
         self
     }
 
-    /// Compares with this text as [`Recorder::hiding`](crate::testing::Recorder::hiding) writes it.
+    /// Hides this text in requests before they are compared, as [`Recorder::hiding`](crate::testing::Recorder::hiding)
+    /// does.
     ///
     /// Responses contain the hidden text as `(hidden)`, and requests may send it back in this form.
     ///
@@ -173,17 +174,17 @@ impl Replay {
         self
     }
 
-    /// Returns the number of recorded requests that did not come yet.
+    /// Returns the number of recorded requests that were not received yet.
     pub fn left(&self) -> usize {
         self.open.state().left.len()
     }
 
-    /// Fails the test if an unrecorded request came, or a recorded one did not.
+    /// Fails the test if an unrecorded request was received, or a recorded one was not.
     ///
     /// Call it at the end of the code under test.
     ///
     /// # Panics
-    /// Panics if an unrecorded request came, or a recorded one did not.
+    /// Panics if an unrecorded request was received, or a recorded one was not.
     #[track_caller]
     pub fn finish(&self) {
         let text = self.open.state().tell();
@@ -197,7 +198,7 @@ impl Replay {
         })
     }
 
-    /// Takes the recorded exchange of this request, or says why there is no match.
+    /// Takes the recorded exchange of this request, or returns why no exchange matches.
     fn take(&self, left: &mut Vec<Left>, came: &Recorded) -> Result<Recorded, String> {
         let came = self.fingerprint(came);
         let mut nearest = None;
@@ -291,8 +292,8 @@ impl Transport for Replay {
     }
 }
 
-/// Sets the current date in a rejection of the authorization. With the recorded one this machine's clock would look
-/// wrong.
+/// Sets the current date in a rejection of the authorization. With the recorded date this machine's clock would appear
+/// to be wrong.
 fn of_today(mut answer: Response<Bytes>) -> Response<Bytes> {
     let is_refusal = matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     if is_refusal

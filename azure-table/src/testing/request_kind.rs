@@ -1,6 +1,6 @@
-//! The operation of a request, from its method, address and headers alone.
+//! The operation of a request, from its method, URL and headers alone.
 //!
-//! Owns the mapping from a request to its [`OperationKind`]. Rules select by it, records name it.
+//! Maps a request to its [`OperationKind`], for the conditions of rules and the names in records.
 
 use bytes::Bytes;
 use http::header::IF_MATCH;
@@ -62,7 +62,7 @@ fn method(request: &Request<Bytes>) -> &str {
         .unwrap_or(request.method().as_str())
 }
 
-/// Returns the resource of a path or a whole address.
+/// Returns the resource of a path or a URL.
 fn resource_of(path: &str) -> Option<Resource> {
     let (_, below) = path::split(path);
     Resource::read(&url::decode(below.trim_start_matches('/'))?).ok()

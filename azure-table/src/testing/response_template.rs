@@ -1,9 +1,9 @@
-//! A response that a test sends in the service's place.
+//! A response that a test returns instead of the service's.
 //!
-//! Owns [`ResponseTemplate`]: its status, code, headers and rows, as a response of its own and as a part of a batch's.
+//! Owns [`ResponseTemplate`]: its status, code, headers and rows, as a separate response and as a part of a batch's.
 //!
-//! One type serves faults and scripts: a rule puts it in the service's place, and a step of a `Script` is a `Fault`. So
-//! a script needs no second list of failures. For a late response of a script, wrap it in `Faults`.
+//! Faults and scripts share this type: a rule replaces the service's response with it, and a step of a `Script` is a
+//! `Fault`. So a script needs no second list of failures. For a late response of a script, wrap the script in `Faults`.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::model::entity_key::key_texts;
 use crate::model::error::{Error, Result};
 use crate::model::etag::Condition;
 
-/// The ETag of a row that has none of its own.
+/// The ETag of a row without one.
 const SOME_ETAG: &str = "W/\"datetime'2020-01-01T00%3A00%3A00Z'\"";
 /// The Timestamp of such a row.
 const SOME_TIMESTAMP: &str = "2020-01-01T00:00:00Z";
@@ -31,9 +31,9 @@ const INNER: &str = "changesetresponse_test";
 
 /// A response in the service's form: a status, and an error as JSON, rows from Rust values, or the parts of a batch.
 ///
-/// A [`Script`](crate::testing::Script) answers with it, and [`Faults`](crate::testing::Faults) put it in the service's
-/// place. A response that is invalid HTTP, or a row that the service would reject, fails the request as if it had never
-/// been sent. The error names the reason.
+/// A [`Script`](crate::testing::Script) responds with it, and [`Faults`](crate::testing::Faults) replace the service's
+/// response with it. If the response is invalid HTTP, or contains a row that the service would reject, the request
+/// fails as if it had never been sent. The error names the reason.
 ///
 /// ```
 /// use azure_table::DynamicEntity;
@@ -92,7 +92,7 @@ impl ResponseTemplate {
 
     /// Creates the response to a get: 200 and the entity in its stored form, with minimal metadata.
     ///
-    /// Its version is the ETag of the entity, or a fixed one. Its Timestamp is the beginning of 2020.
+    /// Its ETag is that of the entity, or a fixed one. Its Timestamp is the beginning of 2020.
     ///
     /// Source: REST "Query Entities".
     pub fn row<E: TableEntity + ?Sized>(entity: &E) -> Self {
@@ -104,7 +104,7 @@ impl ResponseTemplate {
 
     /// Creates the response to a query: 200 and these entities in this order, each in the form of [`row`](Self::row).
     ///
-    /// [`continuation`](Self::continuation) says that more pages follow.
+    /// [`continuation`](Self::continuation) adds the position of a further page.
     ///
     /// Source: REST "Query Entities".
     pub fn page<'e, E: TableEntity + 'e>(entities: impl IntoIterator<Item = &'e E>) -> Self {
@@ -133,7 +133,7 @@ impl ResponseTemplate {
         Self::of(202, Content::Parts(parts.into_iter().collect()))
     }
 
-    /// Creates a 503 `ServerBusy` that asks the client to wait.
+    /// Creates a 503 `ServerBusy` with a retry time.
     ///
     /// Whole seconds are sent as `Retry-After`, other times as `x-ms-retry-after-ms`.
     ///
@@ -147,7 +147,7 @@ impl ResponseTemplate {
         }
     }
 
-    /// Creates a 429 as Cosmos DB throttles, which asks the client to wait in milliseconds.
+    /// Creates a 429 as Cosmos DB throttles, with a retry time in milliseconds.
     ///
     /// Source: "Diagnose and troubleshoot Azure Cosmos DB request rate too large (429) exceptions".
     pub fn too_many_requests(wait: Duration) -> Self {
@@ -174,7 +174,7 @@ impl ResponseTemplate {
         self
     }
 
-    /// Sets the service's error message, beside a [`code`](Self::code).
+    /// Sets the service's error message, in addition to a [`code`](Self::code).
     ///
     /// In a batch response Storage puts the index of the operation before it: `2:The …`.
     pub fn message(mut self, message: impl Into<String>) -> Self {
@@ -199,9 +199,9 @@ impl ResponseTemplate {
         self
     }
 
-    /// Sets the ETag of the row that was written or read, and replaces the previous one.
+    /// Sets the ETag of the row that was written or read. Replaces the previous one.
     ///
-    /// The rows of a page have ETags of their own.
+    /// The rows of a page have their own ETags.
     pub fn etag(mut self, etag: impl Into<String>) -> Self {
         self.headers
             .retain(|(name, _)| !name.eq_ignore_ascii_case(ETAG.as_str()));
@@ -216,7 +216,7 @@ impl ResponseTemplate {
             .header("x-ms-continuation-NextRowKey", next_row_key)
     }
 
-    /// Builds the response, or says why it cannot be built.
+    /// Builds the response, or returns why it cannot be built.
     pub(crate) fn response(&self) -> Result<Response<Bytes>, Box<dyn std::error::Error + Send + Sync>> {
         let mut response = Response::builder().status(self.status);
         if let (Content::Whole(all, _), Some(headers)) = (&self.content, response.headers_mut()) {

@@ -1,8 +1,8 @@
 //! Responses in an exact order, without a service.
 //!
-//! An unexpected request gets a 501 first and fails the test later by a panic. A panic inside a transport may be in a
-//! task that nobody joins. The client does not retry a 501, which leaves no write in doubt. `finish`, or the drop of
-//! the script, reports it to the test.
+//! An unexpected request gets a 501 first and fails the test later by a panic, because a panic inside a transport may
+//! be in a task that nobody joins. The client does not retry a 501, which leaves no write in doubt. `finish`, or the
+//! drop of the script, reports it to the test.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -20,12 +20,12 @@ use crate::testing::verdict::{self, Verdict};
 /// A [`Transport`] without a service: the expected requests in order, and the outcome of each. Feature `test-util`.
 ///
 /// An outcome is a [`ResponseTemplate`](crate::testing::ResponseTemplate) or a [`Fault`]. Nothing is stored: a fault
-/// that applies a request applies nothing, with an empty 204 as the response. Each attempt is a request, so a retry
-/// needs a step of its own. Clones share one script.
+/// that applies a request applies nothing, and the response is an empty 204. Each attempt is a request, so each retry
+/// needs its own step. Clones share one script.
 ///
 /// A request that does not match the next step gets 501 `NotExpected`, which the client does not retry. It fails the
-/// test, as does an expected request that does not come. The failure is raised by [`finish`](Self::finish), or else
-/// when the last clone is dropped. The message names the actual and the expected requests.
+/// test, and so does an expected request that is missing. [`finish`](Self::finish) raises the failure, otherwise the
+/// drop of the last clone. The message names the actual and the expected requests.
 ///
 /// ```
 /// use std::time::Duration;
@@ -69,7 +69,7 @@ struct State {
 
 #[derive(Clone)]
 struct Step {
-    /// `None`: any kind.
+    /// `None` means any kind.
     kind: Option<OperationKind>,
     outcome: Fault,
 }
@@ -104,12 +104,12 @@ impl Script {
         self.open.state().requests
     }
 
-    /// Fails the test if an unexpected request came, or an expected one did not.
+    /// Fails the test if an unexpected request was received, or an expected one was not.
     ///
     /// Call it at the end of the code under test.
     ///
     /// # Panics
-    /// Panics if an unexpected request came, or an expected one did not.
+    /// Panics if an unexpected request was received, or an expected one was not.
     #[track_caller]
     pub fn finish(&self) {
         let text = self.open.state().tell();

@@ -1,7 +1,7 @@
 //! The parts of a request and its response that must not be kept.
 //!
 //! Owns [`Secrets`]. Headers are shown by a list of those that the protocol has, so an unforeseen credential is not
-//! among them. The credential is searched in the response too, since a rejection may repeat it.
+//! among them. The response is also searched for the credential, because a rejection may repeat it.
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
@@ -12,9 +12,9 @@ use crate::testing::address::Address;
 
 /// The replacement of a secret.
 pub(crate) const HIDDEN: &str = "(hidden)";
-/// The same where base64 is read.
+/// The replacement of a secret in base64.
 const HIDDEN_KEY: &str = "aGlkZGVu";
-/// The shortest secret that is searched: a shorter one would match unrelated text.
+/// The minimum length of a secret that is searched for: a shorter one would match unrelated text.
 const LEAST_SECRET: usize = 8;
 
 /// The request headers whose values are kept.
@@ -59,14 +59,14 @@ impl Secrets {
         texts.extend(signature.map(str::to_owned));
         texts.extend(signature.and_then(url::decode));
         texts.retain(|text| text.len() >= LEAST_SECRET);
-        // Percent-encoded as in an address, and with a plus as JSON may escape it.
+        // Percent-encoded as in a URL, and with a plus as JSON may escape it.
         let otherwise = texts.iter().flat_map(|text| {
             let [upper, lower] = ["\\u002B", "\\u002b"].map(|plus| text.replace('+', plus));
             [url::encode(text).to_string(), upper, lower]
         });
         let otherwise: Vec<String> = otherwise.collect();
         texts.extend(otherwise);
-        // Of two texts with a common beginning the longer one comes first.
+        // Of two texts with a common beginning the longer one is first.
         texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
         let gives_key = address.query.split('&').any(|pair| pair == "comp=userdelegationkey");
         Self { texts, gives_key }
@@ -114,7 +114,7 @@ impl Secrets {
         text
     }
 
-    /// Returns a body without secrets. It is shared if it has none.
+    /// Returns a body without secrets. It is shared if it contains none.
     pub(crate) fn of_body(&self, body: &Bytes) -> Bytes {
         let Ok(text) = std::str::from_utf8(body) else {
             return body.clone();
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_proves_who_asks_is_hidden_wherever_it_stands() {
+    fn credential_is_hidden_everywhere() {
         let uri = "https://a.table.core.windows.net/T?sv=1&sig=SIGNATURE%2Bone%3D";
         let mut request = Request::builder()
             .uri(uri)
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_value_of_a_delegation_key_is_none_that_signs() {
+    fn value_of_a_delegation_key_cannot_sign() {
         let uri = "https://a.table.core.windows.net/?restype=service&comp=userdelegationkey";
         let request = Request::builder().uri(uri).body(Bytes::new()).unwrap();
         let secrets = Secrets::of(&request, &Address::of(request.uri()));

@@ -1,4 +1,4 @@
-//! The transport that keeps the exchanges through it.
+//! The transport that keeps its exchanges.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::{Exchange, Outcome};
 
-/// The default number of exchanges that are kept.
+/// The default number of kept exchanges.
 const MOST_EXCHANGES: usize = 1_024;
 
 /// A [`Transport`] in front of another one that keeps requests and responses, without secrets. Feature `test-util`.

@@ -18,16 +18,16 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// Records an unexpected request and answers it.
+    /// Records an unexpected request and responds to it.
     ///
-    /// Its status is one that no client retries, and that leaves no write in doubt.
+    /// No client retries its status, and it leaves no write in doubt.
     pub(crate) fn refuse(&mut self, why: String) -> Result<Response<Bytes>, TransportError> {
         let answer = ResponseTemplate::new(501).code("NotExpected").message(&why).response();
         self.unexpected.push(why);
         answer.map_err(|e| TransportError::new(Delivery::NothingSent, e))
     }
 
-    /// Returns the report for the end of the test, once: unexpected requests, and expected ones that did not come.
+    /// Returns the report for the end of the test, once: unexpected requests, and expected ones that are missing.
     pub(crate) fn tell(&mut self, who: &str, missing: &[String]) -> Option<String> {
         if self.is_told || (self.unexpected.is_empty() && missing.is_empty()) {
             return None;

@@ -124,7 +124,7 @@ fn faults_that_mean_nothing_are_rejected() {
         ("{\"fault\":\"loseRequest\"} {", "rule 2: EOF while parsing"),
         (
             "{\"fault\":\"loseRequest\"} {\"fault\":\"reset\"}",
-            "rule 2: fault: \"reset\" is none of loseRequest, lose",
+            "rule 2: fault: \"reset\" is not one of loseRequest, lose",
         ),
         (
             "{\"fault\":\"loseRequest\",\"tabel\":\"T\"}",
@@ -166,7 +166,7 @@ fn faults_that_mean_nothing_are_rejected() {
         ),
         (
             "{\"fault\":\"loseRequest\",\"operations\":[\"upsert\"]}",
-            "operations: \"upsert\" is none of reads, writes, insert",
+            "operations: \"upsert\" is not one of reads, writes, insert",
         ),
         ("{\"fault\":\"loseRequest\",\"nth\":0}", "nth: 0, it must be 1 or more"),
         (

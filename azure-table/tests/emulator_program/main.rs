@@ -248,7 +248,7 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
         (
             &["extra"],
             2,
-            "\"extra\" is no command: check, upgrade, import or export; --data DIR serves a folder\nTry --help for the options.",
+            "\"extra\" is not a command: check, upgrade, import or export; --data DIR serves a folder\nTry --help for the options.",
         ),
         (&["check"], 2, "check needs one folder"),
         (&["export", "/no/folder"], 2, "export needs a folder and a snapshot"),

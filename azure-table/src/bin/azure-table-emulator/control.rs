@@ -1,7 +1,8 @@
-//! The control port: a small HTTP API by which a program in any language, or a person, steers the emulator.
+//! The control port: a small HTTP API for controlling the emulator, by a program in any language or by a person.
 //!
-//! Owns the listener and its connections. Who may ask is `control/access.rs`, the routes are `control/routes.rs`, the
-//! page for people is `control/page.rs`. It changes the emulator by the library's public methods alone.
+//! Owns the listener and its connections. `control/access.rs` authorizes requests, the routes are in
+//! `control/routes.rs`, the page for people in `control/page.rs`. It changes the emulator only through the library's
+//! public methods.
 
 mod access;
 mod answer;
@@ -37,16 +38,16 @@ pub(crate) use crate::control::access::Token;
 pub(crate) use crate::control::load::Preset;
 pub(crate) use crate::control::request_log::RequestLog;
 
-/// The most connections; others wait. Each reader of the log in progress and each browser has some.
+/// The maximum number of connections; others wait. Each active reader of the log and each browser has several.
 const MAX_CONNECTIONS: usize = 64;
-/// The time for the head of a request, for its body, and for each piece of its answer.
+/// The time limit for the head of a request, for its body, and for each piece of its response.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// The longest head of a request, in bytes.
+/// The maximum head of a request, in bytes.
 const MAX_HEAD: usize = 16 << 10;
 /// The pause after a failed accept, for example when the process is out of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// The control port, and what it steers.
+/// The control port, and the emulator that it controls.
 pub(crate) struct Control {
     listener: TcpListener,
     address: SocketAddr,
@@ -54,7 +55,7 @@ pub(crate) struct Control {
     log: RequestLog,
 }
 
-/// The emulator that is steered.
+/// The controlled emulator.
 struct Steered {
     access: Access,
     emulator: Emulator,
@@ -89,7 +90,7 @@ impl Control {
         format!("http://{address}")
     }
 
-    /// Puts faults and load in front of a server's emulator, and returns what serves the port.
+    /// Puts faults and load in front of a server's emulator, and returns the service of the port.
     pub(crate) fn steer(
         self,
         emulator: Emulator,
@@ -119,7 +120,7 @@ async fn serve(listener: TcpListener, steered: Arc<Steered>) -> Infallible {
     // Dropping the set aborts its tasks: no connection outlives the port.
     let mut connections = JoinSet::new();
     loop {
-        // Nobody closes the semaphore.
+        // The semaphore is never closed.
         let place = Arc::clone(&places).acquire_owned().await;
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -143,7 +144,7 @@ async fn connection(stream: TcpStream, steered: Arc<Steered>) {
         let steered = Arc::clone(&steered);
         async move { Ok::<_, Infallible>(routes::answer(&steered, request).await) }
     });
-    // A failure concerns its client only.
+    // A failure affects only its client.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(TIMEOUT)

@@ -1,4 +1,4 @@
-//! Folders of `--data`: opened to be served, and the commands for those that nobody serves.
+//! Folders of `--data`: opened to be served, and the commands for folders that are not being served.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use azure_table::{Emulator, Profile};
 use crate::options::FolderCommand;
 use crate::{Result, because, contents, of, print};
 
-/// Opens a folder, which is created if it is missing.
+/// Opens a folder. Creates it if it is missing.
 pub(crate) fn open(folder: &Path, sync: Sync, profile: Profile) -> Result<Emulator> {
     // The system's own text is that the file exists.
     if folder.is_file() {
@@ -21,7 +21,7 @@ pub(crate) fn open(folder: &Path, sync: Sync, profile: Profile) -> Result<Emulat
     Ok(opened.map_err(|e| because("data", &e))?)
 }
 
-/// Runs a command, and prints what the folder holds.
+/// Runs a command, and prints the contents of the folder.
 pub(crate) async fn run(command: FolderCommand, folder: &Path, profile: Profile) -> Result<()> {
     match command {
         FolderCommand::Check => tell(&EmulatorFolder::check(folder)?, folder),
@@ -34,7 +34,7 @@ pub(crate) async fn run(command: FolderCommand, folder: &Path, profile: Profile)
             print(format_args!("{}: {} imported", folder.display(), of(&snapshot)));
         }
         FolderCommand::Export(file) => {
-            // A folder that is missing is no empty one.
+            // A missing folder is an error instead of an empty one.
             EmulatorFolder::check(folder)?;
             let snapshot = open(folder, Sync::Always, profile)?.snapshot();
             snapshot.write(&file).map_err(|e| format!("snapshot {e}"))?;

@@ -1,4 +1,4 @@
-//! The lines of the program when it is ready: a few for people, one of JSON for programs.
+//! The lines that the program prints when it is ready: a few for people, one of JSON for programs.
 
 use azure_table::{Emulator, EmulatorServer, Profile};
 use serde::Serialize;
@@ -6,12 +6,12 @@ use serde::Serialize;
 use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};
 use crate::{People, of};
 
-/// The ports that are open.
+/// The open ports.
 pub(crate) struct Ports<'a> {
     pub(crate) server: &'a EmulatorServer,
     /// The URL of the control port.
     pub(crate) control: Option<&'a str>,
-    /// Of the server's certificate.
+    /// The fingerprint of the server's certificate.
     pub(crate) fingerprint: Option<&'a str>,
 }
 
@@ -36,7 +36,7 @@ struct Ready<'a> {
 #[serde(rename_all = "camelCase")]
 struct Account<'a> {
     name: &'a str,
-    /// Without a key that is not public.
+    /// The connection string, without a secret key.
     connection_string: String,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn ready(ports: &Ports<'_>, options: &Options) -> serde_json::Result<
     })
 }
 
-/// Tells people where the service is, and how to reach it.
+/// Prints for people where the service is, and how to reach it.
 pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Options, people: People) {
     let server = ports.server;
     let service = match options.profile {
@@ -132,7 +132,7 @@ pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Option
     people.tell("Ctrl-C stops it.");
 }
 
-/// A connection string, without a key that is not public.
+/// Returns a connection string, without a secret key.
 fn shown(server: &EmulatorServer, account: &str, is_secret: bool) -> String {
     let text = server.connection_string_of(account).unwrap_or_default();
     if !is_secret {

@@ -4,8 +4,9 @@
 //! cargo run --release -p azure-table --features emulator-program -- --port 10002 --account contoso:@key.txt
 //! ```
 //!
-//! Owns the start and the end of the program. Its options are `options.rs`, its first lines `introduction.rs`, signals
-//! `stop.rs`, the commands for a folder `folder.rs`, and the control port `control.rs`. The service is the library's.
+//! Owns the start and the end of the program. Its options are in `options.rs`, its first lines in `introduction.rs`,
+//! signals in `stop.rs`, the commands for a folder in `folder.rs`, and the control port in `control.rs`. The service is
+//! the library's.
 
 #![expect(clippy::print_stderr, reason = "a program for the command line")]
 
@@ -30,15 +31,15 @@ use crate::control::{Control, Preset, RequestLog};
 use crate::introduction::Ports;
 use crate::options::{Command, DEVELOPMENT_ACCOUNT, Options};
 
-/// The time limit for requests in flight after a signal. Containers are killed 10 s after they were told to stop, and
-/// the snapshot has to be written by then.
+/// The time limit for requests in flight after a signal. Containers are killed 10 s after the request to stop, and the
+/// snapshot must be written by then.
 const GRACE: Duration = Duration::from_secs(3);
 /// The seed of `--timestamp-skew`.
 const SKEW_SEED: u64 = 0;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-// One thread: the tables are behind one lock, and to hand requests to other threads costs more than they take.
+// One thread: the tables are behind one lock, and passing requests to other threads costs more than processing them.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match Options::parse(lexopt::Parser::from_env()) {
@@ -57,12 +58,12 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Writes a line to standard output. That nobody reads it is no reason to stop.
+/// Prints a line to standard output. Ignores the error if nobody reads it.
 pub(crate) fn print(line: impl Display) {
     let _ = writeln!(io::stdout().lock(), "{line}");
 }
 
-/// The place of lines for people: standard output, or standard error if the other is for programs.
+/// The destination of lines for people: standard output, or standard error if standard output is for programs.
 #[derive(Clone, Copy)]
 enum People {
     Stdout,
@@ -110,7 +111,7 @@ async fn serve(options: Options) -> Result<()> {
         })?),
         None => None,
     };
-    // Not before the port is had: no file is made for nothing. Who connects already waits.
+    // After the port is bound, so that a failure creates no file. Early clients wait.
     if let Some(path) = &options.snapshot {
         restore(&emulator, path)?;
     }
@@ -199,7 +200,7 @@ async fn serve(options: Options) -> Result<()> {
             tokio::time::sleep(GRACE).await;
         } => people.tell("requests in flight were not answered"),
     }
-    // It changes nothing any more that is then not in the snapshot.
+    // It could still make changes that the snapshot would miss.
     if let Some(steering) = steering {
         steering.abort();
         let _ = steering.await;
@@ -224,7 +225,7 @@ fn emulator(options: &Options, people: People, log: &RequestLog) -> Result<Emula
         None => Emulator::new(),
     };
     let mut emulator = options.accounts.iter().fold(opened, |emulator, account| {
-        // It was tried when it was read.
+        // The value was validated when it was parsed.
         emulator
             .clone()
             .with_account(&account.name, &account.key)
@@ -258,7 +259,7 @@ fn read_certificate(certificate: &Path, key: &Path) -> Result<ServerCertificate>
     Ok(ServerCertificate::from_pem(read(certificate)?, read(key)?).map_err(|e| because(&files, &e))?)
 }
 
-/// One line for an error and its causes.
+/// Formats an error and its causes as one line.
 fn because(what: &str, error: &dyn Error) -> String {
     let mut line = format!("{what}: {error}");
     let mut cause = error.source();
@@ -269,7 +270,8 @@ fn because(what: &str, error: &dyn Error) -> String {
     line
 }
 
-/// A file that is not there yet is made at once: better now than at the end is it known that it cannot be written.
+/// Restores a snapshot. Creates a missing file immediately, so that a file that cannot be written is reported at the
+/// start.
 fn restore(emulator: &Emulator, path: &Path) -> Result<()> {
     match EmulatorSnapshot::read(path) {
         Ok(snapshot) => emulator
@@ -283,7 +285,7 @@ fn restore(emulator: &Emulator, path: &Path) -> Result<()> {
     }
 }
 
-/// Returns the contents of a snapshot in words.
+/// Describes the contents of a snapshot.
 fn of(snapshot: &EmulatorSnapshot) -> String {
     contents(snapshot.table_count(), snapshot.entity_count())
 }
@@ -304,14 +306,14 @@ fn contents(tables: usize, entities: usize) -> String {
 fn why_not(address: SocketAddr, option: &str, error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::AddrInUse => format!(
-            "port {} is in use, perhaps by Azurite or another emulator; choose one with {option}, 0 is any that is free",
+            "port {} is in use, perhaps by Azurite or another emulator; choose one with {option}, 0 for any free one",
             address.port()
         ),
         ErrorKind::PermissionDenied => format!(
             "port {} may not be used by this user; choose one with {option}",
             address.port()
         ),
-        ErrorKind::AddrNotAvailable => format!("{} is no address of this machine", address.ip()),
+        ErrorKind::AddrNotAvailable => format!("{} is not an address of this machine", address.ip()),
         _ => format!("{address}: {error}"),
     }
 }

@@ -18,11 +18,11 @@ pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
 
 /// The interval of `--sync interval`.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// The environment's accounts.
+/// The environment variable with the accounts.
 const ACCOUNTS: &str = "AZURE_TABLE_EMULATOR_ACCOUNTS";
-/// The environment's token of the control port.
+/// The environment variable with the token of the control port.
 const CONTROL_TOKEN: &str = "AZURE_TABLE_EMULATOR_CONTROL_TOKEN";
-/// The most that a number may be: a million connections, a tebibyte of bodies, eleven days.
+/// The maximum of a number: a million connections, a tebibyte of bodies, eleven days.
 const MOST: usize = 1_000_000;
 
 /// The port of `UseDevelopmentStorage=true`.
@@ -36,27 +36,27 @@ pub(crate) const USAGE: &str = "\
 Serves Azure Table storage, as the live service answers, until Ctrl-C, SIGTERM or SIGHUP.
 
 Usage: azure-table-emulator [OPTIONS]                 Serve
-       azure-table-emulator check <DIR>               Verify a folder of --data, and count what it holds
-       azure-table-emulator upgrade <DIR>             Bring it to the format of this version
-       azure-table-emulator import <DIR> <SNAPSHOT>   Replace its tables by those of a snapshot
+       azure-table-emulator check <DIR>               Verify a folder of --data, and count its contents
+       azure-table-emulator upgrade <DIR>             Convert it to the format of this version
+       azure-table-emulator import <DIR> <SNAPSHOT>   Replace its tables with those of a snapshot
        azure-table-emulator export <DIR> <SNAPSHOT>   Write its tables as a snapshot
 
 Options:
-  --port <N>            Port to listen on, 0 for any that is free [default: 10002; of cosmos 8902]
+  --port <N>            Port to listen on, 0 for any free one [default: 10002; for cosmos 8902]
   --host <ADDRESS>      Address to listen on [default: 127.0.0.1]; 0.0.0.0 in a container
   --account <NAME:@FILE>
-                        One more account besides devstoreaccount1, or another key for it. The file has the key
-                        in base64. NAME:KEY is taken too, but all users of the machine see the command line
+                        Another account besides devstoreaccount1, or another key for it. The file has the key
+                        in base64. NAME:KEY is accepted too, but all users of the machine see the command line
   --profile <SERVICE>   storage, or cosmos for Azure Cosmos DB for Table [default: storage]
-                        The official clients for .NET, Python and JavaScript know it by the host
-                        localhost with any port but 10002, the one for Go by localhost with 8902;
-                        none of them has to, merges that are not tunnelled are taken
-  --data <DIR>          Keep the tables in this folder; in memory only without it
+                        The official clients for .NET, Python and JavaScript recognize it by the host
+                        localhost with any port but 10002, the one for Go by localhost with 8902.
+                        Merges that are not tunnelled are accepted too
+  --data <DIR>          Keep the tables in this folder [default: in memory only]
   --sync <WHEN>         When a change reaches the disk [default: always]
                           always    synced before its response: it survives a power cut
                           interval  each second: a kill loses up to the last second
                           never     written before its response: it survives a kill, but no power cut
-  --snapshot <FILE>     Begin with the tables of this file, and write it at the end; not with --data
+  --snapshot <FILE>     Load the tables from this file at the start, and save them at the end; not with --data
   --certificate <FILE>  Serve HTTPS with this certificate, in PEM; needs --key
   --key <FILE>          The certificate's private key, in PEM
   --token-audience <URL>
@@ -64,35 +64,35 @@ Options:
                         checking who signed it: for tests only; may be given several times; needs --certificate
   --strict-versions     Reject an x-ms-version after the newest known one, as the live service does
   --timestamp-skew <MILLISECONDS>
-                        Timestamps are off by a random time, up to this much earlier or later [default: not at all]
+                        Shift Timestamps by a random time, up to this much earlier or later [default: 0]
   --model <MODEL>       Take time and throttle as the service does: today or 2010 [default: neither]
-  --control <PORT>      Steer it by HTTP on this port, 0 for any that is free: tables, snapshots, faults, the clock, the
+  --control <PORT>      Control it by HTTP on this port, 0 for any free one: tables, snapshots, faults, the clock, the
                         load and the log of requests, in JSON; a browser shows them. The guide has each route
   --control-host <ADDRESS>
-                        Address of the control port [default: 127.0.0.1]; others need a token
-  --control-name <NAME> One more name by which clients reach the control port, such as emulator or emulator:8080
+                        Address of the control port [default: 127.0.0.1]; others require a token
+  --control-name <NAME> Another name by which clients reach the control port, such as emulator or emulator:8080
   --control-token <@FILE>
-                        The control port takes requests with this token alone, as Authorization: Bearer
-  --max-connections <N> Connections that are open at once [default: 10000]; one more takes the place of the one
+                        Require this token in requests to the control port, as Authorization: Bearer
+  --max-connections <N> Maximum number of open connections [default: 10000]; a further one replaces the one
                         that has waited longest for its client
-  --max-bodies <MIB>    Request bodies that are read at once, together [default: 256]; others wait
-  --timeout <SECONDS>   Time for the head of a request, for its body, and for each piece of its response
+  --max-bodies <MIB>    Maximum total size of request bodies being read [default: 256]; others wait
+  --timeout <SECONDS>   Time limit for the head of a request, for its body, and for each piece of its response
                         [default: 30]
-  --ready-json          One line of JSON on standard output when the port listens: address, port, connection
-                        strings, the certificate's fingerprint and the URL of the control port. All else goes to
+  --ready-json          Print one line of JSON on standard output when the port is open: address, port, connection
+                        strings, the certificate's fingerprint and the URL of the control port. All other output goes to
                         standard error
-  --quiet, -q           No line for each request
+  --quiet, -q           Print no line per request
   --version             Print the version
   --help, -h            Print this text
 
-AZURE_TABLE_EMULATOR_ACCOUNTS in the environment has accounts as NAME:KEY, separated by semicolons.
-AZURE_TABLE_EMULATOR_CONTROL_TOKEN has the token of the control port.
+The environment variable AZURE_TABLE_EMULATOR_ACCOUNTS contains accounts as NAME:KEY, separated by semicolons,
+AZURE_TABLE_EMULATOR_CONTROL_TOKEN contains the token of the control port.
 
-Exit codes: 0 after a signal, 1 if something failed, 2 if the options are wrong.
+Exit codes: 0 after a signal, 1 if something failed, 2 if the options are invalid.
 
 Guide, with curl lines: https://docs.rs/azure-table/latest/azure_table/guide/emulator/";
 
-/// An account besides the one that all emulators have.
+/// An account besides the default one.
 pub(crate) struct Account {
     pub(crate) name: String,
     pub(crate) key: String,
@@ -104,13 +104,13 @@ pub(crate) enum Command {
     Folder(FolderCommand, PathBuf, Profile),
 }
 
-/// A task with a folder of `--data` that nobody serves.
+/// A task with a folder of `--data` that is not being served.
 pub(crate) enum FolderCommand {
     Check,
     Upgrade,
-    /// From this snapshot.
+    /// Imports this snapshot.
     Import(PathBuf),
-    /// Into this snapshot.
+    /// Exports to this snapshot.
     Export(PathBuf),
 }
 
@@ -122,7 +122,7 @@ pub(crate) struct Options {
     pub(crate) accounts: Vec<Account>,
     pub(crate) profile: Profile,
     pub(crate) snapshot: Option<PathBuf>,
-    /// The certificate's file, and its key's.
+    /// The files of the certificate and of its key.
     pub(crate) certificate: Option<(PathBuf, PathBuf)>,
     pub(crate) token_audiences: Vec<String>,
     pub(crate) strict_versions: bool,
@@ -134,7 +134,7 @@ pub(crate) struct Options {
     pub(crate) timeout: Option<Duration>,
     pub(crate) ready_json: bool,
     pub(crate) quiet: bool,
-    /// Names of the accounts whose keys stand in the command line.
+    /// Names of the accounts whose keys are in the command line.
     pub(crate) visible_keys: Vec<String>,
 }
 
@@ -144,12 +144,12 @@ pub(crate) struct ControlOptions {
     pub(crate) host: IpAddr,
     pub(crate) names: Vec<String>,
     pub(crate) token: Option<Token>,
-    /// The token stands in the command line.
+    /// The token is in the command line.
     pub(crate) is_token_visible: bool,
 }
 
 impl Options {
-    /// Returns the command, or `None` if help or the version was asked for, and printed.
+    /// Returns the command, or `None` if help or the version was printed.
     pub(crate) fn parse(mut arguments: lexopt::Parser) -> Result<Option<Command>, lexopt::Error> {
         let mut options = Self {
             data: None,
@@ -270,7 +270,7 @@ impl Options {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,
             (Some(_), None) => return Err("--certificate needs --key, the file of its private key".into()),
-            (None, Some(_)) => return Err("--key needs --certificate, the file of what it is the key of".into()),
+            (None, Some(_)) => return Err("--key needs --certificate, the file of the certificate".into()),
         };
         options.control = control.options()?;
         if !options.token_audiences.is_empty() && options.certificate.is_none() {
@@ -303,7 +303,7 @@ struct ControlArguments {
 }
 
 impl ControlArguments {
-    /// The token stays out of all that is said.
+    /// Errors never contain the token.
     fn options(self) -> Result<Option<ControlOptions>, lexopt::Error> {
         let Some(port) = self.port else {
             if self.host.is_some() || self.token.is_some() || !self.names.is_empty() {
@@ -350,7 +350,7 @@ impl FolderCommand {
             ("check" | "upgrade", _) => return Err(format!("{name} needs one folder").into()),
             ("import" | "export", _) => return Err(format!("{name} needs a folder and a snapshot").into()),
             _ => {
-                let why = "is no command: check, upgrade, import or export; --data DIR serves a folder";
+                let why = "is not a command: check, upgrade, import or export; --data DIR serves a folder";
                 return Err(format!("{name:?} {why}").into());
             }
         };
@@ -371,14 +371,14 @@ fn address(option: &str, value: OsString) -> Result<IpAddr, lexopt::Error> {
     Ok(host.parse().map_err(|_| why)?)
 }
 
-/// A number from 1 on.
+/// Parses a number from 1 on.
 fn number(option: &str, value: OsString) -> Result<usize, lexopt::Error> {
     let text = text(value)?;
     let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
     Ok(number.ok_or_else(|| format!("{option} {text}: it must be 1 to {MOST}"))?)
 }
 
-/// The key stays out of all that is said.
+/// Parses an account. Errors never contain the key.
 fn account(source: &str, text: &str) -> Result<Account, lexopt::Error> {
     let (name, key) = text
         .split_once(':')
@@ -406,7 +406,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn audiences_of_tokens_add_up() {
+    fn token_audiences_accumulate() {
         let arguments =
             "azure-table-emulator --certificate c --key k --token-audience https://a --token-audience https://b";
         let parsed = Options::parse(lexopt::Parser::from_iter(arguments.split(' ')));

@@ -1,18 +1,18 @@
-//! What asks the program to stop: Ctrl-C, and where there are signals SIGTERM, as service managers and containers send
-//! it, and SIGHUP, as a terminal does that is closed.
+//! The signals that stop the program: Ctrl-C, and on Unix also SIGTERM, which service managers and containers send, and
+//! SIGHUP, which a terminal sends when it is closed.
 
 use std::io;
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Signals that have come since it was made, one by one.
+/// The signals received since its creation, one by one.
 pub(crate) struct Signals {
     #[cfg(unix)]
     interrupt: Signal,
     #[cfg(unix)]
     terminate: Signal,
-    /// `None` where it is ignored, as `nohup` has it.
+    /// `None` if it is ignored, as with `nohup`.
     #[cfg(unix)]
     hangup: Option<Signal>,
 }
@@ -28,7 +28,7 @@ impl Signals {
         })
     }
 
-    /// Waits for one, and gives its name.
+    /// Waits for a signal, and returns its name.
     pub(crate) async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.interrupt.recv() => "Ctrl-C",
@@ -46,7 +46,7 @@ async fn next_hangup(hangup: &mut Option<Signal>) {
     }
 }
 
-/// Returns `true` if the program is to outlive the terminal. Only Linux can be asked; elsewhere it ends.
+/// Returns `true` if the program is to outlive the terminal. Only Linux reports that; elsewhere the program ends.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -61,11 +61,11 @@ impl Signals {
         Ok(Self {})
     }
 
-    /// Waits for one, and gives its name.
+    /// Waits for a signal, and returns its name.
     pub(crate) async fn next(&mut self) -> &'static str {
         match tokio::signal::ctrl_c().await {
             Ok(()) => "Ctrl-C",
-            // It ends the process without us.
+            // The signal ends the process by itself.
             Err(_) => std::future::pending().await,
         }
     }

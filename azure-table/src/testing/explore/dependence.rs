@@ -1,8 +1,8 @@
-//! Which two steps commute.
+//! The rule which two steps commute.
 //!
 //! Owns [`Dependence`]. Two steps that commute lead to the same state in either order, so one order stands for both.
-//! That holds only if their tasks share nothing but the service. The test says so with `isolated`, and each task has a
-//! client of its own. Otherwise no two steps commute, and every order is run.
+//! That holds only if their tasks share nothing but the service. The test declares that with `isolated`, and each task
+//! has its own client. Otherwise no two steps commute, and every order is run.
 
 use crate::testing::explore::event::{MAIN, Step};
 use crate::testing::explore::footprint::Footprint;
@@ -17,7 +17,7 @@ impl Dependence {
     /// Returns `true` if the order of the two steps matters.
     pub(crate) fn holds(self, a: (&Step, &Footprint), b: (&Step, &Footprint)) -> bool {
         let (Some(first), Some(second)) = (a.0.client(), b.0.client()) else {
-            // Time goes on for all.
+            // The clock advances for all tasks.
             return true;
         };
         // The body starts the tasks and waits for them: its own requests are ordered with all others.

@@ -1,7 +1,7 @@
 //! The requests of a run: those that wait, and those that were chosen.
 //!
-//! Owns their identities. A request is known by its client and its number among that client's requests, which is equal
-//! in runs that differ only in the order of requests that commute.
+//! Owns their identities. A request is identified by its client and its number among that client's requests, which are
+//! equal in runs that differ only in the order of requests that commute.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) enum Outcome {
     Delivered,
     /// It never reaches the service.
     RequestLost,
-    /// It is carried out, and its response is lost.
+    /// The service executes it, and its response is lost.
     ResponseLost,
 }
 
@@ -38,7 +38,7 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
     Request(RequestId),
-    /// The clock goes on while requests wait.
+    /// The clock advances while requests wait.
     Clock,
 }
 
@@ -53,9 +53,9 @@ pub(crate) struct Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     Start,
-    /// This event of the run: everything rested before and after it.
+    /// This event of the run: all tasks rested before and after it.
     Event(usize),
-    /// A timer, which fires when nothing else can go on: all of this many events.
+    /// A timer, which fires when all tasks are blocked: all of the first events, in this number.
     AllOf(usize),
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Waiting {
 }
 
 impl PartialEq for Waiting {
-    /// The cause is left out: a request may wait longer in one run than in another.
+    /// The cause is ignored: a request may wait longer in one run than in another.
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id && self.line == other.line && self.footprint == other.footprint
     }
@@ -89,14 +89,14 @@ pub(crate) struct Event {
     /// The rows that it touched in the service: none if the request was lost.
     pub(crate) footprint: Arc<Footprint>,
     pub(crate) cause: Cause,
-    /// The place of the request among those of its client that waited, the oldest first.
+    /// The position of the request among the waiting ones of its client, oldest first.
     pub(crate) place: usize,
-    /// The task of the event before could have gone on.
+    /// The task of the previous event could have continued.
     pub(crate) is_switch: bool,
 }
 
 impl Event {
-    /// Returns the client of the request, if it is one.
+    /// Returns the client of the request, if the step is one.
     pub(crate) fn client(&self) -> Option<&Arc<str>> {
         self.choice.step.client()
     }

@@ -1,7 +1,7 @@
 //! The rows that a request reads and writes.
 //!
-//! Owns [`Footprint`]. Where a request cannot be read, it touches everything: the search then runs more orders than it
-//! needs, never fewer. A query reads the whole range of its filter, whatever page it asks for.
+//! Owns [`Footprint`]. A request that cannot be parsed touches everything: the search then runs more orders than
+//! necessary, never fewer. A query reads the whole range of its filter, whatever page it requests.
 
 use std::borrow::Cow;
 
@@ -129,13 +129,13 @@ fn of_request(request: &Request<Bytes>) -> Option<Vec<Access>> {
     Some(accesses)
 }
 
-/// Returns the rows that a query of this URL text can reach.
+/// Returns the rows that a query with this URL text can reach.
 fn matching(query: &str) -> Rows {
     let filter = address::parameter(query, "$filter").and_then(|text| parse::parse_to(&text).ok());
     filter.map_or(Rows::All, Rows::Matching)
 }
 
-/// Returns the row of an entity's path or whole address.
+/// Returns the row of an entity's path or URL.
 fn row(address: &str, writes: bool) -> Option<Access> {
     let (_, below) = path::split(address);
     match Resource::read(&url::decode(below.trim_start_matches('/'))?).ok()? {
@@ -182,7 +182,7 @@ fn batch(request: &Request<Bytes>) -> Option<Vec<Access>> {
     parts.map(|part| access(part.ok()?)).collect()
 }
 
-/// Returns the table of the address that an insert goes to.
+/// Returns the table that an insert addresses.
 fn entities(address: &str) -> Option<String> {
     let (_, below) = path::split(address);
     match Resource::read(&url::decode(below.trim_start_matches('/'))?).ok()? {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_conflict_where_one_is_written() {
+    fn rows_conflict_if_one_is_written() {
         let get = |row: &str| footprint("GET", &format!("Blogs(PartitionKey='a''b',RowKey='{row}')"), "");
         let put = footprint("PUT", "blogs(PartitionKey='a%27%27b',RowKey='1')", "{}");
         let insert = footprint("POST", "Blogs", r#"{"PartitionKey":"a'b","RowKey":"1"}"#);

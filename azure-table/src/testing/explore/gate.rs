@@ -1,7 +1,7 @@
 //! The gate at which the requests of a run wait.
 //!
-//! Owns [`Gate`], and the transport of each client before it. The runtime calls [`Gate::at_rest`] if no task can go
-//! on. Then one waiting request is chosen, and everything runs until it rests again.
+//! Owns [`Gate`], and the transport of each client in front of it. The runtime calls [`Gate::at_rest`] when all tasks
+//! are blocked. Then one waiting request is chosen, and everything runs until it rests again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,28 +20,28 @@ use crate::testing::explore::footprint::Footprint;
 use crate::testing::explore::story::Told;
 use crate::testing::fault::Fault;
 
-/// The most requests of one run.
+/// The maximum number of requests in one run.
 const MOST_REQUESTS: usize = 10_000;
 
-/// Chooses what goes on.
+/// Chooses the next step.
 pub(crate) trait Chooser: Send {
-    /// Returns the next step of a run of which `events` are over. At least one request waits.
+    /// Returns the next step of a run after `events`. At least one request waits.
     fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Next;
 }
 
-/// The answer of a [`Chooser`].
+/// The decision of a [`Chooser`].
 #[derive(Debug)]
 pub(crate) enum Next {
     Take(Choice),
     End(End),
 }
 
-/// Why a run ended before its body did.
+/// The reason why a run ended before its body did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// All that could go on was run in another order.
+    /// All possible continuations were run in another order.
     Pruned,
-    /// The requests are not those of the run before, where the same was chosen: what differs.
+    /// The requests differ from those of the previous run after the same choices, as described.
     Differs(String),
     /// The choices of a replay name a request that does not wait.
     NoSuchRequest(String),
@@ -56,11 +56,11 @@ struct State {
     chooser: Arc<Mutex<dyn Chooser>>,
     waiting: Vec<Waiting>,
     wakers: HashMap<RequestId, Waker>,
-    /// The requests that were chosen and do not know it yet, with the numbers of their events.
+    /// The requests that were chosen but not notified yet, with the numbers of their events.
     chosen: HashMap<RequestId, usize>,
     sent: HashMap<Arc<str>, u32>,
     events: Vec<Event>,
-    /// The lines of the story, if one is told.
+    /// The lines of the story, if it is recorded.
     told: Option<Vec<Told>>,
     cause: Cause,
     end: Option<End>,
@@ -93,14 +93,14 @@ impl Gate {
         })))
     }
 
-    /// Chooses what goes on. Called where no task can.
+    /// Chooses the next step. Called when all tasks are blocked.
     pub(crate) fn at_rest(&self) {
         let mut state = self.state();
         if state.end.is_some() {
             return;
         }
         if state.waiting.is_empty() {
-            // The next timer fires, and what it leads to comes after all that was.
+            // The next timer fires, and its effects come after all previous events.
             state.cause = Cause::AllOf(state.events.len());
             return;
         }
@@ -125,7 +125,7 @@ impl Gate {
         }
     }
 
-    /// Returns the reason to end the run early, or asks to be woken when there is one.
+    /// Returns the reason to end the run early, or registers the waker for it.
     pub(crate) fn poll_end(&self, cx: &Context<'_>) -> Poll<()> {
         let mut state = self.state();
         state.body = Some(cx.waker().clone());
@@ -140,7 +140,7 @@ impl Gate {
         std::mem::take(&mut self.state().clock_is_chosen)
     }
 
-    /// Returns what the run was, and leaves nothing of it.
+    /// Returns the record of the run, and resets the gate.
     pub(crate) fn finish(&self) -> Ran {
         let mut state = self.state();
         Ran {
@@ -154,7 +154,7 @@ impl Gate {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the request is chosen. Returns the number of its event, and what becomes of it.
+    /// Waits until the request is chosen. Returns the number and the outcome of its event.
     async fn pass(&self, client: &Arc<str>, request: &Request<Bytes>) -> (usize, Outcome) {
         let pass = Pass {
             gate: self,
@@ -201,7 +201,7 @@ impl State {
         id
     }
 
-    /// Takes a choice. Returns who goes on.
+    /// Records a choice. Returns the waker of the chosen request.
     fn take(&mut self, choice: Choice) -> Option<Waker> {
         let number = self.events.len();
         let last = self.events.last().and_then(Event::client);
@@ -243,7 +243,7 @@ impl State {
     }
 }
 
-/// A request at the gate, which leaves it when its task is gone.
+/// A request at the gate, which leaves it when its task is dropped.
 struct Pass<'g> {
     gate: &'g Gate,
     id: RequestId,

@@ -19,24 +19,24 @@ pub struct Exploration {
 }
 
 impl Exploration {
-    /// Returns the number of orders that were run to their end.
+    /// Returns the number of orders that were run to completion.
     ///
     /// Orders that differ only in requests that commute count as one.
     pub fn schedules(&self) -> u64 {
         self.schedules
     }
 
-    /// Returns the number of runs that were left early, since all that they could do was run in another order.
+    /// Returns the number of runs that were stopped early because all their continuations were run in another order.
     pub fn pruned(&self) -> u64 {
         self.pruned
     }
 
-    /// Returns the number of requests of all runs.
+    /// Returns the number of requests in all runs.
     pub fn requests(&self) -> u64 {
         self.requests
     }
 
-    /// Returns the time that it took.
+    /// Returns the duration of the exploration.
     pub fn elapsed(&self) -> Duration {
         self.elapsed
     }
@@ -46,12 +46,12 @@ impl Exploration {
         self.bound.is_none() && self.failure.is_none()
     }
 
-    /// Returns the bound that ended the exploration; `None` if every order was run, or one failed.
+    /// Returns the bound that ended the exploration, or `None` if every order was run, or one failed.
     pub fn bound(&self) -> Option<Bound> {
         self.bound
     }
 
-    /// Returns the failed order with the fewest faults, and of those the one with the fewest switches between tasks.
+    /// Returns the failed order with the fewest faults, and among those the one with the fewest switches between tasks.
     pub fn failure(&self) -> Option<&FailedSchedule> {
         self.failure.as_deref()
     }
@@ -81,9 +81,9 @@ impl fmt::Display for Exploration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Bound {
-    /// This many runs were made.
+    /// The maximum number of runs.
     Schedules(u64),
-    /// This much time passed.
+    /// The maximum time.
     Time(Duration),
     /// One schedule was replayed.
     Replay,
@@ -112,17 +112,18 @@ pub struct FailedSchedule {
 }
 
 impl FailedSchedule {
-    /// Returns what the body said: its panic, or its error.
+    /// Returns the message of the body's panic, or its error.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Returns the order as a story: for each request a line with its task, the request, and what the task saw.
+    /// Returns the order as a story: for each request a line with its task, the request, and the outcome that the task
+    /// saw.
     pub fn story(&self) -> &str {
         &self.story
     }
 
-    /// Returns the text that replays the order: `#[azure_table::test(explore(replay = "…"))]`.
+    /// Returns the text for replaying the order: `#[azure_table::test(explore(replay = "…"))]`.
     pub fn schedule(&self) -> &str {
         &self.schedule
     }

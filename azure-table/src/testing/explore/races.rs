@@ -1,16 +1,16 @@
-//! The races of a run: two steps in an order that could have been the other one.
+//! The races of a run: pairs of steps that could also have happened in the other order.
 //!
-//! Owns the happens-before order of a run's events and the points to go back to, as source sets have them.
+//! Owns the happens-before order of a run's events, and the points to backtrack to, as in source sets.
 //!
 //! Source: Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial order reduction", POPL 2014, section 5.
 
 use crate::testing::explore::dependence::Dependence;
 use crate::testing::explore::event::{Cause, Event, Step};
 
-/// A point of a run at which another step is to be tried: one of these is enough.
+/// A point of a run at which one of these other steps is to be tried.
 #[derive(Debug)]
 pub(crate) struct Reversal {
-    /// The number of the event before which another step comes.
+    /// The number of the event before which another step is tried.
     pub(crate) at: usize,
     pub(crate) initials: Vec<Step>,
 }
@@ -26,7 +26,7 @@ pub(crate) fn reversals(events: &[Event], dependence: Dependence) -> Vec<Reversa
             if is_cause(event.cause, earlier) || before.has_between(earlier, later, &direct) {
                 continue;
             }
-            // What neither needs the earlier event nor comes after it, and then the later one.
+            // The events that do not depend on the earlier event, then the later one.
             let mut others: Vec<usize> = (earlier + 1..later)
                 .filter(|&other| !before.is(earlier, other))
                 .collect();
@@ -64,12 +64,12 @@ fn is_cause(cause: Cause, earlier: usize) -> bool {
     }
 }
 
-/// The happens-before order: for each event a set of bits, those before it.
+/// The happens-before order: for each event a bit set of the events before it.
 #[derive(Debug, Default)]
 struct Order(Vec<Vec<u64>>);
 
 impl Order {
-    /// Adds an event that comes directly after these.
+    /// Adds an event directly after these.
     fn add(&mut self, direct: &[usize]) {
         let mut before = vec![0; self.0.len() / 64 + 1];
         for &earlier in direct {
@@ -87,7 +87,7 @@ impl Order {
         before >> (earlier % 64) & 1 == 1
     }
 
-    /// Returns `true` if something comes between the two in every order; `direct` are those directly before `later`.
+    /// Returns `true` if an event lies between the two in every order. `direct` are those directly before `later`.
     fn has_between(&self, earlier: usize, later: usize, direct: &[usize]) -> bool {
         direct
             .iter()

@@ -1,8 +1,8 @@
-//! The choices of a run as a text, and a run by such a text.
+//! The choices of a run as text, and a run with the choices of such a text.
 //!
 //! Owns [`Schedule`]. `a*2 b:lost a` chooses two requests of the client `a`, then one of `b` that never arrives, then
-//! one of `a`. `b:unanswered` loses the response, `clock` lets time go on, and `b.2` is the second of the requests of
-//! `b` that wait.
+//! one of `a`. `b:unanswered` loses the response, `clock` advances the clock, and `b.2` is the second of the waiting
+//! requests of `b`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ enum Turn {
     Clock,
     Request {
         client: String,
-        /// Among the waiting requests of the client, the oldest first.
+        /// The position among the waiting requests of the client, oldest first.
         place: usize,
         outcome: Outcome,
     },
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schedule_is_its_text() {
+    fn schedule_is_parsed_from_its_text() {
         for text in ["", "main*3 a b a", "a:lost a b.2:unanswered clock*2 main"] {
             assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
         }

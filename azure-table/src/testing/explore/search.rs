@@ -1,7 +1,7 @@
-//! One exploration: runs until every order was seen, a bound is reached, or one fails.
+//! One exploration: runs until every order was tried, a bound is reached, or one fails.
 //!
-//! Owns the order of the search: without faults first, then with one more each time. So the first failure has the
-//! fewest faults. The caller makes the runs.
+//! Owns the order of the search: first without faults, then with one more each time. So the first failure has the
+//! fewest faults. The caller executes the runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,11 +15,11 @@ use crate::testing::explore::story::Story;
 use crate::testing::explore::switches::FewSwitches;
 use crate::testing::explore::tree::{Allowance, Tree};
 
-/// The most runs, and the most time, to shorten a failed run.
+/// The maximum number of runs, and the maximum time, for shortening a failed run.
 const MOST_TO_SHORTEN: u64 = 5_000;
 const TIME_TO_SHORTEN: Duration = Duration::from_secs(5);
 
-/// The extent of a search.
+/// The bounds of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     pub(crate) dependence: Dependence,
@@ -32,13 +32,13 @@ pub(crate) struct Bounds {
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) ran: Ran,
-    /// Why the body failed, if it did.
+    /// The reason why the body failed, if it did.
     pub(crate) failure: Option<String>,
 }
 
-/// A maker of runs.
+/// Executes runs.
 pub(crate) trait Runner {
-    /// Runs the body with these choices, and tells its story if `tells` is set.
+    /// Runs the body with these choices, and records its story if `tells` is set.
     fn run(&mut self, chooser: Arc<Mutex<dyn Chooser>>, tells: bool) -> Finished;
 }
 
@@ -121,7 +121,7 @@ fn failure_of(finished: &Finished) -> Option<String> {
     }
 }
 
-/// Shortens a failed run, and tells it.
+/// Shortens a failed run, and records its story.
 fn failed(
     runner: &mut impl Runner,
     bounds: &Bounds,
@@ -131,7 +131,7 @@ fn failed(
 ) -> FailedSchedule {
     let events = &found.ran.events;
     let shortest = match found.ran.end {
-        // What differs between two runs cannot be shortened.
+        // A run that is not deterministic cannot be shortened.
         Some(_) => None,
         None => shortest(runner, allowance, switches(events)),
     };
@@ -174,7 +174,7 @@ fn shortest(runner: &mut impl Runner, allowance: Allowance, switches: usize) -> 
     None
 }
 
-/// Runs a schedule and tells its story. Returns `None` if it does not fail.
+/// Runs a schedule and records its story. Returns `None` if it does not fail.
 fn tell(runner: &mut impl Runner, bounds: &Bounds, schedule: Schedule) -> Option<FailedSchedule> {
     let finished = runner.run(Arc::new(Mutex::new(Replayed(schedule))), true);
     Some(FailedSchedule {

@@ -1,7 +1,7 @@
 //! A run as a story: one line for each request.
 //!
-//! Owns [`Told`], the line of an event, and the table of all lines. Bodies are shortened; a condition names the line
-//! in which the task saw the ETag.
+//! Owns [`Told`], the line of an event, and the table of all lines. Bodies are shortened. A condition names the line in
+//! which the task received the ETag.
 
 use std::fmt::{self, Write as _};
 
@@ -16,9 +16,9 @@ use crate::protocol::answer;
 use crate::testing::address::Address;
 use crate::testing::explore::event::{Choice, Outcome, Step};
 
-/// The most characters of a body.
+/// The maximum number of characters of a body.
 const MOST_OF_BODY: usize = 120;
-/// The members of a row that its address shows.
+/// The members of a row that its URL shows.
 const LEFT_OUT: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
 
 /// An event as its task saw it.
@@ -41,7 +41,7 @@ impl Told {
             },
             Step::Request(id) => Self {
                 task: id.client.to_string(),
-                // Of a task that was gone before it could send.
+                // The task was dropped before it could send.
                 request: "(not sent)".to_owned(),
                 ..Self::default()
             },
@@ -105,7 +105,7 @@ impl fmt::Display for Story<'_> {
 }
 
 impl Story<'_> {
-    /// Returns the condition of a request in words.
+    /// Describes the condition of a request.
     fn condition(&self, etag: &str, number: usize) -> String {
         if etag == "*" {
             return "if it exists".to_owned();
@@ -121,7 +121,7 @@ impl Story<'_> {
     }
 }
 
-/// Returns a path as a person writes it: `Blogs('p','r')`.
+/// Returns a path in the notation of a person: `Blogs('p','r')`.
 fn short(path: &str) -> String {
     let path = url::decode(path.trim_start_matches('/')).unwrap_or_else(|| path.to_owned());
     path.replacen("(PartitionKey='", "('", 1)
@@ -150,7 +150,7 @@ fn heard(response: &Response<Bytes>) -> String {
     format!("{status}{}", body_of(response.headers(), body))
 }
 
-/// Returns a body with a space before it, or nothing.
+/// Returns a body with a space before it, or an empty text.
 fn body_of(headers: &HeaderMap, body: &[u8]) -> String {
     if body.is_empty() {
         return String::new();

@@ -1,6 +1,6 @@
 //! Every order with few switches between tasks, to shorten a failed run.
 //!
-//! Owns [`FewSwitches`]. It prunes nothing: what it finds first has the fewest switches.
+//! Owns [`FewSwitches`]. It prunes nothing, so the first failure that it finds has the fewest switches.
 
 use crate::testing::explore::event::{Choice, Event, Outcome, Step, Waiting};
 use crate::testing::explore::gate::{Chooser, End, Next};
@@ -15,12 +15,12 @@ pub(crate) struct FewSwitches {
 
 #[derive(Debug)]
 struct Node {
-    /// The choices not yet tried, the chosen one last; `true` if a choice leaves a task that could go on.
+    /// The untried choices, the chosen one last; `true` if a choice leaves a task that could continue.
     choices: Vec<(Choice, bool)>,
     left: Left,
 }
 
-/// The allowance before a choice.
+/// The remaining allowance before a choice.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     allowance: Allowance,
@@ -35,7 +35,7 @@ impl FewSwitches {
         }
     }
 
-    /// Goes to the next run. Returns `false` after the last.
+    /// Moves to the next run. Returns `false` after the last.
     pub(crate) fn advance(&mut self) -> bool {
         while let Some(node) = self.nodes.last_mut() {
             node.choices.pop();
@@ -75,7 +75,7 @@ impl Node {
     }
 }
 
-/// Returns all that may be chosen, the first to be tried last.
+/// Returns all possible choices, the first to be tried last.
 fn choices(waiting: &[Waiting], events: &[Event], left: Left) -> Vec<(Choice, bool)> {
     let last = events.last().and_then(Event::client);
     let could_go_on = waiting.iter().any(|waiting| last == Some(&waiting.id.client));

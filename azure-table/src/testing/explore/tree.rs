@@ -1,8 +1,8 @@
 //! The tree of choices, walked depth first.
 //!
-//! Owns [`Tree`]: one node for each step of the run, with what is still to be tried there. A run follows the nodes
-//! that there are and adds those beyond. Orders that differ only in steps that commute are run once: a node gets
-//! another step only for a race (`races.rs`), and a step that was tried sleeps until one comes that it does not
+//! Owns [`Tree`]: one node for each step of the run, with the steps that remain to be tried there. A run follows the
+//! existing nodes and adds further ones. Orders that differ only in steps that commute are run once: a node gets
+//! another step only for a race (`races.rs`), and a step that was tried sleeps until a step follows that it does not
 //! commute with.
 
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use crate::testing::explore::footprint::Footprint;
 use crate::testing::explore::gate::{Chooser, End, Next};
 use crate::testing::explore::races;
 
-/// The faults and jumps of the clock that one run may have.
+/// The remaining faults and jumps of the clock of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
-    /// The most faults.
+    /// The maximum number of faults.
     pub(crate) faults: usize,
-    /// The most steps of the clock.
+    /// The maximum number of steps of the clock.
     pub(crate) clock: usize,
 }
 
 impl Allowance {
-    /// Returns what is left after a choice.
+    /// Returns the remaining allowance after a choice.
     pub(crate) fn after(self, choice: &Choice) -> Self {
         Self {
             faults: self.faults - usize::from(choice.outcome.is_fault()),
@@ -31,11 +31,11 @@ impl Allowance {
         }
     }
 
-    /// Returns what may become of a request, the first to be tried last.
+    /// Returns the possible outcomes of a request, the first to be tried last.
     pub(crate) fn outcomes(self, footprint: &Footprint) -> &'static [Outcome] {
         match (self.faults, footprint.writes()) {
             (0, _) => &[Outcome::Delivered],
-            // A lost read is the same in both directions.
+            // A lost read has the same effect in both directions.
             (_, false) => &[Outcome::RequestLost, Outcome::Delivered],
             (_, true) => &[Outcome::ResponseLost, Outcome::RequestLost, Outcome::Delivered],
         }
@@ -53,14 +53,14 @@ pub(crate) struct Tree {
 #[derive(Debug)]
 struct Node {
     waiting: Vec<Waiting>,
-    /// Steps to be tried here, in part tried already.
+    /// Steps to be tried here, some of them tried already.
     wanted: Vec<Step>,
-    /// Steps that need not be tried: here, because they were; or what they lead to was run from an earlier node.
+    /// Steps that need not be tried: they were tried here, or their continuations were run from an earlier node.
     asleep: Vec<(Step, Arc<Footprint>)>,
     chosen: Choice,
     /// The other outcomes of the chosen step, the next one last.
     outcomes: Vec<Outcome>,
-    /// The allowance before the step.
+    /// The remaining allowance before the step.
     left: Allowance,
 }
 
@@ -73,7 +73,7 @@ impl Tree {
         }
     }
 
-    /// Goes to the next run, after one with these events. Returns `false` after the last.
+    /// Moves to the next run, after one with these events. Returns `false` after the last.
     pub(crate) fn advance(&mut self, events: &[Event]) -> bool {
         for reversal in races::reversals(events, self.dependence) {
             if let Some(node) = self.nodes.get_mut(reversal.at) {
@@ -89,7 +89,7 @@ impl Tree {
         false
     }
 
-    /// Returns the steps that sleep after the last event, and what is left.
+    /// Returns the steps that sleep after the last event, and the remaining allowance.
     fn heritage(&self, events: &[Event]) -> (Vec<(Step, Arc<Footprint>)>, Allowance) {
         let (Some(node), Some(event)) = (self.nodes.last(), events.last()) else {
             return (Vec::new(), self.allowance);
@@ -114,7 +114,7 @@ impl Chooser for Tree {
         }
         let (asleep, left) = self.heritage(events);
         let is_awake = |waiting: &&Waiting| !asleep.iter().any(|(step, _)| is(step, waiting));
-        // The task that went on goes on: few switches.
+        // The same task continues, for few switches.
         let last = events.last().and_then(Event::client);
         let mut awake = waiting.iter().filter(is_awake);
         let first = awake.clone().find(|waiting| last == Some(&waiting.id.client));
@@ -145,7 +145,7 @@ impl Chooser for Tree {
 }
 
 impl Node {
-    /// Chooses a step, with all that may become of it.
+    /// Chooses a step, with all its possible outcomes.
     fn choose(&mut self, step: Step) {
         let request = self.waiting.iter().find(|waiting| is(&step, waiting));
         let outcomes = request.map_or(&[Outcome::Delivered][..], |request| {
@@ -156,7 +156,7 @@ impl Node {
         self.chosen = Choice { step, outcome };
     }
 
-    /// Wants one of these steps tried, unless one is anyway.
+    /// Marks one of these steps to be tried, unless one is already.
     fn want(&mut self, initials: &[Step]) {
         let is_known = |step: &Step| self.wanted.contains(step) || self.asleep.iter().any(|(other, _)| other == step);
         if initials.iter().any(is_known) {
@@ -165,7 +165,7 @@ impl Node {
         let waits = |step: &&Step| self.waiting.iter().any(|waiting| is(step, waiting));
         match initials.iter().find(waits) {
             Some(step) => self.wanted.push(step.clone()),
-            // None of them waits here: whatever does may lead to it.
+            // None of them waits here: any waiting request may lead to it.
             None => {
                 let all = self.waiting.iter().map(|waiting| Step::Request(waiting.id.clone()));
                 let others: Vec<Step> = all.filter(|step| !self.wanted.contains(step)).collect();
@@ -174,7 +174,7 @@ impl Node {
         }
     }
 
-    /// Chooses what is still to be tried. Returns `false` if nothing is.
+    /// Chooses the next untried step. Returns `false` if all were tried.
     fn turn(&mut self) -> bool {
         if let Some(outcome) = self.outcomes.pop() {
             self.chosen.outcome = outcome;
@@ -199,7 +199,7 @@ fn is(step: &Step, waiting: &Waiting) -> bool {
     matches!(step, Step::Request(id) if *id == waiting.id)
 }
 
-/// Returns the difference between what waited in an earlier run and what waits now.
+/// Describes the difference between the requests that waited in an earlier run and those that wait now.
 fn difference(earlier: &[Waiting], now: &[Waiting]) -> Option<String> {
     let lacks = earlier.iter().find(|waiting| !now.contains(waiting));
     let is_new = now.iter().find(|waiting| !earlier.contains(waiting));

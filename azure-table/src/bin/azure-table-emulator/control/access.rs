@@ -1,7 +1,7 @@
-//! The requests that the control port lets in.
+//! The authorization of requests to the control port.
 //!
-//! Owns the token and the two checks against other web sites: of `Host`, since a foreign name may lead to this machine
-//! (DNS rebinding), and of `Origin`, since a page of another site may send requests.
+//! Owns the token and the two checks against other web sites: of `Host`, because a foreign name may lead to this
+//! machine (DNS rebinding), and of `Origin`, because a page of another site may send requests.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -13,9 +13,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::control::answer::Refused;
 
-/// The shortest token, in bytes.
+/// The minimum length of a token, in bytes.
 const MIN_TOKEN: usize = 16;
-/// The longest value of a request that an error repeats, in characters.
+/// The maximum length of a request's value in an error, in characters.
 const SHOWN: usize = 100;
 
 /// The token of the control port, as its SHA-256 alone.
@@ -23,7 +23,7 @@ const SHOWN: usize = 100;
 pub(crate) struct Token([u8; 32]);
 
 impl Token {
-    /// Returns the token of a text, or why it is none.
+    /// Creates a token from a text, or returns why it is invalid.
     pub(crate) fn new(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text.len() < MIN_TOKEN || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -35,7 +35,7 @@ impl Token {
         Ok(Self(Sha256::digest(text).into()))
     }
 
-    /// Compares digests, all of their bytes: the time says nothing about the token.
+    /// Compares digests in constant time, so that the duration reveals nothing about the token.
     fn is(&self, text: &str) -> bool {
         let other: [u8; 32] = Sha256::digest(text).into();
         let pairs = self.0.iter().zip(other);
@@ -64,7 +64,7 @@ impl Access {
         Self { address, names, token }
     }
 
-    /// Refuses requests for other hosts and of other sites.
+    /// Rejects requests for other hosts and of other sites.
     pub(super) fn check_site(&self, head: &Parts, is_page: bool) -> Result<(), Refused> {
         let text = |name: HeaderName| head.headers.get(name).map(|value| value.to_str().unwrap_or_default());
         let host = head.uri.authority().map(http::uri::Authority::as_str);
@@ -81,7 +81,7 @@ impl Access {
         }
         let origin = text(ORIGIN);
         let is_foreign = origin.is_some_and(|origin| !origin.strip_prefix("http://").is_some_and(|it| self.is_own(it)));
-        // A link of another site may lead to the page, which has no data.
+        // A link of another site may lead to the page, which contains no data.
         let site = text(HeaderName::from_static("sec-fetch-site")).filter(|_| !is_page);
         if is_foreign || site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
             let origin = shown(origin.unwrap_or("another site"));
@@ -91,7 +91,7 @@ impl Access {
         Ok(())
     }
 
-    /// Refuses requests without the token.
+    /// Rejects requests without the token.
     pub(super) fn check_token(&self, head: &Parts) -> Result<(), Refused> {
         let Some(token) = &self.token else {
             return Ok(());
@@ -112,7 +112,7 @@ impl Access {
         }
     }
 
-    /// Returns whether a host with its port is this one.
+    /// Returns `true` if a host with its port is this one.
     fn is_own(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let Ok(uri) = host.parse::<Uri>() else {
@@ -122,7 +122,7 @@ impl Access {
             return false;
         };
         let name = authority.host();
-        // A name with its port is one behind a port of another machine.
+        // A name with its port is that of a forwarded port on another machine.
         if self.names.contains(&host) {
             return true;
         }
@@ -130,7 +130,8 @@ impl Access {
         is_named && authority.port_u16().unwrap_or(80) == self.address.port()
     }
 
-    /// An address leads here and not by a name that somebody else defines, so each may stand for the unspecified one.
+    /// Returns `true` for an address of this machine. Unlike a name, others cannot define an address, so the
+    /// unspecified address accepts each.
     fn is_own_address(&self, name: &str) -> bool {
         let name = name.trim_start_matches('[').trim_end_matches(']');
         let own = self.address.ip();
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn host_is_a_name_or_an_address_of_this_port() {
+    fn host_must_be_a_name_or_an_address_of_this_port() {
         let access = |address: &str, names: &[&str]| {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             Access::new(address.parse().unwrap(), &names, None)

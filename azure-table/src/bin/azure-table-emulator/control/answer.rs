@@ -1,4 +1,4 @@
-//! The answers of the control port: JSON, JSON lines, and errors that say what is wrong.
+//! The responses of the control port: JSON, JSON lines, and errors.
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -10,7 +10,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use serde::Serialize;
 
-/// The body of an answer: whole, or a stream of lines.
+/// The body of a response: complete, or a stream of lines.
 pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub(super) type Answer = Result<Response<Body>, Refused>;
 
@@ -76,7 +76,7 @@ impl Refused {
     }
 }
 
-/// An error of the library: what was asked is wrong, or the folder could not be written.
+/// Converts an error of the library: an invalid request, or a folder that could not be written.
 impl From<azure_table::Error> for Refused {
     fn from(error: azure_table::Error) -> Self {
         let status = match error.kind() {
@@ -97,9 +97,9 @@ fn json_of(status: StatusCode, value: &impl Serialize) -> Response<Body> {
     with(status, JSON, Full::new(text.into()).boxed_unsync())
 }
 
-/// Adds a value as a line of JSON.
+/// Appends a value as a line of JSON.
 pub(super) fn push_line(lines: &mut String, value: &impl Serialize) {
-    // All values of this program are JSON: none has a map with other keys than text.
+    // All values of this program can be JSON: no map has keys other than text.
     lines.push_str(&serde_json::to_string(value).unwrap_or_default());
     lines.push('\n');
 }
@@ -122,7 +122,7 @@ pub(super) fn with(status: StatusCode, content_type: &'static str, body: Body) -
     protected(response)
 }
 
-/// Adds what keeps an answer from caches and from pages of other sites.
+/// Adds headers that protect a response from caches and from pages of other sites.
 fn protected(mut response: Response<Body>) -> Response<Body> {
     for (name, value) in [
         (CACHE_CONTROL, "no-store"),

@@ -1,7 +1,7 @@
 //! The rules of faults as JSON.
 //!
-//! Owns the form of a rule and its limits. The faults and their rules are the test kit's (`azure_table::testing`). Here
-//! are those that a client of a port can tell apart.
+//! Owns the form of a rule and its limits. The faults and their rules belong to the test kit (`azure_table::testing`).
+//! This file has those that a client of a port can distinguish.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use crate::control::answer::push_line;
 use crate::control::json;
 
-/// The most rules at once: each request passes all of them.
+/// The maximum number of rules: each request passes all of them.
 const MOST_RULES: usize = 100;
-/// The longest delay, in milliseconds: a day.
+/// The maximum delay, in milliseconds: a day.
 const MOST_MILLISECONDS: u64 = 86_400_000;
 
 /// The headers that frame a response; the server sets them.
@@ -98,7 +98,7 @@ const KINDS: [(&str, Kind); 12] = [
     ("dateBehind", Kind::DateBehind),
 ];
 
-/// A rule: a fault, what the fault needs, and the requests that it affects.
+/// A rule: a fault, its parameters, and the requests that it affects.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RuleJson {
@@ -129,7 +129,7 @@ pub(super) struct RuleJson {
     chance: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at_most: Option<u64>,
-    // Members of the answer, so that it can be sent back.
+    // Members of the response, accepted so that it can be sent back.
     #[serde(default, rename = "id", skip_serializing)]
     _id: IgnoredAny,
     #[serde(default, rename = "matched", skip_serializing)]
@@ -171,7 +171,7 @@ impl FaultRules {
         lines
     }
 
-    /// Adds rules after the others, or in their place. All of them, or none.
+    /// Adds rules after the existing ones, or replaces these. All of them, or none.
     pub(super) fn add(&self, text: &str, replace: bool) -> Result<(), String> {
         let mut rules = Vec::new();
         let parts = json::values(text).map_err(|(number, why)| format!("rule {number}: {why}"))?;
@@ -232,7 +232,7 @@ impl RuleJson {
                 ("writes", None) => rule.on_writes(),
                 (_, None) => {
                     let known = OPERATIONS.map(|(name, _)| name).join(", ");
-                    return Err(format!("operations: {name:?} is none of reads, writes, {known}"));
+                    return Err(format!("operations: {name:?} is not one of reads, writes, {known}"));
                 }
             };
         }
@@ -269,7 +269,7 @@ impl RuleJson {
         let kind = KINDS.iter().find(|(name, _)| *name == self.fault);
         let kind = kind.map(|(_, kind)| *kind).ok_or_else(|| {
             let known = KINDS.map(|(name, _)| name).join(", ");
-            format!("fault: {:?} is none of {known}", self.fault)
+            format!("fault: {:?} is not one of {known}", self.fault)
         })?;
         self.check_members(kind)?;
         Ok(match kind {
@@ -290,7 +290,7 @@ impl RuleJson {
         })
     }
 
-    /// Rejects members that mean nothing for the fault.
+    /// Rejects members that have no meaning for the fault.
     fn check_members(&self, kind: Kind) -> Result<(), String> {
         use Kind::{
             CutResponse, DateAhead, DateBehind, DelayRequest, DelayResponse, FailBatchPart, Respond,
@@ -339,11 +339,11 @@ impl RuleJson {
             response = response.message(message);
         }
         for (name, value) in &self.headers {
-            HeaderName::try_from(name).map_err(|_| format!("headers: {name:?} is no name of a header"))?;
+            HeaderName::try_from(name).map_err(|_| format!("headers: {name:?} is not a header name"))?;
             if FRAMING.contains(&name.to_ascii_lowercase().as_str()) {
                 return Err(format!("headers: {name} belongs to the connection"));
             }
-            HeaderValue::try_from(value).map_err(|_| format!("headers: {name}: {value:?} is no value of a header"))?;
+            HeaderValue::try_from(value).map_err(|_| format!("headers: {name}: {value:?} is not a header value"))?;
             response = response.header(name, value);
         }
         Ok(response)

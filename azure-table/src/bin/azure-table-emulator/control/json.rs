@@ -1,11 +1,11 @@
-//! The JSON of requests, read so that an error names the member.
+//! The JSON of requests, parsed so that an error names the member.
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Deserializer;
 
-/// Reads one object.
+/// Parses one object.
 pub(super) fn object<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    // An array would be read too, as the members in their order.
+    // An array would be accepted too, as the members in their order.
     match text.trim_start().chars().next() {
         Some('{') => {}
         Some('[') => return Err("expected a JSON object, found an array".to_owned()),
@@ -15,7 +15,7 @@ pub(super) fn object<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let mut reader = Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|e| {
         let (path, why) = (e.path().to_string(), e.inner().to_string());
-        // The text of an unknown or missing member names it already.
+        // The text for an unknown or missing member already names it.
         if path == "." || why.contains(&format!("`{path}`")) {
             why
         } else {
@@ -26,7 +26,7 @@ pub(super) fn object<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     Ok(value)
 }
 
-/// Splits a text into its values, which follow each other, usually as lines. Fails with the number of the wrong one.
+/// Splits a text into its consecutive values, usually lines. Fails with the number of the invalid one.
 pub(super) fn values(text: &str) -> Result<Vec<&str>, (usize, String)> {
     let mut parts = Vec::new();
     let mut values = Deserializer::from_str(text).into_iter::<IgnoredAny>();

@@ -1,6 +1,6 @@
-//! The load of the emulated service: a model that requests take their time by, set while the program runs.
+//! The load of the emulated service: a model of its latencies and limits, set while the program runs.
 //!
-//! Owns the transport that answers by the current model, and the model as JSON. The models are the library's.
+//! Owns the transport that applies the current model, and the model as JSON. The models belong to the library.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -12,10 +12,10 @@ use bytes::Bytes;
 use http::{Request, Response};
 use serde::{Deserialize, Serialize};
 
-/// The longest time of a model, in milliseconds: a day.
+/// The maximum time in a model, in milliseconds: a day.
 const MOST_MILLISECONDS: f64 = 86_400_000.0;
 
-/// The emulator with its current model; clones are one.
+/// The emulator with its current model, shared by clones.
 #[derive(Clone, Debug)]
 pub(crate) struct Load(Arc<RwLock<Current>>);
 
@@ -25,7 +25,7 @@ struct Current {
     model: Option<ModelJson>,
 }
 
-/// A model that is known by its name.
+/// A predefined model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Preset {
     Today,
@@ -33,7 +33,7 @@ pub(crate) enum Preset {
 }
 
 impl Preset {
-    /// Returns the preset of a name, or which names there are.
+    /// Returns the preset with a name. The error lists the names.
     pub(crate) fn of(name: &str) -> Result<Self, String> {
         match name {
             "today" => Ok(Self::Today),
@@ -80,7 +80,7 @@ pub(super) struct ModelJson {
     partition_entities_per_second: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     account_entities_per_second: Option<u32>,
-    /// The load that the answer has, so that it can be sent back.
+    /// The load in the response, accepted so that it can be sent back.
     #[serde(skip_serializing)]
     load: serde::de::IgnoredAny,
 }
@@ -103,7 +103,7 @@ struct Counts {
 }
 
 impl Load {
-    /// Creates the transport of an emulator that has the model of the command line.
+    /// Creates the transport of an emulator with the model of the command line.
     pub(crate) fn new(emulator: Emulator, model: Option<Preset>) -> Self {
         let model = model.map(|preset| ModelJson {
             model: Some(preset.name().to_owned()),
@@ -112,7 +112,7 @@ impl Load {
         Self(Arc::new(RwLock::new(Current { emulator, model })))
     }
 
-    /// Answers by this emulator from now on.
+    /// Sends requests to this emulator from now on.
     pub(super) fn answer_by(&self, emulator: Emulator) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).emulator = emulator;
     }

@@ -1,7 +1,7 @@
-//! The page at the root of the control port, for a person.
+//! The page at the root of the control port, for people.
 //!
-//! Owns its delivery: one file without anything from elsewhere, under a policy that lets the browser run its own script
-//! and style alone. The page shows nothing by itself: it asks the other routes, with the token if there is one.
+//! Delivers one file without external parts, under a policy that permits only its own script and style. The page
+//! contains no data: it calls the other routes, with the token if there is one.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ use crate::control::answer::{self, Body, HTML};
 
 const PAGE: &str = include_str!("page.html");
 
-/// The policy: the script and the style by their hashes, requests to this port, nothing else.
+/// The policy: the script and the style by their hashes, and requests to this port.
 static POLICY: LazyLock<Option<HeaderValue>> = LazyLock::new(|| {
     let [script, style] = ["script", "style"].map(|name| STANDARD.encode(Sha256::digest(content(name))));
     let policy = format!(
@@ -27,7 +27,7 @@ static POLICY: LazyLock<Option<HeaderValue>> = LazyLock::new(|| {
     HeaderValue::try_from(policy).ok()
 });
 
-/// Returns the content of the only element of a name.
+/// Returns the content of the only element with this name.
 fn content(name: &str) -> &'static str {
     let begin = PAGE.split_once(&format!("<{name}>"));
     let content = begin.and_then(|(_, rest)| rest.split_once(&format!("</{name}>")));

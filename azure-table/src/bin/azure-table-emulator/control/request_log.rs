@@ -1,6 +1,6 @@
-//! The log of requests: the newest as lines of JSON, and those that follow.
+//! The log of requests: the latest as lines of JSON, and those that follow.
 //!
-//! Owns its bound. Who follows and is slower than the requests misses lines, and sees it by their numbers.
+//! Limits its size. A reader that is slower than the requests misses lines, and notices that by their numbers.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,13 +17,13 @@ const MOST: usize = 1_000;
 /// The number of characters of a target that are kept.
 const MOST_OF_TARGET: usize = 1_000;
 
-/// The log; clones are one.
+/// The log, shared by clones.
 #[derive(Clone)]
 pub(crate) struct RequestLog(Arc<Shared>);
 
 struct Shared {
     requests: Mutex<Requests>,
-    /// The number of the newest request.
+    /// The number of the latest request.
     newest: watch::Sender<u64>,
 }
 
@@ -40,7 +40,7 @@ struct Line<'a> {
     at: DateTime,
     method: &'a str,
     target: &'a str,
-    /// `None` where the connection was closed without a complete response.
+    /// `None` if the connection was closed without a complete response.
     status: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'a str>,
@@ -92,12 +92,12 @@ impl RequestLog {
         self.requests().lines.clear();
     }
 
-    /// Returns the lines that are kept.
+    /// Returns the kept lines.
     pub(super) fn lines(&self) -> String {
         self.after(0).1
     }
 
-    /// Returns the reader of the lines that are kept and of those to come.
+    /// Returns a reader of the kept and of all future lines.
     pub(super) fn follow(&self) -> Follower {
         Follower {
             newest: self.0.newest.subscribe(),
@@ -106,7 +106,7 @@ impl RequestLog {
         }
     }
 
-    /// Returns the number of the newest request, and the lines after `seen`.
+    /// Returns the number of the latest request, and the lines after `seen`.
     fn after(&self, seen: u64) -> (u64, String) {
         let requests = self.requests();
         let lines = requests.lines.iter().filter(|(number, _)| *number > seen);
@@ -126,7 +126,7 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    /// Waits for lines. `None` never comes before the end of the program.
+    /// Waits for lines. Returns `None` only when the program ends.
     pub(super) async fn next(&mut self) -> Option<String> {
         loop {
             self.newest.borrow_and_update();

@@ -1,7 +1,7 @@
 //! The routes of the control port.
 //!
-//! Owns paths, methods and parameters. Lists are lines of JSON, anything else is one object. What blocks, since it
-//! copies all tables or waits for the disk, runs on another thread. An answer leaves when everything that it shows is
+//! Owns paths, methods and parameters. Lists are lines of JSON, anything else is one object. Blocking work, which
+//! copies all tables or waits for the disk, runs on another thread. A response is sent once everything that it shows is
 //! durable.
 
 use std::time::Duration;
@@ -24,14 +24,14 @@ use crate::control::json::object;
 use crate::control::{Steered, TIMEOUT, page};
 use crate::options::DEVELOPMENT_ACCOUNT;
 
-/// The longest body of a request, in bytes.
+/// The maximum body of a request, in bytes.
 const MAX_BODY: usize = 256 << 20;
-/// The request bodies that are read and processed at once, together, in KiB; others wait.
+/// The maximum total size of request bodies that are read and processed concurrently, in KiB; others wait.
 pub(super) const MAX_BODIES: u32 = 256 << 10;
-/// The most seconds by which the clock is moved at once: a hundred years.
+/// The maximum number of seconds by which the clock is moved in one request: a hundred years.
 const MOST_SECONDS: f64 = 3_155_760_000.0;
-/// The end of the clock, the year 9000. Timestamps differ as long as they can grow, and never go back: a row that was
-/// written at the last time of all would have the same ETag from then on.
+/// The end of the clock, the year 9000. Timestamps differ as long as they can grow, and never go back: after a row with
+/// the greatest possible time, all rows would have the same ETag.
 const LAST: DateTime = DateTime::from_unix_seconds(221_845_392_000);
 
 #[derive(Serialize)]
@@ -57,7 +57,7 @@ struct ClockJson {
 #[serde(deny_unknown_fields)]
 struct SetClock {
     now: String,
-    /// A member of the answer, so that it can be sent back.
+    /// A member of the response, accepted so that it can be sent back.
     #[serde(default, rename = "system")]
     _system: serde::de::IgnoredAny,
 }
@@ -68,7 +68,7 @@ struct Advance {
     seconds: f64,
 }
 
-/// A request whose path is read.
+/// A request with its parsed path.
 struct Asked {
     method: Method,
     path: String,
@@ -85,7 +85,7 @@ async fn checked(steered: &Steered, request: Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
     let path = head.uri.path();
     steered.access.check_site(&head, path == "/")?;
-    // They say nothing about the tables: the page asks for the token, and the other tells that the program runs.
+    // These contain no data of the tables: the page prompts for the token, and the other shows that the program runs.
     if !matches!(path, "/" | "/health") {
         steered.access.check_token(&head)?;
     }
@@ -326,7 +326,7 @@ fn requests(steered: &Steered, asked: &Asked) -> Answer {
     }
 }
 
-/// Runs on a thread that may wait.
+/// Runs blocking work on another thread.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refused> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|e| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, e))
@@ -340,7 +340,7 @@ impl Asked {
             Ok((decoded(name)?, decoded(value)?))
         });
         Ok(Self {
-            // Its answer has no body, the server sees to that.
+            // The server omits the body of its response.
             method: if method == Method::HEAD { Method::GET } else { method },
             path: uri.path().to_owned(),
             parameters: parameters.collect::<Result<_, Refused>>()?,
