@@ -1,4 +1,4 @@
-//! The prose comes closer to the rules of "Language" in `CONTRIBUTING.md`: the counts of what breaks them only fall.
+//! The prose comes closer to the rules of "How we write" in `CONTRIBUTING.md`: the counts of what breaks them only fall.
 //!
 //! `cargo run -p azure-table-tests --example house language` prints the table below as it is now.
 

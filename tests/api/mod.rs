@@ -1,6 +1,5 @@
 //! The public interface as such: what it can be combined with, how large it is, who depends on whom.
 
-mod between;
 mod bulk;
 mod bulk_borrows;
 mod bulk_memory;
@@ -11,17 +10,18 @@ mod changes;
 mod client_wide;
 mod credentials;
 mod derive;
-mod emulator_floors;
+mod emulator_layers;
 mod etag_field;
 mod fan_out;
 mod futures;
 mod gather;
 mod grouped;
 mod handwritten;
-mod holds;
+mod interceptor;
 mod key_ranges;
 mod language;
 mod layers;
+mod longest_polls;
 mod operations;
 mod own_errors;
 mod partition_client;

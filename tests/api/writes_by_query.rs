@@ -13,7 +13,7 @@ use azure_table::{
     TableServiceClient,
 };
 
-use super::between::Between;
+use super::interceptor::Interceptor;
 
 #[derive(TableEntity, Debug, Clone, PartialEq)]
 struct Blog {
@@ -163,7 +163,7 @@ async fn as_many_requests_are_sent_as_there_are_pages_and_batches() {
 async fn deletes_and_patches_read_no_properties() {
     let emulator = Emulator::new();
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let transport = Between::new(emulator.clone(), {
+    let transport = Interceptor::new(emulator.clone(), {
         let seen = Arc::clone(&seen);
         move |request| seen.lock().unwrap().push(request.uri().to_string())
     });
@@ -319,7 +319,7 @@ async fn rows_that_changed_since_they_were_read_are_told_and_the_others_written(
     let table = filled(1_000).await;
     let emulator_table = table.truth.clone();
     // Behind the page, before the first batch, someone changes two rows and deletes one.
-    let transport = Between::before_first_batch(table.faults.clone(), move || {
+    let transport = Interceptor::before_first_batch(table.faults.clone(), move || {
         let table = emulator_table.clone();
         Box::pin(async move {
             for id in [3, 9] {

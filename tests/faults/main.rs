@@ -32,7 +32,7 @@ mod policies;
 mod prefetch;
 mod primary;
 mod procedures;
-mod second_region;
+mod secondary;
 mod shared_reads;
 mod tail;
 mod total_timeout;

@@ -1,4 +1,4 @@
-//! How far the prose is from the rules of "Language" in `CONTRIBUTING.md`, as counts by rule.
+//! How far the prose is from the rules of "How we write" in `CONTRIBUTING.md`, as counts by rule.
 //!
 //! Owns the rules that a machine can check without false alarms, and the places that break them. The counts of today stand in
 //! `tests/api/language.rs`.

@@ -1,7 +1,7 @@
-//! The longest poll of each call that has much to do at once: the time for which it holds its thread.
+//! Measures the longest poll of each expensive call: the time for which it blocks its thread.
 //!
-//! A canned transport answers at once, so that the client alone is measured. Time is the thread's CPU time, which other
-//! programs on the machine do not add to.
+//! A canned transport responds immediately, so that only the client is measured. The time is the CPU time of the thread,
+//! so other programs on the machine do not add to it.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -17,18 +17,18 @@ use http::{Request, Response};
 
 use crate::canned::CONTOSO;
 
-/// The longest time that a call held its thread.
+/// The longest time for which a call blocked its thread.
 #[derive(Debug, Default)]
-pub struct Hold {
+pub struct LongestPoll {
     /// The call.
     pub call: &'static str,
-    /// Its longest poll, or its time if it is no future.
+    /// Its longest poll, or its total time if it is not a future.
     pub longest: Duration,
     /// The number of its polls.
     pub polls: usize,
-    /// The number of turns in which it does its work, and so the least number of polls.
+    /// The number of turns in which it works, and so the minimum number of polls.
     pub turns: usize,
-    /// It has no point at which it could yield, and says so in its documentation.
+    /// The call cannot yield, as its documentation states.
     pub is_synchronous: bool,
 }
 
@@ -36,8 +36,8 @@ pub struct Hold {
 ///
 /// # Panics
 /// A call fails.
-pub async fn holds() -> Vec<Hold> {
-    let mut holds = Vec::new();
+pub async fn longest_polls() -> Vec<LongestPoll> {
+    let mut measured = Vec::new();
     for (call, rows, properties, length) in [
         ("page of 4 entities of 1 MiB", 4, 16, 65_000),
         ("page of 1,000 entities of 4 KiB", 1_000, 4, 1_000),
@@ -46,7 +46,7 @@ pub async fn holds() -> Vec<Hold> {
         let body = page(rows, properties, length);
         let turns = decode_turns(body.len(), rows, rows * properties);
         let table = table(Answer::of_pages(&body, 1));
-        polled(&mut holds, call, turns, table.query().all()).await.unwrap();
+        polled(&mut measured, call, turns, table.query().all()).await.unwrap();
     }
     let body = family_page();
     let turns = decode_turns(100 * body.len(), 100_000, 100_000);
@@ -55,64 +55,71 @@ pub async fn holds() -> Vec<Hold> {
     // Families join in turns of 1,024 rows.
     let turns_with_join = turns + 100_000 / 1_024;
     let (orders, _): (Families<Order, Line>, Option<Customer>) =
-        polled(&mut holds, "gather of 100,000 rows", turns_with_join, gather)
+        polled(&mut measured, "gather of 100,000 rows", turns_with_join, gather)
             .await
             .unwrap();
     assert_eq!(orders.iter().map(|(_, lines)| lines.len() + 1).sum::<usize>(), 100_000);
-    synchronous(&mut holds, "dropping the families of 100,000 rows", || drop(orders));
-    let rows = polled(&mut holds, "all of 100,000 rows", turns, items().query().all()).await;
+    synchronous(&mut measured, "dropping the families of 100,000 rows", || drop(orders));
+    let rows = polled(&mut measured, "all of 100,000 rows", turns, items().query().all()).await;
     assert_eq!(rows.unwrap().len(), 100_000);
     let table = table(Answer::Nothing);
-    let batch = synchronous(&mut holds, "encoding a batch of 4 MiB", || batch(&table));
-    let sent = polled(&mut holds, "batch of 4 MiB, sent", 0, batch.submit()).await;
+    let batch = synchronous(&mut measured, "encoding a batch of 4 MiB", || batch(&table));
+    let sent = polled(&mut measured, "batch of 4 MiB, sent", 0, batch.submit()).await;
     sent.unwrap_err();
     let keys = (0..10_000).map(|n| (format!("partition {n}"), format!("row {n}")));
-    let many = synchronous(&mut holds, "building get_many of 10,000 keys", || table.get_many(keys));
-    let found = polled(&mut holds, "get_many of 10,000 keys", 0, many.all()).await;
+    let many = synchronous(&mut measured, "building get_many of 10,000 keys", || {
+        table.get_many(keys)
+    });
+    let found = polled(&mut measured, "get_many of 10,000 keys", 0, many.all()).await;
     assert_eq!(found.unwrap().len(), 10_000);
     let partitions = (0..10_000).map(|n| format!("partition {n}"));
-    let parts = synchronous(&mut holds, "building a fan_out of 10,000 partitions", || {
+    let parts = synchronous(&mut measured, "building a fan_out of 10,000 partitions", || {
         table.query().fan_out().partitions(partitions)
     });
-    synchronous(&mut holds, "plan of a fan_out of 10,000 partitions", || {
+    synchronous(&mut measured, "plan of a fan_out of 10,000 partitions", || {
         parts.plan().unwrap()
     });
-    let mut rows = synchronous(&mut holds, "stream of a fan_out of 10,000 partitions", || {
+    let mut rows = synchronous(&mut measured, "stream of a fan_out of 10,000 partitions", || {
         parts.stream()
     });
-    let row = polled(&mut holds, "fan_out of 10,000 partitions", 0, rows.try_next()).await;
+    let row = polled(&mut measured, "fan_out of 10,000 partitions", 0, rows.try_next()).await;
     assert_eq!(row.unwrap(), None);
-    holds
+    measured
 }
 
-/// Measures work that is no future.
-fn synchronous<T>(holds: &mut Vec<Hold>, call: &'static str, work: impl FnOnce() -> T) -> T {
+/// Measures work that is not a future.
+fn synchronous<T>(measured: &mut Vec<LongestPoll>, call: &'static str, work: impl FnOnce() -> T) -> T {
     let (done, longest) = timed(work);
-    holds.push(Hold {
+    measured.push(LongestPoll {
         call,
         longest,
         is_synchronous: true,
-        ..Hold::default()
+        ..LongestPoll::default()
     });
     done
 }
 
-/// Measures each poll. The output is dropped by its owner: in no poll.
-async fn polled<W: IntoFuture>(holds: &mut Vec<Hold>, call: &'static str, turns: usize, work: W) -> W::Output {
+/// Measures each poll. The caller drops the output, outside of any poll.
+async fn polled<W: IntoFuture>(
+    measured: &mut Vec<LongestPoll>,
+    call: &'static str,
+    turns: usize,
+    work: W,
+) -> W::Output {
     let mut work = pin!(work.into_future());
-    let mut hold = Hold {
+    let mut poll = LongestPoll {
         call,
         turns,
-        ..Hold::default()
+        ..LongestPoll::default()
     };
     let done = poll_fn(|cx| {
         let (polled, time) = timed(|| work.as_mut().poll(cx));
-        hold.longest = hold.longest.max(time);
-        hold.polls += 1;
+        poll.longest = poll.longest.max(time);
+        poll.polls += 1;
         polled
     })
     .await;
-    holds.push(hold);
+    measured.push(poll);
     done
 }
 
@@ -132,7 +139,7 @@ fn decode_turns(bytes: usize, rows: usize, properties: usize) -> usize {
 /// The responses of the canned service.
 #[derive(Clone, Debug)]
 enum Answer {
-    /// The pages with these bodies. Nobody else holds a body, as if it had come from a connection.
+    /// The pages with these bodies. Nothing else refers to a body, as if it came from a connection.
     Pages(Arc<Mutex<Vec<Bytes>>>),
     /// No row.
     Nothing,

@@ -1,4 +1,4 @@
-//! A transport that lets something happen between two requests.
+//! A transport that runs a hook before each request.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,49 +8,49 @@ use azure_table::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 
-type Meddle = dyn Fn(&Request<Bytes>) -> Option<BoxFuture<'static, ()>> + Send + Sync;
+type Hook = dyn Fn(&Request<Bytes>) -> Option<BoxFuture<'static, ()>> + Send + Sync;
 
-/// Does something before a request goes through.
-pub(crate) struct Between<T> {
+/// Runs a hook before it forwards a request.
+pub(crate) struct Interceptor<T> {
     behind: T,
-    meddle: Box<Meddle>,
+    hook: Box<Hook>,
 }
 
-impl<T: Transport> Between<T> {
-    /// Sees every request.
+impl<T: Transport> Interceptor<T> {
+    /// Creates a transport that shows every request to `see`.
     pub(crate) fn new(behind: T, see: impl Fn(&Request<Bytes>) + Send + Sync + 'static) -> Self {
-        let meddle = move |request: &Request<Bytes>| {
+        let hook = move |request: &Request<Bytes>| {
             see(request);
             None
         };
         Self {
             behind,
-            meddle: Box::new(meddle),
+            hook: Box::new(hook),
         }
     }
 
-    /// Does something before the first batch.
+    /// Creates a transport that awaits `act` before the first batch.
     pub(crate) fn before_first_batch(
         behind: T,
         act: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
     ) -> Self {
         let has_acted = AtomicBool::new(false);
-        let meddle = move |request: &Request<Bytes>| {
+        let hook = move |request: &Request<Bytes>| {
             let is_batch = request.uri().path().ends_with("$batch");
             (is_batch && !has_acted.swap(true, Ordering::Relaxed)).then(&act)
         };
         Self {
             behind,
-            meddle: Box::new(meddle),
+            hook: Box::new(hook),
         }
     }
 }
 
-impl<T: Transport> Transport for Between<T> {
+impl<T: Transport> Transport for Interceptor<T> {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         Box::pin(async move {
-            if let Some(meddle) = (self.meddle)(&request) {
-                meddle.await;
+            if let Some(hook) = (self.hook)(&request) {
+                hook.await;
             }
             self.behind.send(request).await
         })
@@ -61,8 +61,8 @@ impl<T: Transport> Transport for Between<T> {
     }
 }
 
-impl<T> fmt::Debug for Between<T> {
+impl<T> fmt::Debug for Interceptor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Between").finish_non_exhaustive()
+        f.debug_struct("Interceptor").finish_non_exhaustive()
     }
 }
