@@ -1,20 +1,20 @@
-//! Tells the compiler what this machine has: a test that cannot run here is ignored, with its reason, and not passed over.
+//! Detects the services of this machine. A test that cannot run here is ignored with its reason, not skipped silently.
 //!
-//! The tests carry `#[cfg_attr(not(recordings), ignore = "…")]`. Whatever is named by the environment, or required, counts
-//! as there: then the test runs and fails where it is missing.
+//! The tests carry `#[cfg_attr(not(recordings), ignore = "…")]`. A service that the environment names or requires
+//! counts as present: the test runs, and fails if it is missing.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The compiler whose error texts `ui/fail` holds; others word and lay out theirs in other ways.
+/// The compiler of the messages in `ui/fail`; others format theirs differently.
 const RECORDED_COMPILER: &str = "rustc 1.95.";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let azurite = is_set("AZURE_TABLE_TEST_AZURITE");
     let oauth = is_set("AZURE_TABLE_TEST_AZURITE_OAUTH");
-    // An Azurite takes either keys or tokens.
+    // An Azurite accepts either keys or tokens.
     let required = is_set("AZURE_TABLE_REQUIRE_AZURITE");
     set_cfg("recordings", has_recordings());
     set_cfg("azurite", azurite || (required && !oauth));
@@ -35,7 +35,7 @@ fn is_set(variable: &str) -> bool {
     env::var_os(variable).is_some()
 }
 
-/// Looks for the recordings in the fixtures' folder, and passes its path on to `src/fixtures.rs`.
+/// Looks for the recordings in the folder of fixtures, and passes its path to `src/fixtures.rs`.
 fn has_recordings() -> bool {
     let is_named = is_set("AZURE_TABLE_FIXTURES");
     let is_required = is_set("AZURE_TABLE_REQUIRE_FIXTURES");
@@ -44,7 +44,7 @@ fn has_recordings() -> bool {
     let recordings = fixtures.join("recordings");
     println!("cargo::rustc-env=AZURE_TABLE_RECORDINGS={}", recordings.display());
     let is_there = recordings.is_dir();
-    // For a path that is not there Cargo would build anew each time.
+    // Cargo would rebuild each time if the path does not exist.
     if is_there {
         println!("cargo::rerun-if-changed={}", recordings.display());
     }

@@ -1,9 +1,9 @@
-//! All tests that go through the public interface, one folder a module.
+//! All tests of the public interface, one folder per module.
 //!
 //! Environment: `AZURE_TABLE_FIXTURES` (folder of recordings), `AZURE_TABLE_TEST_AZURITE` and `AZURE_TABLE_TEST_LIVE`
 //! (connection strings), `AZURE_TABLE_TEST_AZURITE_OAUTH` and `AZURE_TABLE_TEST_AZURITE_CERTIFICATE` (an Azurite that
-//! takes tokens). A test that needs what is missing is ignored; it fails instead with `AZURE_TABLE_REQUIRE_FIXTURES` or
-//! `AZURE_TABLE_REQUIRE_AZURITE`. `build.rs` reads them, so that a change builds these tests anew.
+//! accepts tokens). A test whose service is missing is ignored. It fails instead with `AZURE_TABLE_REQUIRE_FIXTURES` or
+//! `AZURE_TABLE_REQUIRE_AZURITE`. `build.rs` reads the variables, so a change of one rebuilds these tests.
 
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 

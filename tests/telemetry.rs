@@ -1,4 +1,4 @@
-//! Telemetry: spans as a subscriber sees them, metrics as they are exported.
+//! Telemetry: spans as a subscriber receives them, metrics as they are exported.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -25,13 +25,13 @@ use tracing_subscriber::registry::{LookupSpan, Registry};
 type Fields = BTreeMap<&'static str, String>;
 
 thread_local! {
-    /// The spans of the test on this thread, in the order in which they began; `None` where nobody looks.
+    /// The spans of the test on this thread, in the order of their start; `None` if no test records.
     static SEEN: RefCell<Option<Vec<Begun>>> = const { RefCell::new(None) };
     /// The most verbose level that is recorded.
     static MOST_VERBOSE: Cell<Level> = const { Cell::new(Level::TRACE) };
 }
 
-/// The name under which an event is kept.
+/// The name under which an event is recorded.
 const EVENT: &str = "event";
 
 /// Id, name and fields of a span; its beginning and its end.
@@ -49,7 +49,8 @@ impl Visit for Text<'_> {
     }
 }
 
-/// The subscriber of the whole process: one of a test alone would be asked, or not, as those of other threads come and go.
+/// The subscriber of the whole process. One per test would receive an event or not, depending on the tests of other
+/// threads.
 struct Recorder;
 
 impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
@@ -106,7 +107,7 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
     }
 }
 
-/// The spans of these calls, which stay on this thread.
+/// Returns the spans of these calls, which stay on this thread.
 async fn spans_of(calls: impl Future<Output = ()>) -> Spans {
     static SET: Once = Once::new();
     SET.call_once(|| tracing::subscriber::set_global_default(Registry::default().with(Recorder)).unwrap());
@@ -123,7 +124,7 @@ impl Spans {
         named.map(|(_, _, fields, ..)| fields.clone()).collect()
     }
 
-    /// The time of each span of this name, by tokio's clock.
+    /// Returns the duration of each span of this name, by tokio's clock.
     fn lasted(&self, name: &str) -> Vec<Duration> {
         let named = self.0.iter().filter(|(_, known, ..)| *known == name);
         named.map(|(.., begun, ended)| ended.unwrap() - *begun).collect()
@@ -231,7 +232,7 @@ async fn each_attempt_is_a_span_of_its_own() {
     );
 }
 
-/// A failed attempt says so, and is over before the wait for the next one begins.
+/// A failed attempt reports it, and ends before the wait for the next one begins.
 #[tokio::test(start_paused = true)]
 async fn attempt_span_ends_with_the_attempt_and_says_why_it_failed() {
     let canned = Canned::new([

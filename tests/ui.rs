@@ -1,12 +1,12 @@
-//! What a user sees who makes a mistake: each `ui/fail/<mistake>.rs` must not compile, and the `.stderr` beside it is what
-//! the compiler says. Each `ui/pass/<use>.rs` compiles and runs. What the derive says about wrong attributes is tested in its own crate, on every compiler; here
-//! are a few of those, and mistakes that the compiler finds by the types.
+//! Messages for mistakes. Each `ui/fail/<mistake>.rs` must not compile, and the `.stderr` next to it is the message of
+//! the compiler. Each `ui/pass/<use>.rs` compiles and runs.
 //!
-//! Every error names the attribute or the type, and a remedy. Not here is what only the compiler can speak about, names that
-//! nobody declared: `default = "nowhere"`, and `Shop::CACHED` of an ignored field, which is no constant so that users may
-//! have one of that name.
+//! The crate of the derive tests its own messages, on every compiler. This folder has some of them, and the mistakes
+//! that the compiler finds by types. Every error names the attribute or the type, and a remedy. The exceptions are
+//! names that only the compiler knows: `default = "nowhere"`, and `Shop::CACHED` of an ignored field, which has no
+//! constant so that users may define their own.
 //!
-//! After a wanted change write the texts anew with `TRYBUILD=overwrite`, and read the difference.
+//! After an intended change, regenerate the messages with `TRYBUILD=overwrite`, and read the difference.
 
 #[test]
 #[cfg_attr(
@@ -16,11 +16,12 @@
 fn mistakes_are_answered_as_recorded() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("ui/fail/*.rs");
-    // With a case that passes all are built, not only checked: what is asserted while code is generated is an error too.
+    // A case that passes makes trybuild build all cases, not only check them. So assertions during code generation are
+    // errors too.
     cases.pass("ui/pass/*.rs");
 }
 
-/// Mistakes with the types of other crates, which are there with the feature `full` of this one.
+/// Mistakes with the types of other crates, which the feature `full` adds.
 #[cfg(feature = "full")]
 #[test]
 #[cfg_attr(

@@ -1,4 +1,4 @@
-//! Many writes that are not atomic: what becomes of each, in which order, and what is left.
+//! Bulk writes: the outcome of each operation, the order, and the leftovers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -30,7 +30,7 @@ fn reading(sensor: &str, at: u32, value: i32) -> Reading {
     }
 }
 
-/// A table whose requests are seen.
+/// Creates a table whose requests are recorded.
 async fn readings() -> (Faults, TableClient<Reading>, TableClient<Reading>) {
     let emulator = Emulator::new();
     let truth = TableServiceClient::on(emulator.clone())
@@ -73,7 +73,7 @@ async fn many_entities_of_many_partitions_leave_in_full_batches() {
     );
     assert_eq!(truth.query().count().await.unwrap(), 1_000);
 
-    // References, values, versions and keys are all taken.
+    // Accepts references, values, versions and keys.
     let read: Vec<Versioned<Reading>> = truth.query().partition("a").versioned().all().await.unwrap();
     let report = table.bulk().replace(&read).await.unwrap();
     assert_eq!(report.applied(), 250);
@@ -105,7 +105,7 @@ async fn sizes_and_bytes_of_batches_can_be_less() {
     assert_eq!(report.applied(), 100);
     let requests = faults.requests() - 5;
     assert!((3..6).contains(&requests), "{requests} of 10,000 bytes");
-    // What fits into no batch goes alone.
+    // An operation that exceeds every batch is sent alone.
     let report = table.bulk().batch_bytes(1).insert_or_replace(many(3)).await.unwrap();
     assert_eq!((report.applied(), faults.requests() - 5 - requests), (3, 3));
 }
@@ -127,19 +127,19 @@ async fn one_bad_row_does_not_sink_the_others() {
         matches!(left.reason(), LeftoverReason::Rejected(e) if e.kind() == ErrorKind::AlreadyExists),
         "{left}"
     );
-    // Its place in a batch says nothing to who made no batch.
+    // The error does not name an index in a batch, because the caller did not build one.
     let text = left.to_string();
     assert!(
         text.starts_with("insert (\"a\", \"0000000050\"): ") && !text.contains("of the batch"),
         "{text}"
     );
 
-    // Whoever hears of it hears of what is left.
+    // The error also mentions the leftovers.
     let hear = |so_far: &BulkReport| assert_eq!(so_far.leftovers().len() as u64, so_far.rejected());
     let report = table.bulk().insert(&many[50..51]).on_progress(hear).await.unwrap();
     assert_eq!((counts(&report), faults.requests()), ([0, 1, 0, 0], 3));
 
-    // Or it does, where that is wanted; what is left is ready to be sent again.
+    // With another limit the bulk continues, and its leftovers can be sent again.
     let others: Vec<_> = (0..50)
         .map(|at| reading("b", at, 1))
         .chain(many[..10].to_vec())
@@ -195,7 +195,7 @@ async fn failures_end_it_where_they_are_too_many() {
     assert_eq!((rejected, unknown), (1, 0));
     assert!(applied + not_tried < 300, "no more is read than is sent");
     assert_eq!(truth.query().count().await.unwrap() as u64, applied + 1);
-    // What is left, together with what was applied, is all that was read.
+    // Applied operations and leftovers are together all that was read.
     let rest = report
         .into_leftovers()
         .into_iter()
@@ -291,7 +291,7 @@ async fn sources_are_streams_too_and_may_fail() {
     );
 }
 
-/// No more is read than there is room for, and no more goes on at once than allowed.
+/// Reads no more than there is room for, and keeps no more batches in flight than allowed.
 #[tokio::test(start_paused = true)]
 async fn a_source_is_read_as_there_is_room() {
     let (faults, table, _) = readings().await;
@@ -317,9 +317,9 @@ async fn a_source_is_read_as_there_is_room() {
         .await
         .unwrap();
     assert_eq!(report.applied(), 10_000);
-    // 1,500 wait and 400 are on their way.
+    // 1,500 operations wait and 400 are in flight.
     assert!(*most_ahead.lock().unwrap() <= 1_900, "{}", most_ahead.lock().unwrap());
-    // 100 batches, four at once.
+    // 100 batches, four in parallel.
     let elapsed = begun.elapsed();
     assert!((1_250..1_400).contains(&elapsed.as_millis()), "{elapsed:?}");
     assert_eq!(faults.requests(), 100);
@@ -332,7 +332,7 @@ async fn a_bulk_that_is_given_up_says_what_it_did() {
     let many: Vec<_> = (0..1_000).map(|at| reading("a", at, 1)).collect();
     let mut outcomes = table.bulk().partition_concurrency(1).insert(&many).outcomes();
     let mut applied = 0;
-    // Each wait is cut short, and nothing is lost by that.
+    // Each wait is cancelled, and nothing is lost.
     while applied < 250 {
         match tokio::time::timeout(Duration::from_millis(7), outcomes.next()).await {
             Ok(Some(BulkOutcome::Applied(one))) => {
@@ -370,7 +370,7 @@ async fn a_bulk_that_is_given_up_says_what_it_did() {
     assert_eq!(report.settled(), 0);
 }
 
-/// What was sent and what waits for its turn are two things, and so is what was applied before.
+/// The report distinguishes operations that were applied, sent, or still waiting.
 #[tokio::test(start_paused = true)]
 async fn a_bulk_that_is_given_up_knows_what_was_not_sent() {
     let (faults, table, truth) = readings().await;
@@ -379,14 +379,14 @@ async fn a_bulk_that_is_given_up_knows_what_was_not_sent() {
     let many: Vec<_> = (0..400)
         .map(|n| reading(["a", "b", "c", "d"][n / 100], n as u32, 1))
         .collect();
-    // Of four batches one is taken; the next is sent 100 ms later.
+    // The service applies one of four batches; the next is sent 100 ms later.
     let mut outcomes = table.bulk().concurrency(4).max_rate(1_000).insert(&many).outcomes();
     let first = tokio::time::timeout(soon / 2, outcomes.next()).await;
     assert!(first.is_err());
     let report = outcomes.finish().unwrap();
     assert_eq!(counts(&report), [0, 0, 100, 300]);
 
-    // Of the three batches of a partition that its bytes make, one was applied and one is on its way.
+    // The bytes of the partition make three batches. One was applied and one is in flight.
     let mut outcomes = table
         .bulk()
         .batch_bytes(16_000)
@@ -405,7 +405,7 @@ async fn a_bulk_that_is_given_up_knows_what_was_not_sent() {
     );
 }
 
-/// What is refused because there is too much is sent again, not before the service asks for it, and no faster than allowed.
+/// Throttled operations are sent again, no sooner than the service asks and no faster than the rate.
 #[tokio::test(start_paused = true)]
 async fn what_is_throttled_is_sent_again_more_slowly() {
     let (faults, table, truth) = readings().await;
@@ -434,7 +434,7 @@ async fn what_is_throttled_is_sent_again_more_slowly() {
     );
 }
 
-/// A service that takes nothing for a minute is not waited for any longer.
+/// A bulk ends if the service accepts nothing for a minute.
 #[tokio::test(start_paused = true)]
 async fn patience_has_an_end() {
     let (faults, table, _) = readings().await;
@@ -452,7 +452,8 @@ async fn patience_has_an_end() {
     assert!(faults.requests() < 50, "{}", faults.requests());
 }
 
-/// Batches leave when they are full or their first has waited long enough, as long as somebody drives.
+/// Batches are sent when they are full, or when their first operation has waited long enough, while the writer is
+/// driven.
 #[tokio::test(start_paused = true)]
 async fn a_writer_sends_by_size_and_by_time() {
     let (faults, table, truth) = readings().await;
@@ -467,7 +468,7 @@ async fn a_writer_sends_by_size_and_by_time() {
     assert_eq!((faults.requests(), writer.report().applied()), (2, 20));
     let _ = tokio::time::timeout(drive(70), writer.drive()).await;
     assert_eq!((faults.requests(), writer.report().applied()), (3, 25));
-    // The next one waits anew.
+    // The next operation starts a new wait.
     writer.insert_or_merge(&reading("a", 0, 2)).await.unwrap();
     let _ = tokio::time::timeout(drive(90), writer.drive()).await;
     assert_eq!(faults.requests(), 3);
@@ -516,7 +517,7 @@ async fn a_writer_holds_no_more_than_allowed_and_ends_with_a_report() {
     );
 }
 
-/// A source of operations that cannot be sent is not read to its end.
+/// The bulk stops reading a source of operations that cannot be sent.
 #[tokio::test]
 async fn what_cannot_be_sent_counts_before_more_is_read() {
     let (_, table, _) = readings().await;
@@ -531,7 +532,7 @@ async fn what_cannot_be_sent_counts_before_more_is_read() {
     assert!(*read.lock().unwrap() < 10);
 }
 
-/// Until they are sent again, such deletes are in doubt, however all ends.
+/// Until they are sent again, such deletes are in doubt, no matter how the bulk ends.
 #[tokio::test(start_paused = true)]
 async fn deletes_of_a_lost_answer_stay_in_doubt_where_all_ends() {
     for is_given_up in [true, false] {
@@ -539,7 +540,7 @@ async fn deletes_of_a_lost_answer_stay_in_doubt_where_all_ends() {
         let many: Vec<_> = (0..20).map(|at| reading("a", at, 1)).collect();
         assert_eq!(truth.bulk().insert(&many).await.unwrap().applied(), 20);
         faults.add(FaultRule::new(Fault::LoseResponse).first(1));
-        // The batch, once more, and the rows one by one.
+        // The batch, its retry, and the single rows.
         let refused = || {
             FaultRule::new(Fault::Respond(ResponseTemplate::new(403).code("AuthorizationFailure")))
                 .on(OperationKind::Delete)
@@ -559,7 +560,7 @@ async fn deletes_of_a_lost_answer_stay_in_doubt_where_all_ends() {
     }
 }
 
-/// Deletes whose answer was lost are sent again one by one; what they find gone is as they wanted it.
+/// Deletes whose response was lost are sent again one by one; a missing row is a success for them.
 #[tokio::test(start_paused = true)]
 async fn deletes_of_a_lost_answer_are_applied() {
     let (faults, table, truth) = readings().await;
@@ -573,12 +574,12 @@ async fn deletes_of_a_lost_answer_are_applied() {
     assert_eq!(counts(&report), [100, 0, 0, 0]);
     assert!(faults.requests() - before < 110, "{}", faults.requests() - before);
     assert_eq!(truth.query().count().await.unwrap(), 0);
-    // What was gone before is told as it is.
+    // A row that was missing before is reported as missing.
     let report = table.bulk().delete(&many).await.unwrap();
     assert_eq!(counts(&report), [0, 100, 0, 0]);
 }
 
-/// A wait that nobody would wait for is told, and not waited for.
+/// A wait that is too long fails at once, with its length.
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_is_too_long_ends_it() {
     let (faults, table, _) = readings().await;
@@ -595,7 +596,7 @@ async fn a_wait_that_is_too_long_ends_it() {
     }
 }
 
-/// Batches that are not full leave together where a source has no more for now.
+/// Batches that are not full are sent together when the source is pending.
 #[tokio::test(start_paused = true)]
 async fn short_batches_of_a_waiting_source_leave_at_once() {
     let (faults, table, _) = readings().await;
@@ -611,7 +612,7 @@ async fn short_batches_of_a_waiting_source_leave_at_once() {
     assert!(begun.elapsed() < Duration::from_millis(1_200), "{:?}", begun.elapsed());
 }
 
-/// Nor is a first refusal final because nothing was sent for long.
+/// A first throttling response is not final just because nothing was sent for long.
 #[tokio::test(start_paused = true)]
 async fn patience_begins_with_a_refusal() {
     let (faults, table, _) = readings().await;
@@ -679,7 +680,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 0..60)
 }
 
-/// What is stored, without what the service adds.
+/// The stored rows, without the properties that the service adds.
 async fn stored(table: &TableClient) -> Vec<(String, String, Option<EdmValue>, Option<EdmValue>)> {
     let rows = table.query().all().await.unwrap();
     rows.into_iter()
@@ -691,7 +692,7 @@ async fn stored(table: &TableClient) -> Vec<(String, String, Option<EdmValue>, O
 }
 
 proptest! {
-    /// Any sequence of writes leaves the same rows, and fails at the same operations, as one after the other.
+    /// Any sequence of writes has the same result in a bulk as one by one: the same rows, the same failed operations.
     #[test]
     fn a_bulk_does_what_its_operations_do_one_by_one(
         steps in steps(),

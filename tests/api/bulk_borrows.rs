@@ -65,7 +65,7 @@ async fn progress_borrows_from_its_caller() {
     assert_eq!((changed.unwrap().applied(), pages > 0), (200, true));
 }
 
-/// A future with borrowed progress is still one that a task of its own can run.
+/// A future with borrowed progress can still run in its own task.
 #[test]
 fn bulk_with_borrowed_progress_is_send() {
     fn is_send(_: &impl Send) {}
@@ -77,7 +77,7 @@ fn bulk_with_borrowed_progress_is_send() {
     is_send(&write);
 }
 
-/// An error that is no `std::error::Error`, as `anyhow::Error` is none.
+/// An error that does not implement `std::error::Error`, like `anyhow::Error`.
 #[derive(Debug)]
 struct Opaque(String);
 

@@ -1,4 +1,4 @@
-//! The bytes that a bulk holds: read from its source and not yet answered, and the bodies in flight.
+//! The bytes that a bulk holds: operations without a response, and the bodies in flight.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures::stream;
 use http::{Request, Response};
 
-/// Applies every batch after 50 ms, and counts.
+/// Applies every batch after 50 ms, and counts the bytes held.
 #[derive(Clone, Debug, Default)]
 struct Counted {
     read: Arc<AtomicUsize>,
@@ -22,7 +22,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// Counts what is held now: operations without a response, and the bodies in flight.
+    /// Counts the bytes held now: operations without a response, and the bodies in flight.
     fn count(&self) {
         let waiting = self.read.load(Ordering::Relaxed) - self.answered.load(Ordering::Relaxed);
         self.most
@@ -67,7 +67,7 @@ impl Transport for Counted {
     }
 }
 
-/// Rows of about 900 KB, 60 KB and 300 bytes, in the order of their partitions and in another one.
+/// Rows of about 900 KB, 60 KB and 300 bytes, in the order of their partitions and in another order.
 #[tokio::test(start_paused = true)]
 async fn bulk_holds_64_mib_whatever_the_size_of_its_rows() {
     for (properties, rows, least_batches) in [(14, 120_usize, 30), (1, 1_800, 28), (0, 3_000, 30)] {
@@ -94,7 +94,7 @@ async fn bulk_holds_64_mib_whatever_the_size_of_its_rows() {
                 most <= (64 << 20) + (1 << 20),
                 "{properties} {partitions}: {most} bytes"
             );
-            // Batches are still as full as they may be.
+            // Batches are still as full as possible.
             let requests = counted.requests.load(Ordering::Relaxed);
             assert!(
                 requests <= least_batches * 5 / 4 + partitions,

@@ -1,4 +1,4 @@
-//! The order of a row through a bulk, and through what is left of one.
+//! The order of the writes of one row in a bulk, and in its leftovers.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn stored(table: &TableClient, row: &str) -> Option<EdmValue> {
     entity.properties.get("Version").cloned()
 }
 
-/// What a bulk that was given up left is sent again: the last write of a row is the one that stays.
+/// The leftovers of a cancelled bulk are sent again: the last write of a row wins.
 #[tokio::test(start_paused = true)]
 async fn leftovers_of_one_row_are_sent_again_in_order() {
     let faults = Faults::new(Emulator::new());
@@ -55,7 +55,7 @@ async fn leftovers_of_one_row_are_sent_again_in_order() {
     assert_eq!(stored(&table, "r").await, Some(EdmValue::Int32(3)));
 }
 
-/// An error that ends it all comes while a row's first write is on its way: its second is told behind it.
+/// An error ends the bulk while a row's first write is in flight: the second write follows it in the report.
 #[tokio::test(start_paused = true)]
 async fn what_waits_is_told_behind_what_is_on_its_way() {
     let faults = Faults::new(Emulator::new());
@@ -81,7 +81,7 @@ async fn what_waits_is_told_behind_what_is_on_its_way() {
     assert!(outcomes.finish().is_err());
 }
 
-/// One batch that takes long holds back no other partition where a stream has no more for now.
+/// A slow batch does not delay other partitions while the stream is pending.
 #[tokio::test(start_paused = true)]
 async fn a_slow_batch_holds_back_no_other_partition() {
     let faults = Faults::new(Emulator::new());
@@ -106,7 +106,7 @@ async fn a_slow_batch_holds_back_no_other_partition() {
     assert!(begun.elapsed() > Duration::from_secs(50));
 }
 
-/// Refuses long addresses as HTTP.sys does.
+/// Rejects long URLs, as HTTP.sys does.
 #[derive(Clone, Debug)]
 struct Narrow(Emulator);
 
@@ -123,14 +123,14 @@ impl Transport for Narrow {
     }
 }
 
-/// What fits into a batch beside others is written alone as well.
+/// An operation that was in a batch can also be written alone.
 #[tokio::test]
 async fn long_keys_are_written_alone_too() {
     let table = table(&TableServiceClient::on(Narrow(Emulator::new()))).await;
     let long = |n: i32| version(&format!("{}{n}", "漢".repeat(200)), n);
     let report = table.bulk().insert_or_replace([long(1)]).await.unwrap();
     assert_eq!((report.applied(), report.rejected()), (1, 0));
-    // The search for the one that exists ends with single operations.
+    // The search for the existing row ends with single operations.
     let writes = [
         TableOperation::insert(&long(1)),
         TableOperation::insert_or_replace(&long(2)),
@@ -140,7 +140,7 @@ async fn long_keys_are_written_alone_too() {
 }
 
 proptest! {
-    /// Writes of one row never overtake each other, however long each batch is on its way.
+    /// Writes of one row never overtake each other, no matter how long a batch takes.
     #[test]
     fn writes_of_a_row_stay_in_order(
         rows in proptest::collection::vec(0..4_u8, 1..40),

@@ -1,4 +1,4 @@
-//! Other tasks have their turn while many rows are written, even if source and service are always ready.
+//! A bulk yields to other tasks, even if its source and the service are always ready.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ async fn other_task_has_its_turn_at_least_every_128_rows() {
     assert!(during >= 100, "{during} turns");
 }
 
-/// Each row has a partition of its own, so the bulk reads as far ahead as it may.
+/// Each row has its own partition, so the bulk reads as far ahead as allowed.
 #[tokio::test]
 async fn poll_reads_at_most_128_rows_or_512_kib() {
     for (length, most) in [(10, 128), (30_000, 19)] {

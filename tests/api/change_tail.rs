@@ -1,4 +1,4 @@
-//! A tail of changes: what it yields, from where it goes on, and what it costs.
+//! A tail of changes: the rows that it yields, its positions, and its cost.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn blog(channel: &str, id: u32, rating: i32) -> Blog {
     }
 }
 
-/// A table on a clock that the test moves.
+/// A table with a clock that the test advances.
 struct Fixture {
     clock: EmulatorClock,
     faults: Faults,
@@ -65,7 +65,7 @@ impl Fixture {
     }
 }
 
-/// Returns the rows of the poll that runs and of the next ones, up to the end of the stream.
+/// Returns the rows of the current poll and of the next ones, up to the end of the stream.
 async fn rest(mut changes: ChangeStream<Blog>) -> String {
     let mut names = Vec::new();
     while let Some(changed) = changes.try_next().await.unwrap() {
@@ -74,7 +74,7 @@ async fn rest(mut changes: ChangeStream<Blog>) -> String {
     names.join(" ")
 }
 
-/// Returns the rows that come without a wait.
+/// Returns the rows that arrive without a wait.
 async fn next_rows(changes: &mut ChangeStream<Blog>) -> String {
     let mut names = Vec::new();
     while let Ok(changed) = tokio::time::timeout(Duration::from_millis(1), changes.try_next()).await {
@@ -132,7 +132,7 @@ async fn inserts_and_updates_are_yielded_in_their_last_version_and_deletes_are_n
     table.truth.delete(("c", 1)).await.unwrap();
     tokio::time::advance(60 * SECOND).await;
     assert_eq!(next_rows(&mut changes).await, "a1=4 b1=1");
-    // The same content is another version.
+    // The same content has a new version.
     table.truth.delete(("b", 1)).await.unwrap();
     table.write("b", 1, 1).await;
     tokio::time::advance(60 * SECOND).await;
@@ -179,7 +179,7 @@ async fn changes_of_a_partition_a_prefix_a_range_and_a_filter() {
     );
 }
 
-/// A process that stops at any row goes on from the text that it stored after that row.
+/// A process that stops at any row resumes from the text that it stored after that row.
 #[tokio::test(start_paused = true)]
 async fn tail_that_resumes_from_any_position_loses_nothing() {
     let table = fixture(Emulator::new().with_page_size(2)).await;
@@ -223,7 +223,7 @@ async fn position_moves_with_the_last_row_of_a_poll_to_its_start_less_the_overla
     let begun = table.clock.now();
     for _ in 0..2 {
         changes.try_next().await.unwrap().unwrap();
-        // However long the poll takes.
+        // No matter how long the poll takes.
         table.clock.advance(100 * SECOND);
         assert_eq!(changes.position().since(), None);
     }
@@ -456,7 +456,7 @@ async fn plan_says_what_a_poll_reads_and_what_it_cannot_see() {
     }
     let of_partition = table.blogs.query().partition("a").changes().plan().unwrap();
     assert_eq!(of_partition.path(), AccessPath::Partition);
-    // As the notes say: as many requests as pages of examined rows, though no row is new.
+    // As the notes say: one request per page of examined rows, even if no row is new.
     let mut changes = table.blogs.changes().since(since).polls(1).stream();
     assert_eq!(changes.try_next().await.unwrap(), None);
     assert_eq!((changes.progress().pages, changes.progress().rows), (10, 0));

@@ -1,4 +1,4 @@
-//! Verbs that are made of others: modify, refresh, exists, if-absent, if-exists.
+//! Operations of several requests: modify, refresh, exists, insert-if-absent, delete-if-exists.
 
 use azure_table::service::Deletion;
 use azure_table::{
@@ -63,7 +63,7 @@ async fn who_always_loses_is_told() {
     let modify = counters.modify(KEY, |counter| {
         runs += 1;
         counter.value += 1;
-        // Someone else is faster, each time.
+        // Another writer is faster, each time.
         let other = emulated.clone();
         futures::executor::block_on(async { other.replace(&self::counter(runs)).await }).unwrap();
     });
@@ -172,7 +172,7 @@ async fn what_is_made_is_what_was_asked_for() {
     );
 }
 
-/// The time is the whole call's, however often someone else is faster.
+/// The timeout covers the whole call, however often another writer is faster.
 #[tokio::test(start_paused = true)]
 async fn the_time_of_a_change_is_of_all_its_reads_and_writes() {
     let counters = counters().await;
@@ -239,7 +239,7 @@ async fn what_there_is_and_is_not_is_no_error() {
     assert!(counters.exists(KEY).await.unwrap());
     assert_eq!(counters.delete_if_exists(KEY).await.unwrap(), Deletion::Deleted);
     assert_eq!(counters.delete_if_exists(KEY).await.unwrap(), Deletion::WasMissing);
-    // A missing table is one.
+    // A missing table is an error.
     let nowhere = TableServiceClient::on(Emulator::new())
         .dynamic_table("Nowhere")
         .unwrap();

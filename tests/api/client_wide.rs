@@ -1,4 +1,4 @@
-//! Options of a client, a table and a call meet in bulks, writers and writes over a query.
+//! The options of a client, a table and a call are merged in bulks, writers and writes by query.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn things() -> impl Iterator<Item = Thing> {
     })
 }
 
-/// Keeps all values of the header `x-tenant` of each request.
+/// Records all values of the header `x-tenant` of each request.
 #[derive(Clone, Debug)]
 struct Tenants {
     behind: Emulator,
@@ -44,7 +44,7 @@ impl Transport for Tenants {
 }
 
 impl Tenants {
-    /// The header of all requests since the last time: it stands in each once.
+    /// Returns the header of all requests since the last call. Each request has it once.
     #[track_caller]
     fn only(&self) -> String {
         let mut seen = std::mem::take(&mut *self.seen.lock().unwrap());
@@ -66,7 +66,7 @@ async fn fixture() -> (Tenants, TableServiceClient) {
     (tenants, service)
 }
 
-/// Every operation that makes many requests.
+/// Runs every operation that sends several requests.
 async fn write_and_read(table: &TableClient<Thing>) {
     assert_eq!(table.bulk().insert_or_replace(things()).await.unwrap().applied(), 3);
     let one = table.bulk().batch_size(1).insert_or_replace(things());
@@ -101,7 +101,7 @@ async fn header_of_a_client_is_sent_once_by_bulks_and_writes_over_a_query() {
     assert_eq!(tenants.only(), "client");
 }
 
-/// Its table, and the options of a call beside it, lose none of the client's.
+/// The options of the table or of a call do not remove those of the client.
 #[tokio::test]
 async fn other_options_keep_the_header_of_the_client() {
     let (tenants, service) = fixture().await;

@@ -1,4 +1,4 @@
-//! Who asks: the credentials of this crate and one from outside.
+//! The credentials of this crate, and one from outside.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,7 +50,7 @@ async fn a_rotated_key_is_in_force_for_all_clones() {
     service.ping().await.unwrap();
 }
 
-/// Rotates the key while a request that was signed with the old one is on its way.
+/// The key is rotated while a request that was signed with the old one is in flight.
 #[tokio::test]
 async fn an_attempt_that_was_overtaken_by_a_rotation_is_made_again() {
     #[derive(Debug)]
@@ -196,7 +196,7 @@ async fn a_credential_from_outside_the_crate_authorizes_each_attempt() {
     assert_eq!(proofs, [format!("{host}/0"), format!("{host}/1")]);
 }
 
-/// Whoever changes the proof while a request is authorized: it is sent with one of which it is known which it is.
+/// The credential changes while a request is authorized: the client sends an authorization whose version it knows.
 #[tokio::test]
 async fn a_proof_that_changes_under_ones_hands_is_put_on_again() {
     #[derive(Debug, Default)]
@@ -252,7 +252,7 @@ async fn a_source_that_never_answers_ends_with_the_attempts_time() {
     );
 }
 
-/// Cosmos DB has another word for it.
+/// Cosmos DB uses another error code.
 #[tokio::test]
 async fn a_signature_that_cosmos_refuses_is_renewed() {
     let refused = r#"{"odata.error":{"code":"Unauthorized","message":{"lang":"en-us","value":"No."}}}"#;
@@ -275,7 +275,7 @@ async fn a_signature_that_cosmos_refuses_is_renewed() {
     assert_eq!(ends, ["n0", "n1"]);
 }
 
-/// An operation of a batch is refused inside of an answer that is none.
+/// The service rejects one operation of a batch inside a response with status 202.
 #[tokio::test]
 async fn a_batch_is_told_why_it_is_refused() {
     let key = AccountKey::new("contoso", KEY).unwrap();

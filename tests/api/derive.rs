@@ -1,6 +1,6 @@
-//! Derived code stays out of the user's way.
+//! Derived code works in strict and unusual code of the user.
 
-/// Nothing of the prelude, and every warning an error.
+/// Without the prelude, and with every warning as an error.
 mod strict {
     #![no_implicit_prelude]
     #![deny(warnings, missing_docs)]
@@ -16,7 +16,7 @@ mod strict {
         pub(super) row: ::std::string::String,
         /// A keyword.
         pub(super) r#type: i32,
-        /// Never read by anyone, and its constant neither.
+        /// Never read, and neither is its constant.
         pub(super) schema: ::std::option::Option<bool>,
     }
 
@@ -29,7 +29,7 @@ mod strict {
     }
 }
 
-/// The crate under another name.
+/// The crate has another name here.
 mod renamed {
     use azure_table as tables;
 
@@ -60,7 +60,7 @@ struct Borrowed<'a> {
     text: &'a str,
 }
 
-/// A type parameter is a field.
+/// A type parameter as a field.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(partition_key = "generic", row_key = "{n}")]
 struct Generic<T> {
@@ -126,7 +126,7 @@ async fn strict_renamed_borrowed_and_generic_entities_work() {
     );
 }
 
-/// The schema says what is stored.
+/// The schema describes the stored form.
 #[test]
 fn the_schema_is_a_constant() {
     let schema = <azure_table_tests::entity::AllTypes as TableEntity>::SCHEMA;

@@ -1,8 +1,8 @@
-//! The emulator has floors: imports go downward, no files import each other in a circle, and rules are asked instead of profiles.
+//! The layers of the emulator: imports point downward, without cycles, and code asks rules instead of profiles.
 
 use azure_table_tests::house::{House, SourceFile, root};
 
-/// The floors, highest first. `emulator` is the public page.
+/// The layers, highest first. `emulator` is the public page.
 const FLOORS: [&str; 14] = [
     "emulator",
     "http",
@@ -20,7 +20,7 @@ const FLOORS: [&str; 14] = [
     "rules",
 ];
 
-/// The place of a file's floor, 0 at the top; `None` outside the emulator.
+/// Returns the layer of a file, 0 at the top, or `None` outside the emulator.
 fn floor(file: &SourceFile) -> Option<usize> {
     let name = match file.modules()[..] {
         ["emulator"] => "emulator",

@@ -1,4 +1,4 @@
-//! The etag field of an entity after a write: it holds the ETag of what is stored.
+//! The etag field of an entity contains the stored ETag after a write.
 
 use azure_table::{DynamicEntity, ETag, Emulator, TableClient, TableEntity, TableServiceClient, Versioned};
 

@@ -1,4 +1,4 @@
-//! One query as several: sets of keys, and scans in ranges.
+//! Queries of several requests: sets of keys, and scans in ranges.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -30,7 +30,7 @@ struct Blog {
     id: u32,
 }
 
-/// Channels a to e with five blogs each, on pages of two; every request is seen, and takes its time.
+/// Channels a to e with five blogs each, on pages of two. Every request takes time and is recorded.
 async fn blogs(latency: Duration) -> (Faults, TableClient<Blog>) {
     let emulator = Emulator::new().with_page_size(2);
     let truth = TableServiceClient::on(emulator.clone()).table::<Blog>("Blogs").unwrap();
@@ -104,7 +104,7 @@ async fn a_set_of_keys_in_the_filter_is_asked_in_parts() {
     assert_eq!(names(&keys.all().await.unwrap()), "a1 a4 d1 d4");
     assert_eq!(faults.requests(), 6);
 
-    // Empty sets ask for nothing.
+    // Empty sets send nothing.
     let none = blogs.query().filter(Blog::CHANNEL.is_in([""; 0])).fan_out();
     assert_eq!(
         (none.plan().unwrap().requests(), none.all().await.unwrap().len()),
@@ -126,7 +126,7 @@ async fn prefixes_of_keys_are_parts_too() {
     assert_eq!(names(&found), "a3 c0 c1 c2 c3 c4");
 }
 
-/// Parts that may have rows in common are asked as one, and joined sets are sets.
+/// Parts with common rows are merged into one request, and joined sets are still sets.
 #[tokio::test]
 async fn sets_that_overlap_or_are_joined_give_each_row_once() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
@@ -157,7 +157,7 @@ async fn sets_that_overlap_or_are_joined_give_each_row_once() {
     assert_eq!(strict.query().fan_out().under_each(prefixes).count().await.unwrap(), 5);
 }
 
-/// A reader may take its time: what is on its way goes on, and no attempt is given up for that.
+/// A slow reader causes no timeout: requests in flight continue, and no attempt is cancelled.
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_times_nothing_out() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
@@ -243,7 +243,7 @@ async fn a_fan_out_is_no_scan() {
         assert!(error.to_string().contains("`.partitions(..)`"), "{error}");
         query.allow_table_scan().fan_out().all().await.unwrap();
     }
-    // What the client denies is asked in parts that it allows.
+    // A query that the client denies is allowed in parts.
     let strict = TableServiceClient::on(faults.clone()).deny(AccessPath::PartitionRange);
     let blogs = strict.table::<Blog>("Blogs").unwrap();
     let two = blogs.query().filter(Blog::CHANNEL.is_in(["a", "b"]));
@@ -328,7 +328,7 @@ async fn a_scan_reads_all_ranges_at_once_and_tells_how_far_it_is() {
     assert_eq!(names(&all).split(' ').count(), 25);
     all.dedup();
     assert_eq!(all.len(), 25);
-    // a, b and c, d and e, nothing: the longest has five pages.
+    // a, b and c, d and e, nothing: the longest part has five pages.
     assert!(begun.elapsed() < Duration::from_millis(55), "{:?}", begun.elapsed());
     assert_eq!(faults.requests(), 3 + 5 + 5 + 1);
     let last = rows.progress();
@@ -337,7 +337,7 @@ async fn a_scan_reads_all_ranges_at_once_and_tells_how_far_it_is() {
     assert_eq!(blogs.query().scan().ranges(["c"]).count().await.unwrap(), 25);
 }
 
-/// Each stop is one of a process: what it kept is all that the next one has.
+/// Each stop ends a process: the next one has only the stored position.
 #[tokio::test(start_paused = true)]
 async fn a_scan_goes_on_where_it_was() {
     let (_, blogs) = blogs(Duration::from_millis(1)).await;
@@ -355,13 +355,13 @@ async fn a_scan_goes_on_where_it_was() {
         let mut is_over = true;
         while let Some(row) = rows.try_next().await.unwrap() {
             taken.push(row);
-            // A page is two rows, or one: stop where one has just ended, or in the middle of it.
+            // A page has two rows, or one: stop after a page, or within it.
             if taken.len() == 3 {
                 is_over = false;
                 break;
             }
         }
-        // What was taken of a page that is half read comes again.
+        // The rows of a page that was read in part are returned again.
         let whole = rows.progress().pages as usize;
         stops += 1;
         assert!(stops < 40 && whole <= 3);
@@ -469,7 +469,7 @@ async fn a_scan_is_refused_before_it_is_sent() {
             .unwrap(),
         25
     );
-    // A limit is one of all ranges.
+    // A limit applies to all ranges together.
     let mut rows = blogs.query().limit(7).scan().ranges(["b", "c", "d"]).stream();
     assert_eq!(rows.by_ref().try_collect::<Vec<_>>().await.unwrap().len(), 7);
     assert!(rows.progress().ranges_done < 4);

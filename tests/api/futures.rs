@@ -1,4 +1,4 @@
-//! Builders are futures: they can be spawned, joined and buffered, whatever the entity is.
+//! Builders are futures: they can be spawned, joined and buffered, for every entity type.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ async fn builders_are_spawned_joined_and_buffered() {
     let table = table().await;
     let entity = |n| Tracked::new("g", n, "v");
 
-    // The entity is gone before the future runs: the builder owns its request.
+    // The entity is dropped before the future runs: the builder owns its request.
     let insert = {
         let local = entity(0);
         table.insert(&local).timeout(Duration::from_secs(5))
@@ -93,7 +93,7 @@ async fn clients_builders_and_streams_move_between_threads() {
     assert_send(assert_send_sync(azure_table::TableName::new("x").unwrap_err()));
 }
 
-/// A shape that stays on its thread can be read: the boxed future carries bytes, not entities.
+/// A shape that is not `Send` can be read: the boxed future contains bytes, not entities.
 #[tokio::test]
 async fn a_shape_need_not_be_send() {
     struct Local(Rc<str>);
@@ -114,7 +114,7 @@ async fn a_shape_need_not_be_send() {
     assert_eq!(&*locals.get(key).await.unwrap().unwrap().0, "0000000001");
 }
 
-/// After its end a stream stays there, and says so.
+/// After its end, a stream stays at its end and reports it.
 #[tokio::test]
 async fn streams_are_fused() {
     async fn read<T>(mut stream: impl FusedStream<Item = Result<T>> + Unpin) -> usize {
@@ -146,7 +146,7 @@ async fn streams_are_fused() {
     assert_eq!(read(table.get_many([("g", 1), ("g", 9)])).await, 2);
 }
 
-/// A builder that is polled again, as in a loop around `select!`, neither hangs nor panics.
+/// A builder that is polled again, as in a loop around `select!`, does not hang.
 #[tokio::test]
 async fn a_finished_builder_says_so() {
     let table = table().await;
@@ -160,7 +160,7 @@ async fn a_finished_builder_says_so() {
     assert!((&mut list).await.is_err());
 }
 
-/// A service holds many of these: they stay small.
+/// A service stores many of these, so they stay small.
 #[test]
 fn sizes_are_small() {
     assert_eq!(size_of::<azure_table::Error>(), size_of::<usize>());
@@ -175,7 +175,7 @@ fn sizes_are_small() {
     assert!(size_of::<azure_table::query::EntityStream<Tracked>>() <= 320);
 }
 
-/// A dropped future leaves nothing behind: the stream can be polled again, the next call works.
+/// Dropping a future leaves nothing behind: the stream can be polled again, and the next call works.
 #[tokio::test]
 async fn a_stream_is_cancel_safe() {
     let table = table().await;

@@ -1,4 +1,4 @@
-//! The kinds of a query sorted out, over pages of two rows.
+//! Rows collected by kind, over pages of two rows.
 
 use azure_table::entity::VariantOf;
 use azure_table::query::{Families, Gather};
@@ -75,7 +75,7 @@ fn line(customer: &str, key: &str) -> Line {
     }
 }
 
-/// A table with these rows: customers as `customer`, orders without `-` in their key.
+/// Creates a table with these rows: customers as `customer`, orders without `-` in their key.
 async fn items(rows: &[(&str, &str)]) -> TableClient<Item> {
     let service = TableServiceClient::on(Emulator::new().with_page_size(2));
     let items = service.table::<Item>("Items").unwrap();
@@ -161,7 +161,7 @@ async fn kinds_are_told_by_prefix_too() {
     ] {
         items.insert(&item).await.unwrap();
     }
-    // Orders are of two variants, and so of none alone.
+    // Orders match two variants, and so neither of them alone.
     let (lines, found): (Vec<Line>, Option<Customer>) = items.query().partition("a").gather().await.unwrap();
     assert_eq!(lines, [line("a", "x1"), line("a", "x2")]);
     assert_eq!(found, Some(customer("a")));
@@ -215,7 +215,7 @@ async fn children_find_their_parents() {
     assert!(none.is_empty() && none == Families::default());
 }
 
-/// The RowKeys of `Order` and `Line` are one field, a text. A key goes on behind a character between words.
+/// The RowKeys of `Order` and `Line` are one text field. A longer key continues after a separator, not within a word.
 #[tokio::test]
 async fn child_whose_parent_is_missing_joins_no_shorter_key() {
     for orphan in ["11-1", "1a-1", "1\u{e9}-1"] {
@@ -283,7 +283,7 @@ mod of_fields {
             assert_eq!(lines, &[line(&order.order, 1), line(&order.order, 2)]);
         }
 
-        // `7` and `7-` are no parents of `7-x~1`, though its key begins with theirs.
+        // `7` and `7-` are not parents of `7-x~1`, even though its key begins with theirs.
         items.delete(&Item::Order(order("7-x"))).await.unwrap();
         let error = items.query().gather::<Families<Order, Line>>().await.unwrap_err();
         assert_misfit(&error, ("a", "7-x~001"), "a `Line` without its `Order`");
@@ -308,12 +308,12 @@ async fn nothing_is_lost_without_a_word() {
     let error = error.gather::<Families<Order, Line>>().await.unwrap_err();
     assert_misfit(&error, ("a", "1-1"), orphan);
 
-    // The parent is of another partition.
+    // The parent is in another partition.
     items.delete(&Item::Line(line("a", "3-1"))).await.unwrap();
     let error = items.query().gather::<Families<Order, Line>>().await.unwrap_err();
     assert_misfit(&error, ("b", "2-1"), orphan);
 
-    // A row that cannot be read is an error though no slot asks for it.
+    // A row that cannot be read is an error, even if no slot requests it.
     let mut bad = DynamicEntity::new("a", "9");
     bad.insert("Kind", "Order");
     items.typed().insert(&bad).await.unwrap();
@@ -343,7 +343,7 @@ async fn variants_keep_their_versions() {
     assert_misfit(&error, ("a", "2"), "a second `Order`");
 }
 
-/// A slot of another kind, and an enum that is no entity.
+/// A custom slot, and an enum that is not an entity.
 struct Total(i64);
 
 impl<E> Gather<E> for Total

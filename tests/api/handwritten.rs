@@ -1,4 +1,4 @@
-//! Every trait can be implemented by a stranger.
+//! Every trait can be implemented outside the crate.
 
 use azure_table::entity::{Condition, EntitySchema, MetadataLevel, PropertyWriter, ReadProperty, Row, WireValue};
 use azure_table::key::{KeyShape, KeyWriter, ReadTableKey};
@@ -8,7 +8,7 @@ use azure_table::{
 };
 use bytes::Bytes;
 
-/// A type of another crate, as far as azure-table is concerned.
+/// Stands for a type of another crate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mood {
     Good,
@@ -111,7 +111,7 @@ impl ReadEntity for Counter {
     }
 }
 
-/// A transport that counts.
+/// A transport that counts requests.
 #[derive(Debug)]
 struct Counting(Emulator, std::sync::atomic::AtomicUsize);
 

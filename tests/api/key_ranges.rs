@@ -91,7 +91,7 @@ async fn range_over_the_fields_of_a_key_includes_both_ends() {
         let prefix = |id: &str| Key::<Item>::prefix(("ada", id)).unwrap();
         rows.query().between(prefix(from), prefix(to))
     };
-    // In the order of the rows `e10_` is before `e1_`.
+    // The row order has `e10_` before `e1_`.
     assert_eq!(expenses("e1", "e2").all().await.unwrap().len(), 4);
     assert_eq!(expenses("e10", "e1").all().await.unwrap().len(), 4);
 }
@@ -141,7 +141,7 @@ async fn reversed_range_is_an_error_that_names_both_ends() {
     assert!(text.contains("swap the two") && text.contains("Descending"), "{text}");
 }
 
-/// Reads as a repository does whose entity is a type parameter.
+/// Reads like a repository whose entity is a type parameter.
 async fn read<E: TableEntity + ReadEntity>(table: &TableClient<E>) -> (Option<E>, Vec<E>) {
     let one = table.get(Key::from_text("ada", "e1_001")).await.unwrap();
     let prefix = KeyPrefix::from_text("ada", "e1").unwrap();
@@ -153,7 +153,7 @@ async fn texts_make_keys_and_prefixes_of_any_entity() {
     let rows = rows().await;
     let (one, all) = read(&rows).await;
     assert_eq!(one, Some(Row::Item(item("ada", "e1", 1))));
-    // A prefix of text ends within a field.
+    // A text prefix ends within a field.
     assert_eq!(all.len(), 6);
     let (one, all) = read(&rows.typed::<DynamicEntity>()).await;
     assert_eq!(one.unwrap().row_key, "e1_001");
@@ -168,7 +168,7 @@ async fn texts_make_keys_and_prefixes_of_any_entity() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
-/// Each pair of prefixes reads what a look at all rows finds.
+/// Each pair of prefixes reads the rows that a check of all rows finds.
 #[tokio::test]
 async fn ranges_and_unions_read_the_rows_that_a_look_at_all_finds() {
     let table = TableServiceClient::on(Emulator::new()).dynamic_table("Rows").unwrap();

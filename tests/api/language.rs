@@ -1,10 +1,10 @@
-//! The prose comes closer to the rules of "How we write" in `CONTRIBUTING.md`: the counts of what breaks them only fall.
+//! Counts violations of the rules of "How we write" in `CONTRIBUTING.md`. The counts may only fall.
 //!
 //! `cargo run -p azure-table-tests --example house language` prints the table below as it is now.
 
 use azure_table_tests::language::{counts, table};
 
-/// How often each rule is broken.
+/// The number of violations of each rule.
 const COUNTS: [(&str, usize); 21] = [
     ("doc comments that begin with What", 249),
     ("doc comments that begin with How", 53),
@@ -29,7 +29,7 @@ const COUNTS: [(&str, usize); 21] = [
     ("sentences of guides over 30 words", 30),
 ];
 
-/// The most places that are named.
+/// The maximum number of places named in a failure.
 const NAMED: usize = 25;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The house stays in order: imports point downwards and in no circles, files stay small, each says what it owns.
+//! Rules of the sources: imports point downward without cycles, files stay small, each names what it owns.
 
 use azure_table_tests::house::{House, root, rust_files};
 
@@ -7,10 +7,10 @@ const LAYERS: [&str; 10] = [
     "prelude", "api", "testing", "emulator", "client", "pipeline", "protocol", "filter", "codec", "model",
 ];
 
-/// Lines of a source file, unit tests not counted.
+/// The maximum number of lines of a source file, without unit tests.
 const MOST_LINES: usize = 500;
 
-/// Files that may import each other: a parent and its child, or two that are one idea.
+/// Files that may import each other: a parent and its child, or two that form one unit.
 const MOST_FILES_OF_A_CIRCLE: usize = 2;
 
 #[test]
@@ -37,7 +37,7 @@ fn imports_point_downwards() {
     }
 }
 
-/// They could be a crate of their own.
+/// The patterns could be a separate crate.
 #[test]
 fn patterns_use_the_public_interface_alone() {
     let house = House::read(root());
@@ -72,7 +72,7 @@ fn services_are_told_apart_by_their_rules() {
     for file in House::read(root()).files {
         let is_rule = file.path.ends_with("/protocol/profile.rs")
             || file.path.contains("/emulator/rules")
-            // The program is no floor of the library: it names the service that it was asked for.
+            // The program is not a layer of the library, and may name the service that it was started for.
             || file.path.contains("/src/bin/");
         let is_named = ["Profile::Storage", "Profile::Cosmos"]
             .iter()
@@ -101,13 +101,13 @@ fn files_are_small_and_say_what_they_own() {
 
 #[test]
 fn no_lint_is_allowed_without_a_reason() {
-    // The derive writes `allow` into the user's code, which is its business.
+    // The derive writes `allow` into the user's code, for which the user decides.
     for (path, text) in sources().filter(|(path, _)| !path.contains("azure-table-derive")) {
         assert!(!text.contains("#[allow("), "{path}: use #[expect(…, reason = …)]");
     }
 }
 
-/// The files of both crates, unit tests included, with their text.
+/// Returns the files of both crates, unit tests included, with their text.
 fn sources() -> impl Iterator<Item = (String, String)> {
     let folders = ["azure-table/src", "azure-table-derive/src"].into_iter();
     let files = folders.flat_map(|folder| rust_files(&root().join(folder)));

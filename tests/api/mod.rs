@@ -1,4 +1,4 @@
-//! The public interface as such: what it can be combined with, how large it is, who depends on whom.
+//! The public interface as a whole: combinations, names, sizes, dependencies.
 
 mod bulk;
 mod bulk_borrows;

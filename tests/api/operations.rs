@@ -1,4 +1,4 @@
-//! The table of operations in the guide is what the services do.
+//! Checks the table of operations in the guide against the services.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use azure_table_tests::Backend;
 
 const GUIDE: &str = include_str!("../../azure-table/docs/accounts.md");
 
-/// The operation that is for tokens alone.
+/// The operation that needs a token.
 const FOR_TOKENS: &str = "user_delegation_key";
 
-/// What the table says of an operation on a service.
+/// An entry of the table, for an operation on a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
     Works,
-    /// Before it is sent.
+    /// The client rejects it before it is sent.
     RefusedHere,
     RefusedThere,
 }
 
-/// The rows of the table: the operation, and what is said of it on Storage, Cosmos DB, Azurite and the emulator.
+/// Returns the rows of the table: the operation, and its entries for Storage, Cosmos DB, Azurite and the emulator.
 fn rows() -> Vec<(&'static str, Vec<Said>)> {
     let table = GUIDE.split("# Operations").last().unwrap();
     table
@@ -43,7 +43,7 @@ fn rows() -> Vec<(&'static str, Vec<Said>)> {
         .collect()
 }
 
-/// A row as a type sees it, for what dynamic ones cannot.
+/// A typed row, for operations that a dynamic entity does not have.
 #[derive(TableEntity)]
 struct Thing {
     #[table(partition_key)]
@@ -53,7 +53,7 @@ struct Thing {
     count: Option<i32>,
 }
 
-/// Does the operation, on a table with the row `(p, there)`.
+/// Performs the operation, on a table with the row `(p, there)`.
 async fn perform(name: &str, service: &TableServiceClient, table: &TableClient<DynamicEntity>) -> Result<(), Error> {
     let there = DynamicEntity::new("p", "there");
     let new = DynamicEntity::new("p", "new");
@@ -108,7 +108,7 @@ async fn perform(name: &str, service: &TableServiceClient, table: &TableClient<D
         "access_policies" => table.access_policies().await.map(drop),
         "set_access_policies" => table.set_access_policies([]).await.map(drop),
         "properties" => service.properties().await.map(drop),
-        // Azurite cannot set none of them.
+        // Azurite does not accept an empty set.
         "set_properties" => service.set_properties(ServiceProperties::default().cors([])).await,
         "statistics" => service.statistics().await.map(drop),
         FOR_TOKENS => {
@@ -119,7 +119,7 @@ async fn perform(name: &str, service: &TableServiceClient, table: &TableClient<D
     }
 }
 
-/// Checks a column of the table on a service, all but the operation that is for tokens alone.
+/// Checks a column of the table on a service, except the operation that needs a token.
 async fn check(column: usize, service: &TableServiceClient, name: &str) {
     let table = service.dynamic_table(name).unwrap();
     table.create_table().await.unwrap();
@@ -141,7 +141,7 @@ fn is_as_said(operation: &str, said: Said, outcome: Result<(), Error>) {
     }
 }
 
-/// Checks the row of the operation that is for tokens alone, by a client of the emulator with a token.
+/// Checks the row of the operation that needs a token, by a client of the emulator with a token.
 #[cfg(feature = "full")]
 async fn check_for_tokens(columns: &[usize], address: &str, emulator: Emulator) {
     use azure_table_tests::tokens::OneToken;
@@ -160,7 +160,7 @@ async fn check_for_tokens(columns: &[usize], address: &str, emulator: Emulator) 
 async fn the_guides_table_is_true_of_the_emulator() {
     let service = TableServiceClient::on(Emulator::new());
     assert_eq!(service.profile(), Profile::Storage);
-    // What stands there of Storage is what the emulator imitates.
+    // The emulator imitates Storage, so this also checks the column of Storage.
     check(0, &service, "Things").await;
     check(3, &service, "Things").await;
 }
@@ -172,7 +172,7 @@ async fn the_guides_table_is_true_of_the_emulator_with_tokens() {
     check_for_tokens(&[0, 3], ADDRESS, Emulator::new()).await;
 }
 
-/// With a key the operation that is for tokens alone is refused before it is sent.
+/// With a key, the client rejects the operation that needs a token before it is sent.
 #[tokio::test]
 async fn what_is_for_tokens_alone_is_refused_to_a_key() {
     let service = TableServiceClient::on(Emulator::new());
@@ -219,6 +219,6 @@ async fn the_guides_table_is_true_of_azurite_with_tokens() {
     assert_eq!(said[2], Said::RefusedThere);
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     let error = perform(FOR_TOKENS, backend.service(), &table).await.unwrap_err();
-    // Not 403: it knows the token, and not the operation.
+    // Not 403: Azurite accepts the token, but does not know the operation.
     assert_eq!(error.status(), Some(400), "{error}");
 }

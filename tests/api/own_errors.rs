@@ -1,4 +1,4 @@
-//! Errors of the program's own code: made, passed on by closures, and turned into those of other crates.
+//! Errors of the caller: created, returned by closures, and converted into those of other crates.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -30,7 +30,7 @@ fn an_error_of_the_program_keeps_its_text_and_its_chain() {
     assert_eq!(error.kind(), ErrorKind::Other);
     assert_eq!(error.to_string(), "the account is bankrupt");
     assert!(error.get_ref().unwrap().is::<Bankrupt>());
-    // Not once more what the text says.
+    // The source does not repeat the text.
     assert!(error.source().unwrap().is::<std::num::ParseIntError>());
     assert!(Error::invalid_input("5").get_ref().is_none());
     assert_eq!(Error::from(ValueError::new("5 is odd")).kind(), ErrorKind::InvalidInput);
@@ -63,7 +63,7 @@ struct Account {
     cents: i64,
 }
 
-/// Amounts were text once.
+/// Amounts were once stored as text.
 fn older(row: DynamicEntity) -> std::result::Result<Account, Box<dyn StdError + Send + Sync>> {
     let amount = row.get("Amount").ok_or("no amount")?.to_string();
     Ok(Account {

@@ -1,4 +1,4 @@
-//! A handle to one partition.
+//! A client for one partition.
 
 use azure_table::batch::BatchRule;
 use azure_table::filter::AccessPath;

@@ -1,4 +1,4 @@
-//! The names of the crate: few at the root, all others in public modules, each at one path.
+//! The names of the crate: few at the root, all others in public modules, each with one path.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ fn source(file: &str) -> String {
     std::fs::read_to_string(root().join("azure-table/src").join(file)).unwrap()
 }
 
-/// The names that a file exports, without those of the derive crate and without modules.
+/// Returns the names that a file exports, without those of the derive crate and without modules.
 fn exported(file: &str) -> Vec<String> {
     let text = source(file);
     let statements = text

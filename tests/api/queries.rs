@@ -1,4 +1,4 @@
-//! Plans, key sets, counts and rows that do not fit.
+//! Plans, sets of keys, counts, and rows that cannot be decoded.
 
 use std::sync::{Arc, Mutex};
 
@@ -114,7 +114,7 @@ async fn what_a_client_denies_is_refused_before_it_is_sent() {
         AccessPath::TableScan,
         "it can be planned"
     );
-    // What bounds nothing is a scan, whatever it compares.
+    // A condition that bounds no key is a scan, whatever it compares.
     for filter in [
         Blog::CHANNEL.ge(""),
         Blog::CHANNEL.starts_with(""),
@@ -127,7 +127,7 @@ async fn what_a_client_denies_is_refused_before_it_is_sent() {
     assert!(strict.query().partition("a").all().await.is_err());
 }
 
-/// A set that no URL can hold is planned all the same, and the refusal says what to do.
+/// A set that is too long for a URL can still be planned, and the error names a remedy.
 #[tokio::test]
 async fn a_set_that_is_too_long_is_planned() {
     let (_, blogs) = blogs().await;
@@ -158,7 +158,7 @@ async fn many_keys_are_read_in_their_order() {
         .collect();
     assert_eq!(told, [("c", true), ("a", false), ("a", true)]);
 
-    // One that fails is an item; the others go on.
+    // A failed read is an item; the others continue.
     let keys = ["a/", "b"].map(|channel| blog(channel, 1, 1));
     let mut many = blogs.get_many(&keys).versioned();
     assert!(many.try_next().await.unwrap_err().to_string().contains("'/'"));

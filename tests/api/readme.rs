@@ -1,5 +1,4 @@
-//! The README as a stranger reads it: its first program is short and complete, and each struct has the same fields in
-//! all blocks.
+//! Checks the README: its first program is short and complete, and each struct has the same fields in all blocks.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +8,11 @@ fn readme() -> String {
     std::fs::read_to_string(root().join("README.md")).unwrap()
 }
 
-/// The blocks of code in this language.
+/// Returns the blocks of code in this language.
 fn blocks<'t>(text: &'t str, language: &str) -> Vec<&'t str> {
     let mut parts = text.split("\n```");
     parts.next();
-    // Each opening fence is followed by a closing one.
+    // A closing fence follows each opening one.
     let blocks = parts.step_by(2).filter_map(|block| block.split_once('\n'));
     blocks
         .filter(|(fence, _)| fence.split(',').next() == Some(language))

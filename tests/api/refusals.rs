@@ -1,4 +1,4 @@
-//! 403 for five reasons, of which the service tells hardly any apart: five messages that say what to do.
+//! Five reasons for a 403 that the service hardly distinguishes: five messages that name a remedy.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Clients from a whole URL with its shared access signature, as the portal and the other SDKs hand it out.
+//! Clients from a URL with its shared access signature, as the portal and the other SDKs show it.
 
 use std::time::Duration;
 
@@ -256,7 +256,7 @@ fn sas_url_of_the_secondary_is_rejected_with_the_primary_address() {
     assert_eq!(cosmos.unwrap().endpoint(), "https://a-secondary.table.cosmos.azure.com");
 }
 
-/// As an account's owner makes them, and somebody else uses them.
+/// The owner of an account creates the URLs, and another program uses them.
 #[tokio::test]
 async fn clients_from_sas_urls_work_on_the_emulator() {
     let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();

@@ -1,4 +1,4 @@
-//! Writes that take over the new ETag, patches of many rows, and tables that their type names.
+//! Writes that update the ETag of the entity, patches of many rows, and tables named by their type.
 
 use azure_table::entity::NamedTable;
 use azure_table::{DynamicEntity, ETag, Emulator, ErrorKind, TableClient, TableEntity, TableServiceClient, Versioned};

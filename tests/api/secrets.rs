@@ -1,4 +1,5 @@
-//! No secret shows anywhere: each public type that holds or meets one is made with a marker, and all that it shows is read.
+//! No output contains a secret. Each public type that contains or processes one is created with a marker, and all its
+//! output is searched.
 
 use std::fmt::{Debug, Display};
 use std::sync::Mutex;
@@ -17,11 +18,11 @@ use azure_table_tests::canned::{CONTOSO, Canned, Step};
 
 /// The beginning of a key, in base64.
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBka";
-/// A signature that is no base64 of anything.
+/// A signature that is not valid base64.
 const SIGNATURE: &str = "SIGNATUREMARKER";
 const ENDPOINT: &str = "https://contoso.table.core.windows.net";
 
-/// All that was shown.
+/// All output.
 #[derive(Default)]
 struct Shown(String);
 
@@ -34,7 +35,7 @@ impl Shown {
         self.0.push_str(&format!("{value}\n{value:#}\n"));
     }
 
-    /// An error with all that it came from.
+    /// An error with all its sources.
     fn error(&mut self, error: &Error) {
         self.debug(error);
         let mut next: Option<&dyn std::error::Error> = Some(error);
@@ -71,7 +72,7 @@ async fn a_signature_shows_nowhere_but_on_request() {
             ),
         ]
     };
-    // The renewable one is refused twice more, with new signatures.
+    // The renewable signature is rejected twice more, with new signatures.
     let [.., refused] = steps();
     let more = [refused.clone(), refused];
     let canned = Canned::new(steps().into_iter().chain(steps()).chain(more));
@@ -142,7 +143,7 @@ async fn a_key_and_what_it_signs_show_nowhere() {
     }
 }
 
-/// A header of the caller's may hold a secret, such as a gateway's.
+/// A header of the caller may contain a secret, such as that of a gateway.
 #[tokio::test]
 async fn a_callers_header_shows_by_its_name_alone() {
     const SECRET: &str = "HEADERMARKER";
@@ -213,7 +214,7 @@ fn what_is_refused_is_not_repeated() {
     shown.assert_has_not(&[KEY, SIGNATURE]);
 }
 
-/// What a credential from outside is given can be logged by it.
+/// A credential from outside the crate may log what it receives.
 #[tokio::test]
 async fn what_credentials_are_told_has_no_secret() {
     static SHOWN: Mutex<Shown> = Mutex::new(Shown(String::new()));

@@ -1,4 +1,4 @@
-//! Limits of sizes are those of the service: Azure Storage's are checked before a request, Cosmos DB takes more.
+//! The size limits are those of the service: Storage's are checked before a request, Cosmos DB accepts more.
 
 use azure_table::{DynamicEntity, EdmValue, Emulator, ErrorKind, TableClient, TableOperation, TableServiceClient};
 

@@ -1,13 +1,13 @@
-//! No test passes without having tested anything: a test that cannot run is ignored, with its reason.
+//! No test passes without testing anything: a test that cannot run is ignored, with its reason.
 //!
-//! `tests/build.rs` finds out what this machine has. This module searches the sources of the tests for early returns and
-//! other forms in which a test decides by itself that it has nothing to do.
+//! `tests/build.rs` detects the services of this machine. This module searches the sources of the tests for early
+//! returns and other code by which a test skips itself.
 
 use std::collections::BTreeSet;
 
 use azure_table_tests::house::{is_test, root, rust_files};
 
-/// Returns and settings that hide no test: file or folder, function (all of them where it is empty), reason.
+/// Returns and settings that do not skip a test: file or folder, function (all of them if it is empty), reason.
 const ALLOWED: [(&str, &str, &str); 16] = [
     ("examples/show_table.rs", "run", "fills a table on the emulator alone"),
     ("tests/api/skips.rs", "", "holds the forms that it looks for"),
@@ -75,7 +75,7 @@ const ALLOWED: [(&str, &str, &str); 16] = [
     ),
 ];
 
-/// Returns the places of a test file that may hide a skip: the function and the line.
+/// Returns the places of a test file that may skip a test: the function and the line.
 fn found(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut function = String::new();
@@ -122,8 +122,8 @@ fn function_name(code: &str) -> Option<&str> {
     words.contains(&before.trim_end()).then_some(name)
 }
 
-/// Returns the `if` without `else` that is the whole body of a function: it tests nothing where its condition is false.
-/// Relies on the indents of rustfmt.
+/// Returns the `if` without `else` that is the whole body of a function: it tests nothing if its condition is false.
+/// Relies on the indentation of rustfmt.
 fn only_an_if<'a>(function: &str, body: impl Iterator<Item = &'a str>) -> Option<String> {
     let indent = function.len() - function.trim_start().len();
     let end = format!("{}}}", " ".repeat(indent));
@@ -145,7 +145,7 @@ fn only_an_if<'a>(function: &str, body: impl Iterator<Item = &'a str>) -> Option
     }
 }
 
-/// Returns the tests of a file: of a crate's source file the part behind its code, else all of it.
+/// Returns the tests of a file: the part after the code for a source file of a crate, else the whole file.
 fn tests_of<'a>(path: &str, text: &'a str) -> &'a str {
     match path.contains("/src/") && !path.starts_with("tests/") && !is_test(path) {
         true => text
@@ -162,7 +162,7 @@ fn no_test_passes_over_what_it_tests() {
     for folder in ["tests", "azure-table/src", "azure-table-derive/src", "examples"] {
         for (path, text) in rust_files(&root().join(folder)) {
             let path = path.strip_prefix(root()).unwrap();
-            // Neither what must not compile nor a build script is a test.
+            // Files that must not compile and build scripts are not tests.
             if path.starts_with("tests/ui") || path.starts_with("tests/fuzz") || path.ends_with("build.rs") {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Tables that are being deleted, and what waits for them.
+//! Tables that are being deleted, and operations that wait for them.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -91,7 +91,7 @@ async fn a_table_that_is_not_there_is_made_at_once() {
     assert!(table.table_exists().await.unwrap());
 }
 
-/// Another process ordered it, or this one before it was started anew.
+/// Another process deleted the table, or this one before it restarted.
 #[tokio::test(start_paused = true)]
 async fn a_table_that_someone_else_deletes_is_made_anew_too() {
     let deleting = r#"{"odata.error":{"code":"TableBeingDeleted","message":{"lang":"en-US","value":"Wait."}}}"#;
@@ -99,7 +99,7 @@ async fn a_table_that_someone_else_deletes_is_made_anew_too() {
     let canned = Canned::new([
         Step::answer(409, &[], deleting),
         Step::answer(409, &[], deleting),
-        // It was made, the answer is lost, and the next attempt finds it.
+        // The table was created, the response is lost, and the next attempt finds it.
         Step::Fail(azure_table::transport::Delivery::MaybeSent),
         Step::answer(409, &[], exists),
     ]);

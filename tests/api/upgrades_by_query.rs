@@ -1,4 +1,4 @@
-//! Rows of older forms, written anew by the present struct.
+//! Rows of older forms, stored again in the current form of the struct.
 
 use azure_table::operation::OperationKind;
 use azure_table::testing::Faults;
@@ -31,7 +31,7 @@ struct Home {
     street: Option<String>,
 }
 
-/// Once the rating was a text.
+/// The rating was once a text.
 fn from_text(mut row: DynamicEntity) -> Result<Shop> {
     let rating: String = row.property("rating")?;
     row.insert("rating", i32::try_from(rating.len()).unwrap_or_default());
@@ -90,10 +90,10 @@ async fn an_upgrade_writes_old_rows_and_no_others() {
     })
     .await;
     insert(&shops, 7, |row| drop(row.insert("Unknown", 1.5))).await;
-    // Its new name is there, the older one was left behind.
+    // The row has the new name, and no longer the old one.
     insert(&shops, 8, |row| drop(row.insert("stars", 1))).await;
     insert(&shops, 9, |row| drop(row.insert("rating", true))).await;
-    // An older form, and what the struct does not know.
+    // An older form, and a property that the struct does not declare.
     insert(&shops, 10, |row| {
         moved(row, "rating", "stars");
         row.insert("Unknown", 1.5);

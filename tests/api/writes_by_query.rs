@@ -1,4 +1,4 @@
-//! Writes over all rows that a query selects: what is written, what is told, what is sent, and where it goes on.
+//! Writes by query: the rows written, the report, the requests, and the position.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -28,7 +28,7 @@ struct Blog {
 const ROWS: u32 = 250;
 const PAGE: usize = 7;
 
-/// 250 rows in 7 partitions, read in pages of 7 rows: a client of their service over `faults`, and one without.
+/// 250 rows in 7 partitions, read in pages of 7 rows: one client over `faults`, and one without faults.
 struct Table {
     faults: Faults,
     blogs: TableClient<Blog>,
@@ -96,7 +96,7 @@ async fn rows_are_deleted_by_a_condition_or_a_query() {
     assert_eq!(table.truth.query().count().await.unwrap(), 0);
 }
 
-/// A request for each page, and one for each partition of it.
+/// One request for each page, and one for each of its partitions.
 #[tokio::test]
 async fn as_many_requests_are_sent_as_there_are_pages_and_batches() {
     let table = filled(1_000).await;
@@ -136,7 +136,7 @@ async fn as_many_requests_are_sent_as_there_are_pages_and_batches() {
         (250, 4),
         "a page, and 100, 100 and 50 rows"
     );
-    // A row alone goes without a batch.
+    // A single row is sent without a batch.
     let before = faults
         .log()
         .iter()
@@ -158,7 +158,7 @@ async fn as_many_requests_are_sent_as_there_are_pages_and_batches() {
     assert_eq!(faults.log().last().unwrap().kind(), Some(OperationKind::Delete));
 }
 
-/// Delete and patch ask for keys and nothing else.
+/// Delete and patch read only the keys.
 #[tokio::test]
 async fn deletes_and_patches_read_no_properties() {
     let emulator = Emulator::new();
@@ -213,7 +213,7 @@ async fn an_update_saves_or_keeps_as_the_closure_says() {
                 return Change::Keep;
             }
             blog.rating += 10;
-            // What the closure takes away is not there any more.
+            // A property that the closure removes is no longer stored.
             blog.author = None;
             Change::Save
         })
@@ -231,7 +231,7 @@ async fn an_update_saves_or_keeps_as_the_closure_says() {
     assert_eq!(same.unwrap().unchanged(), 250);
 }
 
-/// Columns that a struct does not know are no reason to lose them.
+/// Properties that the struct does not declare are kept.
 #[tokio::test]
 async fn an_update_leaves_what_the_struct_does_not_know() {
     let table = filled(PAGE).await;
@@ -258,7 +258,7 @@ async fn an_update_leaves_what_the_struct_does_not_know() {
     }
 }
 
-/// The error of a closure is the caller's, and nothing of the page is written.
+/// An error of the closure is returned to the caller, and nothing of the page is written.
 #[tokio::test]
 async fn a_closure_ends_the_whole_by_an_error() {
     #[derive(Debug)]
@@ -313,12 +313,12 @@ async fn a_closure_ends_the_whole_by_an_error() {
     assert!(matches!(refused.unwrap_err().error(), Stop::Azure(e) if e.kind() == ErrorKind::InvalidInput));
 }
 
-/// A batch that fails because of some rows is written without them.
+/// If a batch fails because of some rows, the others are written.
 #[tokio::test]
 async fn rows_that_changed_since_they_were_read_are_told_and_the_others_written() {
     let table = filled(1_000).await;
     let emulator_table = table.truth.clone();
-    // Behind the page, before the first batch, someone changes two rows and deletes one.
+    // After the page is read and before the first batch, another client changes two rows and deletes one.
     let transport = Interceptor::before_first_batch(table.faults.clone(), move || {
         let table = emulator_table.clone();
         Box::pin(async move {
@@ -360,11 +360,11 @@ async fn rows_that_changed_since_they_were_read_are_told_and_the_others_written(
         .map(|blog| blog.id)
         .collect();
     assert_eq!(other, [3, 9]);
-    // The seven batches, the first once more after each of three rows, and at last in halves.
+    // The seven batches. The first is sent again after each of three rows, and finally in halves.
     assert_eq!(table.sent(OperationKind::Batch), 11);
 }
 
-/// Nobody says which row of a batch is at fault: it is found by halves.
+/// The service does not name the row at fault: it is found by halving the batch.
 #[tokio::test]
 async fn a_failure_without_an_index_is_found() {
     let table = filled(1_000).await;
@@ -397,7 +397,7 @@ async fn a_failure_without_an_index_is_found() {
     assert_eq!(report.leftovers()[0].error().kind(), ErrorKind::Rejected);
 }
 
-/// What concerns no row ends the whole; what is resumed there takes each row once.
+/// An error that concerns no row ends the write. After a resume, each row is written once.
 #[tokio::test]
 async fn an_interrupted_update_goes_on_where_it_was() {
     for (rule, concurrency) in [
@@ -438,7 +438,7 @@ async fn an_interrupted_update_goes_on_where_it_was() {
                 assert!(interrupted.report().leftovers().is_empty());
                 applied += interrupted.report().applied();
                 runs += 1;
-                // It may be kept in between.
+                // The position may be stored in between.
                 let kept = serde_json::to_string(&interrupted.position()).unwrap();
                 let position: WritePosition = serde_json::from_str(&kept).unwrap();
                 assert_eq!(position, interrupted.position());
@@ -455,7 +455,7 @@ async fn an_interrupted_update_goes_on_where_it_was() {
     }
 }
 
-/// The position that was heard of last is enough, whatever happened to the process.
+/// The last reported position is enough to resume, whatever happened to the process.
 #[tokio::test]
 async fn a_dropped_update_goes_on_from_its_last_progress() {
     let table = filled(20).await;
@@ -482,7 +482,7 @@ async fn a_dropped_update_goes_on_from_its_last_progress() {
     assert!(table.ratings().await.iter().all(|rating| (100..105).contains(rating)));
 }
 
-/// A position of a page that was read otherwise is one all the same.
+/// A position stays valid with another page size.
 #[tokio::test]
 async fn a_position_holds_for_other_pages() {
     let table = filled(1_000).await;
@@ -501,7 +501,7 @@ async fn a_position_holds_for_other_pages() {
     assert!(table.ratings().await.iter().all(|rating| (100..105).contains(rating)));
 }
 
-/// A position of the first page knows its query as well as any other.
+/// A position of the first page is bound to its query like any other.
 #[tokio::test]
 async fn a_position_belongs_to_its_query_and_method() {
     let table = filled(1_000).await;
@@ -525,7 +525,7 @@ async fn a_position_belongs_to_its_query_and_method() {
     assert!(update().resume_from(position).await.unwrap().applied() > 0);
 }
 
-/// Whatever position was heard last, going on from it writes each row once; after the end there is none.
+/// A resume from any reported position writes each row once. After the end there is no position.
 #[tokio::test]
 async fn an_update_goes_on_from_any_position_that_was_heard() {
     let heard = Arc::new(Mutex::new(Vec::new()));
@@ -550,7 +550,7 @@ async fn an_update_goes_on_from_any_position_that_was_heard() {
     }
 }
 
-/// A row that was deleted is not remembered: one that is made anew is another.
+/// A deleted row is not remembered: a row that is inserted again is a new one.
 #[tokio::test]
 async fn a_position_of_deletes_holds_no_keys() {
     let table = filled(50).await;
@@ -577,7 +577,7 @@ async fn a_position_of_deletes_holds_no_keys() {
     assert_eq!((deleted, table.blogs.query().count().await.unwrap()), (250, 0));
 }
 
-/// So ETags do not grow old while they wait, and no more than a page is held.
+/// So ETags do not get old while rows wait, and at most one page is in memory.
 #[tokio::test]
 async fn the_next_page_is_read_when_the_writes_of_the_present_one_have_ended() {
     let table = filled(50).await;
@@ -592,7 +592,7 @@ async fn the_next_page_is_read_when_the_writes_of_the_present_one_have_ended() {
     );
 }
 
-/// Of a batch whose answer is lost nobody knows, and it is told so; it is not updated twice.
+/// The rows of a batch whose response is lost are in doubt, and are not updated twice.
 #[tokio::test]
 async fn rows_of_a_lost_answer_are_in_doubt() {
     for fault in [Fault::LoseResponse, Fault::LoseRequest] {
@@ -631,7 +631,7 @@ async fn rows_of_a_lost_answer_are_in_doubt() {
             is_written || (doubtful.contains(&at) && matches!(fault, Fault::LoseRequest))
         }));
 
-        // To delete twice is to delete once: what is in doubt is asked for again.
+        // A repeated delete has no further effect, so rows in doubt are deleted again.
         let table = filled(1_000).await;
         table.faults.add(FaultRule::new(fault).on(OperationKind::Batch).nth(2));
         let all = || table.blogs.delete_where(table.blogs.query()).concurrency(1);
@@ -642,7 +642,7 @@ async fn rows_of_a_lost_answer_are_in_doubt() {
     }
 }
 
-/// With retries a delete finds out by repetition; an update stays in doubt, and the others go on.
+/// With retries, a repeated delete resolves the doubt. An update stays in doubt, and the other rows continue.
 #[tokio::test(start_paused = true)]
 async fn a_lost_answer_that_is_retried_ends_nothing() {
     let lost = || FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch).nth(2);
@@ -690,7 +690,7 @@ async fn what_a_client_denies_is_not_read_to_be_written() {
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
         assert!(error.to_string().contains("denies"), "{error}");
     }
-    // Nor is a query of another table one of this.
+    // Nor is a query of another table accepted.
     let others = service.table::<Blog>("Others").unwrap();
     let error = blogs.delete_where(others.query().partition("c1")).await.unwrap_err();
     assert!(error.to_string().contains("of the table Others"), "{error}");
@@ -753,14 +753,14 @@ async fn rows_that_do_not_read_fail_or_are_passed_over() {
     let report = table.blogs.update_where(query, |blog| blog.rating += 1).await.unwrap();
     assert_eq!((report.applied(), report.unchanged(), report.rejected()), (249, 1, 0));
     assert_eq!(seen.lock().unwrap().len(), 1);
-    // Who does not read them deletes them too.
+    // A delete does not decode rows, so it deletes them too.
     assert_eq!(
         table.blogs.delete_where(table.blogs.query()).await.unwrap().applied(),
         250
     );
 }
 
-/// Cosmos DB promises no order: partitions are put together within a page.
+/// Cosmos DB guarantees no order: rows are grouped by partition within a page.
 #[tokio::test]
 async fn rows_in_any_order_are_grouped_by_partition() {
     let service = TableServiceClient::on(Emulator::cosmos());
@@ -785,7 +785,7 @@ async fn rows_in_any_order_are_grouped_by_partition() {
     assert_eq!(blogs.delete_where(all).await.unwrap().applied(), 30);
 }
 
-/// Large rows are cut by the bytes of a batch.
+/// A batch is split by its size in bytes.
 #[tokio::test]
 async fn a_batch_is_cut_by_its_bytes() {
     let faults = Faults::new(Emulator::new());
@@ -812,7 +812,7 @@ async fn a_batch_is_cut_by_its_bytes() {
     );
 }
 
-/// The work of a write over a query is nobody's but its own: it needs neither `Send` nor `'static` of what it changes.
+/// A write by query runs in the caller's future: it needs neither `Send` nor `'static` of its captures.
 #[tokio::test]
 async fn a_closure_may_borrow_and_the_builder_be_spawned() {
     let table = filled(PAGE).await;

@@ -30,7 +30,7 @@ fn challenge(resource: &str) -> Step {
     Step::answer(401, &headers, "")
 }
 
-/// The `Authorization` of everything that was sent; empty where there was none.
+/// The `Authorization` of all requests; empty if a request has none.
 fn authorizations(canned: &Canned) -> Vec<String> {
     let text = |request: &http::Request<bytes::Bytes>| {
         let header = request.headers().get("authorization")?;

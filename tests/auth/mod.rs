@@ -1,4 +1,4 @@
-//! Who asks, by credentials that need other crates: feature `full`.
+//! Credentials that need other crates: feature `full`.
 
 mod entra;
 mod user_delegation;

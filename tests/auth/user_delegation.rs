@@ -1,4 +1,4 @@
-//! Shared access signatures that a key of Entra ID signs.
+//! Shared access signatures that a user delegation key signs.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use azure_table::{
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 use azure_table_tests::tokens::FakeTokens;
 
-/// Base64 of what is never shown.
+/// The base64 of a secret that must not appear.
 const VALUE: &str = "QUFFQ0F3UUZCZ2NJQ1FvTERBME9EeEFSRWhNVUZSWVhHQmth";
 
 fn service(endpoint: &str, canned: &Canned) -> TableServiceClient {
@@ -20,7 +20,7 @@ fn service(endpoint: &str, canned: &Canned) -> TableServiceClient {
         .transport(canned.clone())
 }
 
-/// The documented answer for blobs, which is taken to be that for tables.
+/// The documented response for blobs, which is assumed to be the same for tables.
 fn key_until(expiry: DateTime) -> Step {
     let document = format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?><UserDelegationKey>\
@@ -159,7 +159,7 @@ async fn whoever_lacks_the_role_is_told_which() {
     assert!(error.to_string().contains("Storage Table Delegator"), "{error}");
 }
 
-/// It is a POST: the secondary would refuse it for good after one transient answer of the primary.
+/// It is a POST: after a transient response of the primary, the secondary would reject it permanently.
 #[tokio::test(start_paused = true)]
 async fn key_is_asked_of_the_primary_alone() {
     for mode in [LocationMode::SecondaryThenPrimary, LocationMode::PrimaryThenSecondary] {

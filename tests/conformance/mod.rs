@@ -8,7 +8,7 @@ use azure_table_tests::{
     batches, bulk, bulk_stress, entities, errors, filters, keys, queries, sas, service, tables, via_batch,
 };
 
-/// A module with one test per function, on a backend; ignored, with the reason, where that backend is missing.
+/// Defines a module with one test per function, on a backend; ignored with the reason if that backend is missing.
 macro_rules! on {
     ($name:ident, $backend:expr; $($module:ident: $($test:ident),+;)+) => {
         mod $name {
@@ -49,7 +49,7 @@ macro_rules! on_live_account {
     ($($rest:tt)+) => { on! { if live_account, or "needs a live account: set AZURE_TABLE_TEST_LIVE": $($rest)+ } };
 }
 
-/// A module with one test per function, twice: on an emulator that is recorded, and on the recording without it.
+/// Defines a module with one test per function, twice: on an emulator that is recorded, and on the recording.
 macro_rules! replayed {
     ($($module:ident: $($test:ident),+;)+) => {
         mod replayed {
@@ -87,7 +87,7 @@ macro_rules! suite {
         on_azurite! { azurite_with_account_sas, Backend::azurite().through_account_sas(); $($all)+ $($whole)+ $($batches)+ }
         on_azurite! { azurite_with_shared_key_lite, Backend::azurite().through_shared_key_lite(); $($all)+ $($whole)+ $($batches)+ }
         on! { emulator_with_table_sas, Backend::emulator().through_table_sas(); $($all)+ $($batches)+ }
-        // It refuses every batch with a table's signature: the table is not in the address that it looks at.
+        // Azurite rejects every batch with a table's signature: the table is not in the address that it checks.
         on_azurite! { azurite_with_table_sas, Backend::azurite().through_table_sas(); $($all)+ }
         #[cfg(feature = "full")]
         on_azurite_with_token! { azurite_with_token, Backend::azurite_with_token(); $($all)+ $($whole)+ $($batches)+ }
@@ -140,9 +140,9 @@ suite! {
     }
     by_the_key_alone_and_not_live {
         service:
-            // There it takes up to 30 s until a policy works, and until it does no longer.
+            // On a live account it takes up to 30 s until a policy is effective, and until it no longer is.
             a_policy_gives_and_takes_rights,
-            // Only accounts whose secondary can be read have them.
+            // Only accounts with a readable secondary have statistics.
             statistics_come_from_the_second_region;
     }
     with_batches {

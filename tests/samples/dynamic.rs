@@ -1,8 +1,8 @@
-//! DynamicTableEntity and EntityResolver: rows whose properties nobody declared, and rows read as something else.
+//! DynamicTableEntity and EntityResolver: rows with undeclared properties, and rows read as another type.
 
 use azure_table::{Column, DynamicEntity, EdmValue, Emulator, TableServiceClient};
 
-/// A merge of one property leaves all others of a row alone, whatever kind of row it is.
+/// A merge of one property leaves all others of a row unchanged, for any kind of row.
 #[tokio::test]
 async fn a_property_is_added_to_rows_of_every_kind() {
     let table = TableServiceClient::on(Emulator::new())
@@ -30,7 +30,7 @@ async fn a_property_is_added_to_rows_of_every_kind() {
     assert_eq!(order.get("Total"), Some(&EdmValue::Double(12.5)));
     assert!(order.property::<bool>("Audited").unwrap());
 
-    // Named columns alone: no read, no row in memory.
+    // Only the named columns: no read, no row in memory.
     let seen = Column::<DynamicEntity, i64>::property("Seen");
     table.patch(("Customer", "1"), [seen.set(7)]).await.unwrap();
     let customer = table.get(("Customer", "1")).await.unwrap().unwrap();
@@ -40,7 +40,7 @@ async fn a_property_is_added_to_rows_of_every_kind() {
     );
 }
 
-/// The EntityResolver: each row becomes what a closure makes of it.
+/// The EntityResolver: a closure converts each row.
 #[tokio::test]
 async fn rows_are_resolved_by_their_properties() {
     let table = TableServiceClient::on(Emulator::new()).dynamic_table("Shapes").unwrap();

@@ -1,10 +1,10 @@
-//! An object of a third party, stored through a wrapper.
+//! A type of a third party, stored through a wrapper.
 
 use azure_table::entity::{EntitySchema, MetadataLevel, PropertyWriter, Row};
 use azure_table::key::{KeyShape, KeyWriter};
 use azure_table::{Emulator, ReadEntity, Result, TableEntity, TableServiceClient};
 
-/// Somebody else's type: it knows nothing of tables.
+/// A foreign type that does not depend on this crate.
 mod theirs {
     #[derive(Clone, Debug, PartialEq)]
     pub(super) struct Endpoint {
@@ -13,7 +13,7 @@ mod theirs {
     }
 }
 
-/// The adapter: a key of our own around their value.
+/// The adapter: adds our own key to the value.
 #[derive(Clone, Debug, PartialEq)]
 struct Stored {
     region: String,

@@ -1,4 +1,4 @@
-//! The online store: customers and their orders in one table, one partition a customer, one query for both.
+//! The online store: customers and their orders in one table, one partition per customer, one query for both.
 
 use azure_table::{DateTime, Descending, DynamicEntity, Emulator, Projection, TableEntity, TableServiceClient};
 
@@ -22,7 +22,7 @@ struct Order {
     shipped: bool,
 }
 
-/// Told apart by what their row keys begin with.
+/// The beginning of the RowKey selects the variant.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 enum Item {
     #[table(row_key_prefix = "0001_")]

@@ -2,14 +2,14 @@
 
 use azure_table::{Emulator, TableEntity, TableServiceClient};
 
-/// A complex value with a text of its own.
+/// A complex value with its own text.
 #[derive(Clone, Debug, PartialEq)]
 struct Place {
     state: String,
     city: String,
 }
 
-/// How a place is stored.
+/// The text of a place.
 mod place {
     use azure_table::entity::WireValue;
     use azure_table::{Edm, EdmType, ValueError};
@@ -49,7 +49,7 @@ struct Customer {
     session: Option<String>,
 }
 
-/// The state and the city as the partition's key, put together and taken apart.
+/// The state and the city as the PartitionKey, joined and parsed.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(partition_key = "{state};{city}")]
 struct Shop {

@@ -1,4 +1,4 @@
-//! Answers that no Table service should give, and servers that are not there.
+//! Responses that a Table service should never send, and servers that are not reachable.
 
 use azure_table::{DynamicEntity, ErrorKind, TableServiceClient};
 use azure_table_tests::{Network, on_both_networks};
@@ -23,7 +23,7 @@ async fn html_is_said_to_be_html() {
             table.query().all().await.unwrap_err(),
             server.service().list_tables().await.unwrap_err(),
         ] {
-            // A proxy's 404 says nothing about the entity: it is not the absence of one.
+            // A proxy's 404 does not mean that the entity is missing.
             assert_eq!(
                 (error.kind(), error.status()),
                 (ErrorKind::InvalidResponse, Some(status))
@@ -39,7 +39,7 @@ async fn html_is_said_to_be_html() {
     }
 }
 
-/// What a user can tell the failed one of many by.
+/// Identifies the failed operation of many.
 #[tokio::test]
 async fn a_refused_entity_is_named() {
     let exists =

@@ -1,4 +1,4 @@
-//! The request of an entity group transaction, and the answers that services give to it.
+//! The request of an entity group transaction, and the responses of the services.
 
 use azure_table::{DynamicEntity, ErrorKind};
 use wiremock::ResponseTemplate;
@@ -83,7 +83,7 @@ async fn a_batch_is_one_request_with_crlf_and_absolute_addresses() {
     assert_eq!(body(&request), expected);
 }
 
-/// pains 4, 5 and 6: the failing operation is named by the message's index, or by the code that has none, or not at all.
+/// pains 4, 5 and 6: the failing operation is named by the index of the message, by a code without one, or not at all.
 #[tokio::test]
 async fn the_failing_operation_is_named_only_when_it_is_known() {
     let error = |status: &str, code: &str, message: &str| {
@@ -127,7 +127,7 @@ async fn the_failing_operation_is_named_only_when_it_is_known() {
     }
 }
 
-/// A success that cannot be read must not look like a failure.
+/// A success that cannot be parsed must not look like a failure.
 #[tokio::test]
 async fn an_unreadable_answer_leaves_the_batch_in_doubt() {
     for answer in [
@@ -153,7 +153,7 @@ async fn an_unreadable_answer_leaves_the_batch_in_doubt() {
     }
 }
 
-/// pains 7: a server fault inside of the 202 is one of the server.
+/// pains 7: a server fault inside the 202 is a server fault.
 #[tokio::test]
 async fn an_inner_server_fault_is_one() {
     let body = r#"{"odata.error":{"code":"InternalError","message":{"lang":"en-US","value":"0:Oops."}}}"#;
@@ -166,7 +166,7 @@ async fn an_inner_server_fault_is_one() {
     assert!(error.may_have_applied());
 }
 
-/// What is more than was asked, or less than an answer has, is no success; nor is it said that nothing was applied.
+/// More parts than operations, or fewer, are not a success, and do not mean that nothing was applied.
 #[tokio::test]
 async fn an_answer_of_another_form_is_no_success() {
     let good = part("204 No Content\r\nETag: W/\"1\"", "");
@@ -193,7 +193,7 @@ async fn an_answer_of_another_form_is_no_success() {
             "{parts}: {error}"
         );
     }
-    // A line that is no text, and a space before a name, hide nothing.
+    // A line that is not text, and a space before a name, hide nothing.
     let odd = part("204 No Content\r\nLocation: \u{fffd}\r\n ETag: W/\"1\"", "");
     let server = Server::answering(answer(&odd)).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();

@@ -1,4 +1,4 @@
-//! The pool of a transport: when it opens and closes connections, and what it sends on them.
+//! The connection pool of a transport: when it opens and closes connections, and what it sends.
 
 use std::future::pending;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ on_both_networks! {
     dropped_call_cancels_both_requests_of_a_hedged_read,
 }
 
-/// A server that accepts and says nothing: TLS does not begin.
+/// The server accepts connections and sends nothing: the TLS handshake does not begin.
 async fn connection_that_cannot_be_secured_in_time_sends_nothing(network: Network) {
     let server = Sockets::doing(network, |connection| async move {
         let _open = connection;
@@ -77,7 +77,7 @@ async fn second_request_of_a_hedged_read_has_another_connection(network: Network
         async move {
             while connection.request().await {
                 match requests.fetch_add(1, Ordering::SeqCst) {
-                    // The next read ends here, as the client closes the connection.
+                    // The next read ends here, because the client closes the connection.
                     1 => continue,
                     _ => connection.write(&entity()).await,
                 }
@@ -151,7 +151,7 @@ async fn idle_connections_are_limited_on_request() {
     assert_eq!(server.connections(), 3);
 }
 
-/// A server that speaks first and closes: hyper gives the request back, and the write is not in doubt.
+/// The server sends first and closes: hyper returns the request unsent, so the write is not in doubt.
 #[tokio::test]
 async fn request_that_was_given_back_is_not_in_doubt() {
     let read = Arc::new(AtomicUsize::new(0));
@@ -173,7 +173,7 @@ async fn request_that_was_given_back_is_not_in_doubt() {
         let error = insert.await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
         sleep(Duration::from_millis(2)).await;
-        // A byte that was read belongs to a request in doubt.
+        // The server read one byte of the request, so it is in doubt.
         assert!(
             error.may_have_applied() || read.load(Ordering::SeqCst) == before,
             "{error}"
@@ -183,7 +183,7 @@ async fn request_that_was_given_back_is_not_in_doubt() {
     assert!(unsent > 0);
 }
 
-/// The service sees no difference: the same lines, whatever the order of the headers.
+/// The service sees no difference: the same lines in any order.
 #[tokio::test]
 async fn both_transports_send_the_same_heads() {
     let mut heads = Vec::new();

@@ -81,7 +81,7 @@ async fn each_write_has_its_verb_address_and_condition() {
     }
 }
 
-/// pains 9: what is read with its version is written under it, whatever the verb.
+/// pains 9: an entity that was read with its version is written under it, by every method.
 #[tokio::test]
 async fn a_version_that_was_read_is_the_condition() {
     let entity = r#"{"odata.etag":"W/\"read\"","PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-02T03:04:05Z"}"#;
@@ -124,7 +124,7 @@ async fn get_asks_for_no_metadata_and_the_whole_entity() {
     );
 }
 
-/// Cosmos DB takes a merge only as a POST that names it.
+/// Cosmos DB accepts a merge only as a POST with the method in a header.
 #[tokio::test]
 async fn cosmos_gets_its_merges_through_post() {
     let canned = Canned::new([Step::answer(204, &[("etag", "e")], "")]);

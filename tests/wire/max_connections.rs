@@ -1,4 +1,4 @@
-//! The limit of connections: how many are open, who waits, and what an error says.
+//! The limit of connections: how many are open, which requests wait, and what an error says.
 
 use std::future::pending;
 use std::pin::pin;
@@ -29,7 +29,7 @@ on_both_networks! {
     streams_leave_the_only_connection_to_calls_for_their_rows,
 }
 
-/// The present and the highest number of something.
+/// The current and the highest value of a counter.
 #[derive(Debug, Default)]
 struct Gauge {
     now: AtomicUsize,
@@ -47,7 +47,7 @@ impl Gauge {
     }
 }
 
-/// A server that holds its requests until so many were there at once.
+/// A server that holds its requests until a number of them is in flight.
 async fn server(network: Network, builder: NetworkBuilder, wanted: usize) -> (Sockets, Arc<Gauge>, Arc<Gauge>) {
     let (open, busy) = (Arc::new(Gauge::default()), Arc::new(Gauge::default()));
     let gauges = (Arc::clone(&open), Arc::clone(&busy));
@@ -88,7 +88,7 @@ async fn burst_opens_at_most_the_limit_and_idle_connections_are_closed(network: 
     burst(&server.table(), 1_000).await;
     assert_eq!(server.service.settings().max_connections(), Some(LIMIT));
     assert!(busy.peak.load(Ordering::SeqCst) <= LIMIT);
-    // reqwest has no place for a limit of its own: its pool keeps what it opened in vain, too.
+    // reqwest has no limit of its own: its pool also keeps connections that no request needed.
     let most = LIMIT * if network == Network::Hyper { 1 } else { 2 };
     assert!(open.peak.load(Ordering::SeqCst) <= most, "{open:?}");
     let closed = async {
@@ -96,7 +96,7 @@ async fn burst_opens_at_most_the_limit_and_idle_connections_are_closed(network: 
             sleep(idle / 10).await;
         }
     };
-    // Twice the time, and more on a busy machine.
+    // Twice the time, or more on a busy machine.
     timeout(10 * idle, closed).await.unwrap();
 }
 
@@ -122,7 +122,7 @@ async fn requests_beyond_the_limit_wait_in_order(network: Network) {
     assert!(seen.is_sorted(), "{seen:#?}");
 }
 
-/// A server that answers nothing.
+/// A server that never answers.
 async fn silent(network: Network) -> Sockets {
     let mut server = Sockets::doing(network, |connection| async move {
         let _open = connection;
@@ -200,7 +200,7 @@ async fn error_of_too_many_open_files_names_the_setting() {
 #[ignore = "needs few file handles: error_of_too_many_open_files_names_the_setting runs it"]
 async fn burst_with_forty_file_handles() {
     for network in [Network::Reqwest, Network::Hyper] {
-        // Connections wait there to be accepted.
+        // Connections wait there until they are accepted.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("{CONTOSO};TableEndpoint=http://{}/", listener.local_addr().unwrap());
         let service = TableServiceClient::from_connection_string(&endpoint).unwrap();
@@ -222,7 +222,7 @@ async fn burst_with_forty_file_handles() {
     }
 }
 
-/// Pages, parts, reads and bulks each use the connection only while they are polled to their end.
+/// Pages, parts, reads and bulks each use the connection only while they are polled.
 async fn streams_leave_the_only_connection_to_calls_for_their_rows(network: Network) {
     let emulator = Emulator::new();
     let rows = (0..200).map(|n| DynamicEntity::new(format!("p{}", n % 8), n.to_string()));

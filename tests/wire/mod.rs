@@ -1,4 +1,4 @@
-//! Exact requests: what stands on the wire for each operation, and what is made of rare answers.
+//! Exact requests: the bytes of each operation, and the handling of unusual responses.
 
 mod answers;
 mod batch;

@@ -1,4 +1,4 @@
-//! What a caller may wish besides the operation: ids, headers, limits; and what is shown of a call.
+//! The options of a call: ids, headers, limits; and its request as text.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -290,7 +290,7 @@ async fn waiting_for_a_free_place_ends_with_the_calls_time() {
 #[tokio::test(start_paused = true)]
 async fn the_time_of_a_call_is_one_for_all_that_it_takes() {
     let missing = r#"{"odata.error":{"code":"TableNotFound","message":{"lang":"en-US","value":"No."}}}"#;
-    // The write, a pause of 0.4 s, the table, and nothing more in time.
+    // The write, a wait of 0.4 s, creating the table, and nothing more in time.
     let canned = Canned::new([Step::status(503), Step::answer(404, &[], missing), Step::Hang]);
     let table = canned.service().dynamic_table("Things").unwrap().create_on_not_found();
     let begun = tokio::time::Instant::now();
@@ -321,7 +321,7 @@ async fn the_time_of_a_call_is_one_for_all_that_it_takes() {
     );
 }
 
-/// A certificate in another form would be trusted by nobody, and the first request would fail without a word of it.
+/// A certificate in another form would never be trusted, and the first request would fail without an explanation.
 #[test]
 fn certificates_that_are_not_pem_are_refused() {
     let pem = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n";
@@ -349,7 +349,7 @@ struct Row {
     value: i64,
 }
 
-/// An emulator that keeps the values of one header of each request.
+/// An emulator that records the values of one header of each request.
 #[derive(Clone, Debug, Default)]
 struct Tenants {
     service: Emulator,
@@ -365,7 +365,7 @@ impl Transport for Tenants {
     }
 }
 
-/// A header of the client is no header of the operation: bulks and writes by query merge the options more than once.
+/// A header of the client is not one of the operation: bulks and writes by query merge the options more than once.
 #[tokio::test]
 async fn later_header_replaces_an_earlier_one_of_its_name() {
     let tenants = Tenants::default();

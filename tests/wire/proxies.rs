@@ -1,4 +1,5 @@
-//! Proxies between client and service: HTTP with whole requests and in tunnels, SOCKS 5; by settings and environment.
+//! Proxies between client and service: HTTP with whole requests and in tunnels, SOCKS 5; by settings and by
+//! environment.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -13,7 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// A host that only the proxy finds.
+/// A host that only the proxy resolves.
 const HOST: &str = "tables.test";
 
 on_both_networks! {
@@ -25,7 +26,7 @@ on_both_networks! {
     environment_selects_proxy,
 }
 
-/// A proxy that forwards everything and keeps what it was asked for.
+/// A proxy that forwards everything and records its targets.
 struct Proxy {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
@@ -39,7 +40,7 @@ impl Drop for Proxy {
 }
 
 impl Proxy {
-    /// A proxy that connects to `service` whatever a request names; without one, to the address that the request names.
+    /// A proxy that connects to `service`, whatever a request names; without one, to the address of the request.
     async fn to(service: Option<SocketAddr>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -59,7 +60,7 @@ impl Proxy {
     }
 }
 
-/// Forwards one connection. An error of it is seen by the client.
+/// Forwards one connection. The client sees an error of it.
 async fn forward(mut client: TcpStream, service: Option<SocketAddr>, asked: Arc<Mutex<Vec<String>>>) {
     let mut first = [0];
     client.peek(&mut first).await.unwrap();
@@ -136,7 +137,7 @@ async fn bytes<const N: usize>(client: &mut TcpStream) -> [u8; N] {
     bytes
 }
 
-/// Reads a text after its length.
+/// Reads a text that follows its length.
 async fn text(client: &mut TcpStream) -> String {
     let [length] = bytes(client).await;
     let mut text = vec![0; usize::from(length)];
@@ -148,7 +149,7 @@ async fn emulator() -> EmulatorServer {
     EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap()
 }
 
-/// A client of the emulator, under a name that only the proxy finds.
+/// A client of the emulator, under a name that only the proxy resolves.
 fn service(server: &RunningEmulator, transport: NetworkBuilder) -> TableServiceClient {
     let connection_string = server.connection_string().replace(&server.address().to_string(), HOST);
     TableServiceClient::from_connection_string(&connection_string)
@@ -223,7 +224,7 @@ async fn socks_proxy_resolves_names_on_request(network: Network) {
 }
 
 async fn failing_proxy_leaves_no_write_in_doubt(network: Network) {
-    // It answers everything alike and closes: no tunnel, no handshake.
+    // The proxy answers everything alike and closes: no tunnel, no handshake.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let refusing = listener.local_addr().unwrap();
     let task = tokio::spawn(async move {
@@ -266,7 +267,7 @@ async fn failing_proxy_leaves_no_write_in_doubt(network: Network) {
     task.abort();
 }
 
-/// A test of its own, and what [`environment_selects_proxy`] runs with another environment.
+/// A separate test, which [`environment_selects_proxy`] runs with another environment.
 async fn emulator_is_reached(network: Network) {
     let server = emulator().await.spawn();
     let service = TableServiceClient::from_connection_string(server.connection_string()).unwrap();
@@ -299,7 +300,7 @@ async fn environment_selects_proxy(network: Network) {
     );
 }
 
-/// An address that cannot be read must not lead to direct connections.
+/// An invalid address must not lead to direct connections.
 #[test]
 fn address_of_no_proxy_is_rejected() {
     for url in ["", "no url", "ftp://127.0.0.1", "socks4://127.0.0.1", "http://"] {

@@ -1,4 +1,4 @@
-//! What is shown before anything is sent: requests as text, and what is in force.
+//! Requests as text and effective settings, shown before anything is sent.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use azure_table::telemetry::{CostMeter, Event, Observer, OperationContext};
 use azure_table::{CallOptions, TableServiceClient};
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 
-/// What several calls are made for shows the first of them, as it is then sent.
+/// An operation of several requests shows the first one, as it is then sent.
 #[tokio::test]
 async fn the_first_request_of_several_is_shown() {
     let canned = Canned::new([]);
@@ -70,7 +70,7 @@ async fn what_would_be_refused_is_not_shown() {
     }
 }
 
-/// Shows its name, as every observer.
+/// Shows its name, like every observer.
 #[derive(Debug)]
 struct Auditor;
 

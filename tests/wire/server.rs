@@ -1,4 +1,4 @@
-//! A server that gives every request the same answer and keeps what it was sent.
+//! A server that sends the same response to every request and records the requests.
 
 use azure_table::TableServiceClient;
 use wiremock::matchers::any;
@@ -34,12 +34,12 @@ impl Server {
         TableServiceClient::from_connection_string(&connection_string).unwrap()
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub(super) async fn requests(&self) -> Vec<Request> {
         self.0.received_requests().await.unwrap()
     }
 
-    /// The only request so far.
+    /// Returns the only request so far.
     pub(super) async fn only_request(&self) -> Request {
         let mut requests = self.requests().await;
         assert_eq!(requests.len(), 1, "{requests:?}");
@@ -57,8 +57,8 @@ pub(super) fn line(request: &Request) -> String {
     format!("{} {}{query}", request.method, request.url.path())
 }
 
-/// The headers that say what is wanted, in order of name; those of the connection and of the credential are left out,
-/// after a look that they are there.
+/// Returns the other headers, sorted by name. Those of the connection and of the credential are left out after a check
+/// that they are present.
 pub(super) fn headers(request: &Request) -> Vec<String> {
     let authorization = request.headers["authorization"].to_str().unwrap();
     let signature = authorization.strip_prefix("SharedKey acct:").unwrap();

@@ -1,4 +1,4 @@
-//! Servers that break HTTP, on real sockets: each has a bounded outcome, and the error says what is known.
+//! Servers that break HTTP, on real sockets: each has a bounded outcome, and the error states what is known.
 
 use std::error::Error as _;
 use std::future::pending;
@@ -16,14 +16,14 @@ use tokio::time::sleep;
 
 const ENTITY: &str = r#"{"odata.etag":"e","PartitionKey":"p","RowKey":"r"}"#;
 pub(super) const WRITTEN: &str = "HTTP/1.1 204 No Content\r\nETag: e\r\nContent-Length: 0\r\n\r\n";
-/// What fits into the buffers of a socket on both sides, generously: bytes that were written and never read.
+/// More than the buffers of a socket hold on both sides: bytes that were written and never read.
 const BUFFERS: usize = 16 << 20;
 
-/// A server that does one thing to every connection.
+/// A server that does the same to every connection.
 pub(super) struct Sockets {
     pub(super) service: TableServiceClient,
     connections: Arc<AtomicUsize>,
-    /// Bytes that were written after the head of an answer.
+    /// Bytes that were written after the head of a response.
     written: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
@@ -37,13 +37,13 @@ impl Drop for Sockets {
 /// One of its connections.
 pub(super) struct Connection {
     pub(super) stream: TcpStream,
-    /// How many were before it.
+    /// The number of connections before it.
     number: usize,
     written: Arc<AtomicUsize>,
 }
 
 impl Sockets {
-    /// Runs `act` on every connection; it is closed when `act` is done.
+    /// Runs `act` on every connection, and closes it when `act` ends.
     pub(super) async fn doing<F: Future<Output = ()> + Send + 'static>(
         network: Network,
         act: impl Fn(Connection) -> F + Send + Sync + 'static,
@@ -74,7 +74,7 @@ impl Sockets {
         }
     }
 
-    /// Reads a request and answers with `head`, then with `piece` again and again until the client has enough.
+    /// Reads a request and answers with `head`, then repeats `piece` until the client closes.
     async fn pouring(network: Network, head: &'static str, piece: Vec<u8>) -> Self {
         let piece: Arc<[u8]> = piece.into();
         Self::doing(network, move |mut connection| {
@@ -94,7 +94,7 @@ impl Sockets {
         self.service.dynamic_table("Things").unwrap()
     }
 
-    /// The error of a write that is not repeated, after a look at what all of them have in common: one attempt, soon over, left in doubt.
+    /// Returns the error of a write that is not retried, after the common checks: one attempt, a short time, in doubt.
     async fn lost_write(&self) -> Error {
         let started = Instant::now();
         let insert = self.table().insert(&DynamicEntity::new("p", "r")).retry(NoRetry);
@@ -133,7 +133,7 @@ impl Connection {
         Some(head)
     }
 
-    /// Writes; a client that has gone is no fault of the server.
+    /// Writes. A client that has closed is not a fault of the server.
     pub(super) async fn write(&mut self, text: &str) {
         let _ = self.stream.write_all(text.as_bytes()).await;
     }
@@ -199,7 +199,7 @@ async fn a_body_without_end_is_cut_at_the_limit(network: Network) {
         server.written()
     );
 
-    // The same without chunks: its end would be the connection's.
+    // The same without chunks: the end of the body is the end of the connection.
     let server = Sockets::pouring(network, "HTTP/1.0 201 Created\r\n\r\n", vec![b' '; 1 << 16]).await;
     let error = server.lost_write().await;
     assert!(
@@ -243,7 +243,7 @@ async fn an_answer_byte_by_byte_ends_with_the_attempts_time(network: Network) {
         let mut server = Sockets::doing(network, move |mut connection| async move {
             connection.request().await;
             connection.write(head).await;
-            // A start line that goes on and on, or a body.
+            // A start line without end, or a body.
             let endless = format!("HTTP/1.1 201 {}", "x".repeat(1_000));
             for byte in endless.bytes() {
                 connection.write(char::from(byte).encode_utf8(&mut [0; 4])).await;
@@ -271,7 +271,7 @@ async fn a_body_that_is_cut_is_an_answer_cut(network: Network) {
             let server = Sockets::doing(network, move |mut connection| async move {
                 connection.request().await;
                 connection.write(answer).await;
-                // Time to arrive: of an answer before a reset nothing may be left.
+                // Waits until a response arrives: a reset may discard it.
                 sleep(Duration::from_millis(50)).await;
                 if resets {
                     connection.stream.set_zero_linger().unwrap();
@@ -349,7 +349,7 @@ async fn an_answer_may_end_with_its_connection(network: Network) {
     assert_eq!(server.connections(), 3);
 }
 
-/// The server closes without a word after each answer, as load balancers do.
+/// The server closes without notice after each response, as load balancers do.
 async fn closing(network: Network) -> Sockets {
     Sockets::doing(network, |mut connection| async move {
         if connection.request().await {
@@ -372,7 +372,7 @@ async fn a_close_that_crosses_a_write_is_told_as_it_is(network: Network) {
     let server = closing(network).await;
     let (mut written, mut in_doubt) = (0, 0);
     for _ in 0..200 {
-        // At once: the close may be seen before the request is sent, or after.
+        // Immediately: the client may see the close before or after it sends the request.
         match server
             .table()
             .insert(&DynamicEntity::new("p", "r"))
@@ -389,13 +389,13 @@ async fn a_close_that_crosses_a_write_is_told_as_it_is(network: Network) {
             }
         }
     }
-    // Most are written: hyper saw the close in time and took another connection. The rest left before the close arrived,
-    // and whether it was read shows on no socket. Each answer had a connection of its own: nothing was sent twice.
+    // Most are written: hyper saw the close in time and used another connection. The rest were sent before the close
+    // arrived, and no socket shows if they were read. Each response had its own connection, so nothing was sent twice.
     assert_eq!((written, written + in_doubt), (server.connections(), 200));
 }
 
 async fn a_request_that_was_read_and_not_answered_is_in_doubt(network: Network) {
-    // The second request of the connection is read to its end: whether it was acted on, nobody can say.
+    // The second request of the connection is read to its end; it is unknown if it was applied.
     let server = Sockets::doing(network, |mut connection| async move {
         if connection.request().await {
             connection

@@ -54,8 +54,8 @@ async fn list_tables_follows_its_pages() {
     assert_eq!(line(&requests[1]), "GET /acct/Tables?NextTableName=1%214%21YQ--");
 }
 
-/// The same pages as a stream, by the rules of queries: an empty one is not the end, a limit asks for no more, and a position
-/// belongs to its list.
+/// The same pages as a stream, by the rules of queries: an empty page is not the end, no request follows a limit, and a
+/// position belongs to its list.
 #[tokio::test]
 async fn tables_are_a_stream() {
     let page = |names: &[&str], next: Option<&str>| {

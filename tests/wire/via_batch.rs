@@ -1,4 +1,4 @@
-//! Single operations as batches of their own: what is sent, and what is made of answers that are not those of one operation.
+//! Single operations as batches: their requests, and responses that are not those of one operation.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,12 +11,12 @@ use wiremock::ResponseTemplate;
 use super::server::{Server, body, headers, line};
 
 const TYPE: (&str, &str) = ("content-type", "multipart/mixed; boundary=b");
-/// What HTTP.sys says to an address that it does not take (dotnet/orleans issue 772).
+/// The response of HTTP.sys to a URL that it does not accept (dotnet/orleans issue 772).
 const INVALID_URL: &str = "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\"\"http://www.w3.org/TR/html4/strict.dtd\">\r\n\
     <HTML><HEAD><TITLE>Bad Request</TITLE></HEAD>\r\n<BODY><h2>Bad Request - Invalid URL</h2>\r\n\
     <hr><p>HTTP Error 400. The request URL is invalid.</p>\r\n</BODY></HTML>\r\n";
 
-/// The answer to a batch of one: a part in a change set or outside of one.
+/// The response to a batch of one: a part inside a change set or outside of one.
 fn answer(is_change: bool, head: &str, body: &str) -> Step {
     let part =
         |boundary: &str| format!("--{boundary}\r\nContent-Type: application/http\r\n\r\n{head}\r\n\r\n{body}\r\n");
@@ -91,7 +91,7 @@ async fn a_read_stands_outside_of_a_change_set_and_a_write_in_one() {
         assert_eq!(body(request), expected);
     }
 
-    // The same is shown without sending it; other calls are sent as they are.
+    // The request is the same as text; other calls are sent unchanged.
     let shown = table.get(("p", "r")).request().unwrap();
     assert!(shown.starts_with("POST ") && shown.contains("GET http"), "{shown}");
     let shown = table.create_table().request().unwrap();
@@ -131,7 +131,7 @@ async fn an_echo_is_asked_for_by_a_header() {
     assert!(echoed.contains("odata=minimalmetadata\r\n") && echoed.contains("Prefer: return-content\r\n"));
 }
 
-/// pains 11: an address that is refused before the service sees it names the way around it.
+/// pains 11: if a URL is rejected before the service sees it, the error names the alternative.
 #[tokio::test]
 async fn a_refused_address_names_the_way_around_it() {
     let html = [("content-type", "text/html; charset=us-ascii")];
@@ -159,7 +159,7 @@ async fn a_refused_address_names_the_way_around_it() {
             );
             assert!(!error.may_have_applied() && error.attempts() == 1, "{error}");
         }
-        // Where it is no key that makes the address, or is in a body already, it is no way.
+        // Not if the URL has no key, or if the key is already in a body.
         for error in [
             table.query().all().await.unwrap_err(),
             table.get(key).via_batch().await.unwrap_err(),
@@ -201,7 +201,7 @@ async fn the_part_is_the_answer() {
     let deletion = table(&canned).delete_if_exists(("p", "r")).via_batch().await.unwrap();
     assert_eq!(deletion, Deletion::WasMissing);
 
-    // pains 7: what is busy inside is asked again.
+    // pains 7: a part that is busy is retried.
     let (head, body) = refusal("503 Service Unavailable", "ServerBusy");
     let written = answer(true, "HTTP/1.1 204 No Content\r\nETag: W/\"2\"", "");
     let canned = Canned::new([answer(true, &head, &body), written]);
@@ -238,7 +238,7 @@ async fn an_answer_that_is_none_leaves_a_write_in_doubt_and_a_read_not() {
     }
 }
 
-/// No secondary was ever seen to take a batch: a POST.
+/// The secondary is not known to accept a batch: it is a POST.
 #[tokio::test]
 async fn reads_by_batch_ask_the_primary() {
     for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {
@@ -254,7 +254,7 @@ async fn reads_by_batch_ask_the_primary() {
     }
 }
 
-/// The status of a call, and why it failed.
+/// The status of a call, and the reason of its failure.
 type Ended = (u16, Option<ErrorKind>);
 
 #[derive(Clone, Debug, Default)]

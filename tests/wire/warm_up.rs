@@ -49,7 +49,7 @@ async fn warm_up_opens_connections_that_later_requests_use(network: Network) {
         let (server, requests) = server(network).await;
         assert_eq!(server.service.warm_up(connections).await.unwrap(), connections);
         assert_eq!(requests.load(Ordering::SeqCst), connections);
-        // What the pool opens in vain may still come.
+        // Connections that the pool opened in vain may still arrive.
         sleep(Duration::from_millis(50)).await;
         assert_eq!(server.connections(), connections);
         let table = server.table();
@@ -111,7 +111,7 @@ async fn rejected_credential_is_no_error_and_no_service_is_one(network: Network)
     assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
 }
 
-/// Prints the medians of 21 clients. Both ends are on this machine: no round trip of a network is in them.
+/// Prints the medians of 21 clients. Both ends are on this machine, so no network round trip is included.
 async fn first_request_over_tls_is_faster_after_a_warm_up(network: Network) {
     const AT_ONCE: usize = 16;
     let key = KeyPair::generate().unwrap();
@@ -122,7 +122,7 @@ async fn first_request_over_tls_is_faster_after_a_warm_up(network: Network) {
     let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
     let server = server.https(certificate).spawn();
     let base = TableServiceClient::from_connection_string(server.connection_string()).unwrap();
-    // The certificates of the platform are read once, by the first client.
+    // The first client reads the certificates of the platform, once.
     let client = || base.transport(network.builder().root_certificates(&pem).build().unwrap());
     client().dynamic_table("Things").unwrap().create_table().await.unwrap();
 
