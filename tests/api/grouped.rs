@@ -14,7 +14,7 @@ use azure_table::{
 };
 use futures::future::{join, join_all};
 
-/// A service whose requests take a while, so that writes meet.
+/// A service whose requests take time, so that concurrent writes share a batch.
 struct Slow {
     spy: Spy,
     faults: Faults,
@@ -26,7 +26,7 @@ const LATENCY: Duration = Duration::from_millis(100);
 impl Slow {
     async fn new() -> Self {
         let faults = Faults::new(Emulator::new());
-        // A request has one fault of each.
+        // One request has each of these faults.
         let delays = Faults::new(faults.clone());
         let spy = Spy::new(delays.clone());
         let service = TableServiceClient::on(spy.clone());
@@ -40,7 +40,7 @@ impl Slow {
         self.service.dynamic_table("Things").unwrap()
     }
 
-    /// The numbers of operations of the requests that wrote.
+    /// Returns the number of operations of each request that wrote.
     fn sizes(&self) -> Vec<usize> {
         let parts = |body: &str| body.matches("HTTP/1.1\r\n").count();
         let exchanges = self.spy.exchanges();
@@ -120,7 +120,7 @@ async fn writes_that_come_while_a_batch_is_in_flight_are_the_next_one() {
     assert_eq!(slow.table().settings().group(), None);
 }
 
-/// Keeps the group of a handle busy, so that the writes of `f` are one batch.
+/// Keeps the group of a handle busy, so that the writes of `f` form one batch.
 async fn behind_another<T>(table: &TableClient, f: impl Future<Output = T>) -> T {
     let first = row("p", "first", 0);
     let later = async {
@@ -253,7 +253,7 @@ async fn timeout_withdraws_what_was_not_sent_and_leaves_what_was_in_doubt() {
     assert!(patient.is_ok());
     assert_eq!(stored(&table, "waits").await, None);
 
-    // In one batch with a caller who has more time.
+    // In one batch with a caller that has more time.
     let (hasty, patient) = (row("p", "hasty", 1), row("p", "patient", 2));
     let (hasty, patient) = behind_another(
         &table,
@@ -268,7 +268,7 @@ async fn timeout_withdraws_what_was_not_sent_and_leaves_what_was_in_doubt() {
     assert!(patient.is_ok());
     assert_eq!(stored(&table, "hasty").await, Some(EdmValue::Int32(1)));
 
-    // Alone: as any call.
+    // Alone, like any call.
     let error = table
         .insert(&row("p", "alone", 1))
         .timeout(LATENCY / 2)
@@ -313,7 +313,7 @@ async fn calls_share_a_batch_only_with_equal_options() {
     }
 }
 
-/// A later write to a row does not pass one that waits for a batch of its own.
+/// A later write to a row does not overtake one that waits for a separate batch.
 #[tokio::test(start_paused = true)]
 async fn different_options_do_not_change_the_order_of_a_row() {
     let slow = Slow::new().await;
@@ -621,7 +621,7 @@ async fn throttled_batch_is_sent_again_whatever_the_policy() {
     let rows: Vec<_> = (0..10).map(|n| row("p", n, n)).collect();
     let results = join_all(rows.iter().map(|row| table.insert(row))).await;
     assert!(results.iter().all(Result::is_ok), "{results:?}");
-    // While it waits for its turn it was not sent.
+    // It was not sent while it waited for its turn.
     let always = slow
         .faults
         .add(FaultRule::new(ResponseTemplate::new(503).code("ServerBusy")));
@@ -647,7 +647,7 @@ async fn lost_response_of_a_batch_is_read_back_for_all() {
         let read = table.get(("p", row.row_key.as_str())).await.unwrap().unwrap();
         assert_eq!(read.etag.as_ref(), result.as_ref().ok(), "{result:?}");
     }
-    // Without retries nothing is read back, and each caller is told of the doubt.
+    // Without retries nothing is read back, and each caller receives an error in doubt.
     slow.faults
         .add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch).first(1));
     let hasty = table.with(&CallOptions::new().retry(NoRetry));
@@ -691,7 +691,7 @@ async fn error_that_concerns_no_row_reaches_each_caller_as_its_own() {
             .iter()
             .all(Result::is_ok)
     );
-    // What cannot be sent says so at once, and its neighbours are sent.
+    // An operation that cannot be sent fails immediately, and the others of its batch are sent.
     let things = slow.table().grouped();
     let mut large = row("p", "large", 1);
     large.insert("Text", "x".repeat(40_000));
@@ -835,7 +835,7 @@ fn runtime() -> tokio::runtime::Runtime {
         .unwrap()
 }
 
-/// Nobody drives that one, so it would wait for ever.
+/// Nothing drives that runtime, so the write would wait forever.
 #[test]
 fn write_does_not_wait_for_the_task_of_another_runtime() {
     let service = TableServiceClient::on(Emulator::new());
@@ -849,7 +849,7 @@ fn write_does_not_wait_for_the_task_of_another_runtime() {
     second.block_on(async { table.insert(&row("p", 3, 3)).await }).unwrap();
 }
 
-/// The batch may have been applied before: whatever becomes of the repetition says nothing of that.
+/// The batch may have been applied before, whatever the outcome of its retry.
 #[tokio::test(start_paused = true)]
 async fn delete_whose_response_was_lost_stays_in_doubt_if_its_repetition_fails() {
     let slow = Slow::new().await;

@@ -1,4 +1,4 @@
-//! The attempts of one call: what a policy and the caller see of them, and the limits on their number.
+//! The attempts of one call: what a policy and the caller observe, and the limits on their number.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use http::{Method, Request, Response};
 
 #[tokio::test(start_paused = true)]
 async fn policy_sees_the_elapsed_and_the_remaining_time_of_the_call() {
-    /// Seconds since the call began, and seconds left.
+    /// Seconds since the start of the call, and remaining seconds.
     type Times = (u64, Option<u64>);
     /// Retries after 5 s.
     #[derive(Debug)]
@@ -157,7 +157,7 @@ async fn error_keeps_the_headers_of_the_last_response() {
     assert_eq!(error.header("etag"), None, "not known to be harmless");
 }
 
-/// Storage ends an operation after its `timeout`; Cosmos DB knows no such parameter.
+/// Storage stops an operation after its `timeout`; Cosmos DB has no such parameter.
 #[tokio::test(start_paused = true)]
 async fn request_names_the_timeout_of_its_call_to_a_service_that_knows_it() {
     let canned = Canned::new([204; 3].map(Step::status));
@@ -188,7 +188,7 @@ async fn charges_of_all_attempts_are_summed() {
     assert_eq!(story.request_charge(), Some(4.0));
 }
 
-/// Takes the first replace that it is sent, keeps it, and applies it when the next one comes.
+/// Holds back the first replace, and applies it when the next one arrives.
 #[derive(Clone, Debug)]
 struct Delaying {
     service: Emulator,
@@ -214,7 +214,8 @@ impl Transport for Delaying {
     }
 }
 
-/// The read-back finds the old entity, and the first attempt is applied after it: the second meets its own ETag.
+/// The read-back finds the old entity, and the first attempt is applied after it. The second attempt finds the ETag of
+/// the first.
 #[tokio::test(start_paused = true)]
 async fn write_that_is_applied_after_its_read_back_stays_in_doubt() {
     let clock = EmulatorClock::system();
@@ -226,7 +227,7 @@ async fn write_that_is_applied_after_its_read_back_stays_in_doubt() {
     let mut entity = DynamicEntity::new("p", "r");
     entity.insert("Count", 1);
     let etag = truth.insert(&entity).await.unwrap();
-    // So that the read-back sees that the entity is older than the first attempt.
+    // So that the read-back shows an entity older than the first attempt.
     clock.advance(Duration::from_secs(60));
     let transport = Delaying {
         service: emulator,
@@ -278,7 +279,8 @@ async fn rejected_address_is_explained_where_the_keys_make_it_long() {
     assert!(!error.to_string().contains(".via_batch()"), "{error}");
 }
 
-/// Of a shared account nothing is known but what it answers: its rejection is no clock's and no credential's.
+/// The only information about a shared account is its response: neither the clock nor the credential explains the
+/// rejection.
 #[tokio::test(start_paused = true)]
 async fn rejected_credential_that_stays_the_same_is_not_sent_again() {
     let canned = Canned::new((0..9).map(|_| Step::status(403)));

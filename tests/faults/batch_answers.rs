@@ -1,4 +1,4 @@
-//! Responses to batches: the operation that failed, and what the client makes of a response that it cannot trust.
+//! Responses to batches: the operation that failed, and responses that the client cannot trust.
 
 use azure_table::{DynamicEntity, Emulator, ErrorKind, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
@@ -104,7 +104,7 @@ async fn batch_creates_its_missing_table_if_the_handle_says_so() {
     assert!(single.get(("p", "0")).await.unwrap().is_some());
 }
 
-/// Storage leaves the number out where the first operation fails in the store.
+/// Storage omits the index if the first operation fails in the store.
 #[tokio::test(start_paused = true)]
 async fn failure_of_the_store_without_a_number_is_of_the_first_operation() {
     let failure = failure("The specified entity already exists.").replace("InvalidInput", "EntityAlreadyExists");

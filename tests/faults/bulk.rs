@@ -1,4 +1,4 @@
-//! Bulks and writes over a query under faults.
+//! Bulks and writes by query under faults.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ fn row(row: &str, value: i32) -> DynamicEntity {
     entity
 }
 
-/// The client reads back what became of a lost write. That read has the retries of any read.
+/// The client reads back a write whose response was lost. That read is retried like any other.
 #[tokio::test(start_paused = true)]
 async fn throttled_read_back_of_a_bulk_does_not_send_the_write_over_a_newer_one() {
     let busy = || ResponseTemplate::new(503).code("ServerBusy").message("Busy.");

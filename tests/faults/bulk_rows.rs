@@ -1,4 +1,4 @@
-//! Rows of a bulk that fail: each alone, whatever the service says of them, and with no more requests than needed.
+//! Rows of a bulk that fail: each fails alone, whatever the service names, and without unneeded requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use azure_table::{
 use bytes::Bytes;
 use http::{Request, Response};
 
-/// Rejects each request with a bad row, and does not say which row of a batch it is.
+/// Rejects each request with a bad row, and does not name the row of a batch.
 #[derive(Clone, Debug)]
 struct Unnamed {
     emulator: Emulator,
@@ -77,7 +77,7 @@ async fn row_that_the_service_does_not_name_is_found_by_halves() {
             assert_eq!((report.applied(), report.rejected()), (rows - 1, 1));
             assert_eq!(report.leftovers()[0].index(), bad);
             assert_eq!(truth.query().count().await.unwrap() as u64, rows - 1);
-            // The whole, and for each halving two halves.
+            // The whole batch, and two halves for each split.
             let halvings = u64::from(rows.next_power_of_two().ilog2());
             let sent = requests.load(Ordering::Relaxed);
             assert!(sent <= 1 + 2 * halvings, "{bad} of {rows}: {sent} requests");
@@ -88,7 +88,7 @@ async fn row_that_the_service_does_not_name_is_found_by_halves() {
 #[tokio::test(start_paused = true)]
 async fn row_that_the_client_rejects_does_not_end_the_bulk() {
     let long = "k".repeat(1_025);
-    // Cosmos DB takes no empty key.
+    // Cosmos DB rejects an empty key.
     for (emulator, key) in [(Emulator::new(), &*long), (Emulator::cosmos(), "")] {
         let table = table(&TableServiceClient::on(emulator)).await;
         let rows = [row("1", "x"), row(key, "x"), row("2", "x")];
@@ -117,7 +117,7 @@ async fn bulk_of_nothing_that_can_be_sent_sends_nothing() {
     assert_eq!((report.rejected(), faults.requests() - before), (2, 0));
 }
 
-/// The repetition of a delete finds no row: it is deleted, by this bulk or by another. Nothing more is to be found out.
+/// The retry of a delete finds no row: this bulk or another client deleted it. No further request can tell.
 #[tokio::test(start_paused = true)]
 async fn lost_delete_is_repeated_once() {
     for rows in [1, 2] {
@@ -141,7 +141,7 @@ async fn lost_delete_is_repeated_once() {
     }
 }
 
-/// A batch ends where its bytes do. A row that fits into no batch is written alone.
+/// A batch ends at its limit of bytes. A row that exceeds every batch is written alone.
 #[tokio::test(start_paused = true)]
 async fn every_row_is_written_once_however_short_batches_are() {
     for (bytes, fewest, most) in [(1, 9, 9), (3_000, 2, 8), (usize::MAX, 1, 1)] {

@@ -1,4 +1,4 @@
-//! A clock of this machine that is wrong.
+//! A wrong clock of this machine.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,7 +22,7 @@ impl Observer for Corrections {
 
 use azure_table_tests::canned::{Canned, Step};
 
-/// pains 54: requests are signed once more, with the service's time, and then always with it.
+/// pains 54: a request is signed again with the service's time, and later requests use that time at once.
 #[tokio::test]
 async fn a_wrong_clock_is_corrected_once() {
     for behind in [true, false] {
@@ -46,13 +46,13 @@ async fn a_wrong_clock_is_corrected_once() {
         let corrections = corrections.lock().unwrap();
         match behind {
             true => assert!(matches!(corrections[..], [3_595..=3_600]), "{corrections:?}"),
-            // The emulator does not refuse what comes from the future.
+            // The emulator does not reject requests from the future.
             false => assert!(corrections.is_empty(), "{corrections:?}"),
         }
     }
 }
 
-/// Whoever is off by five minutes may be off by more soon, and the way there takes its time.
+/// A clock that is off by five minutes may soon be off by more, and the request takes time to arrive.
 #[tokio::test]
 async fn five_minutes_are_enough_to_be_corrected() {
     let refused = |minutes: u64| {
@@ -86,7 +86,7 @@ async fn five_minutes_are_enough_to_be_corrected() {
     assert!(error.to_string().contains("the key is none of account"), "{error}");
 }
 
-/// The write was applied, and the read that finds out shows a date an hour ahead: the row looks old.
+/// The write was applied, and the response of the read-back has a date an hour ahead: the row looks old.
 #[tokio::test(start_paused = true)]
 async fn a_wrong_date_does_not_deny_a_write() {
     let emulator = Emulator::new();

@@ -1,4 +1,4 @@
-//! The bytes and requests of a bulk whose rows fail.
+//! The bytes and requests of a bulk with failing rows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +32,7 @@ fn row(n: u64, value: &str) -> DynamicEntity {
     row
 }
 
-/// Inserts 1,000 rows of which some exist. Returns requests and bytes.
+/// Inserts 1,000 rows of which some exist. Returns the requests and bytes.
 async fn insert(exists: impl Fn(u64) -> bool) -> (u64, u64) {
     let emulator = Emulator::new();
     let truth: TableClient = TableServiceClient::on(emulator.clone())
@@ -68,10 +68,10 @@ async fn insert(exists: impl Fn(u64) -> bool) -> (u64, u64) {
     )
 }
 
-/// The rows that exist; the most bytes, as a multiple of those in an empty table, and the most requests.
+/// The rows that exist; the maximum of bytes, as a multiple of those for an empty table, and of requests.
 type Case = (&'static str, fn(u64) -> bool, f64, u64);
 
-/// The service names one failing row of a batch, so each costs a request.
+/// The service names one failing row of a batch, so each failure costs a request.
 #[tokio::test(start_paused = true)]
 async fn rows_that_exist_cost_a_bounded_multiple_of_their_bytes() {
     let (requests, bytes) = insert(|_| false).await;

@@ -32,7 +32,7 @@ struct Scripted {
 }
 
 impl Scripted {
-    /// Reads once, since a new client has no extra request. Then each request has its step, after its delay.
+    /// Reads once, because a new client has no extra request. Then each request has its step, after its delay.
     async fn new(steps: impl IntoIterator<Item = (Step, u32)>) -> Self {
         let (steps, delays): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
         let canned = Canned::new([entity()].into_iter().chain(steps));
@@ -50,7 +50,7 @@ impl Scripted {
         self.service.dynamic_table("Things").unwrap()
     }
 
-    /// The hosts of the requests after the first read.
+    /// Returns the hosts of the requests after the first read.
     fn hosts(&self) -> Vec<&'static str> {
         let host = |sent: &http::Request<bytes::Bytes>| match sent.uri().host().unwrap() {
             "contoso-secondary.table.core.windows.net" => "secondary",
@@ -60,7 +60,7 @@ impl Scripted {
     }
 }
 
-/// The time of a call, in milliseconds.
+/// Returns the time of a call, in milliseconds.
 async fn timed<F: Future>(call: F) -> (F::Output, u128) {
     let begun = Instant::now();
     let output = call.await;
@@ -161,7 +161,7 @@ async fn only_a_get_is_sent_twice() {
         .execute(TableOperation::insert_or_merge(&DynamicEntity::new("p", "r")))
         .await
         .unwrap();
-    // A batch is a POST, also with a read in it.
+    // A batch is a POST, even if it contains a read.
     table.get(("p", "r")).via_batch().await.unwrap_err();
     assert_eq!(scripted.hosts().len(), 4);
 }
@@ -199,7 +199,7 @@ async fn second_request_goes_to_the_secondary_if_the_mode_has_it() {
     }
 }
 
-/// The secondary lags behind: it may not have what was just written.
+/// The secondary lags behind: it may not have the latest writes.
 #[tokio::test(start_paused = true)]
 async fn entity_that_the_secondary_misses_is_awaited_from_the_primary() {
     let scripted = Scripted::new([(entity(), 300), (missing(), 0)]).await;
@@ -208,12 +208,12 @@ async fn entity_that_the_secondary_misses_is_awaited_from_the_primary() {
     assert!(read.unwrap().is_some());
     assert!((300..305).contains(&elapsed), "{elapsed}");
 
-    // If the primary fails, the miss is no result either.
+    // If the primary fails, the missing entity is not a result either.
     let scripted = Scripted::new([(Step::status(500), 300), (missing(), 0)]).await;
     let error = scripted.table().get(("p", "r")).location_mode(mode).await.unwrap_err();
     assert_eq!(error.status(), Some(500));
 
-    // The secondary was first: the primary is asked again, without a retry of the policy.
+    // The secondary was first: the client also asks the primary, without a retry of the policy.
     let scripted = Scripted::new([(missing(), 60), (Step::status(500), 300), (entity(), 0)]).await;
     let mode = LocationMode::SecondaryThenPrimary;
     assert!(
@@ -263,7 +263,7 @@ async fn new_client_has_no_extra_request_and_none_goes_beyond_the_share() {
         .unwrap();
     let mut sent = Vec::new();
     for _ in 0..30 {
-        // A hedge of the call has the same account.
+        // A hedge of the call uses the same share.
         let hedge = Hedge::after(DELAY).share(0.1);
         table.get(("p", "r")).hedge(hedge).await.unwrap();
         sent.push(canned.sent().len());
@@ -271,7 +271,7 @@ async fn new_client_has_no_extra_request_and_none_goes_beyond_the_share() {
     assert_eq!((sent[9], sent[29]), (10, 32), "{sent:?}");
 }
 
-/// A permit is needed for the second request as for any other.
+/// The second request needs a permit like any other.
 #[tokio::test(start_paused = true)]
 async fn second_request_without_a_permit_is_not_sent() {
     let scripted = Scripted::new([(entity(), 1_000), (entity(), 1_000), (entity(), 0)]).await;
@@ -280,7 +280,7 @@ async fn second_request_without_a_permit_is_not_sent() {
     let context = OperationContext::new();
     table.get(("p", "r")).context(&context).await.unwrap();
     assert_eq!((scripted.hosts().len(), context.attempts().len()), (1, 1));
-    // It was given back.
+    // The permit was returned.
     scripted.table().get(("p", "r")).await.unwrap();
     assert_eq!(scripted.hosts().len(), 3);
 }
@@ -320,7 +320,7 @@ async fn percentile_out_of_bounds_sends_nothing() {
     );
 }
 
-/// The latencies of reads under a model of the service, sorted, and the requests that were sent.
+/// Returns the latencies of reads under a model of the service, sorted, and the number of requests.
 struct Latencies {
     sorted: Vec<u128>,
     requests: u64,
@@ -328,7 +328,7 @@ struct Latencies {
 }
 
 impl Latencies {
-    /// Of these reads, 16 at a time, each takes 10 ms ± 10 %, and the share `slow` 20 times as long.
+    /// 16 reads run in parallel. Each takes 10 ms ± 10 %, and the share `slow` 20 times as long.
     async fn measure(hedge: Hedge, slow: f64, reads: usize) -> Self {
         let model = ServiceModel::new().read_latency(10 * MILLI);
         let faults = Faults::with_seed(Emulator::new().with_service_model(model), 7);
@@ -353,7 +353,7 @@ impl Latencies {
         Self { sorted, requests, slow }
     }
 
-    /// The latency that this share of the reads reaches or exceeds.
+    /// Returns the latency that this share of the reads reaches or exceeds.
     fn reached_by(&self, share: f64) -> u128 {
         self.sorted[((1.0 - share) * self.sorted.len() as f64) as usize]
     }
@@ -388,7 +388,7 @@ async fn slow_service_is_sent_no_more_than_the_share() {
     for (hedge, expected) in [
         (Hedge::after(20 * MILLI), 4_150..=4_200),
         (Hedge::after(20 * MILLI).share(0.01), 4_020..=4_040),
-        // By its own latencies the service is no slower than usual.
+        // By its own latencies, the service is no slower than usual.
         (Hedge::after_percentile(95), 4_000..=4_200),
     ] {
         let hedged = Latencies::measure(hedge, 1.0, 4_000).await;

@@ -1,4 +1,4 @@
-//! The fault kit itself: which requests a rule chooses, what becomes of them, what can be seen of it.
+//! The fault kit: the requests that a rule selects, the effect of a fault, and the recorded exchanges.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ async fn things(emulator: &Emulator, faults: &Faults) -> TableClient {
         .unwrap()
 }
 
-/// Which of ten requests a rule chooses.
+/// Returns the requests of ten that a rule selects.
 async fn chosen(rule: FaultRule, seed: u64) -> Vec<u64> {
     let faults = Faults::with_seed(Canned::new((0..10).map(|_| Step::status(200))), seed);
     faults.add(rule);
@@ -87,7 +87,7 @@ async fn a_rule_is_for_kinds_and_a_table_and_can_be_switched() {
     assert_eq!(faults.log()[1].table(), Some("Things"));
 }
 
-/// Every fault says how far the request got, and leaves the service as it says.
+/// Every fault reports the stage of the request, and leaves the service in the documented state.
 #[tokio::test(start_paused = true)]
 async fn a_fault_applies_the_request_or_not() {
     use Delivery::{MaybeSent, NothingSent, ResponseCut};
@@ -177,14 +177,14 @@ async fn faults_stand_before_faults_and_before_a_service_with_another_clock() {
     let table = things(&emulator, &farther).await;
     let cut = farther.add(FaultRule::new(Fault::CutResponse { at: 0 }).first(1));
     let skewed = nearer.add(FaultRule::new(Fault::Instead(Arc::new(emulator.with_clock(clock)))).at_most(1));
-    // The nearer one sees the request whose answer the farther one cuts.
+    // The inner one records the request whose response the outer one cuts.
     let error = table.get(("p", "r")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connection);
     assert_eq!((cut.hits(), skewed.hits()), (1, 1));
     assert_eq!((nearer.requests(), farther.requests()), (1, 1));
 }
 
-/// Signatures stand in addresses and headers: neither is shown, and the log is bounded.
+/// Signatures are in URLs and headers: neither is shown, and the log is bounded.
 #[tokio::test]
 async fn no_signature_shows_in_what_is_kept() {
     let faults = Faults::new(Canned::new([]));

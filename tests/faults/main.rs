@@ -1,6 +1,6 @@
-//! Faults under the retry loop: what is repeated, what is not, and what the error says then.
+//! Faults and the retry loop: which requests are retried, and what the error says.
 //!
-//! A program of its own, so that a long run of the matrix and the histories builds it alone.
+//! A separate program, so that a long run of the matrix and the histories builds only this.
 
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
@@ -91,7 +91,7 @@ async fn every_attempt_is_signed_anew_with_the_same_body() {
     }
 }
 
-/// pains 40: without retries a write whose answer is lost is not called failed without saying so.
+/// pains 40: without retries, the error of a write whose response is lost says that it may have been applied.
 #[tokio::test(start_paused = true)]
 async fn a_lost_write_that_is_not_repeated_is_in_doubt() {
     for reached in [Delivery::MaybeSent, Delivery::ResponseCut] {
@@ -130,7 +130,7 @@ async fn a_write_is_repeated_when_nothing_was_sent() {
     assert_eq!(canned.sent().len(), 3);
 }
 
-/// pains 42: what the service asks for is the least wait.
+/// pains 42: no wait is shorter than the service asks for.
 #[tokio::test(start_paused = true)]
 async fn the_services_wait_is_honoured() {
     let started = tokio::time::Instant::now();
@@ -147,7 +147,7 @@ async fn the_services_wait_is_honoured() {
     );
 }
 
-/// What it asks for beyond all reason ends the call, and is told.
+/// An excessive wait ends the call, and the error names it.
 #[tokio::test(start_paused = true)]
 async fn a_wait_without_end_is_not_waited() {
     let started = tokio::time::Instant::now();
@@ -160,7 +160,7 @@ async fn a_wait_without_end_is_not_waited() {
     );
 }
 
-/// pains 60: a total time ends attempts and waits alike.
+/// pains 60: a timeout limits attempts and waits together.
 #[tokio::test(start_paused = true)]
 async fn a_timeout_is_for_the_whole_call() {
     let started = tokio::time::Instant::now();
@@ -192,7 +192,7 @@ async fn a_timeout_is_for_the_whole_call() {
     assert!(error.may_have_applied(), "the write may be on its way");
 }
 
-/// Each page of the rows of a batch in doubt has what the pages before left of the call's time.
+/// Each page of the read-back of a batch has the remaining time of the call.
 #[tokio::test(start_paused = true)]
 async fn a_timeout_is_for_the_reads_that_find_out_too() {
     let emulator = Emulator::new().with_page_size(1);
@@ -212,7 +212,7 @@ async fn a_timeout_is_for_the_reads_that_find_out_too() {
     assert_eq!(started.elapsed().as_secs(), 10);
 }
 
-/// The service may work on a write for 30 s: an attempt is not given up before.
+/// The service may work on a write for 30 s: an attempt does not end earlier.
 #[tokio::test(start_paused = true)]
 async fn an_attempt_has_longer_than_the_service_may_work() {
     let started = tokio::time::Instant::now();

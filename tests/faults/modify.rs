@@ -1,4 +1,5 @@
-//! `modify` against other writers: the number of conflicts, the waits between them, and an entity that comes and goes.
+//! `modify` with concurrent writers: the number of conflicts, the waits between them, and an entity that is deleted and
+//! inserted.
 
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ fn change(entity: &mut DynamicEntity) {
     entity.insert("V", 1);
 }
 
-/// A table behind faults, and the same without.
+/// A table behind faults, and the same table without.
 async fn tables() -> (Faults, TableClient, TableClient) {
     let emulator = Emulator::new();
     let truth = TableServiceClient::on(emulator.clone())
@@ -57,7 +58,7 @@ async fn modify_writes_once_more_than_it_may_conflict() {
     }
 }
 
-/// Waits are random, below a bound that doubles from 20 ms up to a second.
+/// Waits are random, with a bound that doubles from 20 ms up to a second.
 #[tokio::test(start_paused = true)]
 async fn waits_of_modify_grow_to_a_second() {
     const CONFLICTS: usize = 9;
@@ -84,7 +85,7 @@ async fn waits_of_modify_grow_to_a_second() {
     }
 }
 
-/// Deleted between read and write: `or_insert` inserts it anew, and without it the call fails.
+/// Deleted between read and write: `or_insert` inserts the entity again, and without it the call fails.
 #[tokio::test(start_paused = true)]
 async fn entity_that_is_deleted_meanwhile_is_inserted_anew_only_if_it_may_be() {
     let missing = || {
@@ -105,7 +106,7 @@ async fn entity_that_is_deleted_meanwhile_is_inserted_anew_only_if_it_may_be() {
     assert_eq!(sent(&faults, OperationKind::Replace), 3);
 }
 
-/// Inserted between read and insert: the entity that is there now is changed.
+/// Inserted between read and insert: the closure changes the entity that exists now.
 #[tokio::test(start_paused = true)]
 async fn entity_that_is_inserted_meanwhile_is_changed() {
     let (faults, table, truth) = tables().await;
@@ -116,7 +117,7 @@ async fn entity_that_is_inserted_meanwhile_is_changed() {
     assert_eq!(sent(&faults, OperationKind::Insert), 2);
     assert_eq!(truth.get(("p", "r")).await.unwrap().unwrap().get("V"), Some(&1.into()));
 
-    // Other rejections are no conflicts.
+    // Other rejections are not conflicts.
     for (status, code, kind) in [
         (404, "TableNotFound", OperationKind::Insert),
         (403, "AuthorizationFailure", OperationKind::Insert),
@@ -134,7 +135,7 @@ async fn entity_that_is_inserted_meanwhile_is_changed() {
     }
 }
 
-/// Whether the own write was applied is not known: it is not repeated as if it had lost against another.
+/// It is unknown if the write was applied: the call does not start again as after a conflict.
 #[tokio::test(start_paused = true)]
 async fn modify_in_doubt_ends() {
     for (kind, code, is_stored) in [

@@ -1,4 +1,4 @@
-//! Short and lasting outages: who survives, and how many requests a service that is down receives.
+//! Short and long outages: the calls that survive, and the number of requests that a failing service receives.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +22,7 @@ fn rows() -> impl Iterator<Item = DynamicEntity> {
     (0..ROWS).map(|n| DynamicEntity::new(format!("p{}", n % PARTITIONS), n.to_string()))
 }
 
-/// A table whose requests take 10 ms, and the faults before it.
+/// A table whose requests take 10 ms, and the faults in front of it.
 async fn slow_table(change: impl Fn(TableServiceClient) -> TableServiceClient) -> (Faults, TableClient) {
     let emulator = Emulator::new();
     let truth = TableServiceClient::on(emulator.clone())
@@ -50,7 +50,7 @@ fn down() -> [Fault; 2] {
     [Fault::NoConnection, Fault::Respond(ResponseTemplate::new(500))]
 }
 
-/// 3.3 s is as long as a call may survive by the default policy.
+/// A call survives up to 3.3 s with the default policy.
 #[tokio::test(start_paused = true)]
 async fn bulk_survives_at_any_concurrency_what_a_call_survives() {
     for fault in down() {
@@ -110,7 +110,7 @@ async fn bulk_to_an_absent_service_ends_within_eight_seconds() {
     assert_eq!(down.hits(), 5 * 32);
 }
 
-/// Answers after 50 ms: 200, or 500 while it is down.
+/// Answers after 50 ms: 200, or 500 during the outage.
 #[derive(Clone, Debug, Default)]
 struct Service {
     is_down: Arc<AtomicBool>,
@@ -191,7 +191,7 @@ async fn service_that_is_down_receives_few_retries() {
     service.set_down(true);
     calls(20).await;
     let requests = service.requests() - 10_000;
-    // What ten seconds earned, 100 from before, and 10 per second.
+    // The budget earned in ten seconds: 100 from before, and 10 per second.
     assert!((21_000..=22_500).contains(&requests), "{requests} for 20,000 calls");
     calls(20).await;
     let requests = service.requests() - 10_000 - requests;

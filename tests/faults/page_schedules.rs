@@ -1,6 +1,6 @@
-//! A service that answers with any schedule of pages and failures: every row arrives once, in order.
+//! A service with any schedule of pages and failures: every row arrives once, in order.
 //!
-//! Sources of the kinds of pages: REST "Query timeout and pagination"; continuation headers as seen of Storage and Cosmos DB.
+//! Sources for the kinds of pages: REST "Query timeout and pagination"; continuation headers of Storage and Cosmos DB.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -12,23 +12,23 @@ use bytes::Bytes;
 use http::{Request, Response};
 use proptest::prelude::*;
 
-/// How a position is told.
+/// The form of a continuation.
 #[derive(Clone, Copy, Debug)]
 enum Token {
     Both,
     PartitionOnly,
-    /// The other half is there, and says nothing.
+    /// The other half is present and empty.
     EmptyRow,
     RowOnly,
 }
 
-/// What goes wrong before a page comes.
+/// A failure before a page.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     Busy,
-    /// Nobody knows whether it was sent.
+    /// It is unknown if the request was sent.
     Broken,
-    /// The answer begins, and its body breaks off.
+    /// The response begins, and its body breaks off.
     Cut,
     NotSent,
 }
@@ -40,12 +40,12 @@ struct PlannedPage {
     faults: Vec<Fault>,
 }
 
-/// The pages, one after the other; and what was asked, as the positions that were sent.
+/// The pages in order, and the continuations of the requests.
 #[derive(Clone, Debug)]
 struct Schedule {
     pages: Arc<Vec<PlannedPage>>,
     faults: Arc<Mutex<Vec<VecDeque<Fault>>>>,
-    /// The last page says by empty headers that it is the last.
+    /// The last page has empty headers.
     ends_with_empty_headers: bool,
 }
 
@@ -91,7 +91,7 @@ impl Schedule {
             .unwrap()
     }
 
-    /// Which page is asked for. A position that no page gave is one too many.
+    /// Returns the page that is requested. A continuation that no page returned is an error.
     fn asked(&self, request: &Request<Bytes>) -> usize {
         let query = request.uri().query().unwrap_or_default();
         assert!(
@@ -143,7 +143,7 @@ fn schedule() -> impl Strategy<Value = Schedule> {
         Just(Fault::Cut),
         Just(Fault::NotSent)
     ];
-    // Many pages are empty; three retries are the default.
+    // Many pages are empty. Three retries are the default.
     let rows = prop_oneof![Just(0), 0..5_usize, Just(1)];
     let page = (rows, token, proptest::collection::vec(fault, 0..=3)).prop_map(|(rows, token, faults)| PlannedPage {
         rows,
@@ -163,7 +163,7 @@ fn on_paused_clock<T>(test: impl Future<Output = T>) -> T {
 }
 
 fn table(schedule: &Schedule) -> azure_table::TableClient<DynamicEntity> {
-    // No budget: a schedule may have more failures than a well service ever would.
+    // Without a budget: a schedule may have more failures than a healthy service.
     let service = TableServiceClient::from_connection_string(CONTOSO)
         .unwrap()
         .transport(schedule.clone());
@@ -194,7 +194,7 @@ proptest! {
         })?;
     }
 
-    /// Each page may be the last that this process reads: another goes on from its continuation.
+    /// Each page may be the last one that this process reads: another process resumes from its continuation.
     #[test]
     fn a_continuation_of_any_page_leads_to_the_rest(schedule in schedule(), prefetch in 0..2_usize) {
         on_paused_clock(async {

@@ -1,7 +1,7 @@
 //! Every promise of a pattern × every fault × {once, always, at random}.
 //!
-//! The promises are those of the explorations. There each order is tried with a lost request or response; here are the
-//! other faults, and many in one run. tokio's clock is paused, and the emulator's follows it.
+//! The promises are those of the explorations. They run each order with a lost request or response. This module adds
+//! the other faults, and several per run. tokio's clock is paused, and the emulator's follows it.
 //!
 //! `AZURE_TABLE_FAULT_SEEDS` is the number of random runs of each pair.
 
@@ -19,9 +19,9 @@ use tokio::time::Instant;
 
 use super::matrix::scenario::{Mode, Scenario};
 
-/// Random runs of each promise and fault.
+/// The number of random runs of each promise and fault.
 const SEEDS: u64 = 3;
-/// The time of a call. All calls of a promise fit into the time of a lease and of an item.
+/// The timeout of a call. All calls of a promise fit into the time of a lease and of an item.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// An emulator whose clock follows tokio's.
@@ -39,7 +39,7 @@ impl Transport for Following {
     }
 }
 
-/// Leaves out those by which the service's own clock is wrong: no promise holds then.
+/// Omits faults of the service's own clock: no promise holds with them.
 fn scenarios() -> Vec<Scenario> {
     let all = Scenario::all(&Emulator::new(), &Arc::new(AtomicU64::new(0)));
     let is_of_clock = |name: &str| name.starts_with("date") || name.starts_with("clock") || name == "mixed";

@@ -1,4 +1,4 @@
-//! Policies of retries: those of this crate, and some from outside.
+//! Retry policies: those of this crate, and some from outside.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,7 @@ fn batch_answer(inner: &str, body: &str) -> Step {
     Step::answer(202, &[("content-type", "multipart/mixed; boundary=b")], &answer)
 }
 
-/// A policy that is asked for everything, and answers nothing but stop.
+/// A policy that is called for every failure, and always stops.
 #[derive(Debug)]
 struct Asked(Arc<Mutex<Vec<String>>>);
 
@@ -71,7 +71,7 @@ async fn a_policy_is_asked_for_every_failure() {
     );
 }
 
-/// pains 7: what is refused inside of a batch is tried again like any other.
+/// pains 7: a rejection inside a batch is retried like any other.
 #[tokio::test(start_paused = true)]
 async fn a_throttled_batch_is_sent_again() {
     for inner in ["429 Too Many Requests", "503 Service Unavailable"] {
@@ -82,7 +82,7 @@ async fn a_throttled_batch_is_sent_again() {
         assert_eq!(batch.submit().await.unwrap().len(), 1);
         assert_eq!(canned.sent().len(), 2);
     }
-    // The wait that the part asks for is the least.
+    // No wait is shorter than the part asks for.
     let part = batch_answer("429 Too Many Requests\r\nRetry-After: 5", BUSY);
     let canned = Canned::new([
         part.clone(),
@@ -98,7 +98,7 @@ async fn a_throttled_batch_is_sent_again() {
     assert!(begun.elapsed() >= Duration::from_secs(5), "{:?}", begun.elapsed());
     table.delete(("p", "r")).via_batch().await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(10), "{:?}", begun.elapsed());
-    // pains 8: and what is no failure of the service is not.
+    // pains 8: an error of the request is not retried.
     let canned = Canned::new([batch_answer("409 Conflict", "")]);
     let table = canned.service().dynamic_table("Things").unwrap();
     let mut batch = table.batch();
@@ -128,7 +128,7 @@ async fn the_classic_waits_are_waited() {
     assert!((3 + 27 + 75..=3 + 39 + 90).contains(&waited), "{waited}");
 }
 
-/// When every answer is 503, the budget ends what a hundred attempts would go on with.
+/// If every response is 503, the budget ends the retries of a hundred attempts.
 #[tokio::test(start_paused = true)]
 async fn a_shared_budget_ends_the_retries_of_a_fleet() {
     let canned = Canned::new((0..1_000).map(|_| Step::status(503)));
@@ -177,7 +177,7 @@ async fn retry_that_is_never_sent_is_refunded() {
     assert!(dropped.is_err());
     assert_eq!(budget.available(), 100, "dropped while it waited");
 
-    // One permit: the hanging call takes it while the other waits for its second attempt.
+    // One permit: the hanging call holds it while the other waits for its second attempt.
     let canned = Canned::new([Step::status(503), Step::Hang]);
     let one = canned.service().retry(policy()).max_in_flight(1);
     let (first, hanging) = (one.clone(), one.clone());
@@ -193,7 +193,7 @@ async fn retry_that_is_never_sent_is_refunded() {
 
 #[tokio::test(start_paused = true)]
 async fn policy_sees_whether_an_operation_is_idempotent() {
-    /// Retries what is idempotent.
+    /// Retries idempotent operations.
     #[derive(Debug)]
     struct Idempotent;
     impl RetryPolicy for Idempotent {
@@ -235,7 +235,7 @@ async fn policy_sees_whether_an_operation_is_idempotent() {
 
 #[tokio::test(start_paused = true)]
 async fn a_policy_may_keep_state_of_a_call() {
-    /// Two retries of each call.
+    /// Two retries per call.
     #[derive(Debug, Default)]
     struct Two(AtomicU32);
     impl RetryPolicy for Two {
@@ -301,7 +301,7 @@ async fn an_error_tells_the_story() {
     assert_eq!(error.kind(), ErrorKind::Rejected);
 }
 
-/// A service that asks for an hour does not get it; nor is the caller left to guess.
+/// A service that asks for an hour does not get it, and the error says so.
 #[tokio::test(start_paused = true)]
 async fn a_service_may_not_ask_for_any_wait() {
     let asks = |seconds: &str| {
@@ -329,7 +329,7 @@ async fn a_service_may_not_ask_for_any_wait() {
     }
 }
 
-/// A read that failed, too.
+/// A failed read, too.
 #[tokio::test(start_paused = true)]
 async fn the_reads_in_between_are_in_the_story_of_the_call() {
     let canned = Canned::new([

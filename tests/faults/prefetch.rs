@@ -1,4 +1,4 @@
-//! When the pages of a query are asked for, and how many are held. On a paused clock.
+//! When the pages of a query are requested, and how many are in memory. On a paused clock.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 const LATENCY: Duration = Duration::from_millis(20);
 const ROWS: usize = 10;
 
-/// A table of so many pages, each of which takes its time; it knows when each was asked for, and which of them are still held.
+/// A table of pages that each take time. It records when each was requested, and which of them are in memory.
 #[derive(Clone, Debug)]
 struct Pages {
     count: usize,
@@ -24,7 +24,7 @@ struct Pages {
     most_held: Arc<AtomicUsize>,
 }
 
-/// A body that is counted while somebody has it.
+/// A body that is counted while it is in memory.
 struct Held(Vec<u8>, Arc<AtomicUsize>);
 
 impl AsRef<[u8]> for Held {
@@ -89,7 +89,7 @@ impl Transport for Pages {
     }
 }
 
-/// Reads all rows, with so much work for each page; gives how long it took.
+/// Reads all rows, with this much work for each page. Returns the elapsed time.
 async fn read(pages: &Pages, prefetch: Option<usize>, work: Duration) -> Duration {
     let mut query = pages.table().query();
     if let Some(pages) = prefetch {
@@ -130,7 +130,7 @@ async fn a_page_is_asked_for_before_the_one_before_it_is_used_up() {
     assert_eq!((at(4, ROWS - 1), pages.asked()), (5, 5), "no page is behind the last");
 }
 
-/// On one thread, too: what decodes a page keeps others waiting.
+/// On one thread, too: decoding a page delays the others.
 #[tokio::test(start_paused = true)]
 async fn a_page_is_asked_for_before_the_one_before_it_is_decoded() {
     let pages = Pages::new(3);
@@ -159,7 +159,7 @@ async fn who_says_so_reads_ahead_from_the_start_or_never() {
     assert!(error.to_string().contains("prefetch 2"), "{error}");
 }
 
-/// With a reader as slow as the service nearly half of the time is saved.
+/// With a reader as slow as the service, nearly half of the time is saved.
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_does_not_wait_for_the_service() {
     let (with, without) = (Pages::new(100), Pages::new(100));
@@ -169,7 +169,7 @@ async fn a_slow_reader_does_not_wait_for_the_service() {
     assert!(ratio <= 0.6, "{ratio:.3}");
 }
 
-/// A page of bytes and the rows of the one before: nothing else is held, whatever the reader's pace.
+/// The bytes of one page and the rows of the page before: nothing else is in memory, at any pace of the reader.
 #[tokio::test(start_paused = true)]
 async fn no_more_than_one_page_waits_for_its_reader() {
     for work in [Duration::ZERO, LATENCY / 4, LATENCY * 4] {
@@ -205,7 +205,7 @@ async fn a_dropped_stream_leaves_no_request_behind() {
     assert_eq!(pages.most_held.load(Ordering::SeqCst), 1, "its page never came");
 }
 
-/// A reader that is cancelled in the middle of a wait loses nothing.
+/// Cancelling a reader in a wait loses nothing.
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_read_goes_on() {
     for prefetch in [0, 1] {
@@ -223,7 +223,7 @@ async fn a_cancelled_read_goes_on() {
     }
 }
 
-/// A reader that is busy with an item has the reads behind it in flight.
+/// While a reader is busy with an item, the following reads are in flight.
 #[tokio::test(start_paused = true)]
 async fn slow_reader_of_many_keys_waits_for_the_first_alone() {
     let work = LATENCY / 10;

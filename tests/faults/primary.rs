@@ -1,4 +1,4 @@
-//! Reads that are part of a write ask the primary, whatever the client, the table or the call says.
+//! Reads that belong to a write go to the primary, whatever the client, the table or the call prefers.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn counter(of: &str, value: i64) -> Counter {
     }
 }
 
-/// An account whose copy lags behind by a minute and has the rows `a` and `b`, both with the value 1.
+/// An account whose secondary lags by a minute and has the rows `a` and `b`, both with the value 1.
 struct Account {
     clock: EmulatorClock,
     spy: Spy,
@@ -68,7 +68,7 @@ impl Account {
         }
     }
 
-    /// A client that prefers the copy. Its first read of the primary fails if the mode begins there.
+    /// A client that prefers the secondary. If the mode begins at the primary, its first read there fails.
     fn service(&self, mode: LocationMode) -> TableServiceClient {
         self.spy.clear();
         self.faults.clear();
@@ -83,13 +83,13 @@ impl Account {
         self.service(mode).table("Counters").unwrap()
     }
 
-    /// The values now, by the primary.
+    /// Returns the current values of the primary.
     async fn values(&self) -> Vec<i64> {
         let rows = self.truth.query().all().await.unwrap();
         rows.into_iter().map(|row| row.value).collect()
     }
 
-    /// Asserts that something was sent, and nothing to the copy.
+    /// Asserts that something was sent, and nothing to the secondary.
     fn asked_primary_alone(&self, what: &str) {
         let sent = self.spy.exchanges();
         assert!(!sent.is_empty(), "{what}");
@@ -222,7 +222,7 @@ async fn ensured_tables_are_looked_for_in_the_primary() {
     }
 }
 
-/// A POST never leaves the primary: one transient answer would become the copy's final refusal.
+/// A POST never leaves the primary: after a transient response, the secondary would reject it permanently.
 #[tokio::test(start_paused = true)]
 async fn batch_that_reads_stays_on_the_primary() {
     for mode in MODES {
@@ -240,7 +240,7 @@ async fn batch_that_reads_stays_on_the_primary() {
     }
 }
 
-/// Reads that are no part of a write still go where the mode says.
+/// Reads that do not belong to a write still follow the location mode.
 #[tokio::test(start_paused = true)]
 async fn reads_of_their_own_still_ask_the_copy() {
     let account = Account::new().await;
@@ -249,7 +249,7 @@ async fn reads_of_their_own_still_ask_the_copy() {
     assert!(account.spy.of(OperationKind::Get).iter().all(Exchange::is_secondary));
 }
 
-/// A continuation of the copy is no position of the primary.
+/// A continuation of the secondary is not valid on the primary.
 #[tokio::test(start_paused = true)]
 async fn writes_over_a_query_reject_a_continuation_of_the_secondary() {
     let account = Account::new().await;
@@ -272,7 +272,7 @@ async fn writes_over_a_query_reject_a_continuation_of_the_secondary() {
     }
     assert_eq!(account.values().await, [1, 1]);
 
-    // One of the primary is a position of the write.
+    // A continuation of the primary is valid for the write.
     let primary = account.counters(LocationMode::PrimaryOnly);
     let page = primary.query().page_size(1).pages().try_next().await.unwrap().unwrap();
     let query = primary.query().resume_from(page.continuation().unwrap().clone());

@@ -1,4 +1,4 @@
-//! Operations of several calls: one time for all of them, and no outcome that another caller's write explains as well.
+//! Operations of several calls: one timeout for all of them, and no outcome that could also be another caller's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,7 +72,7 @@ async fn modify_ends_with_the_timeout_wherever_it_is_set() {
     }
 }
 
-/// Inserts another visitor's row when the first insert is sent, and loses that one on its way.
+/// Inserts another visitor's row when the first insert is sent, and loses that insert.
 #[derive(Clone, Debug)]
 struct OtherVisitor<E> {
     service: Emulator,
@@ -160,7 +160,7 @@ async fn slow_to_delete(seconds: u64) -> (Emulator, TableClient<Counter>) {
     (emulator, truth)
 }
 
-/// Moves the emulator's clock by each pause.
+/// Advances the emulator's clock by each wait.
 fn advance(emulator: &Emulator) -> impl Fn(RecreateProgress) + Send + 'static {
     let clock = emulator.clock().clone();
     move |progress| {
@@ -182,7 +182,7 @@ async fn client_timeout_bounds_each_step_of_recreate_table_alone() {
     assert!(truth.query().all().await.unwrap().is_empty());
 }
 
-/// The table is gone by then: giving up would leave nothing.
+/// The table is already deleted, so giving up would leave none.
 #[tokio::test(start_paused = true)]
 async fn recreate_table_repeats_what_may_pass() {
     for (kind, fault) in [
@@ -228,7 +228,7 @@ async fn recreate_table_ends_at_its_deadline() {
     assert!((59..=60).contains(&begun.elapsed().as_secs()), "{error}");
 }
 
-/// After a lost answer nobody can tell whose table it is, or who deleted it.
+/// After a lost response it is unknown whose table it is, or who deleted it.
 #[tokio::test(start_paused = true)]
 async fn own_lost_creation_and_deletion_are_in_doubt() {
     let emulator = Emulator::new();

@@ -1,4 +1,4 @@
-//! Reads from the copy in the second region.
+//! Reads from the secondary.
 
 use azure_table::telemetry::{Location, OperationContext};
 use azure_table::transport::Delivery;
@@ -61,7 +61,7 @@ async fn what_a_lagging_copy_does_not_have_the_primary_may() {
     );
 }
 
-/// pains 41: a position in one region is none in the other.
+/// pains 41: a continuation of one location is not valid in the other.
 #[tokio::test(start_paused = true)]
 async fn a_query_stays_where_it_began() {
     let page = |more: bool| {
@@ -83,7 +83,7 @@ async fn a_query_stays_where_it_began() {
     pages.try_next().await.unwrap().unwrap();
     assert_eq!(hosts(&canned), ["primary", "secondary", "secondary", "secondary"]);
 
-    // In another process, too, and whatever its own mode is.
+    // In another process, too, whatever its own mode is.
     let kept = serde_json::to_string(first.continuation().unwrap()).unwrap();
     let continuation: Continuation = serde_json::from_str(&kept).unwrap();
     table.query().resume_from(continuation).all().await.unwrap();
@@ -105,7 +105,7 @@ async fn an_account_without_a_second_region_asks_the_first() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }
 
-/// The copy shows a row as it was before, and a write would be called a conflict with itself.
+/// The secondary shows an older row, so a write would look like a conflict with itself.
 #[tokio::test(start_paused = true)]
 async fn what_became_of_a_lost_write_is_asked_of_the_primary() {
     for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {

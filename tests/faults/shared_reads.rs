@@ -1,4 +1,4 @@
-//! Reads that share a request: which reads do, what each caller sees, and what is sent.
+//! Reads that share a request: which reads do, what each caller receives, and what is sent.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use tokio::time::{Instant, sleep, timeout};
 
 const MILLI: Duration = Duration::from_millis(1);
 
-/// A table with one row behind faults, whose reads share their requests.
+/// A table with one row behind faults. Its reads share their requests.
 struct Shared {
     service: TableServiceClient,
     faults: Faults,
     table: TableClient,
-    /// Reads and writes at once, beside the faults.
+    /// Concurrent reads and writes, next to the faults.
     truth: TableClient,
 }
 
@@ -110,10 +110,10 @@ async fn reads_that_wait_share_the_next_request_in_all_forms() {
     );
     assert!(missing.into_iter().all(|read| read.unwrap().is_none()));
     assert!(exists.into_iter().all(|read| read.unwrap()));
-    // Whole rows are one request for all forms; of the missing one and the keys alone are two more.
+    // Whole rows are one request in all forms; the missing row and the keys alone are two more.
     assert_eq!(shared.faults.requests(), 4);
     let cost = meter.of("get");
-    // Each caller reads its entity; `exists` reads none.
+    // Each caller decodes its own entity; `exists` decodes none.
     assert_eq!((cost.requests, cost.entities), (4, 151));
 }
 
@@ -134,7 +134,7 @@ async fn request_goes_on_until_its_last_caller_has_left() {
     );
     assert_eq!(shared.faults.requests(), 1);
 
-    // The service never answers: the next request is sent as soon as nobody waits for that one.
+    // The service never answers: the next request is sent when nothing waits for the first.
     shared.next(Fault::HangRequest);
     let (first, second) = (read(), read());
     sleep(10 * MILLI).await;
@@ -242,7 +242,7 @@ async fn only_equal_reads_of_the_primary_share() {
         reads.iter().all(|read| read.as_ref().is_ok_and(Option::is_some)),
         "{reads:?}"
     );
-    // The first two are equal, those of the secondary are alone.
+    // The first two are equal; those of the secondary are not shared.
     assert_eq!(shared.faults.requests(), 7);
 
     let off = shared.table.with(&CallOptions::new().shared_reads(false));
@@ -253,7 +253,7 @@ async fn only_equal_reads_of_the_primary_share() {
     assert!(shown(&off).contains("\nreads of one entity: a request each\n"));
 }
 
-/// A client that outlives the runtime on which its reads ran.
+/// A client that outlives the runtime of its reads.
 #[test]
 fn reads_go_on_in_another_runtime() {
     let runtime = || {
@@ -266,7 +266,7 @@ fn reads_go_on_in_another_runtime() {
     let shared = first.block_on(Shared::new());
     shared.next(Fault::HangRequest);
     first.block_on(async {
-        // One is in flight when the runtime ends, and one waits for the next request.
+        // One read is in flight when the runtime ends, and one waits for the next request.
         tokio::spawn(shared.table.get(("p", "r")));
         sleep(10 * MILLI).await;
         tokio::spawn(shared.table.get(("p", "r")));
@@ -276,8 +276,8 @@ fn reads_go_on_in_another_runtime() {
     assert_eq!(runtime().block_on(shared.value()), 1);
 }
 
-/// 10,000 concurrent reads of 10 hot rows, 10 ms each: all at once, and over 100 ms, so that most of them start while
-/// others are in flight.
+/// 10,000 concurrent reads of 10 hot rows, 10 ms each: all together, and spread over 100 ms, so that most of them start
+/// while others are in flight.
 #[tokio::test(start_paused = true)]
 async fn hot_rows_are_read_once_per_flight() {
     const READS: usize = 10_000;
@@ -308,7 +308,7 @@ async fn hot_rows_are_read_once_per_flight() {
     for millis in [1, 100] {
         let (plain, _) = run(false, millis).await;
         let (shared, elapsed) = run(true, millis).await;
-        // Of each row, one flight after the other.
+        // For each row, one request after the other.
         let flights = ROWS as u64 * u64::try_from(elapsed.as_millis().div_ceil(10)).unwrap();
         azure_table_tests::report::print(&format!(
             "{READS} reads of {ROWS} hot rows that start within {millis} ms: {shared} requests, {plain} without sharing, \
@@ -319,7 +319,7 @@ async fn hot_rows_are_read_once_per_flight() {
     }
 }
 
-/// A request on a runtime that nobody drives would be waited for for ever.
+/// A read would wait forever for a request of a runtime that nothing drives.
 #[test]
 fn read_does_not_wait_for_a_request_of_another_runtime() {
     let runtime = || {

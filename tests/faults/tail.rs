@@ -1,5 +1,5 @@
-//! A tail of changes beside writers, with skewed Timestamps, lost responses and restarts. The example `tail` runs the
-//! same with 100,000 writes.
+//! A tail of changes with concurrent writers, skewed Timestamps, lost responses and restarts. The example `tail` runs
+//! the same with 100,000 writes.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn tail_yields_every_last_version_despite_skew_and_lost_responses() {
     assert!(outcome.progress.remembered < 400, "{outcome}");
 }
 
-/// Otherwise the test above would show nothing.
+/// Otherwise the test above would prove nothing.
 #[tokio::test(start_paused = true)]
 async fn tail_without_an_overlap_misses_rows() {
     let outcome = TailStudy {

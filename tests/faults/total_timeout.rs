@@ -1,4 +1,4 @@
-//! The time of a stream or a bulk as a whole, on pages and batches that each keep to their own.
+//! The timeout of a whole stream or bulk, with pages and batches that each meet their own timeout.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -91,7 +91,7 @@ async fn a_stream_ends_when_its_total_time_is_over() {
         assert_over(&error, begun);
         assert_eq!(error.attempts(), 1, "the request in flight is part of the error");
         assert!(pages.try_next().await.unwrap().is_none());
-        // Three pages of two rows came, and the others are read from there.
+        // Three pages of two rows arrived. The rest is read from there.
         let rest = table
             .query()
             .partition("a")
@@ -118,7 +118,7 @@ async fn the_time_of_a_stream_begins_with_its_first_poll_and_runs_while_its_read
     assert!(rows.try_next().await.unwrap().is_none());
 }
 
-/// Neither a failing service nor its throttling makes it longer.
+/// Neither failures nor throttling extend it.
 #[tokio::test(start_paused = true)]
 async fn retries_of_pages_are_within_the_total_time() {
     let Fixture { faults, table, .. } = fixture().await;
@@ -224,7 +224,7 @@ async fn a_bulk_ends_when_its_total_time_is_over() {
     assert_eq!(truth.query().partition("new").count().await.unwrap(), 8);
 }
 
-/// A source that gives nothing, a throttled partition and a wait before a retry hold it no longer.
+/// A pending source, a throttled partition and a wait before a retry do not extend it.
 #[tokio::test(start_paused = true)]
 async fn no_wait_of_a_bulk_is_longer_than_its_total_time() {
     let Fixture { faults, table, .. } = fixture().await;
@@ -253,7 +253,7 @@ async fn no_wait_of_a_bulk_is_longer_than_its_total_time() {
     );
     busy.disable();
 
-    // All is written in time.
+    // All rows are written in time.
     let bulk = table.bulk().total_timeout(TOTAL).insert([thing("new", 2)]);
     assert_eq!(bulk.await.unwrap().applied(), 1);
 }
@@ -280,7 +280,7 @@ async fn a_writer_takes_no_more_when_its_total_time_is_over() {
     assert_eq!((report.applied(), report.in_doubt(), report.not_tried()), (1, 1, 2));
 }
 
-/// The limit is the builder's, or the query's.
+/// The builder or the query sets the limit.
 #[tokio::test(start_paused = true)]
 async fn writes_over_a_query_end_when_their_total_time_is_over() {
     let Fixture { faults, table, truth } = fixture().await;
@@ -329,7 +329,7 @@ async fn writes_over_a_query_end_when_their_total_time_is_over() {
     assert_over(interrupted.error(), begun);
 }
 
-/// The last outcomes of a report are heard of.
+/// The last outcomes of a report are notified.
 #[tokio::test(start_paused = true)]
 async fn batches_of_several_partitions_end_together() {
     let Fixture { faults, table, .. } = fixture().await;

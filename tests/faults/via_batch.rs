@@ -1,5 +1,4 @@
-//! Lost answers to single operations that went through batches, because nothing lets their addresses pass: what is found out
-//! about them goes the same way.
+//! Lost responses to single operations in batches, because their URLs are rejected: the read-back uses a batch, too.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +9,10 @@ use azure_table::{CallOptions, DynamicEntity, Emulator, ErrorKind, TableClient, 
 use bytes::Bytes;
 use http::{Request, Response};
 
-/// The longest address that something before the service lets pass.
+/// The longest URL that is accepted in front of the service.
 const MOST_CHARACTERS: usize = 300;
 
-/// Refuses long addresses as HTTP.sys does, and loses one answer to a change on demand.
+/// Rejects long URLs as HTTP.sys does, and loses one response to a change on demand.
 #[derive(Clone, Debug)]
 struct Narrow {
     emulator: Emulator,
@@ -42,7 +41,7 @@ impl Transport for Narrow {
 
 struct Setup {
     table: TableClient,
-    /// Its next change is applied, and the answer lost.
+    /// The next change is applied, and its response is lost.
     loses: Arc<AtomicBool>,
     entity: DynamicEntity,
 }
@@ -89,7 +88,7 @@ async fn what_became_of_a_write_is_read_through_a_batch_too() {
     let etag = table.merge(&entity).await.unwrap();
     let read = table.get(&entity).versioned().await.unwrap().unwrap();
     assert_eq!((&read.etag, read.get("Text")), (&etag, Some(&"changed".into())));
-    // A batch of this one row is read so as well.
+    // The client reads back a batch of this one row in the same way.
     loses.store(true, Ordering::Relaxed);
     let mut batch = table.batch();
     batch.replace(&entity).unwrap();
@@ -99,7 +98,7 @@ async fn what_became_of_a_write_is_read_through_a_batch_too() {
         Some(&table.get(&entity).versioned().await.unwrap().unwrap().etag)
     );
 
-    // What is gone says nothing of who removed it.
+    // A missing row does not show who deleted it.
     loses.store(true, Ordering::Relaxed);
     let error = table.delete(&entity).await.unwrap_err();
     assert_eq!(
@@ -110,7 +109,7 @@ async fn what_became_of_a_write_is_read_through_a_batch_too() {
     assert_eq!(table.get(&entity).await.unwrap(), None);
 }
 
-/// The entity is given back, and how it was found out is not seen.
+/// The entity is returned, and the read-back is not visible.
 #[tokio::test(start_paused = true)]
 async fn a_lost_echo_of_a_batch_is_read() {
     let Setup { table, loses, .. } = setup().await;

@@ -1,4 +1,4 @@
-//! Writes whose answers are lost: found out by a read, and never applied twice or called a conflict with themselves.
+//! Writes whose responses are lost: read back, and never applied twice or reported as a conflict with themselves.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -12,13 +12,13 @@ use azure_table::{
 use bytes::Bytes;
 use http::{Request, Response};
 
-/// What becomes of a request that writes. Reads pass.
+/// The fate of a request that writes. Reads pass.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Pass,
-    /// The service never sees it, and the client cannot know.
+    /// The service never receives it, and the client cannot know that.
     LoseRequest,
-    /// The service applies it, and the answer is lost.
+    /// The service applies it, and the response is lost.
     LoseResponse,
     /// The service applies it, and answers 500.
     FailAfter,
@@ -54,9 +54,9 @@ impl Transport for Lossy {
 }
 
 struct Tables<E> {
-    /// Its writes have the fates.
+    /// A table whose writes have these fates.
     lossy: TableClient<E>,
-    /// The same without any.
+    /// The same table without faults.
     truth: TableClient<E>,
     clock: EmulatorClock,
 }
@@ -117,7 +117,7 @@ async fn every_lost_write_is_applied() {
     }
 }
 
-/// Two count the same counter: one of them has counted, and the content does not say who.
+/// Two clients increment the same counter. One of them succeeded, and the content does not show which.
 #[tokio::test(start_paused = true)]
 async fn a_lost_write_under_an_etag_is_never_taken_for_anothers() {
     for fate in LOSSES {
@@ -141,7 +141,7 @@ async fn a_lost_write_under_an_etag_is_never_taken_for_anothers() {
     }
 }
 
-/// The policy's last attempt is looked after as the ones before.
+/// The policy's last attempt is read back like the earlier ones.
 #[tokio::test(start_paused = true)]
 async fn who_tried_again_looks_once_more_before_giving_up() {
     for fate in [Fate::LoseResponse, Fate::FailAfter] {
@@ -153,7 +153,7 @@ async fn who_tried_again_looks_once_more_before_giving_up() {
     }
 }
 
-/// A real conflict is one after a loss too, if the row was last written before anything was sent.
+/// A real conflict stays one after a lost response, if the row was last written before anything was sent.
 #[tokio::test(start_paused = true)]
 async fn a_real_conflict_stays_one() {
     for fate in LOSSES {
@@ -172,7 +172,7 @@ async fn a_real_conflict_stays_one() {
     }
 }
 
-/// What others wrote since may have covered one's own write: that cannot be known.
+/// A later write of another client may have overwritten this one, so the outcome is unknown.
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_known_is_said() {
     let Tables { lossy, truth, .. } = tables(&[Fate::LoseRequest]).await;
@@ -203,7 +203,7 @@ async fn a_lost_batch_is_applied_once() {
     }
 }
 
-/// What is gone shows nothing: whether it was this delete, nobody can know.
+/// A missing row shows nothing: it is unknown if this delete removed it.
 #[tokio::test(start_paused = true)]
 async fn a_delete_that_cannot_be_known_says_so() {
     let Tables { lossy, truth, .. } = tables(&[Fate::LoseResponse]).await;
@@ -239,7 +239,7 @@ impl Lock {
     }
 }
 
-/// Another's row with the same content is told from one's own by the write id.
+/// The write id distinguishes another client's row with the same content.
 #[tokio::test(start_paused = true)]
 async fn a_write_id_tells_ones_own_row_from_anothers() {
     let lock = || Lock::of("7");
@@ -258,7 +258,7 @@ async fn a_write_id_tells_ones_own_row_from_anothers() {
     );
 }
 
-/// In a batch each row is known by its own.
+/// In a batch, each row has its own write id.
 #[tokio::test(start_paused = true)]
 async fn the_write_ids_of_a_batch_are_told_apart() {
     let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseResponse]).await;
@@ -267,7 +267,7 @@ async fn the_write_ids_of_a_batch_are_told_apart() {
     batch.push(TableOperation::insert(&plain)).unwrap();
     for of in ["6", "7"] {
         let etag = truth.insert(&Lock::of(of)).await.unwrap();
-        // Under a version a row is one's own by its write id alone.
+        // Under an ETag, only the write id identifies a row.
         let replace = TableOperation::replace(&Lock::of(of)).if_match(etag);
         batch.push(replace).unwrap();
     }

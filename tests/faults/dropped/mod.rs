@@ -1,7 +1,7 @@
-//! A future that is dropped, as by `select!`, at each point of its way.
+//! A future that is dropped, as by `select!`, at each point of its operation.
 //!
-//! Whatever the operation and the point: nothing is sent afterwards, what is stored is as before or as after one application, and the
-//! places among `max_in_flight` are free for the next call.
+//! For every operation and point: nothing is sent afterwards, the state is as before or as after one application, and
+//! the permits of `max_in_flight` are free for the next call.
 
 mod operations;
 
@@ -13,23 +13,23 @@ use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 use operations::{Client, OPERATIONS, Operation, Whole, account, state};
 use tokio::time::{sleep, timeout};
 
-/// Before a retry, and before a throttled bulk goes on.
+/// Before a retry, and before a throttled bulk continues.
 const SOON: Duration = Duration::from_millis(50);
-/// After all that a client might still do.
+/// Longer than anything that a client might still do.
 const LATE: Duration = Duration::from_secs(3_600);
 
-/// Where an operation is when it is dropped.
+/// The point at which an operation is dropped.
 #[derive(Clone, Debug)]
 enum Point {
     BeforeFirstPoll,
-    /// All places among `max_in_flight` are taken.
+    /// It waits for a permit of `max_in_flight`.
     BeforeItsTurn,
-    /// At this request, in flight or in the wait behind it.
+    /// At this request, in flight or in the wait after it.
     AtRequest(u64, Fault),
 }
 
 impl Point {
-    /// All points of an operation of so many requests.
+    /// Returns all points of an operation of this many requests.
     fn all(requests: u64) -> Vec<Self> {
         let busy = ResponseTemplate::new(503).code("ServerBusy").message("Busy.");
         let faults = [
@@ -47,7 +47,7 @@ impl Point {
             .collect()
     }
 
-    /// Whether nothing of this operation can have been applied. Others than whole ones have several requests in flight.
+    /// Nothing of this operation can have been applied. Operations that are not atomic have several requests in flight.
     fn is_before_all(&self, operation: &Operation) -> bool {
         match self {
             Self::BeforeFirstPoll | Self::BeforeItsTurn => true,
@@ -57,7 +57,7 @@ impl Point {
     }
 }
 
-/// Begins the operation, and drops it at the point.
+/// Starts the operation, and drops it at the point.
 async fn drop_at(point: &Point, operation: &Operation, client: &Client, faults: &Faults) {
     let mut running = (operation.start)(client.clone());
     match point {
@@ -86,7 +86,7 @@ async fn drop_at(point: &Point, operation: &Operation, client: &Client, faults: 
     }
 }
 
-/// Two calls at once: one place that is not given back would make them follow one another.
+/// Two concurrent calls: a permit that is not returned would make them sequential.
 async fn assert_places_are_free(client: &Client, faults: &Faults, said: &str) {
     let time = Duration::from_secs(1);
     let slow = faults.add(FaultRule::new(Fault::DelayResponse(time)));
@@ -130,7 +130,7 @@ async fn dropped_operation_sends_no_more_and_is_applied_once_at_most() {
                 assert!(left == before || left == after, "{said}: {left:#?}");
             }
             for name in before.keys().chain(after.keys()).chain(left.keys()) {
-                // A table that is made anew is gone in between.
+                // A table that is recreated is missing in between.
                 let is_between = operation.name == "recreate_table" && !left.contains_key(name);
                 let now = left.get(name);
                 assert!(
@@ -144,7 +144,7 @@ async fn dropped_operation_sends_no_more_and_is_applied_once_at_most() {
     println!("{} operations, dropped at {drops} points", OPERATIONS.len());
 }
 
-/// The pause between two tries to create the table is one more point.
+/// The wait between two attempts to create the table is one more point.
 #[tokio::test(start_paused = true)]
 async fn recreation_that_is_dropped_in_its_pause_creates_no_table() {
     let emulator = Emulator::new().with_deletion_time(Duration::from_secs(40));
@@ -170,7 +170,7 @@ async fn recreation_that_is_dropped_in_its_pause_creates_no_table() {
     assert!(!table.table_exists().await.unwrap());
 }
 
-/// As the documentation of `Writer` says: an operation whose `send` is dropped was not taken, the others are.
+/// As the documentation of `Writer` says: an operation whose `send` is dropped was not accepted, the others are.
 #[tokio::test(start_paused = true)]
 async fn dropped_send_of_a_writer_takes_nothing() {
     let emulator = Emulator::new();
@@ -184,7 +184,7 @@ async fn dropped_send_of_a_writer_takes_nothing() {
     assert!(timeout(SOON, writer.insert(&second)).await.is_err());
     slow.disable();
     writer.insert(&DynamicEntity::new("p", "3")).await.unwrap();
-    // A flush and a drive that are dropped lose nothing.
+    // Dropping a flush or a drive loses nothing.
     let flush = timeout(Duration::ZERO, writer.flush()).await;
     assert!(flush.is_err() || flush.unwrap().is_ok());
     assert!(timeout(SOON, writer.drive()).await.is_err());
@@ -193,7 +193,7 @@ async fn dropped_send_of_a_writer_takes_nothing() {
     assert_eq!(rows.iter().map(|key| key.row_key()).collect::<Vec<_>>(), ["1", "3"]);
 }
 
-/// What was in flight is known to whoever keeps the write, and nobody else sends it.
+/// The owner of the write still knows what was in flight, and nothing else sends it.
 #[tokio::test(start_paused = true)]
 async fn outcomes_that_are_given_up_tell_what_was_sent() {
     for fault in [Fault::HangRequest, Fault::HangResponse] {

@@ -1,4 +1,4 @@
-//! Every operation that sends, on one small account, and the state that it leaves.
+//! Every operation that sends, on one small account, and the resulting state.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -35,12 +35,12 @@ fn many() -> impl Iterator<Item = Thing> {
     (10..16).map(|id| thing(if id % 2 == 0 { "a" } else { "b" }, id, 5))
 }
 
-/// The clients of an operation. Each waits 1 s before each of its retries, and has two attempts in flight at most.
+/// The clients of an operation. Each waits 1 s before each retry, and has at most two attempts in flight.
 #[derive(Clone)]
 pub(super) struct Client {
     pub(super) service: TableServiceClient,
     pub(super) things: TableClient<Thing>,
-    /// The only one that gets delegation keys.
+    /// Only this client can get delegation keys.
     pub(super) delegator: TableServiceClient,
 }
 
@@ -63,13 +63,13 @@ impl Client {
     }
 }
 
-/// Made once: it reads the machine's certificates.
+/// Created once, because it reads the certificates of the machine.
 static DELEGATOR: LazyLock<TableServiceClient> = LazyLock::new(|| {
     let endpoint = "https://devstoreaccount1.table.core.windows.net";
     TableServiceClient::new(endpoint, Token).unwrap()
 });
 
-/// What the emulator takes as a token of Entra ID.
+/// A token of Entra ID that the emulator accepts.
 const TOKEN: &str = "token";
 
 #[derive(Debug)]
@@ -115,7 +115,7 @@ pub(super) async fn account() -> Emulator {
     emulator
 }
 
-/// All that is stored, by its name.
+/// Everything stored, by name.
 pub(super) async fn state(emulator: &Emulator) -> BTreeMap<String, String> {
     let service = TableServiceClient::on(emulator.clone());
     let mut state = BTreeMap::new();
@@ -138,7 +138,7 @@ pub(super) async fn state(emulator: &Emulator) -> BTreeMap<String, String> {
 
 pub(super) type Running = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 
-/// How much of an operation is applied.
+/// The atomicity of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whole {
     /// All of it or nothing.
@@ -153,7 +153,7 @@ pub(super) struct Operation {
     pub(super) start: fn(Client) -> Running,
 }
 
-/// What is awaited exists before it is polled.
+/// Creates the future before it is polled.
 fn running<T, X: Display>(future: impl Future<Output = Result<T, X>> + 'static) -> Running {
     Box::pin(async move { future.await.map(drop).map_err(|e| e.to_string()) })
 }

@@ -1,14 +1,14 @@
-//! Whether a history is one that a table could have: the search of Wing and Gong.
+//! Checks that a table could have had a history: the search of Wing and Gong.
 //!
-//! Every write has an id of its own, which its row holds until the next write. So a row's version is an id, and each call is
-//! guards ("this row holds that id") and what they let it set. The calls of a history are put in an order that keeps to who
-//! ended before whom began, and in which each guard says what the outcome says.
+//! Every write has an id, which its row holds until the next write. So a row's version is an id. Each call consists of
+//! guards ("this row holds that id") and the ids that it sets if they pass. The search orders the calls of a history.
+//! The order respects which call ended before another began, and each guard has the reported result.
 //!
 //! Source: Wing and Gong, "Testing and Verifying Concurrent Objects", 1993.
 
 use std::collections::{BTreeSet, HashSet};
 
-/// What a row holds: the id of its last write; none if it is missing.
+/// The id of the last write of a row; `None` if it is missing.
 pub(crate) type Version = Option<u32>;
 
 pub(crate) const ROWS: usize = 5;
@@ -16,17 +16,17 @@ pub(crate) type State = [Version; ROWS];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The guards held, and it set what it sets; of a read, this was seen.
+    /// The guards passed, and the call set its ids; a read saw these.
     Done,
-    /// A guard did not hold; nothing was set.
+    /// A guard failed; nothing was set.
     Refused,
-    /// Done after it began, or never.
+    /// Applied after it began, or never.
     Unknown,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    /// Places in one order of all beginnings and ends.
+    /// Positions in one order of all starts and ends.
     pub(crate) begun: u64,
     pub(crate) ended: u64,
     pub(crate) guards: Vec<(usize, Version)>,
@@ -39,7 +39,7 @@ impl Call {
         self.guards.iter().all(|(row, version)| state[*row] == *version)
     }
 
-    /// The state after it; `None` if it cannot stand here.
+    /// Returns the state after it, or `None` if it cannot come next.
     fn apply(&self, state: &State) -> Option<State> {
         match (self.outcome, self.holds(state)) {
             (Outcome::Refused, false) => Some(*state),
@@ -54,7 +54,7 @@ impl Call {
         }
     }
 
-    /// Whether another call relied on what this one wrote, or it is there in the end.
+    /// Another call relied on this write, or it is stored at the end.
     fn was_seen(&self, seen: &BTreeSet<u32>) -> bool {
         self.sets
             .iter()
@@ -62,15 +62,15 @@ impl Call {
     }
 }
 
-/// Whether the calls can be put in order, from no rows to `last`; else what is wrong.
+/// Orders the calls, from no rows to `last`, or reports the error.
 pub(crate) fn check(mut calls: Vec<Call>, last: State) -> Result<(), String> {
-    // A call that was seen was done, and what it relied on was seen as well.
+    // A call that was observed was applied, and so was what it relied on.
     let mut seen: BTreeSet<u32> = last.into_iter().flatten().collect();
     loop {
         let before = seen.len();
         for call in &mut calls {
             if call.outcome == Outcome::Unknown && call.was_seen(&seen) {
-                // It may have taken effect after it ended.
+                // It may have been applied after it ended.
                 (call.ended, call.outcome) = (u64::MAX, Outcome::Done);
             }
             if call.outcome == Outcome::Done {
@@ -90,7 +90,7 @@ pub(crate) fn check(mut calls: Vec<Call>, last: State) -> Result<(), String> {
     for call in calls.iter_mut().filter(|call| call.outcome == Outcome::Unknown) {
         call.ended = u64::MAX;
     }
-    // What was written and never seen was not written: it could only be written over by a call that saw it.
+    // A write that was never observed was not applied: only a call that observed it could overwrite it.
     calls.retain(|call| call.outcome != Outcome::Unknown || call.sets.iter().any(|(_, version)| version.is_none()));
     calls.sort_by_key(|call| call.begun);
     let mut search = Search {
@@ -119,12 +119,12 @@ struct Search {
     calls: Vec<Call>,
     last: State,
     tried: HashSet<(usize, Vec<usize>, State)>,
-    /// The most calls that could be put in order.
+    /// The largest number of calls that could be ordered.
     most: usize,
 }
 
 impl Search {
-    /// All calls before `first` and those of `ahead` are in order, and led to `state`.
+    /// All calls before `first` and those of `ahead` are ordered, and led to `state`.
     fn go(&mut self, ahead: &mut Vec<usize>, mut first: usize, state: State) -> bool {
         while let Some(place) = ahead.iter().position(|index| *index == first) {
             ahead.swap_remove(place);
@@ -140,7 +140,7 @@ impl Search {
         if !self.tried.insert((first, ahead.clone(), state)) {
             return false;
         }
-        // Nothing may stand behind a call that ended before it began.
+        // No call may follow one that began after it ended.
         let first_end = rest().map(|index| self.calls[index].ended).min().unwrap_or(u64::MAX);
         let next = rest().take_while(|index| self.calls[*index].begun < first_end);
         let next: Vec<usize> = next.collect();

@@ -1,4 +1,4 @@
-//! One of many clients: its calls, and what all of them write down.
+//! One of many clients: its calls, and the record of all clients.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,25 +12,26 @@ use super::tally::{self, Tally};
 use crate::matrix::model::{Cell, PARTITION};
 
 const CALLS: usize = 6;
-/// The rows before it are counters, those from it on come and go.
+/// The rows before this one are counters; the others are inserted and deleted.
 pub(super) const FIRST_SLOT: usize = 3;
 
-/// What all clients write down.
+/// The record of all clients.
 #[derive(Default)]
 pub(super) struct Notes {
     clock: u64,
     ids: u32,
     pub(super) calls: Vec<Call>,
-    /// The versions of the slots that were acknowledged and which nobody has deleted yet.
+    /// The acknowledged versions of the slots that nothing has deleted yet.
     pub(super) inserted: Vec<(usize, u32, ETag)>,
-    /// Of each `modify`: the write that inserted the row which it changes, itself if it inserts; as of its last try.
+    /// For each `modify`: the write that inserted the row which it changes, itself if it inserts; as of its last
+    /// attempt.
     inserts: BTreeMap<u32, u32>,
     /// The ETag of each row and id: a write that is applied twice has two.
     pub(super) etags: BTreeMap<(usize, u32), ETag>,
     pub(super) twice: Vec<u32>,
-    /// Of each counter: increments that were acknowledged, and such whose outcome is unknown.
+    /// For each counter: acknowledged increments, and those in doubt.
     pub(super) counted: [(i64, i64); FIRST_SLOT],
-    /// What is counted without ids.
+    /// Counts without ids.
     pub(super) tally: Tally,
 }
 
@@ -52,8 +53,9 @@ impl Notes {
 
     /// Takes a version that may be deleted: one of a row whose insert has ended.
     ///
-    /// While the insert goes on, its answer may be lost, and a `modify` may have written over its row. If that row is
-    /// deleted, the client reads nothing back and inserts it again: it is applied twice, which no client can rule out.
+    /// While the insert is in flight, its response may be lost, and a `modify` may have overwritten its row. If that
+    /// row is deleted, the client reads nothing back and inserts it again: it is applied twice, which no client can
+    /// prevent.
     fn take_settled(&mut self) -> Option<(usize, u32, ETag)> {
         let place = self.inserted.iter().rposition(|(row, id, _)| {
             let insert = self.insert_of(*id);
@@ -62,7 +64,7 @@ impl Notes {
         Some(self.inserted.remove(place))
     }
 
-    /// The write that inserted the row of a version.
+    /// Returns the write that inserted the row of a version.
     fn insert_of(&self, id: u32) -> u32 {
         self.inserts.get(&id).copied().unwrap_or(id)
     }
@@ -93,7 +95,7 @@ pub(super) fn outcome_of<T>(result: &Result<T, Error>) -> Option<Outcome> {
         Err(e) if e.may_have_applied() => Some(Outcome::Unknown),
         Err(e) => match e.kind() {
             ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::ConditionNotMet => Some(Outcome::Refused),
-            // It was not applied, and says nothing of the rows.
+            // It was not applied, and shows nothing about the rows.
             _ => None,
         },
     }
@@ -157,7 +159,7 @@ impl Client {
         seen
     }
 
-    /// Counts one up, under the version that was read.
+    /// Increments a counter under the version that was read.
     async fn increment(&self, seen: &[Seen]) {
         let (begun, id) = self.begin();
         let guards = seen.iter().map(|seen| (seen.row, Some(seen.id))).collect();
@@ -182,7 +184,7 @@ impl Client {
         }
     }
 
-    /// Writes a version that follows the one that was read, by any of the verbs.
+    /// Writes a version after the one that was read, by any method.
     async fn update(&self, seen: &Seen, next: &Cell) -> Result<ETag, Error> {
         let etag = seen.etag.clone();
         match fastrand::u8(..4) {
@@ -202,7 +204,7 @@ impl Client {
         *unknown += i64::from(outcome == Some(Outcome::Unknown));
     }
 
-    /// Counts one up, or inserts the row where it may be missing, by `modify`.
+    /// Increments a counter by `modify`, or inserts its row if it may be missing.
     async fn modify(&self, row: usize) {
         let (begun, id) = self.begin();
         // The id that the closure saw last; no id is 0.
@@ -229,7 +231,7 @@ impl Client {
                 Outcome::Done
             }
             Err(e) if e.may_have_applied() => Outcome::Unknown,
-            // It gave up, after others were faster.
+            // It ended because other writers were faster.
             Err(_) => return,
         };
         self.keep(begun, outcome, vec![(row, guard)], vec![(row, Some(id))]);

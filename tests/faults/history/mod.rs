@@ -1,13 +1,14 @@
-//! Sixteen clients at once on a few rows, with faults: what they were told is a history that a table could have.
+//! Sixteen concurrent clients on a few rows, with faults: a table could have had the history that they observe.
 //!
-//! They read, count under ETags, insert, delete, modify and commit batches, and count without ids in rows beside. Half of them
-//! read from a secondary that lags, which no write may rely on. Rows are deleted only after the call that inserted them has
-//! ended, by a version that was told: whatever the client repeats of such a history, it is applied once. An insert whose row
-//! is deleted while it still goes on is not in the mix: if its answer is lost, nothing stored shows that it was applied, and it
-//! is applied again (`docs/retries.md`).
+//! The clients read, increment under ETags, insert, delete, modify and commit batches, and count without ids in other
+//! rows. Half of them read from a secondary that lags, on which no write may rely.
 //!
-//! A seed gives one history, step by step: one thread, a paused clock. `AZURE_TABLE_HISTORY_SEEDS` is the number of histories.
-//! The clients also hedge their reads, and share them, in histories of their own.
+//! Rows are deleted only after the call that inserted them has ended, by a reported version. So whatever the client
+//! retries in such a history is applied once. A row is never deleted while its insert is in flight. If the response of
+//! that insert were lost, nothing stored would show it, and it would be applied again (`docs/retries.md`).
+//!
+//! A seed determines a history step by step: one thread, a paused clock. `AZURE_TABLE_HISTORY_SEEDS` is the number of
+//! histories. In separate histories the clients also hedge or share their reads.
 
 mod check;
 mod client;
@@ -28,11 +29,12 @@ use super::matrix::model::{Cell, PARTITION};
 use super::matrix::scenario::BlindResend;
 
 const SEEDS: u64 = 30;
-/// Seeds of histories that were wrong once. In these a row was deleted, after a `modify`, while its insert still went on.
+/// Seeds of histories that were once wrong. In these, a row was deleted after a `modify`, while its insert was in
+/// flight.
 const REGRESSIONS: [u64; 3] = [95, 146, 219];
 
 const CLIENTS: usize = 16;
-/// Between rounds all is quiet, and the service's clock goes on, so that old rows can be told from new ones.
+/// Nothing happens between rounds, and the service's clock advances, so that old and new rows differ in age.
 const ROUNDS: usize = 3;
 /// The lag of the secondary: one round.
 const LAG: Duration = Duration::from_secs(4);
@@ -60,7 +62,7 @@ fn add_rules(faults: &Faults) {
     }
 }
 
-/// Makes the history of a seed and checks it. Grouped clients share a handle, half of them each.
+/// Runs the history of a seed and checks it. Two groups of clients share a handle each.
 fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions, is_grouped: bool) -> Told {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -92,7 +94,7 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions
         for row in 0..FIRST_SLOT {
             undisturbed.insert(row).await;
         }
-        // Counters stay.
+        // Counters are never deleted.
         notes.lock().unwrap().inserted.clear();
         tally::begin(&rows).await;
         for round in 0..ROUNDS {
@@ -141,14 +143,14 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions
     Told { wrong, calls, unknown }
 }
 
-/// What is to be said of one history.
+/// The report of one history.
 struct Told {
     wrong: Vec<String>,
     calls: usize,
     unknown: i64,
 }
 
-/// Checks the histories of so many seeds, or of as many as the environment asks for.
+/// Checks the histories of this many seeds, or of the number that the environment sets.
 fn check_histories(of: &str, seeds: u64, options: &CallOptions, is_grouped: bool) {
     let seeds = std::env::var("AZURE_TABLE_HISTORY_SEEDS").map_or(seeds, |seeds| seeds.parse().unwrap());
     let begun = std::time::Instant::now();
@@ -191,7 +193,7 @@ fn sixteen_callers_of_two_groups_see_one_table_whatever_goes_wrong() {
     check_histories("grouped writes", SEEDS, &CallOptions::new(), true);
 }
 
-/// The check can fail: with a retry that sends every failed write again it does.
+/// The check can fail: it does with a retry that sends every failed write again.
 #[test]
 fn a_blind_repetition_shows_in_a_history() {
     let wrong = (0..10)

@@ -1,4 +1,4 @@
-//! What many clients count without ids: acknowledged ones are there, denied ones are not, and those in doubt may be.
+//! Counts of many clients without ids: acknowledged ones are stored, rejected ones are not, and those in doubt may be.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -12,16 +12,16 @@ use crate::matrix::model::Cell;
 const VISITS: &str = "visits";
 const UPDATED: &str = "updated";
 const BULK: &str = "bulk";
-/// The rows that `update_where` counts up.
+/// The rows that `update_where` increments.
 const UPDATED_ROWS: [&str; 3] = ["0", "1", "2"];
 
 #[derive(Default)]
 pub(super) struct Tally {
-    /// Of each round: the counts that visitors were told, and visits in doubt.
+    /// For each round: the counts that visitors received, and visits in doubt.
     visits: BTreeMap<usize, (Vec<i64>, i64)>,
-    /// Rows that were counted up, and such in doubt.
+    /// Incremented rows, and those in doubt.
     updated: (i64, i64),
-    /// Of each row of a bulk: whether it was applied, unless that is in doubt.
+    /// For each row of a bulk: applied or not, unless in doubt.
     bulk: BTreeMap<String, Option<bool>>,
     /// Values that were patched into rows, or are in doubt.
     patched: BTreeSet<i64>,
@@ -36,14 +36,14 @@ fn row(partition: &str, row: &str) -> Cell {
     }
 }
 
-/// The rows that are there from the beginning.
+/// The rows that exist from the beginning.
 pub(super) async fn begin(table: &TableClient<Cell>) {
     for name in UPDATED_ROWS {
         table.insert(&row(UPDATED, name)).await.unwrap();
     }
 }
 
-/// Counts a visit; the first one inserts the row, with the same content whoever it is.
+/// Counts a visit. The first one inserts the row, with the same content for every client.
 pub(super) async fn visit(table: &TableClient<Cell>, notes: &Mutex<Notes>, round: usize) {
     let name = round.to_string();
     let visit = table.modify((VISITS, &name), |cell: &mut Cell| cell.a += 1);
@@ -56,7 +56,7 @@ pub(super) async fn visit(table: &TableClient<Cell>, notes: &Mutex<Notes>, round
     }
 }
 
-/// Counts all rows of a partition up.
+/// Increments all rows of a partition.
 pub(super) async fn update(table: &TableClient<Cell>, notes: &Mutex<Notes>) {
     let rows = table.query().partition(UPDATED);
     let report = report(table.update_where(rows, |cell| cell.a += 1).await);
@@ -65,7 +65,7 @@ pub(super) async fn update(table: &TableClient<Cell>, notes: &Mutex<Notes>) {
     notes.tally.updated.1 += i64::try_from(report.in_doubt()).unwrap();
 }
 
-/// Leaves the counts of the rows as they are.
+/// Keeps the counts of the rows.
 pub(super) async fn patch(table: &TableClient<Cell>, notes: &Mutex<Notes>) {
     let value = fastrand::i64(1..1_000);
     let rows = table.query().partition(UPDATED);
@@ -79,7 +79,7 @@ fn report(ended: Result<WriteReport<Cell>, Interrupted<WriteReport<Cell>>>) -> W
     ended.unwrap_or_else(|interrupted| interrupted.into_parts().1)
 }
 
-/// Inserts rows of its own.
+/// Inserts its own rows.
 pub(super) async fn bulk(table: &TableClient<Cell>, notes: &Mutex<Notes>, id: u32) {
     let names: Vec<String> = (0..5).map(|n| format!("{id}-{n}")).collect();
     let rows: Vec<Cell> = names.iter().map(|name| row(BULK, name)).collect();
@@ -103,7 +103,7 @@ pub(super) async fn bulk(table: &TableClient<Cell>, notes: &Mutex<Notes>, id: u3
 }
 
 impl Tally {
-    /// What the rows in the end say against it.
+    /// Returns the contradictions to the rows at the end.
     pub(super) async fn check(&self, table: &TableClient<Cell>) -> Vec<String> {
         let mut wrong = Vec::new();
         for (round, (told, in_doubt)) in &self.visits {

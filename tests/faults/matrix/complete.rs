@@ -1,7 +1,7 @@
-//! The matrix has every method of the client that sends.
+//! The matrix contains every method of the client that sends.
 //!
-//! The methods are read from the client's sources: those that are `async`, and those that return a future or a stream of the
-//! client. A method without an entry in `operations/` fails by its name.
+//! The methods are read from the client's sources: those that are `async`, and those that return a future or a stream
+//! of the client. The test fails with the name of a method that has no entry in `operations/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::operations;
 
-/// Public methods that look like sending and do not, with the reason.
+/// Public methods that look as if they send but do not, with the reason.
 const SEND_NOTHING: [(&str, &str); 0] = [];
 
 fn sources(folder: &str) -> Vec<String> {
@@ -39,7 +39,7 @@ fn name(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// The text behind the generics that it begins with.
+/// Returns the text after the leading generics.
 fn behind_generics(text: &str) -> &str {
     let mut depth = 0;
     for (at, c) in text.char_indices() {
@@ -55,7 +55,7 @@ fn behind_generics(text: &str) -> &str {
     ""
 }
 
-/// The future and stream types of the client.
+/// Returns the future and stream types of the client.
 fn sending_types(sources: &[String]) -> BTreeSet<String> {
     const MACROS: [&str; 5] = [
         "operation!",
@@ -86,7 +86,7 @@ fn sending_types(sources: &[String]) -> BTreeSet<String> {
     types
 }
 
-/// The methods that send, as `Type::method`.
+/// Returns the methods that send, as `Type::method`.
 fn sending_methods() -> BTreeSet<String> {
     let sources = sources("../azure-table/src/client");
     let types = sending_types(&sources);
@@ -162,7 +162,7 @@ fn every_method_that_sends_is_in_the_matrix() {
     assert_eq!(names.len(), operations::all().len(), "two entries of one name");
 }
 
-/// The reader of the sources finds a method whatever its form.
+/// The parser of the sources finds a method in every form.
 #[test]
 fn methods_that_send_are_found_by_their_types() {
     let sending = sending_methods();

@@ -1,4 +1,4 @@
-//! The promises that hold of every case, whatever the client repeats.
+//! The promises that hold in every case, whatever the client retries.
 
 use std::time::Duration;
 
@@ -13,68 +13,68 @@ use super::model::State;
 use super::operation::{Change, Claim, Entry, Origin, Parts, Promise, Read, Said, View};
 use super::options::{Options, Sent, TIMEOUT};
 
-/// Attempts of one call at most: four, and two more with another credential.
+/// The maximum of attempts per call: four, and two more with a renewed credential.
 pub(crate) const MOST_ATTEMPTS: u32 = 6;
 pub(crate) const MOST_ATTEMPTS_WITHOUT_RETRIES: u32 = 3;
-/// What timers add.
+/// The imprecision of timers.
 const LATENESS: Duration = Duration::from_millis(10);
-/// The time of a bulk: its batches, one after the other, and its patience with a service that throttles.
+/// The time of a bulk: its batches in sequence, and its wait for a service that throttles.
 const TIME_OF_BULK: Duration = Duration::from_secs(600);
 
-/// A promise that was not kept.
+/// A broken promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Broken {
-    /// A success, but the state is not the one after the operation.
+    /// A success, but the state is not that after the operation.
     SuccessIsNotTrue,
-    /// An error that says "not applied" of a write that was.
+    /// An error that says "not applied" for a write that was.
     DenialIsNotTrue,
-    /// The state is neither the one before nor the one after.
+    /// The state is neither that before nor that after.
     Torn,
-    /// "Exists", "missing" or "changed" about a row or table that was not so.
+    /// "Exists", "missing" or "changed" for a row or table for which it is false.
     FalseConflict,
     /// The ETag of a write is not the stored one.
     WrongVersion,
-    /// What was read is not what is stored.
+    /// The result of a read is not what is stored.
     WrongRead,
     /// Applied more than once.
     Twice,
-    /// It took longer than the call had.
+    /// The call took longer than its timeout.
     Late,
-    /// More attempts than the policy has.
+    /// More attempts than the policy allows.
     TooManyAttempts,
-    /// The story of the call is not what was sent.
+    /// The recorded attempts are not those that were sent.
     WrongStory,
     /// A request without an option of client, table or call, or with one that is overridden.
     WrongHeaders,
-    /// Nothing went wrong, and it failed.
+    /// It failed without a fault.
     FailsWithoutFault,
-    /// A write, or a read that is part of one, left the primary.
+    /// A write, or a read that belongs to one, left the primary.
     WrongLocation,
 }
 
-/// All that is known of a case.
+/// All observations of a case.
 #[derive(Debug)]
 pub(crate) struct Case<'a> {
     pub(crate) promise: &'a Promise,
     pub(crate) said: &'a Said,
     pub(crate) before: &'a State,
     pub(crate) after: &'a State,
-    /// The state of the secondary, where it may be read.
+    /// The state of the secondary, if it may be read.
     pub(crate) secondary: Option<&'a State>,
     pub(crate) location: LocationMode,
     /// Writes that the service applied.
     pub(crate) applied: u64,
-    /// The requests as the faults saw them.
+    /// The requests as the faults received them.
     pub(crate) log: &'a [FaultRecord],
     pub(crate) sent: &'a [Sent],
-    /// The attempts in the story of the call.
+    /// The recorded attempts of the call.
     pub(crate) told: &'a [Attempt],
     pub(crate) elapsed: Duration,
     pub(crate) options: &'a Options,
 }
 
 impl Case<'_> {
-    /// The first promise that was not kept.
+    /// Returns the first broken promise.
     pub(crate) fn judge(&self, entry: &Entry) -> Result<(), Broken> {
         match self.promise {
             Promise::Change(change) => self.judge_change(change)?,
@@ -90,7 +90,7 @@ impl Case<'_> {
         self.judge_effort(entry)
     }
 
-    /// Whether each failure is one that a fault or the state of the service brings about.
+    /// Checks that a fault or the state of the service explains each failure.
     fn fails_for_a_reason(&self) -> bool {
         let has_faults = self.log.iter().any(|record| record.fault().is_some());
         let may_be = |kind: ErrorKind| match kind {
@@ -145,7 +145,7 @@ impl Case<'_> {
             Said::Created(Creation::Created) if change.existed => Err(Broken::SuccessIsNotTrue),
             Said::Deleted(Deletion::WasMissing) if change.existed => Err(Broken::FalseConflict),
             Said::Deleted(Deletion::Deleted) if !change.existed => Err(Broken::SuccessIsNotTrue),
-            // After an attempt in doubt nobody can tell whose table it is, or who removed it or a row.
+            // After an attempt in doubt it is unknown whose table it is, or who removed it or a row.
             Said::Created(Creation::InDoubt) | Said::Deleted(Deletion::InDoubt) if self.own() == 1 => {
                 Err(Broken::SuccessIsNotTrue)
             }
@@ -166,7 +166,7 @@ impl Case<'_> {
         (self.applied <= most as u64).then_some(()).ok_or(Broken::Twice)
     }
 
-    /// A failure leaves any of the states; one that denies the last step does not leave that.
+    /// A failure leaves any of the states. If it denies the last step, it does not leave that state.
     fn judge_steps(&self, states: &[State]) -> Result<(), Broken> {
         let is_at = |state: &State| state.is(self.after, self.before);
         let Some(last) = states.last() else {
@@ -200,7 +200,7 @@ impl Case<'_> {
         }
     }
 
-    /// Requests carry all options once, the story has all of them, and only plain reads leave the primary.
+    /// Requests carry all options once, the record has all of them, and only plain reads leave the primary.
     fn judge_requests(&self) -> Result<(), Broken> {
         let origin = match self.promise {
             Promise::Read(read) => read.origin,
@@ -231,7 +231,7 @@ impl Case<'_> {
             return Err(Broken::Late);
         }
         self.judge_story(entry)?;
-        // A secondary that finds nothing is followed by the primary, at each attempt.
+        // At each attempt, the primary follows a secondary that finds nothing.
         let at_both = match self.promise {
             Promise::Read(Read {
                 origin: Origin::Any, ..
@@ -245,7 +245,7 @@ impl Case<'_> {
             return Err(Broken::TooManyAttempts);
         }
         let most = (most * entry.calls) as usize;
-        // What became of an attempt may be asked after each, by a call of its own.
+        // The client may read back after each attempt, by a separate call.
         let is_too_much = self.own() > most || self.sent.len() > most * (1 + MOST_ATTEMPTS as usize);
         match is_too_much && !entry.is_paced {
             true => Err(Broken::TooManyAttempts),
@@ -263,7 +263,7 @@ impl Case<'_> {
         told.sort_unstable();
         sent.sort_unstable();
         let is_whole = match entry.is_concurrent {
-            // Those that were in flight at its end have no end.
+            // Requests that were in flight at its end have no end.
             true => told.iter().all(|attempt| sent.contains(attempt)) && told.len() <= sent.len(),
             false => told == sent,
         };
@@ -278,7 +278,7 @@ impl Case<'_> {
         }
     }
 
-    /// Requests that are the operation's own: of a write, those that may change something.
+    /// Returns the requests of the operation itself: for a write, those that may change something.
     pub(crate) fn own(&self) -> usize {
         match self.promise {
             Promise::Read(_) => self.sent.len(),
@@ -294,7 +294,7 @@ pub(crate) fn is_verdict(kind: ErrorKind) -> bool {
     )
 }
 
-/// Whether a view is one of these states, or of parts of them.
+/// Checks that a view is one of these states, or of parts of them.
 fn is_seen(read: &Read, seen: &View, states: &[&State]) -> bool {
     let views = || states.iter().map(|state| (read.view)(state));
     match read.parts {

@@ -1,4 +1,4 @@
-//! The promises of many writes, row by row.
+//! The promises of bulk writes, row by row.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use super::judge::{Broken, Case, is_verdict};
 use super::model::{State, Write};
 use super::operation::{Claim, Report, Said, Wanted};
 
-/// Writes with an outcome each: applied ones are stored as written unless written over, others are not, and those in doubt
-/// are or are not.
+/// Checks writes that each have an outcome. Applied ones are stored unless overwritten, rejected ones are not, and
+/// those in doubt may be.
 pub(crate) fn judge_each(case: &Case<'_>, writes: &[Write]) -> Result<(), Broken> {
     let Said::Each(claims) = case.said else {
         return Err(Broken::SuccessIsNotTrue);
@@ -35,7 +35,7 @@ pub(crate) fn judge_each(case: &Case<'_>, writes: &[Write]) -> Result<(), Broken
         .ok_or(Broken::Torn)
 }
 
-/// The writes of one row, which keep their order.
+/// Returns the writes of one row, which keep their order.
 fn judge_row(case: &Case<'_>, row: &str, writes: &[(&Write, &Claim)]) -> Result<(), Broken> {
     let only = |state: &State| State {
         rows: state
@@ -102,7 +102,7 @@ fn judge_row(case: &Case<'_>, row: &str, writes: &[(&Write, &Claim)]) -> Result<
     is_version.then_some(()).ok_or(Broken::WrongVersion)
 }
 
-/// Writes over a query: each row is as before or as wanted, and the report counts them.
+/// Checks writes by query: each row is as before or as intended, and the report counts them.
 pub(crate) fn judge_selected(case: &Case<'_>, wanted: &[(String, Wanted)]) -> Result<(), Broken> {
     let Said::Selected(report) = case.said else {
         return Err(Broken::SuccessIsNotTrue);
@@ -149,7 +149,7 @@ pub(crate) fn judge_selected(case: &Case<'_>, wanted: &[(String, Wanted)]) -> Re
 
 fn judge_counts(report: &Report, wanted: &[(String, Wanted)], changed: usize) -> Result<(), Broken> {
     let is_delete = wanted.iter().all(|(_, wanted)| *wanted == Wanted::Gone);
-    // A delete whose answer was lost finds nothing.
+    // A delete whose response was lost finds nothing.
     let of_own = if is_delete { report.gone } else { 0 };
     if report.gone > of_own {
         return Err(Broken::FalseConflict);

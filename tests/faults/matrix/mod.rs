@@ -1,12 +1,15 @@
-//! Every operation × every fault × {once, always, at random} × location mode: what the client says is true of the service.
+//! Every operation × every fault × {once, always, at random} × location mode: the result matches the state of the
+//! service.
 //!
-//! The emulator is behind the faults, tokio's clock is paused, and a map is the model of the service. Its secondary lags
-//! behind. Client, table and call wish the same options, and the nearest holds. Cases of one operation and one fault share an
-//! emulator and go on from the state that the last one left; whatever became of it, the next one begins with what is there.
-//! `AZURE_TABLE_FAULT_SEEDS` is the number of random cases of each pair; 1,000 are the whole matrix. `AZURE_TABLE_FAULT_OPERATION`
-//! names the only operation.
+//! The emulator is behind the faults, tokio's clock is paused, and a map is the model of the service. The secondary
+//! lags. Client, table and call set the same options, and the nearest is effective.
 //!
-//! An operation is an entry of `operations/`; `complete.rs` fails for each method of the client that sends and has none.
+//! Cases of one operation and one fault share an emulator. Each starts from the state that the previous one left.
+//! `AZURE_TABLE_FAULT_SEEDS` is the number of random cases of each pair; 1,000 are the whole matrix.
+//! `AZURE_TABLE_FAULT_OPERATION` names a single operation.
+//!
+//! An operation is an entry of `operations/`. `complete.rs` fails for each method of the client that sends and has no
+//! entry.
 
 mod complete;
 mod judge;
@@ -32,18 +35,18 @@ use self::report::Report;
 use self::scenario::{BlindResend, Mode, Scenario};
 use self::unit::{LOCATIONS, Unit};
 
-/// Random cases of an operation and a fault.
+/// The number of random cases of an operation and a fault.
 const SEEDS: u64 = 51;
-/// Bulks are dear: one random case for so many of others.
+/// Bulks are slow: they have one random case for this many of others.
 const SHARE_OF_BULKS: u64 = 4;
-/// The fewest cases of a whole run.
+/// The minimum number of cases of a whole run.
 const CASES: u64 = 100_000;
 /// Cases on one emulator: its clock must not get 15 minutes ahead of the client's.
 const MOST_CASES: u64 = 192;
 /// The tables that are created and deleted; a state has some of them.
 pub(crate) const TABLES: [&str; 4] = ["Alpha", "Beta", "Gamma", "Delta"];
 
-/// Runs the cases of these scenarios on all cores, a runtime with a paused clock on each.
+/// Runs the cases of these scenarios on all cores, each in a runtime with a paused clock.
 fn run(seeds: u64, only: &[&str], between: Between) -> Report {
     let scenarios = Scenario::all(&Emulator::new(), &Arc::default());
     let entries = operations::all();
@@ -119,7 +122,7 @@ fn every_operation_tells_the_truth_whatever_goes_wrong() {
     assert!(!is_whole || report.cases() >= CASES, "{} cases", report.cases());
 }
 
-/// The matrix can fail: with a retry that sends every failed write again it does.
+/// The matrix can fail: it does with a retry that sends every failed write again.
 #[test]
 fn a_blind_repetition_of_writes_is_found() {
     let lost = ["answer lost", "500 after applying"];

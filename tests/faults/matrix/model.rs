@@ -1,20 +1,20 @@
-//! The contents that a table should have: a plain map, which knows nothing of requests.
+//! The expected contents of a table: a plain map, independent of requests.
 
 use std::collections::BTreeMap;
 
 use azure_table::service::StoredAccessPolicy;
 use azure_table::{ETag, Error, ErrorKind, TableClient, TableEntity, TableServiceClient};
 
-/// The partition of most rows: a batch can take any of them.
+/// The partition of most rows: a batch can contain any of them.
 pub(crate) const PARTITION: &str = "p";
-/// The partition of the rows from `6` on: a second one for what spans partitions.
+/// The partition of the rows from `6` on, for operations on several partitions.
 pub(crate) const OTHER_PARTITION: &str = "q";
-/// The rows that are written; a state has some of them.
+/// The rows that are written; each state has some of them.
 pub(crate) const ROWS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
-/// Those of the first partition.
+/// The rows of the first partition.
 pub(crate) const ROWS_OF_BATCH: [&str; 6] = ["0", "1", "2", "3", "4", "5"];
 
-/// The partition of a row.
+/// Returns the partition of a row.
 pub(crate) fn partition_of(row: &str) -> &'static str {
     match row {
         "6" | "7" => OTHER_PARTITION,
@@ -22,12 +22,12 @@ pub(crate) fn partition_of(row: &str) -> &'static str {
     }
 }
 
-/// The key of a row.
+/// Returns the key of a row.
 pub(crate) fn key(row: &str) -> (&'static str, String) {
     (partition_of(row), row.to_owned())
 }
 
-/// The entity of the matrix: with `b` a replace differs from a merge.
+/// The entity of the matrix. Its column `b` distinguishes a replace from a merge.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 pub(crate) struct Cell {
     #[table(partition_key)]
@@ -50,7 +50,7 @@ impl Cell {
 pub(crate) struct Stored {
     pub(crate) a: i64,
     pub(crate) b: Option<i64>,
-    /// `None`: written by the operation that is judged, so another one than before.
+    /// `None`: written by the current operation, so it differs from the version before.
     pub(crate) etag: Option<ETag>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) enum Subject {
     Rows,
     /// The names of the tables.
     Tables,
-    /// The tables, and their rows but those of `Things`.
+    /// The tables, and their rows except those of `Things`.
     Contents,
     /// The access policies of the table `Things`.
     Policies,
@@ -73,14 +73,14 @@ pub(crate) enum Subject {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct State {
     pub(crate) rows: BTreeMap<String, Stored>,
-    /// Each table with the keys of its rows, where they are the subject.
+    /// Each table with the keys of its rows, if they matter.
     pub(crate) tables: BTreeMap<String, Vec<String>>,
     pub(crate) policies: Vec<StoredAccessPolicy>,
     /// The days for which hourly metrics are kept.
     pub(crate) retention_days: Option<u32>,
 }
 
-/// What a write demands of the stored row.
+/// The condition of a write on the stored row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Demand {
     Exists,
@@ -101,7 +101,7 @@ pub(crate) enum Write {
 }
 
 impl State {
-    /// Reads the subject again, by a client without faults.
+    /// Reads the state again, by a client without faults.
     pub(crate) async fn read(&mut self, subject: Subject, service: &TableServiceClient) -> Result<(), Error> {
         let things = service.table::<Cell>("Things")?;
         match subject {
@@ -127,7 +127,7 @@ impl State {
         Ok(())
     }
 
-    /// This state with the rows of the second partition that another one has.
+    /// Returns this state with the second partition of another one.
     pub(crate) fn with_other_partition_of(&self, other: &Self) -> Self {
         let is_other = |row: &str| partition_of(row) == OTHER_PARTITION;
         let first = self.rows.iter().filter(|(row, _)| !is_other(row));
@@ -157,7 +157,7 @@ impl State {
         self.rows.insert(row.to_owned(), Stored { a, b, etag: None });
     }
 
-    /// The state after a write, or what is wrong with it.
+    /// Returns the state after a write, or why the write is invalid.
     pub(crate) fn write(&mut self, write: &Write) -> Result<(), ErrorKind> {
         match write {
             Write::Insert(cell) if self.rows.contains_key(&cell.row) => return Err(ErrorKind::AlreadyExists),
@@ -186,7 +186,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether `found` is this state, which came of `before`: a row that was written has another version than before.
+    /// Checks that `found` is this state, which followed `before`: a written row has a new version.
     pub(crate) fn is(&self, found: &Self, before: &Self) -> bool {
         (&self.tables, &self.policies, self.retention_days) == (&found.tables, &found.policies, found.retention_days)
             && self.rows.len() == found.rows.len()
@@ -223,7 +223,7 @@ impl Write {
         }
     }
 
-    /// Whether applying it twice in a row leaves what applying it once leaves, and succeeds both times.
+    /// Returns `true` if applying it twice has the same effect as once, and succeeds both times.
     pub(crate) fn is_repeatable(&self) -> bool {
         match self {
             Self::InsertOrReplace(_) | Self::InsertOrMerge(_) => true,

@@ -1,4 +1,4 @@
-//! One operation of the client: its entry in the matrix, one choice of its values, and the client's word on it.
+//! One operation of the client: its entry in the matrix, its random values, and its reported result.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,26 +16,26 @@ pub(crate) struct Entry {
     pub(crate) name: &'static str,
     /// The methods that it calls, each as `Type::method`.
     pub(crate) methods: &'static [&'static str],
-    /// Whether it sends batches.
+    /// It sends batches.
     pub(crate) is_batch: bool,
     pub(crate) subject: Subject,
-    /// Calls at most, the reads that find out about a lost write included if they look the same.
+    /// The maximum number of calls, including the reads back of a lost write if they look the same.
     pub(crate) calls: u32,
-    /// Whether each of its calls has the time of a call; else all have it together.
+    /// Each of its calls has the timeout of a call; otherwise all share it.
     pub(crate) times_each: bool,
-    /// Whether its requests are of a table, so that the table's options hold.
+    /// Its requests concern a table, so the table's options apply.
     pub(crate) has_table: bool,
-    /// Whether its own builder takes options.
+    /// Its own builder takes options.
     pub(crate) has_call: bool,
-    /// Whether it ends at the first failure while others are in flight.
+    /// It ends at the first failure while others are in flight.
     pub(crate) is_concurrent: bool,
-    /// Whether the client needs a token of Entra ID.
+    /// The client needs a token of Entra ID.
     pub(crate) by_token: bool,
-    /// The time of the whole, if it is told one besides that of its calls.
+    /// The timeout of the whole, if it has one besides that of its calls.
     pub(crate) within: Option<Duration>,
-    /// Whether it waits for a service that throttles.
+    /// It waits for a service that throttles.
     pub(crate) is_paced: bool,
-    /// Whether it mostly needs a row or a table that is missing.
+    /// It mostly needs a row or a table that is missing.
     pub(crate) inserts: bool,
     pub(crate) choose: fn(&Given<'_>) -> Chosen,
 }
@@ -70,19 +70,19 @@ impl Entry {
         self
     }
 
-    /// Of the whole service.
+    /// An operation on the whole service.
     pub(crate) const fn of_service(mut self) -> Self {
         self.has_table = false;
         self
     }
 
-    /// Of up to this many calls in one time.
+    /// An operation of up to this many calls with one timeout.
     pub(crate) const fn calls(mut self, calls: u32) -> Self {
         self.calls = calls;
         self
     }
 
-    /// Of up to this many pages, each with its own time.
+    /// An operation of up to this many pages, each with its own timeout.
     pub(crate) const fn pages(mut self, pages: u32) -> Self {
         (self.calls, self.times_each) = (pages, true);
         self
@@ -108,18 +108,18 @@ impl Entry {
         self
     }
 
-    /// Many writes, at a pace that the service takes.
+    /// Many writes, at a rate that the service accepts.
     pub(crate) const fn bulk(mut self) -> Self {
         (self.is_batch, self.is_paced) = (true, true);
         self
     }
 
-    /// Pages of two rows, and for each a batch that may be cut.
+    /// Pages of two rows, each with a batch that may be split.
     pub(crate) const fn writes_pages(self) -> Self {
         self.batches().pages(5 * 4)
     }
 
-    /// Within this time, whatever its calls have.
+    /// Limits the whole to this time, whatever its calls have.
     pub(crate) const fn within(mut self, time: Duration) -> Self {
         self.within = Some(time);
         self
@@ -136,7 +136,7 @@ impl Entry {
     }
 }
 
-/// The state that an operation is chosen for.
+/// The state for which an operation is chosen.
 pub(crate) struct Given<'a> {
     pub(crate) state: &'a State,
     /// A value that no row has yet.
@@ -144,7 +144,7 @@ pub(crate) struct Given<'a> {
     pub(crate) inserts: bool,
 }
 
-/// The client that an operation is sent by.
+/// The client that sends an operation.
 #[derive(Clone)]
 pub(crate) struct On {
     pub(crate) service: TableServiceClient,
@@ -172,13 +172,13 @@ pub(crate) type Run = Box<dyn FnOnce(On) -> LocalBoxFuture<'static, Said>>;
 /// The meaning of a success.
 #[derive(Debug)]
 pub(crate) enum Promise {
-    /// This change as a whole.
+    /// This change was applied as a whole.
     Change(Change),
     /// This was read.
     Read(Read),
-    /// Each of these writes, in order, has an outcome of its own.
+    /// Each of these writes, in order, has its own outcome.
     Each(Vec<Write>),
-    /// The rows of a query are as wanted; a row that is not named stays.
+    /// The rows of a query are as intended; a row that is not named stays.
     Selected(Vec<(String, Wanted)>),
     /// Steps that lead to the last of these states; a failure leaves any of them.
     Steps(Vec<State>),
@@ -186,17 +186,17 @@ pub(crate) enum Promise {
 
 #[derive(Debug)]
 pub(crate) struct Change {
-    /// The state after it, or what the service must say against it.
+    /// The state after it, or the rejection that the service must return.
     pub(crate) after: Result<State, ErrorKind>,
     /// The writes of rows whose ETags are returned.
     pub(crate) writes: Vec<Write>,
-    /// Whether applying it twice in a row leaves what applying it once leaves, and succeeds both times.
+    /// Applying it twice has the same effect as once, and succeeds both times.
     pub(crate) is_repeatable: bool,
-    /// Whether the row or table existed, where the operation says so.
+    /// The row or table existed, if the operation reports that.
     pub(crate) existed: bool,
 }
 
-/// What a read shows of a state.
+/// The view that a read has of a state.
 pub(crate) struct Read {
     pub(crate) view: Box<dyn Fn(&State) -> View>,
     /// The location of the data.
@@ -208,15 +208,15 @@ pub(crate) type View = Vec<String>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The primary alone: it is part of a write, or a POST.
+    /// Only the primary: the read belongs to a write, or is a POST.
     Primary,
-    /// As the location mode says.
+    /// As the location mode decides.
     Any,
-    /// The secondary alone.
+    /// Only the secondary.
     Secondary,
 }
 
-/// The parts of a read that may come from different copies.
+/// The parts of a read that may come from different locations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Parts {
     One,
@@ -233,11 +233,11 @@ pub(crate) enum Wanted {
     Is(i64, Option<i64>),
 }
 
-/// The client's word.
+/// The reported result.
 #[derive(Debug)]
 pub(crate) enum Said {
     Done,
-    /// Done, with the ETag of each write.
+    /// Success, with the ETag of each write.
     Written(Vec<Option<ETag>>),
     Created(Creation),
     Deleted(Deletion),
@@ -252,13 +252,13 @@ pub(crate) enum Said {
 pub(crate) enum Claim {
     Applied(Option<ETag>),
     Rejected(ErrorKind),
-    /// With the error of another in its batch.
+    /// With the error of another operation in its batch.
     RejectedWithOthers,
     InDoubt,
     NotTried,
 }
 
-/// The report of writes over a query.
+/// The report of a write by query.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) applied: usize,
@@ -266,7 +266,7 @@ pub(crate) struct Report {
     pub(crate) gone: usize,
     pub(crate) failures: Vec<(String, ErrorKind)>,
     pub(crate) in_doubt: Vec<String>,
-    /// Why it ended before its end.
+    /// The reason for its early end.
     pub(crate) ended: Option<Error>,
 }
 
@@ -324,7 +324,7 @@ impl Chosen {
         Self::new(Promise::Change(change), call)
     }
 
-    /// The same, of another copy than the location mode says.
+    /// The same, in another location than the location mode selects.
     pub(crate) fn of(mut self, origin: Origin) -> Self {
         if let Promise::Read(read) = &mut self.promise {
             read.origin = origin;
@@ -332,7 +332,7 @@ impl Chosen {
         self
     }
 
-    /// A change of something else than rows. What it says of before is `existed`.
+    /// A change of anything other than rows. `existed` is what it reports of the state before.
     pub(crate) fn change<F>(
         after: Result<State, ErrorKind>,
         existed: bool,

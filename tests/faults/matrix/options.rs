@@ -1,4 +1,4 @@
-//! The options of a case: the same ones wished by the client, the table and the call, of which the nearest holds.
+//! The options of a case: set by the client, the table and the call, of which the nearest is effective.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,11 +14,11 @@ use http::{HeaderMap, Method, Request, Response};
 use super::judge::{Broken, MOST_ATTEMPTS, MOST_ATTEMPTS_WITHOUT_RETRIES};
 use super::operation::Entry;
 
-/// The time of a call.
+/// The timeout of a call.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
-/// The time that a nearer option overrides.
+/// The timeout that a nearer option overrides.
 const OVERRIDDEN: Duration = Duration::from_secs(300);
-/// The time after which a read is sent twice, in cases with hedged reads.
+/// The delay of the second request, in cases with hedged reads.
 const HEDGE_DELAY: Duration = Duration::from_millis(50);
 const LEVELS: [&str; 3] = ["client", "table", "call"];
 
@@ -26,11 +26,11 @@ const LEVELS: [&str; 3] = ["client", "table", "call"];
 pub(crate) struct Options {
     /// Those of the client, the table and the call.
     levels: [CallOptions; 3],
-    /// The id that the call was given.
+    /// The request id of the call.
     id: Option<String>,
-    /// The levels whose options hold.
+    /// The levels whose options are effective.
     holds: [bool; 3],
-    /// Attempts of one call at most.
+    /// The maximum of attempts per call.
     pub(crate) most_attempts: u32,
 }
 
@@ -56,7 +56,7 @@ impl Options {
                 };
             }
         };
-        // A time of the call itself would be one of the whole.
+        // A timeout of the call itself would apply to the whole.
         let may_be_timed = [true, entry.has_table, entry.within.is_none()];
         set(may_be_timed, &|options| options.timeout(TIMEOUT), &|options| {
             options.timeout(OVERRIDDEN)
@@ -118,7 +118,7 @@ impl Options {
         &self.levels[2]
     }
 
-    /// Whether a request has what the options say, each once.
+    /// Checks that a request has the effective options, each once.
     pub(crate) fn judge(&self, sent: &Sent) -> Result<(), Broken> {
         let has = |name: &str, wanted: &[&str]| {
             let values = sent.headers.get_all(name).iter();
@@ -156,7 +156,7 @@ impl Sent {
     }
 }
 
-/// Stands right behind the client and keeps what it sends.
+/// The first transport behind the client. It records what the client sends.
 #[derive(Clone, Debug)]
 pub(crate) struct Inspector {
     behind: Arc<dyn Transport>,

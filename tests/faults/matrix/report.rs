@@ -1,4 +1,4 @@
-//! The list of the matrix: the cases of each operation under each fault, and what was wrong.
+//! The report of the matrix: the cases of each operation under each fault, and the failures.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
@@ -54,7 +54,7 @@ impl Report {
         self.cases.values().sum()
     }
 
-    /// The first cases of each kind that were wrong.
+    /// The first failed cases of each kind.
     pub(crate) fn failures(&self) -> String {
         let mut counts = BTreeMap::<_, (usize, &str)>::new();
         for (operation, broken, text) in &self.broken {

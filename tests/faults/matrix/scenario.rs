@@ -15,7 +15,7 @@ use super::operation::Entry;
 
 /// The lag of the secondary: two to three cases.
 pub(crate) const LAG: Duration = Duration::from_secs(9);
-/// By how much clocks are wrong.
+/// The offset of a wrong clock.
 const SKEW: Duration = Duration::from_secs(3_600);
 
 /// One or more faults.
@@ -25,7 +25,7 @@ pub(crate) struct Scenario {
     pub(crate) faults: Vec<Fault>,
 }
 
-/// When they happen.
+/// The frequency of the faults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Mode {
     Once,
@@ -96,14 +96,14 @@ impl Scenario {
         single.chain([mixed]).collect()
     }
 
-    /// Faults of a batch's parts can happen to batches only.
+    /// Faults of a batch's parts apply only to batches.
     pub(crate) fn concerns(&self, entry: &Entry) -> bool {
         entry.is_batch || !matches!(self.faults[..], [Fault::FailBatchPart(_)])
     }
 
     pub(crate) fn over(&self, service: impl Transport + 'static, mode: Mode, seed: u64) -> Faults {
         let faults = Faults::with_seed(service, seed);
-        // Of many faults each is rare, so that some requests go through.
+        // Each of several faults is rare, so that some requests succeed.
         let chance = if self.faults.len() == 1 { 0.5 } else { 0.04 };
         for fault in &self.faults {
             let rule = FaultRule::new(fault.clone());
@@ -124,7 +124,7 @@ fn drip(bytes: usize, millis: u64) -> Fault {
     }
 }
 
-/// Stands right before the service and counts the writes that it applied.
+/// The last transport in front of the service. It counts the writes that were applied.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     service: Emulator,
@@ -162,7 +162,7 @@ impl Transport for Ledger {
     }
 }
 
-/// A broken retry: sends every write that failed again, without a thought of what became of it.
+/// A broken retry: sends every failed write again, without reading it back.
 #[derive(Clone, Debug)]
 pub(crate) struct BlindResend(pub(crate) Faults);
 

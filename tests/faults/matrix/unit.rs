@@ -26,17 +26,17 @@ pub(crate) const LOCATIONS: [LocationMode; 3] = [
     LocationMode::PrimaryThenSecondary,
     LocationMode::SecondaryThenPrimary,
 ];
-/// From one case to the next, by the service's clock. The client tells by a row's age whether a lost write left it as it was,
-/// and allows for three seconds.
+/// The time between two cases, by the service's clock. The client uses a row's age to decide if a lost write left it
+/// unchanged, and allows for three seconds.
 const STEP: Duration = Duration::from_millis(3_500);
 
-/// A client that shows a token. One for all, since it has an HTTPS transport of its own.
+/// A client with a token. One for all cases, because it has its own HTTPS transport.
 static BY_TOKEN: LazyLock<TableServiceClient> = LazyLock::new(|| {
     let endpoint = "https://devstoreaccount1.table.core.windows.net";
     TableServiceClient::new(endpoint, Token).unwrap()
 });
 
-/// Shows a token in place of a signature.
+/// Sends a token instead of a signature.
 #[derive(Debug)]
 struct Token;
 
@@ -55,7 +55,7 @@ impl Credential for Token {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// That of tokens.
+    /// The client with a token.
     fn version(&self) -> &'static str {
         "2020-12-06"
     }
@@ -167,7 +167,7 @@ impl<'a> Unit<'a> {
         self.state.read(self.entry.subject, &self.truth).await.unwrap();
     }
 
-    /// The state that the secondary shows.
+    /// Returns the state of the secondary.
     async fn secondary(&self) -> State {
         let mut state = State::default();
         let secondary = self.truth.location_mode(LocationMode::SecondaryOnly);
@@ -255,7 +255,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// What was not read because nothing was applied is as it was.
+    /// The rest is unchanged, because nothing was applied.
     pub(crate) async fn finish(mut self) {
         let known = self.state.clone();
         self.read().await;

@@ -162,7 +162,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .bulk(),
 ];
 
-/// A bulk of small batches, some of them in flight together.
+/// A bulk of small batches, some of them concurrent.
 fn bulk(on: &On) -> Bulk<Cell> {
     on.table.bulk().batch_size(3).with(&on.call)
 }
@@ -171,7 +171,7 @@ fn operations(writes: Vec<Write>) -> Vec<TableOperation> {
     writes.iter().map(operation).collect()
 }
 
-/// Four to six entities; a row may come twice.
+/// Four to six entities; a row may occur twice.
 fn cells(given: &Given<'_>) -> Vec<Cell> {
     let cell = |n| Cell::new(&given.row(), given.value * 10 + n, fastrand::bool().then_some(n));
     (0..fastrand::i64(4..=6)).map(cell).collect()
@@ -202,7 +202,7 @@ where
     Chosen::new(Promise::Each(writes.clone()), |on| call(on, writes))
 }
 
-/// Four to six writes of any kind; a row may come twice.
+/// Four to six writes of any kind; a row may occur twice.
 pub(super) fn any_writes(given: &Given<'_>) -> Vec<Write> {
     let write = |n| {
         let kind = *fastrand::choice(&KINDS).unwrap();
@@ -220,7 +220,8 @@ fn said(count: usize, ended: Ended) -> Said {
     said_of(count, count, ended)
 }
 
-/// The outcomes of `count` writes, of which the first were `taken`: all that were read and are not left were applied.
+/// Returns the outcomes of `count` writes, of which the first were `taken`: those that were read and are not leftovers
+/// were applied.
 fn said_of(count: usize, taken: usize, ended: Ended) -> Said {
     let report = ended.unwrap_or_else(|interrupted| interrupted.into_parts().1);
     let read = report.applied() + report.rejected() + report.in_doubt() + report.not_tried();
@@ -240,7 +241,7 @@ fn said_of(count: usize, taken: usize, ended: Ended) -> Said {
     Said::Each(claims)
 }
 
-/// Of whole batches all operations have the error of one.
+/// For whole batches, all operations have the error of one.
 fn without_verdicts(said: Said) -> Said {
     let Said::Each(claims) = said else { return said };
     let claims = claims.into_iter().map(|claim| match claim {

@@ -1,4 +1,4 @@
-//! Grouped writes: alone, as by any handle; and several of them at once, with an outcome for each.
+//! Grouped writes: alone, as with any handle, and several concurrently, with an outcome for each.
 
 use azure_table::Error;
 use futures::future::join_all;
@@ -57,7 +57,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .bulk(),
 ];
 
-/// The choice of another entry, by a handle that is grouped.
+/// Returns another entry, with a grouped handle.
 fn alone(name: &str, given: &Given<'_>) -> Chosen {
     let entry = writes::ENTRIES.iter().find(|entry| entry.name == name).unwrap();
     let Chosen { promise, run } = (entry.choose)(given);

@@ -1,4 +1,4 @@
-//! The operations of the matrix: an entry for each.
+//! The operations of the matrix, one entry each.
 
 mod bulk;
 mod grouped;
@@ -58,7 +58,7 @@ const KINDS: [Kind; 7] = [
 ];
 
 impl Given<'_> {
-    /// One of `all`, mostly one that the operation finds as it needs it.
+    /// Returns one of `all`, mostly one whose state the operation needs.
     fn pick(&self, all: &[&str], exists: impl Fn(&str) -> bool) -> String {
         pick(all, exists, !self.inserts)
     }

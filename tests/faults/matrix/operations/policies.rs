@@ -72,7 +72,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .calls(2),
 ];
 
-/// A policy of this id that is told from others by its expiry.
+/// A policy of this id, with a distinct expiry.
 pub(crate) fn policy(id: i64, value: i64) -> StoredAccessPolicy {
     let begin: azure_table::DateTime = "2030-01-01T00:00:00Z".parse().unwrap();
     StoredAccessPolicy {

@@ -1,4 +1,4 @@
-//! Queries: their rows, their pages, and what is made of them.
+//! Queries: their rows, pages and results.
 
 use azure_table::entity::VariantOf;
 use azure_table::{Key, Result, TableQuery, Versioned};
@@ -130,7 +130,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .concurrent(),
 ];
 
-/// A kind of rows: all of them.
+/// Returns a kind of rows: all of them.
 struct Found(Cell);
 
 impl VariantOf<Cell> for Found {

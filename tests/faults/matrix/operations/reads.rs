@@ -58,7 +58,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             let mut held = held(&row);
             match on.table.refresh(&mut held).await {
                 Ok(()) => Ok(Some(shown(&held))),
-                // The client says so itself.
+                // The client reports it.
                 Err(e) if e.kind() == azure_table::ErrorKind::NotFound && e.status().is_none() => Ok(None),
                 Err(e) => Err(e),
             }
@@ -110,7 +110,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .batches(),
 ];
 
-/// A row that is held, of an older version.
+/// An older version of a row that the caller has.
 fn held(row: &str) -> Versioned<Cell> {
     Versioned {
         entity: Cell::new(row, -1, None),

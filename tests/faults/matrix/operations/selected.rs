@@ -1,4 +1,4 @@
-//! Writes over all rows of a query.
+//! Writes by query.
 
 use azure_table::Change;
 use azure_table::bulk::{Interrupted, WriteReport};
@@ -28,7 +28,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     })
     .writes_pages(),
     Entry::new("update where", &["TableClient::update_where"], |given| {
-        // Counts, so that a second change of a row shows; rows with an odd sum are kept.
+        // Counts, so that a second change of a row is visible; rows with an odd sum are kept.
         let wanted = wanted(given, |_, a, b| match a % 2 {
             0 => Some(Wanted::Is(a + 1_001, b)),
             _ => Some(Wanted::Unchanged),
@@ -64,7 +64,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .writes_pages(),
 ];
 
-/// The entity that has `b` in any case.
+/// The entity that always has `b`.
 #[derive(azure_table::TableEntity, Clone, Debug)]
 struct Newer {
     #[table(partition_key)]
@@ -88,7 +88,7 @@ where
     selected(wanted, call)
 }
 
-/// The rows that are selected, and what is to become of each.
+/// Returns the rows that are selected, and the intended change of each.
 fn wanted(given: &Given<'_>, of: impl Fn(&str, i64, Option<i64>) -> Option<Wanted>) -> Vec<(String, Wanted)> {
     let rows = given.state.rows.iter();
     let rows = rows.filter_map(|(row, stored)| Some((row.clone(), of(row, stored.a, stored.b)?)));

@@ -79,7 +79,7 @@ fn nothing(_: &State) -> View {
     View::new()
 }
 
-/// Another number of days than before.
+/// A different number of days.
 pub(crate) fn retention(value: i64) -> u32 {
     u32::try_from(value % 300).unwrap() + 1
 }

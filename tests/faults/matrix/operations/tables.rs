@@ -1,4 +1,4 @@
-//! Operations on tables, and the first write of a table that is missing.
+//! Operations on tables, and the first write to a missing table.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use super::super::model::{Cell, ROWS, State, Subject};
 use super::super::operation::{Chosen, Entry, Given, Origin, Parts, Promise, Said, View};
 use super::bulk;
 
-/// The tables that are written; a state has some of them.
+/// The tables that are written; each state has some of them.
 const TABLES: [&str; 4] = super::super::TABLES;
 /// The time in which a table is removed and created again.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// Of failures that may pass, every 5 s until the deadline; the last pauses are shorter.
+/// The waits after transient failures: every 5 s until the deadline; the last ones are shorter.
 const REPEATS: u32 = 60 / 5 + 4;
 
 pub(super) const ENTRIES: &[Entry] = &[
@@ -214,7 +214,7 @@ fn names(state: &State) -> View {
     state.tables.keys().cloned().collect()
 }
 
-/// The insert of a row that its table does not have; the table may be missing.
+/// Inserts a row into a table that may be missing.
 fn first_write(given: &Given<'_>) -> (String, Vec<State>, Cell) {
     let (name, created) = created(given);
     let present = &created.tables[&name];
@@ -231,7 +231,7 @@ fn first_write(given: &Given<'_>) -> (String, Vec<State>, Cell) {
     )
 }
 
-/// A table that was there existed, one that was not was created or is in doubt: there is nobody else.
+/// An existing table is reported as existing, a missing one as created or in doubt: no other client creates it.
 fn said_of_ensured(before: &State, names: &[String], ensured: &[(String, Creation)]) -> Said {
     let mut present = before.tables.clone();
     let is_true = |(name, (told, creation)): (&String, &(String, Creation))| {

@@ -1,4 +1,4 @@
-//! Writes of rows, one or a transaction, with an outcome for the whole.
+//! Writes of rows, single or in a transaction, with an outcome for the whole.
 
 use azure_table::{Change, DateTime, ETag, ErrorKind, Versioned};
 
@@ -205,7 +205,7 @@ async fn send(on: On, write: Write) -> Said {
     }
 }
 
-/// Two to four writes of different rows of one partition, at least one that may not be repeated.
+/// Two to four writes of different rows of one partition, at least one of them not idempotent.
 fn batch(state: &State, value: i64) -> Vec<Write> {
     let mut rows = ROWS_OF_BATCH.map(str::to_owned);
     fastrand::shuffle(&mut rows);
