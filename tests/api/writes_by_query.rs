@@ -77,7 +77,7 @@ impl Table {
     }
 }
 
-/// pains.md row 56: delete by partition or query.
+/// Delete by partition or query.
 #[tokio::test]
 async fn rows_are_deleted_by_a_condition_or_a_query() {
     let table = filled(PAGE).await;

@@ -1,4 +1,4 @@
-//! The tables of an emulator without a client: listed, filled as text, deleted.
+//! The tables of an emulator, without a client: listed, filled from text, deleted.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Requests of other SDKs, as they left them: both signatures by an account's key, and entities in all their spellings.
+//! Requests of other SDKs, unchanged: both signatures with an account key, and entities in all their spellings.
 //!
 //! The vectors are those of `azure-table/vectors`.
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::signed::{ask, emulator, outcome};
 
-/// Captured requests with their captured signatures, at their time: let in as they are, and kept out with one letter changed.
+/// Captured requests with their signatures, at their time: accepted unchanged, and rejected with one letter changed.
 #[tokio::test]
 async fn captured_signatures_are_good() {
     for (file, at_least) in [("shared_key.json", 45), ("shared_key_lite.json", 14)] {
@@ -21,7 +21,7 @@ async fn captured_signatures_are_good() {
         let mut checked = 0;
         for case in vectors["cases"].as_array().unwrap() {
             checked += 1;
-            // The SDK put the path together wrongly, and Azurite refuses it as well.
+            // The SDK builds the path wrongly, and Azurite rejects it as well.
             let is_good = case.get("sdk_bug").is_none();
             let text = |name: &str| case[name].as_str().unwrap_or_default();
             let host = format!("https://{}.table.core.windows.net", text("account"));
@@ -73,8 +73,8 @@ fn query(text: &str) -> String {
     }
 }
 
-/// What two SDKs send for a value is taken, and read as the value that it is, where the vectors differ from the live service by its
-/// rules: fractions without zeros at the end, ids in lower case, whole numbers that are no Int32 as doubles.
+/// The values of two SDKs are accepted, and read as they were meant. The vectors differ from the live service by its
+/// rules: fractions without trailing zeros, ids in lower case, whole numbers beyond Int32 as doubles.
 #[tokio::test]
 async fn entities_of_sdks_are_read_as_they_were_meant() {
     let vectors = vectors("entities.json");
@@ -127,7 +127,7 @@ async fn entities_of_sdks_are_read_as_they_were_meant() {
     assert!(checked >= 95, "{checked}");
 }
 
-/// The value and the annotation that a read shows for what was sent.
+/// Returns the value and the annotation of a read after this write.
 fn expected<'a>(sent: &Value, annotation: Option<&'a str>) -> (Value, Option<&'a str>) {
     let text = sent.as_str().unwrap_or_default();
     match annotation {
@@ -146,7 +146,7 @@ fn expected<'a>(sent: &Value, annotation: Option<&'a str>) -> (Value, Option<&'a
     }
 }
 
-/// Spellings of one change that SDKs use, and none of which says more than the others.
+/// Spellings of one change by several SDKs; all have the same meaning.
 #[tokio::test]
 async fn spellings_of_values_keys_and_preferences_are_taken() {
     let service = emulator();
@@ -193,7 +193,7 @@ async fn spellings_of_values_keys_and_preferences_are_taken() {
     }
 }
 
-/// Addresses and line ends of batches, names of boundaries, and a change set without changes.
+/// URLs and line ends of batches, names of boundaries, and a change set without changes.
 #[tokio::test]
 async fn spellings_of_batches_are_taken() {
     let service = emulator();
@@ -269,7 +269,7 @@ async fn spellings_of_batches_are_taken() {
     );
 }
 
-/// Keys in the addresses of two SDKs, which encode them differently; what no key may have is refused.
+/// Keys in the URLs of two SDKs, which encode them differently. Characters that a key cannot have are rejected.
 #[tokio::test]
 async fn addresses_of_sdks_name_the_same_rows() {
     let vectors = vectors("keys.json");

@@ -1,4 +1,4 @@
-//! The emulator over HTTPS, with a certificate that is made for the test.
+//! The emulator over HTTPS, with a certificate that is generated for the test.
 
 use azure_table::emulator::ServerCertificate;
 use azure_table::transport::Transport;
@@ -76,7 +76,7 @@ async fn who_does_not_trust_it_or_speaks_http_is_not(network: Network) {
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
     }
-    // And others are served as before.
+    // Other connections are still served.
     let service = TableServiceClient::from_connection_string(&connection)
         .unwrap()
         .transport(trusting(network, &pem));

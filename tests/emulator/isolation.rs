@@ -1,4 +1,4 @@
-//! What readers see of batches while they are made: all of one, or nothing.
+//! Readers see all of a batch or nothing.
 //!
 //! Source: REST "Performing entity group transactions" (snapshot isolation); "Query timeout and pagination".
 
@@ -15,7 +15,7 @@ async fn table(emulator: &Emulator) -> TableClient<DynamicEntity> {
     table
 }
 
-/// Gives all rows this number, in one batch.
+/// Sets this number in all rows, in one batch.
 async fn write(table: &TableClient<DynamicEntity>, number: i32) {
     let mut batch = table.batch();
     for row in 0..ROWS {
@@ -61,7 +61,7 @@ async fn no_reader_sees_half_a_batch() {
     writer.await.unwrap();
 }
 
-/// A batch that fails leaves nothing, in whatever place the failure is.
+/// A batch that fails changes nothing, wherever the failure is.
 #[tokio::test]
 async fn a_batch_that_fails_is_not_seen() {
     let emulator = Emulator::new();

@@ -1,6 +1,6 @@
-//! What nobody should send: it is refused with the live service's code, nothing is changed, and the service goes on.
+//! Invalid requests: the emulator rejects them with the live service's code, changes nothing, and continues.
 //!
-//! Bytes that are no HTTP are the server's, and tested there.
+//! Bytes that are not HTTP concern the server, and are tested there.
 
 use azure_table::Emulator;
 use bytes::Bytes;
@@ -11,7 +11,7 @@ const MIB: usize = 1 << 20;
 const JSON: (&str, &str) = ("content-type", "application/json");
 const BATCH: (&str, &str) = ("content-type", "multipart/mixed; boundary=b");
 
-/// A service with one row, and that row's version.
+/// A service with one row, and the ETag of that row.
 async fn with_row() -> Emulator {
     let service = emulator();
     ask(&service, "POST", "Tables", &[JSON], r#"{"TableName":"Things"}"#).await;
@@ -27,7 +27,7 @@ async fn with_row() -> Emulator {
     service
 }
 
-/// All that the service has.
+/// Everything that the service stores.
 async fn state(service: &Emulator) -> [Bytes; 2] {
     let minimal = ("accept", "application/json;odata=minimalmetadata");
     let tables = ask(service, "GET", "Tables", &[minimal], "").await;
@@ -94,7 +94,7 @@ async fn bodies_that_are_no_entities_are_refused() {
         let shown = String::from_utf8_lossy(&body[..body.len().min(120)]).into_owned();
         let answer = ask(&service, "POST", "Things", &[JSON], body.clone()).await;
         assert_eq!(outcome(&answer), (status, code.to_owned()), "{shown}");
-        // The same as a change of the row, except for what only the keys are about.
+        // The same for a change of the row, except what concerns only the keys.
         if !matches!(code, "PropertiesNeedValue" | "DuplicateKeyPropertySpecified") {
             let answer = ask(
                 &service,
@@ -168,7 +168,7 @@ fn batch() -> String {
     )
 }
 
-/// A batch that is cut anywhere is made whole or not at all.
+/// A batch that is cut at any byte is applied as a whole or not at all.
 #[tokio::test]
 async fn a_batch_that_breaks_off_changes_nothing() {
     let whole = batch();
@@ -191,7 +191,7 @@ async fn a_batch_that_breaks_off_changes_nothing() {
         }
         made
     };
-    // One SDK leaves the last boundary out, so the service does not ask for it.
+    // One SDK omits the last boundary, so the service does not require it.
     let closed = whole.find("--c--").unwrap() + 5;
     assert!(made.iter().all(|end| *end >= closed), "{made:?}, {closed}");
 }

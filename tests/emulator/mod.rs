@@ -1,7 +1,7 @@
-//! The emulator from outside, request by request: what was recorded, what other SDKs send, and what nobody should send; and as
-//! something to run and to keep: on a port, over HTTPS, seen from a socket, as a snapshot.
+//! The emulator from outside. Requests: recorded ones, those of other SDKs, and invalid ones. As a program: on a port,
+//! over HTTPS, on raw sockets, as a snapshot.
 //!
-//! `replay` compares it with the live service. Byte by byte tests of single rules stand beside the rules.
+//! `replay` compares it with the live service. Tests of single rules are next to the rules.
 
 mod contents;
 mod foreign;
@@ -15,7 +15,7 @@ pub(crate) mod signed;
 mod snapshot;
 mod sockets;
 
-/// The text with each `%` and its two digits as the byte that they name.
+/// Decodes each `%` and its two digits into a byte.
 pub(crate) fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! What an emulator's observer is shown.
+//! The notifications of an emulator's observer.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use http::Request;
 
 use super::signed::{ACCOUNT, KEY, ask, shared_key};
 
-/// An emulator, and the lines of what it answered, without time and duration.
+/// An emulator, and the lines of its responses, without time and duration.
 fn watched() -> (Emulator, Arc<Mutex<Vec<String>>>) {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&lines);
@@ -76,7 +76,7 @@ async fn requests_over_http_are_shown_without_signatures() {
     );
 }
 
-/// The reasons that follow the lines of refusals.
+/// Returns the reasons that follow the lines of rejections.
 fn reasons(lines: &Mutex<Vec<String>>) -> Vec<String> {
     let lines = std::mem::take(&mut *lines.lock().unwrap());
     let reason = |line: &String| line.split_once(" (").map(|(_, why)| format!("({why}"));

@@ -1,4 +1,4 @@
-//! How a server ends, and where it says it is.
+//! The shutdown of a server, and the addresses that it reports.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use azure_table::{DynamicEntity, Emulator, EmulatorServer, Filter, TableServiceC
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// Far more than any end takes, and far less than the 10 s after which it is forced.
+/// Far more than any shutdown takes, and far less than the 10 s after which it is forced.
 const SOON: Duration = Duration::from_secs(5);
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn an_idle_connection_does_not_hold_it_back() {
     let address = server.address();
     let service = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
     let running = server.spawn();
-    // One that was used, and one that never said a word.
+    // One connection that was used, and one that never sent anything.
     service.ping().await.unwrap();
     let mut silent = TcpStream::connect(address).await.unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -51,7 +51,7 @@ async fn an_idle_connection_does_not_hold_it_back() {
 
 #[tokio::test]
 async fn an_address_that_stands_for_all_is_named_by_one_that_can_be_reached() {
-    // Port 0 on all addresses would listen to others: the text alone is looked at, and nothing is served.
+    // Port 0 on all addresses would accept foreign connections: the test checks only the text, and serves nothing.
     let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
     let endpoint = format!(
         "TableEndpoint=http://127.0.0.1:{}/devstoreaccount1;",
@@ -82,7 +82,7 @@ async fn cosmos_can_be_used_by_the_string_that_the_server_gives() {
     for (name, value) in [("A", 1), ("B", 2), ("C", 3)] {
         assert_eq!(merged.property::<i32>(name).unwrap(), value);
     }
-    // It is Cosmos DB all the same.
+    // It is still Cosmos DB.
     let long = DynamicEntity::new("p", "r".repeat(300));
     assert_eq!(blogs.insert(&long).await.unwrap_err().status(), Some(400));
     running.stop().await;
@@ -94,7 +94,7 @@ async fn a_url_that_is_too_long_is_refused_by_the_server() {
     let address = server.address();
     let running = server.spawn();
     let base = "http://h/devstoreaccount1/";
-    // Beyond 64 KiB it is not even read.
+    // Beyond 64 KiB, the server does not even read it.
     for (length, status) in [(32_767, "403"), (32_768, "414"), (60 << 10, "414"), (66 << 10, "414")] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let head = format!(
@@ -110,8 +110,8 @@ async fn a_url_that_is_too_long_is_refused_by_the_server() {
     running.stop().await;
 }
 
-/// The program serves on one thread: what is asked on one connection has to wait for a turn of a query on another, not for its
-/// end. What a turn takes is measured beside the emulator; here a count of reads says that sockets have their turns too.
+/// The program serves on one thread. A request on one connection has to wait for a turn of a query on another, not for
+/// its end. The turns are measured next to the emulator; here the number of reads shows that sockets have turns too.
 #[tokio::test]
 async fn point_reads_over_http_are_answered_while_a_long_scan_runs() {
     let emulator = Emulator::new();
@@ -141,7 +141,7 @@ async fn point_reads_over_http_are_answered_while_a_long_scan_runs() {
     let filter = Filter::raw(filter.join(" or "));
     blogs.get(("p", "3000")).await.unwrap().unwrap();
     let scan = tokio::spawn(blogs.query().filter(filter).all().into_future());
-    // The scan's request is sent, and its first turns are over.
+    // The request of the scan is sent, and its first turns are over.
     tokio::time::sleep(Duration::from_millis(50)).await;
     let mut reads = 0;
     while !scan.is_finished() {

@@ -1,4 +1,4 @@
-//! Signatures of our own for what was recorded without: by the formulas as they are documented, not by the client.
+//! Signatures for recorded requests without one: by the documented formulas, not by the client.
 //!
 //! Source: REST "Authorize with Shared Key", "Create a service SAS", "Create an account SAS".
 
@@ -23,7 +23,7 @@ fn sign(text: &str) -> String {
     STANDARD.encode(hmac.finalize().into_bytes())
 }
 
-/// The value of `Authorization` by SharedKey.
+/// Returns the `Authorization` header of SharedKey.
 pub(super) fn shared_key(account: &str, method: &str, content: [&str; 2], date: &str, path_and_query: &str) -> String {
     let (path, query) = path_and_query.split_once('?').unwrap_or((path_and_query, ""));
     let comp = parameter(query, "comp").map_or(String::new(), |comp| format!("?comp={comp}"));
@@ -32,7 +32,7 @@ pub(super) fn shared_key(account: &str, method: &str, content: [&str; 2], date: 
     format!("SharedKey {account}:{}", sign(&to_sign))
 }
 
-/// A parameter of a query, decoded.
+/// Returns a parameter of a query, decoded.
 fn parameter(query: &str, name: &str) -> Option<String> {
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs
@@ -40,7 +40,7 @@ fn parameter(query: &str, name: &str) -> Option<String> {
         .map(|(_, value)| percent_decoded(value))
 }
 
-/// The address with a shared access signature that is good, where its own was taken out.
+/// Returns the URL with a valid shared access signature in place of its own.
 pub(super) fn with_signature(account: &str, url: &str) -> Option<String> {
     const PLACE: &str = "sig=Sanitized";
     url.contains(PLACE).then(|| {
@@ -68,14 +68,14 @@ pub(super) fn with_signature(account: &str, url: &str) -> Option<String> {
     })
 }
 
-/// An account that nobody has, on an emulator of its own.
+/// An unknown account, on a separate emulator.
 pub(crate) const ACCOUNT: &str = "contoso";
 
 pub(crate) fn emulator() -> Emulator {
     Emulator::new().with_account(ACCOUNT, KEY).unwrap()
 }
 
-/// Asks the emulator, signed. `path` is what stands behind the host and its slash.
+/// Sends a signed request to the emulator. `path` follows the host and its slash.
 pub(crate) async fn ask(
     emulator: &Emulator,
     method: &str,
@@ -86,7 +86,7 @@ pub(crate) async fn ask(
     ask_at(emulator, "table.core.windows.net", method, path, headers, body).await
 }
 
-/// The same at a host of this ending.
+/// The same for a host with this suffix.
 pub(super) async fn ask_at(
     emulator: &Emulator,
     host: &str,
@@ -122,7 +122,7 @@ pub(super) async fn ask_at(
     emulator.send(request.body(body.into()).unwrap()).await.unwrap()
 }
 
-/// Status and code of an answer; the code of a part of a batch, too.
+/// Returns status and code of a response, including those of a part of a batch.
 pub(super) fn outcome(answer: &Response<Bytes>) -> (u16, String) {
     let body = String::from_utf8_lossy(answer.body());
     let code = ["\"code\":\"", "<m:code>"]

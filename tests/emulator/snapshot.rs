@@ -1,5 +1,5 @@
-//! Snapshots: what is restored answers as what was taken, the file can be read and written by a person, and is never
-//! half a file.
+//! Snapshots: a restored emulator answers like the original, and a person can read and write the file, which is never
+//! written in part.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use super::signed::{ACCOUNT, KEY, ask_at};
 
-/// A folder of its own, gone when it is dropped.
+/// A temporary folder, deleted when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -66,14 +66,14 @@ prop_compose! {
     fn entity()(
         partition_key in key(),
         row_key in key(),
-        // Names that mean something to a line of the file, too.
+        // Names with characters that also have a meaning in a line of the file.
         properties in btree_map("[A-Za-z_][A-Za-z0-9_]{0,3}|table|account|TableName", value(), 0..6),
     ) -> DynamicEntity {
         DynamicEntity { partition_key, row_key, properties, ..DynamicEntity::default() }
     }
 }
 
-/// All that a client reads of the tables, versions included.
+/// Returns all that a client reads of the tables, including versions.
 async fn answers(emulator: &Emulator) -> String {
     let service = TableServiceClient::on(emulator.clone());
     let mut all = String::new();
@@ -136,7 +136,7 @@ async fn settings_policies_and_versions_are_restored() {
         ..StoredAccessPolicy::new("readers \"1\"")
     };
     blogs.set_access_policies([policy.clone()]).await.unwrap();
-    // An insert keeps the order of its properties, here not that of their names.
+    // An insert keeps the order of its properties, which is not the order of their names here.
     blogs.insert(&DynamicEntity::new("p", "kept")).await.unwrap();
     blogs.insert(&DynamicEntity::new("p", "gone")).await.unwrap();
     blogs.delete(("p", "gone")).await.unwrap();
@@ -164,7 +164,7 @@ async fn settings_policies_and_versions_are_restored() {
         .await
         .unwrap_err();
     assert_eq!(refused.code(), Some("TableBeingDeleted"));
-    // No version is given twice, though the clock stands still and the row of the last one is gone.
+    // No version occurs twice, even though the clock is paused and the last row was deleted.
     let entity = DynamicEntity::new("p", "new");
     assert_eq!(
         blogs_again.insert(&entity).await.unwrap(),
@@ -343,7 +343,7 @@ fn a_file_that_cannot_be_used_is_named() {
     );
     assert_eq!(wrong.kind(), std::io::ErrorKind::InvalidData);
 
-    // A folder cannot be replaced by a file: nothing is left of the attempt.
+    // A folder cannot be replaced by a file: the attempt leaves nothing behind.
     let place = folder.0.join("folder");
     fs::create_dir(&place).unwrap();
     fs::write(place.join("kept"), "").unwrap();
@@ -401,7 +401,7 @@ async fn services_are_told_apart() {
     assert_eq!(answers(&again).await, answers(&cosmos).await);
     assert_eq!(again.snapshot().table_count(), 2);
 
-    // An emulator that is Cosmos DB at its addresses alone keeps such tables apart, too.
+    // An emulator that is Cosmos DB only at its addresses separates such tables, too.
     let both = Emulator::new().with_account("contoso", "AAAA").unwrap();
     let connection = "AccountName=contoso;AccountKey=AAAA;TableEndpoint=https://contoso.table.cosmos.azure.com:443/;";
     for name in ["Blogs", "BLOGS"] {
@@ -415,7 +415,7 @@ async fn services_are_told_apart() {
     assert_eq!(snapshot.table_count(), 2);
 }
 
-/// All that is answered, byte by byte but for the time at which it is.
+/// Returns all responses, byte by byte except the time.
 async fn pages(emulator: &Emulator, host: &str) -> Vec<u8> {
     let full = [("accept", "application/json;odata=fullmetadata")];
     let answer = ask_at(emulator, host, "GET", "Blogs()", &full, "").await;
@@ -437,7 +437,7 @@ async fn rows_keep_the_order_in_which_they_were_inserted() {
         for (n, row) in [
             r#"{"PartitionKey":"p","RowKey":"0","b":1,"a":2}"#,
             r#"{"RowKey":"1","PartitionKey":"p","b":1}"#,
-            // What begins so could be the line of a table.
+            // This beginning could be the line of a table.
             r#"{"table":"Blogs","RowKey":"2","b":1,"PartitionKey":"p","a":2}"#,
             r#"{"account":"a","PartitionKey":"p","RowKey":"3"}"#,
         ]

@@ -1,5 +1,5 @@
-//! Clients that break HTTP, on real sockets: each is answered with a refusal or closed within bounds, nothing of what they sent
-//! is done, and others are served as before.
+//! Clients that break HTTP, on real sockets: each is rejected or closed within a bounded time, nothing of its request
+//! is applied, and others are still served.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -10,9 +10,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// What the server under test waits for a head, and for a body.
+/// The server's timeout for a head, and for a body.
 const READ_TIMEOUT: Duration = Duration::from_millis(300);
-/// Within this all has come to an end, also on a busy machine.
+/// The time within which everything ends, even on a busy machine.
 const BOUND: Duration = Duration::from_secs(20);
 
 struct Server {
@@ -39,14 +39,14 @@ impl Server {
         stream
     }
 
-    /// Sends bytes in pieces and gives what comes back until the connection is closed, which has to be within bounds.
+    /// Sends bytes in pieces and returns the response up to the close of the connection, which must come in time.
     async fn send(&self, pieces: &[&[u8]], pause: Duration, close: bool) -> Vec<u8> {
         timeout(BOUND, exchange(self.running.address(), pieces, pause, close))
             .await
             .unwrap()
     }
 
-    /// That all is as it was, and a client is served.
+    /// Asserts that nothing has changed, and that a client is served.
     async fn is_as_before(&self) {
         let service = TableServiceClient::from_connection_string(self.running.connection_string()).unwrap();
         assert_eq!(service.list_tables().await.unwrap(), ["Blogs"]);
@@ -82,7 +82,7 @@ async fn exchange(address: SocketAddr, pieces: &[&[u8]], pause: Duration, close:
     answer
 }
 
-/// The status of an answer; 0 where there is none.
+/// Returns the status of a response, or 0 without one.
 fn status(answer: &[u8]) -> u16 {
     let line = String::from_utf8_lossy(answer);
     match line.strip_prefix("HTTP/1.1 ") {
@@ -146,7 +146,7 @@ async fn what_is_no_http_is_refused_or_closed() {
     ] {
         let answer = server.send(&[bytes.as_bytes()], Duration::ZERO, false).await;
         let found = status(&answer);
-        // Where much was still to be read when the connection was closed, the answer may be lost on its way.
+        // If much was unread when the connection closed, the response may be lost.
         let may_be_lost = bytes.len() > 10_000 && found == 0;
         assert!(
             found == expected || may_be_lost,
@@ -179,7 +179,7 @@ async fn requests_that_break_off_change_nothing() {
 #[tokio::test]
 async fn slow_heads_and_bodies_have_a_bounded_time() {
     let server = Server::start().await;
-    // A byte at a time, for ever.
+    // A byte at a time, forever.
     let bytes: Vec<&[u8]> = HEAD.as_bytes().chunks(1).cycle().take(10_000).collect();
     let head = format!("{HEAD}Content-Length: 100000\r\n\r\n");
     let slow_body: Vec<&[u8]> = std::iter::once(head.as_bytes())
@@ -206,7 +206,7 @@ async fn clients_that_wait_keep_nobody_out() {
     let mut slow = Vec::new();
     for _ in 0..100 {
         slow.push(server.connect("GET /devstoreaccount1/Tables HTTP/1.1\r\nHo").await);
-        // One that asks again and again is never the one that has waited longest.
+        // A connection that keeps sending requests is never the one that has waited longest.
         let request = format!("{HEAD}Content-Length: 0\r\n\r\n");
         working.write_all(request.as_bytes()).await.unwrap();
         let mut answer = [0; 4_096];
@@ -265,7 +265,7 @@ async fn bodies_beyond_the_limit_are_refused() {
         let answer = server
             .send(&[head.as_bytes(), &vec![b'x'; length]], Duration::ZERO, false)
             .await;
-        // Unsigned, it is refused for that where it is read to its end. The answer may be lost where it is not.
+        // An unsigned request is rejected for that, if it is read to its end. Otherwise the response may be lost.
         assert!(
             matches!(status(&answer), 0 | 403 | 413),
             "{length}: {}",
@@ -316,7 +316,7 @@ async fn random_bytes_do_not_stop_the_server() {
     server.is_as_before().await;
 }
 
-/// The clients for Python and Node.js write the whole body before they look at the response.
+/// The clients for Python and Node.js write the whole body before they read the response.
 #[tokio::test]
 async fn body_far_beyond_the_limit_is_rejected_after_the_client_has_written_it() {
     const MIB: usize = 1 << 20;

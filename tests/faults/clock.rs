@@ -22,7 +22,7 @@ impl Observer for Corrections {
 
 use azure_table_tests::canned::{Canned, Step};
 
-/// pains 54: a request is signed again with the service's time, and later requests use that time at once.
+/// A request is signed again with the service's time, and later requests use that time at once.
 #[tokio::test]
 async fn a_wrong_clock_is_corrected_once() {
     for behind in [true, false] {

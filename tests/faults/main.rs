@@ -91,7 +91,7 @@ async fn every_attempt_is_signed_anew_with_the_same_body() {
     }
 }
 
-/// pains 40: without retries, the error of a write whose response is lost says that it may have been applied.
+/// Without retries, the error of a write whose response is lost says that it may have been applied.
 #[tokio::test(start_paused = true)]
 async fn a_lost_write_that_is_not_repeated_is_in_doubt() {
     for reached in [Delivery::MaybeSent, Delivery::ResponseCut] {
@@ -130,7 +130,7 @@ async fn a_write_is_repeated_when_nothing_was_sent() {
     assert_eq!(canned.sent().len(), 3);
 }
 
-/// pains 42: no wait is shorter than the service asks for.
+/// No wait is shorter than the service asks for.
 #[tokio::test(start_paused = true)]
 async fn the_services_wait_is_honoured() {
     let started = tokio::time::Instant::now();
@@ -160,7 +160,7 @@ async fn a_wait_without_end_is_not_waited() {
     );
 }
 
-/// pains 60: a timeout limits attempts and waits together.
+/// A timeout limits attempts and waits together.
 #[tokio::test(start_paused = true)]
 async fn a_timeout_is_for_the_whole_call() {
     let started = tokio::time::Instant::now();

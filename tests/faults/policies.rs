@@ -71,7 +71,7 @@ async fn a_policy_is_asked_for_every_failure() {
     );
 }
 
-/// pains 7: a rejection inside a batch is retried like any other.
+/// A rejection inside a batch is retried like any other.
 #[tokio::test(start_paused = true)]
 async fn a_throttled_batch_is_sent_again() {
     for inner in ["429 Too Many Requests", "503 Service Unavailable"] {
@@ -98,7 +98,7 @@ async fn a_throttled_batch_is_sent_again() {
     assert!(begun.elapsed() >= Duration::from_secs(5), "{:?}", begun.elapsed());
     table.delete(("p", "r")).via_batch().await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(10), "{:?}", begun.elapsed());
-    // pains 8: an error of the request is not retried.
+    // An error of the request is not retried.
     let canned = Canned::new([batch_answer("409 Conflict", "")]);
     let table = canned.service().dynamic_table("Things").unwrap();
     let mut batch = table.batch();

@@ -61,7 +61,7 @@ async fn what_a_lagging_copy_does_not_have_the_primary_may() {
     );
 }
 
-/// pains 41: a continuation of one location is not valid in the other.
+/// A continuation of one location is not valid in the other.
 #[tokio::test(start_paused = true)]
 async fn a_query_stays_where_it_began() {
     let page = |more: bool| {

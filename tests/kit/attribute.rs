@@ -1,4 +1,4 @@
-//! `#[azure_table::test]`: what a test is given.
+//! The arguments of a `#[azure_table::test]`.
 
 use std::time::Duration;
 
@@ -47,7 +47,8 @@ async fn tables_are_there_and_named_by_their_arguments(
     Ok(())
 }
 
-/// All stand over one emulator: the spy sees what the client does, the faults come behind it, the emulator is the truth.
+/// All share one emulator: the spy records what the client sends, the faults follow, and the emulator has the true
+/// state.
 #[azure_table::test]
 async fn all_that_a_test_is_given_is_of_one_service(
     spy: Spy,
@@ -111,7 +112,7 @@ async fn an_error_of_any_kind_fails_the_test(_: TableServiceClient) -> Result<()
 
 type T = TableClient<Blog>;
 
-/// An alias hides from the macro that it is a table: then it is the run that says it.
+/// An alias hides a table from the macro: then the test reports the mistake when it runs.
 #[azure_table::test]
 #[should_panic(expected = "table name \"T\": it has 1 characters")]
 async fn a_name_that_is_none_is_told(t: T) {
@@ -123,7 +124,7 @@ async fn nothing_is_tested(blogs: TableClient<Blog>) {
     drop(blogs);
 }
 
-/// What one test costs beside what it tests: runtime, emulator, client, table.
+/// The cost of one test besides its body: runtime, emulator, client, table.
 #[test]
 fn a_service_of_its_own_costs_little() {
     const RUNS: u32 = 200;

@@ -14,7 +14,7 @@ fn operations_hold_in_every_order() {
 
 #[test]
 fn operations_hold_in_every_order_with_one_fault() {
-    // Three tasks take half a minute: `--example explorations` has them.
+    // Three tasks take half a minute: `--example explorations` runs them.
     for case in operations::ALL.iter().filter(|case| !case.name.contains("three")) {
         let found = (case.explore)(1);
         assert!(found.is_proof(), "{}: {found}", case.name);
@@ -31,7 +31,7 @@ fn patterns_hold_in_every_order() {
 
 #[test]
 fn patterns_hold_in_every_order_with_one_fault() {
-    // These take up to a minute: `--example explorations` has them.
+    // These take up to a minute: `--example explorations` runs them.
     let slow = [
         "`Sequence`",
         "the clock jumps",

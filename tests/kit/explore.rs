@@ -1,4 +1,4 @@
-//! Explorations: how many orders there are, what a failed one says, and what ends them early.
+//! Explorations: the number of orders, the report of a failure, and early ends.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ fn clients(world: &World, tasks: usize) -> Vec<TableClient<DynamicEntity>> {
     (0..tasks).map(client).collect()
 }
 
-/// Reads a row, and writes it whatever it was.
+/// Reads a row, and writes it with any result.
 async fn read_and_write(rows: TableClient<DynamicEntity>, row: &str) {
     let _ = rows.get(("p", row)).await.unwrap();
     rows.insert_or_replace(&DynamicEntity::new("p", row)).await.unwrap();
@@ -35,7 +35,8 @@ fn counts(found: &Exploration) -> (u64, u64) {
     (found.schedules(), found.pruned())
 }
 
-/// The orders of a read and a write by each of several tasks, and how many differ in more than the order of reads.
+/// The orders of a read and a write by each of several tasks, and the number that differ in more than the order of
+/// reads.
 fn known_orders(tasks: usize) -> (u64, u64) {
     let mut orders = vec![Vec::new()];
     for _ in 0..2 * tasks {
@@ -47,7 +48,7 @@ fn known_orders(tasks: usize) -> (u64, u64) {
         orders = orders.into_iter().flat_map(longer).collect();
     }
     let all = orders.len() as u64;
-    // A read belongs to the writes before it: that many of them, in their order.
+    // A read depends on the writes before it, in their order.
     let of_reads = |order: Vec<usize>| {
         let is_write = |at: usize| order[..at].contains(&order[at]);
         let writes: Vec<usize> = (0..order.len())
@@ -87,7 +88,7 @@ fn tasks_on_rows_of_their_own_have_one_order() {
     }
 }
 
-/// Each of the two requests of each order may be lost, and each write unanswered.
+/// Each of the two requests of each order may be lost, and so may each response to a write.
 #[test]
 fn each_request_of_each_order_has_its_faults() {
     let one = async |world: World| {
@@ -96,7 +97,7 @@ fn each_request_of_each_order_has_its_faults() {
     };
     // Delivered, or lost and then delivered.
     assert_eq!(counts(&explore(one).faults(1).run()), (2, 0));
-    // Lost twice as well.
+    // Lost twice.
     assert_eq!(counts(&explore(one).faults(2).run()), (3, 0));
 }
 
@@ -218,7 +219,7 @@ fn bound_ends_an_exploration_and_says_so() {
     assert_eq!(found.bound(), Some(Bound::Time(Duration::ZERO)));
 }
 
-/// A timer fires when nothing else can go on, or at any point where the clock may jump.
+/// A timer fires when nothing else can run, or at any point if the clock may jump.
 #[test]
 fn clock_jumps_where_it_is_allowed_to() {
     const LONG: Duration = Duration::from_secs(3_600);

@@ -1,4 +1,4 @@
-//! Pruning loses nothing: what tasks and table can show is the same with `isolated` and without.
+//! Pruning loses nothing: tasks and table have the same results with `isolated` and without.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ impl Step {
     }
 }
 
-/// Returns what the task saw of one operation.
+/// Returns the result of one operation for the task.
 async fn take(step: Step, task: usize, rows: &TableClient<DynamicEntity>) -> String {
     let entity = |row: usize| {
         let mut entity = DynamicEntity::new("p", ROWS[row]);
@@ -68,19 +68,19 @@ async fn take(step: Step, task: usize, rows: &TableClient<DynamicEntity>) -> Str
     }
 }
 
-/// Returns the rows with those who wrote them.
+/// Returns the rows with their writers.
 fn written(rows: &[DynamicEntity]) -> String {
     let shown = rows.iter().map(|row| format!("{} by {:?}", row.row_key, row.get("By")));
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns a result without what differs from run to run.
+/// Returns a result without the parts that differ between runs.
 fn shown(result: Result<String>) -> String {
     let outcome = |e: Error| format!("{:?}, in doubt: {}", e.kind(), e.may_have_applied());
     result.unwrap_or_else(outcome)
 }
 
-/// Returns all that the program can show in any order.
+/// Returns all results of the program in any order.
 fn outcomes(program: &[Vec<Step>], is_isolated: bool, faults: usize) -> (BTreeSet<String>, u64) {
     let seen = RefCell::new(BTreeSet::new());
     let body = async |world: World| {

@@ -1,4 +1,4 @@
-//! What users test with: the service of a test, scripts, spies, recordings. Faults are `faults/kit.rs`.
+//! The test utilities: the service of a test, scripts, spies, recordings. Faults are in `faults/kit.rs`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,7 +12,7 @@ mod scripts;
 mod secrets;
 mod spies;
 
-/// What a panic said.
+/// Returns the message of a panic.
 fn panic_of(code: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(code)).unwrap_err();
     panic.downcast_ref::<String>().cloned().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The patterns: the costs that their pages name, as a spy measures them.
+//! The patterns: the costs that their pages state, measured by a spy.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn row(id: &str) -> Row {
     }
 }
 
-/// A client whose requests are counted, and the lines of a table about them.
+/// A client whose requests are counted, and the lines of their table.
 struct Costs {
     spy: Spy,
     rows: TableClient<Row>,
@@ -58,7 +58,7 @@ impl Costs {
         TableServiceClient::on(self.spy.clone()).dynamic_table("Rows").unwrap()
     }
 
-    /// Adds a line about a call: its requests, and the entities sent and received.
+    /// Adds a line for a call: its requests, and the entities sent and received.
     async fn of<T>(&mut self, call: &str, running: impl Future<Output = Result<T>>) -> Result<T> {
         self.spy.clear();
         let output = running.await?;
@@ -76,7 +76,7 @@ impl Costs {
         Ok(output)
     }
 
-    /// Checks that the page of a file has these lines and no others.
+    /// Checks that the page of a file has exactly these lines.
     fn check(self, file: &str) {
         let path = root().join("azure-table/src/patterns").join(file);
         let page = std::fs::read_to_string(path).unwrap();
@@ -292,7 +292,8 @@ async fn sweep_keeps_its_rate() -> Result<()> {
     Ok(())
 }
 
-/// A claim and the row of its value reach the secondary at different times: a pattern never decides by what is there.
+/// A claim and the row of its value reach the secondary at different times, so a pattern never decides by the
+/// secondary.
 #[tokio::test]
 async fn values_stay_unique_for_clients_of_the_secondary() -> Result<()> {
     let emulator = Emulator::new().with_secondary_lag(MINUTE);
@@ -334,7 +335,7 @@ async fn two_tables_share_a_table_of_claims() -> Result<()> {
     Ok(())
 }
 
-/// A client whose next write is applied, with a response that nobody waits for.
+/// A client whose next write is applied, and whose response nothing awaits.
 async fn cut_off<T>(faults: &Faults, write: impl Future<Output = T>) {
     let late = faults.add(FaultRule::new(Fault::DelayResponse(MINUTE)).on_writes());
     let cut = tokio::time::timeout(Duration::from_millis(100), write).await;

@@ -1,4 +1,4 @@
-//! Recordings: what is recorded once is the same without the service.
+//! Recordings: a recorded test has the same result without the service.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use futures::future::join_all;
 
 use super::panic_of;
 
-/// A file of this test's own.
+/// A file of this test.
 pub(super) fn file(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     fs::create_dir_all(&folder).unwrap();
@@ -28,7 +28,7 @@ fn entity(partition: &str, row: &str, number: i64) -> DynamicEntity {
     entity
 }
 
-/// What a call gave, as text.
+/// The result of a call, as text.
 fn say<T: std::fmt::Debug>(said: &mut Vec<String>, result: Result<T>) {
     said.push(match result {
         Ok(value) => format!("{value:?}"),
@@ -44,7 +44,7 @@ fn say<T: std::fmt::Debug>(said: &mut Vec<String>, result: Result<T>) {
     });
 }
 
-/// Tables, rows, conditions, batches, pages, refusals: everything that a client says.
+/// Tables, rows, conditions, batches, pages, rejections: all requests of a client.
 async fn talk(service: TableServiceClient) -> Vec<String> {
     let mut said = Vec::new();
     let table = service.dynamic_table("Things").unwrap();
@@ -120,7 +120,7 @@ async fn a_conversation_is_the_same_without_the_service() {
     }
 }
 
-/// Another account, at another kind of address, asks the same.
+/// Another account, at another kind of URL, sends the same requests.
 #[tokio::test(start_paused = true)]
 async fn a_recording_is_of_no_account() {
     const KEY: &str = "AAECAwQFBgc=";
@@ -142,7 +142,7 @@ async fn a_recording_is_of_no_account() {
     assert_eq!(talk(TableServiceClient::on(replay)).await, recorded);
 }
 
-/// Failures between client and service are part of the conversation: the client repeats, and finds out what became of a write.
+/// Failures between client and service are recorded too: the client retries, and reads back a write.
 #[tokio::test(start_paused = true)]
 async fn failures_and_what_was_given_up_come_again() {
     async fn talk(service: TableServiceClient) -> Vec<String> {
@@ -289,7 +289,7 @@ async fn what_goes_on_at_once_comes_in_any_order() {
     panic_of(|| strict.finish());
 }
 
-/// A refusal that was recorded long ago must not look as if this machine's clock were wrong.
+/// An old recorded rejection must not look like a wrong clock of this machine.
 #[tokio::test]
 async fn an_old_refusal_is_no_wrong_clock() {
     let line =

@@ -1,4 +1,4 @@
-//! Scripts: answers in order, and what a test hears where something else came.
+//! Scripts: responses in order, and the failure for an unexpected request.
 
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ async fn writes_batches_and_failures_are_answered_in_order() {
     script.finish();
 }
 
-/// Faults and a script are both transports: one stands before the other, and a step may be a whole service.
+/// Faults and a script are both transports: one can wrap the other, and a step can be a whole service.
 #[tokio::test(start_paused = true)]
 async fn a_script_stands_behind_faults_and_before_a_service() {
     let emulator = Emulator::new();
@@ -123,7 +123,7 @@ async fn a_script_stands_behind_faults_and_before_a_service() {
     truth.create_table().await.unwrap();
     let script = Script::new()
         .then_any(ResponseTemplate::internal_error())
-        // Whether the insert was applied; and then once more.
+        // The insert was applied, and then repeated.
         .then(OperationKind::Query, ResponseTemplate::page::<Blog>([]))
         .then(OperationKind::Insert, Fault::Instead(std::sync::Arc::new(emulator)));
     let faults = Faults::new(script.clone());
@@ -160,7 +160,7 @@ async fn what_is_not_expected_fails_the_test_and_is_not_tried_again() {
         told,
         "the script:\n  not expected: request 1 is Insert of Blogs, expected was Query\n  did not come: request 3, any request"
     );
-    // It is told once.
+    // It is reported once.
     script.finish();
 }
 
@@ -169,7 +169,7 @@ async fn a_script_that_is_dropped_tells_too() {
     let told = panic_of(|| drop(Script::new().then(OperationKind::Get, ResponseTemplate::new(404))));
     assert_eq!(told, "the script:\n  did not come: request 1, Get");
     let script = Script::new();
-    // So far all is well.
+    // No failure so far.
     script.finish();
     let blogs = blogs(&script);
     assert!(blogs.get(("Channel9", 1_u32)).await.is_err());

@@ -1,4 +1,4 @@
-//! No key, token or signature is kept by a spy or in a recording, whoever asks and whatever comes back.
+//! Spies and recordings keep no key, token or signature, of any credential and in any response.
 
 use std::fs;
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ use super::recordings::file;
 
 const KEY: &str = "S0VZTUFSS0VSS0VZTUFSS0VS";
 
-/// A credential that shows a token in the way of Entra ID, in a header that it does not mark, and one of its own.
+/// A credential that sends a token in the form of Entra ID, in a header that it does not mark, and in one of its own.
 #[derive(Debug)]
 struct Careless;
 
@@ -32,7 +32,7 @@ impl Credential for Careless {
     }
 }
 
-/// A refusal that repeats what it was shown, as the live service does with signatures.
+/// A rejection that repeats its request, as the live service does with signatures.
 fn refusal(of: &str) -> ResponseTemplate {
     let message =
         format!("The MAC signature found in the HTTP request '{of}' is not the same as any computed signature.");
@@ -84,7 +84,7 @@ async fn no_proof_of_who_asks_is_kept() {
     }
 }
 
-/// The signature that an account's key makes is not known before: it is taken from what is sent.
+/// The signature of an account key is not known in advance: it is taken from the request.
 #[tokio::test]
 async fn a_signature_that_a_refusal_repeats_is_hidden() {
     #[derive(Debug)]
@@ -124,7 +124,7 @@ async fn a_signature_that_a_refusal_repeats_is_hidden() {
     assert!(!recorded.contains("devstoreaccount1"), "{recorded}");
 }
 
-/// A key that the service gives is a secret too; what is replayed is one that signs nothing.
+/// A key in a response is a secret, too; the replayed key signs nothing.
 #[tokio::test]
 async fn a_delegation_key_is_not_recorded() {
     let now = SystemTime::now()
@@ -197,7 +197,7 @@ async fn what_a_test_wants_hidden_is_hidden() {
     );
 }
 
-/// A key stands in addresses, filters, bodies, and in base64 in continuation tokens.
+/// Keys occur in URLs, filters, bodies, and as base64 in continuation tokens.
 #[tokio::test]
 async fn what_is_hidden_is_so_in_every_spelling() {
     const JANE: &str = "jane o'doe";
@@ -217,7 +217,7 @@ async fn what_is_hidden_is_so_in_every_spelling() {
         batch.submit().await?;
         table.get((JANE, format!("{WASTE} 1").as_str())).await?;
         let all = table.query().partition(JANE).all().await?;
-        // The key as it came: in the replay that is what is written in its place.
+        // The received key: in the replay it is the replacement.
         table.delete((&*all[0].partition_key, &*all[0].row_key)).await?;
         Ok(all.len())
     }
@@ -235,7 +235,7 @@ async fn what_is_hidden_is_so_in_every_spelling() {
             text.contains("NextPartitionKey") && text.contains("PartitionKey='(hidden)'"),
             "{text}"
         );
-        // As base64 has them, whatever stands around: their first and inner groups of three bytes.
+        // In base64, whatever surrounds them: their first and inner groups of three bytes.
         for spelling in ["jane", "doe", "m\u{fc}", "ll", "amFuZ", "vJ2Rv", "bcO8"] {
             let plain = text
                 .replace("null", "")

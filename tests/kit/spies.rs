@@ -1,4 +1,4 @@
-//! Spies: what a test sees of what was sent.
+//! Spies: the recorded requests of a test.
 
 use std::time::Duration;
 

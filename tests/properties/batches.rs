@@ -1,5 +1,5 @@
-//! Any mixture of operations: what breaks a rule is given back at once, by a naive reading of the rules; what is left is
-//! committed, and leaves the rows that a map has after the same, or those that were there before.
+//! Random operations in a batch. Operations that break a rule are returned immediately, as a simple model of the rules
+//! predicts. The others are committed, and leave the rows of a map after the same operations, or the rows before.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use azure_table::{DynamicEntity, ETag, EdmValue, Emulator, ErrorKind, TableOpera
 use proptest::prelude::*;
 
 const STALE: &str = "W/\"datetime'2020-01-01T00%3A00%3A00.0000000Z'\"";
-/// Ten rows of so many characters fit into 4 MiB, with any number of small ones, and eleven do not.
+/// Ten rows of this size fit into 4 MiB, with any number of small ones, and eleven do not.
 const LARGE: usize = 400_000;
 const MOST_LARGE: usize = 10;
-/// Rows that are there before: every other one of these.
+/// The existing rows: every other one of these.
 const ROWS: u32 = 160;
 
 /// The properties of each row.
 type Rows = BTreeMap<String, BTreeMap<String, EdmValue>>;
 
-/// One operation, before it is one.
+/// One operation, before it is created.
 #[derive(Clone, Debug)]
 struct Wish {
     kind: OperationKind,
@@ -69,7 +69,7 @@ impl Wish {
         !matches!(self.kind, OperationKind::Delete | OperationKind::Get)
     }
 
-    /// What it makes of the rows, or what the service says against it.
+    /// Returns the effect on the rows, or the expected rejection.
     fn apply(&self, rows: &mut Rows) -> Result<(), ErrorKind> {
         use OperationKind::{Delete, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace};
         let is_there = rows.contains_key(&self.row);
@@ -94,7 +94,7 @@ impl Wish {
     }
 }
 
-/// The rule that `wish` breaks beside those that were taken, read one after the other from the documentation.
+/// Returns the rule that `wish` breaks after those that were accepted, as the documentation lists them.
 fn broken(taken: &[Wish], wish: &Wish) -> Option<BatchRule> {
     let is_retrieve = |wish: &Wish| wish.kind == OperationKind::Get;
     if wish.row.contains('/') {
@@ -126,7 +126,7 @@ fn is_there_before(number: u32) -> bool {
 }
 
 prop_compose! {
-    /// Mostly one that can succeed.
+    /// Mostly an operation that can succeed.
     fn wish()(
         number in 0..ROWS,
         choice in 0..5_usize,
@@ -176,7 +176,7 @@ async fn check(mut wishes: Vec<Wish>, begins_with_retrieve: bool) -> Result<(), 
     if begins_with_retrieve {
         wishes[0].kind = OperationKind::Get;
     }
-    // In the partition that the first operation will choose, there is something to change.
+    // The partition that the first operation selects has rows to change.
     let first = wishes.iter().find(|wish| broken(&[], wish).is_none());
     let partition = first.map_or("p", |wish| wish.partition);
     let mut before = Rows::new();

@@ -1,4 +1,4 @@
-//! Any entity survives the way to the service and back, at both metadata levels.
+//! Any entity is read as it was written, at both metadata levels.
 
 use azure_table::{DateTime, DynamicEntity, Emulator, Guid, TableServiceClient};
 use azure_table_tests::entity::AllTypes;
@@ -8,7 +8,7 @@ fn moment() -> impl Strategy<Value = DateTime> {
     (DateTime::MIN_STORED.ticks()..=DateTime::MAX.ticks()).prop_map(|ticks| DateTime::from_ticks(ticks).unwrap())
 }
 
-/// Text that may be a key: any character that is not forbidden.
+/// Text that can be a key: any character that is not forbidden.
 pub(super) fn key_text() -> impl Strategy<Value = String> {
     proptest::collection::vec(any::<char>(), 0..12).prop_map(|chars| {
         chars
@@ -37,7 +37,7 @@ prop_compose! {
     }
 }
 
-/// Equal with doubles by their bits; every NaN is one.
+/// Compares doubles by their bits; all NaNs are equal.
 fn same(a: &AllTypes, b: &AllTypes) -> bool {
     let ratio = |e: &AllTypes| {
         if e.ratio.is_nan() {
@@ -68,7 +68,7 @@ proptest! {
             let queried = table.query().partition(&entity.partition).all().await.unwrap();
             prop_assert!(same(&queried[0], &entity), "{queried:?}");
 
-            // Without a struct nothing is lost either: written back and read again.
+            // An entity without a struct loses nothing either: written and read again.
             let dynamic = table.typed::<DynamicEntity>();
             let row = dynamic.get((&entity.partition, &entity.row)).await.unwrap().unwrap();
             dynamic.replace(&row).await.unwrap();

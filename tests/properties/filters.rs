@@ -1,5 +1,5 @@
-//! A filter selects the same rows after it was rendered, sent, parsed and evaluated as a naive reading of it does; and so do its
-//! parts together, asked one by one.
+//! A filter that was rendered, sent, parsed and evaluated selects the rows of a simple model. So do its parts together,
+//! sent one by one.
 
 use azure_table::{
     DateTime, Descending, DynamicEntity, Emulator, Filter, Guid, Key, TableClient, TableEntity, TableServiceClient,
@@ -31,7 +31,7 @@ struct Post {
     n: Descending<u32>,
 }
 
-/// A filter, and what it means.
+/// A filter, and its meaning.
 #[derive(Clone, Debug)]
 enum Naive {
     Text(u8, String),
@@ -117,8 +117,8 @@ impl Naive {
     }
 }
 
-/// Few values, so that they meet; quotes and a character beyond ASCII among the texts. (Beyond U+FFFF the orders of
-/// Rust and of the service differ.)
+/// Few values, so that they are often equal, with quotes and a character beyond ASCII among the texts. (Beyond U+FFFF
+/// the orders of Rust and of the service differ.)
 fn some_text() -> impl Strategy<Value = String> {
     proptest::sample::select(vec!["", "a", "A", "b'", "''", "ü", "x y", "and", "漢"]).prop_map(String::from)
 }
@@ -206,7 +206,7 @@ fn naive() -> impl Strategy<Value = Naive> {
     })
 }
 
-/// One of these groups and one of these numbers, and something else.
+/// One of these groups and one of these numbers, and another condition.
 fn sets() -> impl Strategy<Value = Naive> {
     let any_of = |conditions: Vec<Naive>| {
         conditions
@@ -239,7 +239,7 @@ async fn table_of(items: &[Item]) -> TableClient<Item> {
     table
 }
 
-/// What the rows are that a naive reading selects, in the order of their keys.
+/// Returns the rows that the simple model selects, in the order of their keys.
 fn selected(items: &[Item], is_selected: impl Fn(&Item) -> bool) -> Vec<Item> {
     let mut expected: Vec<_> = items.iter().filter(|item| is_selected(item)).cloned().collect();
     expected.sort_by_key(|item| (item.group.clone(), item.n));
@@ -283,7 +283,7 @@ proptest! {
         })?;
     }
 
-    /// A reversed key is compared in the order of its value, alone or in parts.
+    /// A reversed key compares in the order of its value, alone or in parts.
     #[test]
     fn reversed_keys_are_compared_as_their_values(
         stored in proptest::collection::btree_set(0..30_u32, 1..12),
@@ -313,7 +313,7 @@ proptest! {
         })?;
     }
 
-    /// Prefixes of keys may overlap as they like; whole partitions are among them, and rows.
+    /// Prefixes of keys may overlap; whole partitions and rows are among them.
     #[test]
     fn prefixes_of_keys_give_each_row_once(
         items in items(),

@@ -1,4 +1,4 @@
-//! Key text sorts as its values do, and gives them back.
+//! The text of keys sorts as their values do, and can be parsed again.
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -21,7 +21,7 @@ fn ordinal(a: &str, b: &str) -> Ordering {
     a.encode_utf16().cmp(b.encode_utf16())
 }
 
-/// Two values have texts in their own order, which may stand in a key, and come back out of them.
+/// The texts of two values have the order of the values, are valid in a key, and can be parsed again.
 fn sorts<T: ReadTableKey + Ord + Debug>(a: &T, b: &T) -> Result<(), TestCaseError> {
     prop_assert_eq!(ordinal(&text(a), &text(b)), a.cmp(b), "{} {}", text(a), text(b));
     prop_assert_eq!(&T::read_key(&text(a)).unwrap(), a);
@@ -29,7 +29,7 @@ fn sorts<T: ReadTableKey + Ord + Debug>(a: &T, b: &T) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// The same, and the other way round when they descend; all texts have one width.
+/// The same in reverse for descending values; all texts have one width.
 fn sorts_both_ways<T: ReadTableKey + DescendingKey + Ord + Copy + Debug>(a: T, b: T) -> Result<(), TestCaseError> {
     sorts(&a, &b)?;
     sorts(&Descending(a), &Descending(b))?;
@@ -38,7 +38,7 @@ fn sorts_both_ways<T: ReadTableKey + DescendingKey + Ord + Copy + Debug>(a: T, b
     Ok(())
 }
 
-/// The text as `sorts` checks it, for types that are ordered by character: beyond U+FFFF the service is not.
+/// Checks the text like `sorts`, for types that are ordered by character: the service is not, beyond U+FFFF.
 fn sorts_as_text<T: ReadTableKey + PartialEq + Debug>(a: &T, b: &T, plain: Ordering) -> Result<(), TestCaseError> {
     prop_assert_eq!(ordinal(&text(a), &text(b)), plain, "{} {}", text(a), text(b));
     prop_assert_eq!(&T::read_key(&text(a)).unwrap(), a);
@@ -58,7 +58,7 @@ fn two_times() -> impl Strategy<Value = (DateTime, DateTime)> {
     })
 }
 
-/// Text of few characters, so that one is often the beginning of another.
+/// Text of few characters, so that one is often a prefix of another.
 fn near_text() -> impl Strategy<Value = String> {
     proptest::collection::vec(
         proptest::sample::select(b" !\"#$%&-./09:>?@AZ[\\]az}~\x7f\0".to_vec()),
@@ -151,7 +151,7 @@ proptest! {
         let (plain, percent) = (text(&Escaped(&a)), text(&PercentEscaped(&a)));
         prop_assert!(!plain.contains(' ') && !percent.contains([' ', '%']));
         prop_assert!(plain.len() > 1_000 || Key::<Post>::from_text(percent, plain.clone()).is_ok());
-        // The beginning of a text stays its beginning.
+        // A prefix of a text stays its prefix.
         let start: String = a.chars().take(3).collect();
         prop_assert!(plain.starts_with(&text(&Escaped(start))));
     }

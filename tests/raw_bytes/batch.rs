@@ -1,4 +1,4 @@
-//! Answers to entity group transactions.
+//! Responses to entity group transactions.
 
 use azure_table::{DynamicEntity, ErrorKind, NoRetry};
 use azure_table_tests::untrusted::batch::{BATCHES, LONE, PIECES, check_one_operation, check_two_operations, commit};
@@ -37,14 +37,14 @@ fn the_samples_are_written_or_refused() {
     assert_eq!(results[2].as_ref().unwrap_err().batch_index(), Some(1));
 }
 
-/// Whoever takes the index for one of the batch's operations must find one.
+/// The index must be that of an operation of the batch.
 #[test]
 fn an_index_that_no_operation_has_is_none() {
     let body = BATCHES[2].replacen("1:The", "3021:The", 1);
     assert_eq!(commit(body.as_bytes()).unwrap_err().batch_index(), None);
 }
 
-/// A part that failed is the answer, and one that may pass by itself is not taken for something else.
+/// A failed part is the response, and a transient failure is not taken for another.
 #[test]
 fn the_status_of_a_failed_part_is_told() {
     for status in [408, 429, 500, 503, 504] {
@@ -53,7 +53,7 @@ fn the_status_of_a_failed_part_is_told() {
     }
 }
 
-/// A redirect or an interim answer is no success, and a status beyond HTTP's is none.
+/// A redirect or an interim response is not a success, and a status beyond HTTP's is invalid.
 #[test]
 fn a_part_that_says_neither_yes_nor_no_leaves_the_batch_in_doubt() {
     for status in ["0", "100", "302", "600", "65535"] {

@@ -1,6 +1,6 @@
-//! Texts that are too large or too deep on purpose: each is read or refused in time that grows with its length alone.
+//! Texts that are too large or too deep on purpose: each is parsed or rejected in time linear in its length.
 //!
-//! A reader that recurses would overflow its stack on them, one that looks back would not end.
+//! A recursive parser would overflow its stack, and one that backtracks would not end.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use azure_table::{DynamicEntity, Emulator, Filter, SasToken, TableServiceClient}
 use azure_table_tests::canned::Canned;
 use azure_table_tests::untrusted::{answer, answered, is_presentable, on_runtime, things};
 
-/// Far more than any of them needs, and far less than one that is quadratic: a loaded machine, without optimization.
+/// Far more than any of them needs, and far less than quadratic time, on a busy machine without optimization.
 const SOON: Duration = Duration::from_secs(10);
 
 #[track_caller]
@@ -25,7 +25,7 @@ fn nested(open: &str, close: &str) -> String {
     format!("{}{}", open.repeat(100_000), close.repeat(100_000))
 }
 
-/// So many members, each with a name of its own.
+/// This many members, each with its own name.
 fn members(count: usize, member: impl Fn(usize) -> String) -> String {
     (0..count).map(member).collect::<Vec<_>>().join(",")
 }
@@ -144,7 +144,7 @@ fn filters_of_any_shape_end_soon() {
         table.create_table().await.unwrap();
         table.insert(&DynamicEntity::new("p", "1")).await.unwrap();
     });
-    // An address has 65,534 characters at most, and all but letters and digits take three.
+    // A URL has at most 65,534 characters, and all but letters and digits take three.
     for filter in [
         "(".repeat(20_000),
         "not".repeat(20_000),

@@ -1,4 +1,4 @@
-//! Texts that users have from elsewhere: connection strings, shared access signatures and URLs with them, and positions in a query.
+//! Texts from users: connection strings, shared access signatures, URLs with them, and continuations.
 
 use azure_table::{ErrorKind, SasToken};
 use azure_table_tests::canned::{Canned, Step};
@@ -27,7 +27,7 @@ proptest! {
         check_sas_url(&text);
     }
 
-    /// Whatever a position says, the next request says it back, or the listing ends with an error: never early without one.
+    /// For any continuation, the next request repeats it, or the listing ends with an error: never early without one.
     #[test]
     fn a_position_is_given_back_as_it_came(
         partition in proptest::option::of(proptest::collection::vec(0x20..=0xff_u8, 0..40)),
@@ -74,7 +74,7 @@ proptest! {
     }
 }
 
-/// A request line cannot hold them, and what encodes them on the way breaks the signature.
+/// A request line cannot contain them, and encoding them breaks the signature.
 #[test]
 fn a_signature_is_ascii() {
     for text in ["sv=1&sig=é", "\u{2028}sv=1&tn=é&sig=x"] {

@@ -1,4 +1,4 @@
-//! Documents that others may have written: anything at all, pieces of a grammar, good samples with damage.
+//! Documents from outside: arbitrary bytes, pieces of a grammar, damaged samples.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Bytes as they came; shown with escapes.
+/// The original bytes, shown with escapes.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Document(pub(crate) Vec<u8>);
 
@@ -16,8 +16,8 @@ impl fmt::Debug for Document {
     }
 }
 
-/// Damage, and what is merely unusual, in any text: not UTF-8, a surrogate in UTF-8, the mark at the start, characters
-/// that end lines or texts, digits beyond any number, nesting.
+/// Damage and unusual text of any kind: not UTF-8, a surrogate in UTF-8, a byte order mark, characters that end lines
+/// or texts, digits beyond any number, nesting.
 const TROUBLE: [&[u8]; 12] = [
     b"\xff",
     b"\xed\xa0\x80",
@@ -39,16 +39,16 @@ pub(crate) enum Change {
     Replace(Index, u8),
     Insert(Index, &'static [u8]),
     Delete(Index, u8),
-    /// Some bytes from here, so often again.
+    /// Bytes from here, repeated this often.
     Repeat(Index, u8, u8),
-    /// Some bytes from here, moved there.
+    /// Bytes from here, moved there.
     Move(Index, u8, Index),
     Cut(Index),
 }
 
 impl Change {
     fn apply(&self, bytes: &mut Vec<u8>) {
-        // Behind the last byte is a place as well.
+        // The end of the text is a position as well.
         let place = |index: &Index, bytes: &[u8]| index.index(bytes.len() + 1);
         let range = |index: &Index, length: u8, bytes: &[u8]| {
             let start = place(index, bytes);
@@ -81,7 +81,7 @@ impl Change {
     }
 }
 
-/// No damage, or some; `pieces` are what may come into the text.
+/// No damage, or some; `pieces` can be inserted into the text.
 pub(crate) fn damage(pieces: &'static [&'static str]) -> impl Strategy<Value = Vec<Change>> {
     let at = any::<Index>;
     let change = prop_oneof![
@@ -95,7 +95,7 @@ pub(crate) fn damage(pieces: &'static [&'static str]) -> impl Strategy<Value = V
     vec(change, 0..5)
 }
 
-/// The bytes after these changes.
+/// Returns the bytes after these changes.
 pub(crate) fn damaged(bytes: &[u8], changes: &[Change]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for change in changes {
@@ -109,7 +109,7 @@ fn with_trouble(pieces: &'static [&'static str]) -> Vec<&'static [u8]> {
     pieces.chain(TROUBLE).collect()
 }
 
-/// Documents of a kind: `samples` are good ones, `pieces` what they are made of.
+/// Documents of a kind: `samples` are valid, `pieces` are their parts.
 pub(crate) fn document(
     samples: &'static [&'static str],
     pieces: &'static [&'static str],
@@ -123,7 +123,7 @@ pub(crate) fn document(
     .prop_map(Document)
 }
 
-/// The same where only text can stand.
+/// The same for places that accept only text.
 pub(crate) fn text(samples: &'static [&'static str], pieces: &'static [&'static str]) -> impl Strategy<Value = String> {
     document(samples, pieces).prop_map(|document| String::from_utf8_lossy(&document.0).into_owned())
 }

@@ -1,4 +1,4 @@
-//! Error answers in every form, and in none.
+//! Error responses in every form, and in none.
 
 use azure_table::{ErrorKind, NoRetry};
 use azure_table_tests::untrusted::{answer, answered, is_presentable, on_runtime, things};

@@ -7,7 +7,7 @@ use crate::try_on_fewer;
 
 #[test]
 fn a_filter_is_refused_or_means_what_its_parts_mean() {
-    // Each case asks the emulator up to five times.
+    // Each case sends up to five requests to the emulator.
     try_on_fewer(4, &text(FILTERS, PIECES), |filter| {
         check_filter(&filter);
         Ok(())

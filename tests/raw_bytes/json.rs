@@ -30,7 +30,7 @@ fn every_sample_is_judged() {
     check_samples();
 }
 
-/// With both lists its rows would come twice, or the first one's would be lost.
+/// With both lists its rows would be read twice, or those of the first would be lost.
 #[test]
 fn a_page_with_two_lists_of_rows_is_refused() {
     let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;

@@ -1,6 +1,6 @@
-//! Requests whose bodies were damaged on their way to the emulator: it answers each, and never by a fault of its own.
+//! Requests with damaged bodies: the emulator answers each, and never with a fault of its own.
 //!
-//! Signatures do not cover bodies, so all of them get past the door.
+//! Signatures do not cover bodies, so the emulator accepts all of them.
 
 use azure_table::service::{CorsRule, ServiceProperties, StoredAccessPolicy};
 use azure_table::transport::{BoxFuture, Transport, TransportError};
@@ -49,7 +49,7 @@ const PIECES: &[&str] = &[
     "-1",
 ];
 
-/// The way to the emulator, with damage to each body.
+/// The path to the emulator, with damage to each body.
 #[derive(Debug)]
 struct Damaging {
     emulator: Emulator,
@@ -63,7 +63,7 @@ impl Transport for Damaging {
     }
 }
 
-/// The table is there, with a row in it.
+/// The table exists, with one row.
 fn emulator() -> Emulator {
     let emulator = Emulator::new();
     let table = things(&TableServiceClient::on(emulator.clone()));
@@ -84,8 +84,8 @@ fn row(row_key: &str) -> DynamicEntity {
     row
 }
 
-/// A refusal says what was wrong with the request, or that something is not implemented. A batch that lost operations on
-/// its way is answered, and not by as many results as the client expects.
+/// A rejection states what was wrong with the request, or what is not implemented. A batch that lost operations is
+/// answered, with fewer results than the client expects.
 fn is_a_refusal(error: &Error) -> Result<(), TestCaseError> {
     is_presentable(error).map_err(TestCaseError::fail)?;
     let is_refused = matches!(error.status(), Some(400..=499 | 501));
@@ -127,7 +127,7 @@ fn a_damaged_body_is_taken_or_refused() {
         for error in errors.iter().flatten() {
             is_a_refusal(error)?;
         }
-        // What was taken can be read.
+        // Accepted rows can be read.
         let service = TableServiceClient::on(emulator);
         on_runtime(async {
             things(&service).query().all().await.unwrap();

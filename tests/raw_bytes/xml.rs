@@ -1,4 +1,4 @@
-//! The documents that the service writes about itself.
+//! XML documents of the service.
 
 use azure_table_tests::untrusted::xml::{
     PIECES, POLICIES, PROPERTIES, STATISTICS, check_policies, check_properties, check_samples, check_statistics,

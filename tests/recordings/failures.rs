@@ -1,15 +1,15 @@
-//! Recorded answers to batches that failed, of Storage and of Cosmos DB: the failure is at its index, with its code and keys;
-//! and at each other one, where the recorded text names that.
+//! Recorded responses to failed batches, of Storage and of Cosmos DB. The failure is at its index, with its code and
+//! keys, and at each other index that the recorded text names.
 
 use azure_table::{DynamicEntity, Error, TableOperation};
 use serde_json::Value;
 
 use super::{client, exchanges};
 
-/// How many operations the batches have here: more than any recorded index.
+/// The number of operations in these batches: more than any recorded index.
 const OPERATIONS: usize = 5;
 
-/// The recorded failures: name, status, code and index, as one reads them in the files.
+/// The recorded failures: name, status, code and index, as in the files.
 const RECORDED: &[(&str, u16, &str, usize)] = &[
     ("cpp_TransactionCreateFail", 400, "InvalidDuplicateRow", 1),
     ("go_TestBatchError_cosmos", 409, "EntityAlreadyExists", 2),
@@ -36,7 +36,7 @@ async fn failure(response: &Value) -> Error {
     batch.submit().await.unwrap_err()
 }
 
-/// The same answer about the operation at this index, or about one that it does not name.
+/// The same response for the operation at this index, or for one that it does not name.
 fn about(response: &Value, index: Option<usize>) -> Value {
     const BEFORE: &str = "\"value\":\"";
     let body = response["body"].as_str().unwrap();
@@ -113,7 +113,7 @@ async fn recorded_failures_are_told_at_their_index() {
     assert!(mixed >= 1 && crlf >= 7, "{mixed} {crlf}");
 }
 
-/// A read in a batch, as it was answered live: what is there, and what is not.
+/// A read in a batch, with a live response: an existing row, and a missing one.
 #[tokio::test]
 #[cfg_attr(
     not(recordings),
@@ -157,7 +157,7 @@ async fn recorded_reads_in_a_batch_are_those_of_a_get() {
     let mut batch = table(missing).batch();
     batch.get(("partition1", "row1")).unwrap();
     assert_eq!(batch.submit().await.unwrap()[0].status(), 404);
-    // A write that is told so was none.
+    // The batch contained no write.
     let delete = table(missing)
         .delete(("partition1", "row1"))
         .via_batch()
@@ -166,7 +166,7 @@ async fn recorded_reads_in_a_batch_are_those_of_a_get() {
     assert_eq!((delete.status(), delete.batch_index()), (Some(404), None));
 }
 
-/// Inserts that were not asked to be silent were echoed in 2017 as well.
+/// In 2017, inserts without a preference were echoed as well.
 #[tokio::test]
 #[cfg_attr(
     not(recordings),

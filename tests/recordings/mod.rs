@@ -1,7 +1,7 @@
-//! Recorded live sessions: every answer of a table operation goes through the client and loses nothing.
+//! Recorded live sessions: the client decodes every response of a table operation without loss.
 //!
-//! The recordings are fixtures outside of the repository (`AZURE_TABLE_FIXTURES`); without them these tests are ignored.
-//! What is sent is `requests.rs`, batches that failed or read are `failures.rs`.
+//! The recordings are not part of the repository (`AZURE_TABLE_FIXTURES`); without them these tests are ignored.
+//! `requests.rs` checks the requests, `failures.rs` the batches that failed or read.
 
 use azure_table::service::{ServiceProperties, StoredAccessPolicy};
 use azure_table::{DynamicEntity, EdmValue, Error, TableOperation, TableServiceClient};
@@ -12,7 +12,7 @@ use serde_json::Value;
 mod failures;
 mod requests;
 
-/// What a recording's answers were, by name, so that one that is no longer read is missed.
+/// The responses of a recording, by name, so that an unused one is noticed.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     entities: usize,
@@ -54,11 +54,11 @@ fn client(response: &Value) -> TableServiceClient {
     let service = TableServiceClient::from_connection_string(CONTOSO)
         .unwrap()
         .transport(Canned::new([step(response)]));
-    // The answers are years old.
+    // The responses are years old.
     service.without_clock_correction()
 }
 
-/// Everything that the JSON of an entity says is in what was read of it.
+/// The entity contains everything in the JSON of the response.
 fn assert_complete(name: &str, json: &Value, read: &DynamicEntity) {
     for (member, value) in json.as_object().unwrap() {
         match member.as_str() {
@@ -86,7 +86,7 @@ fn assert_complete(name: &str, json: &Value, read: &DynamicEntity) {
     }
 }
 
-/// The code that a recorded error body has.
+/// Returns the code of a recorded error body.
 fn recorded_code(body: &str) -> Option<String> {
     let json: Value = serde_json::from_str(body.trim_start_matches('\u{feff}')).ok()?;
     Some(json["odata.error"]["code"].as_str()?.to_owned())
@@ -147,7 +147,7 @@ async fn every_recorded_answer_is_read_without_loss() {
                     .iter()
                     .filter_map(|t| t["TableName"].as_str())
                     .collect();
-                // A list with a continuation asks for more, which the recording has elsewhere.
+                // A list with a continuation sends another request, which the recording has elsewhere.
                 let headers = response["headers"].as_object().unwrap();
                 if !headers
                     .keys()
@@ -166,7 +166,7 @@ async fn every_recorded_answer_is_read_without_loss() {
                     assert_eq!(response["status"], 404, "{name}");
                     seen.refusals += 1;
                 }
-                // With `$select` an answer has no keys: no whole entity.
+                // With `$select` a response has no keys, so it is not a whole entity.
                 Err(e) => assert!(
                     url.contains("select") && e.to_string().contains("has no PartitionKey"),
                     "{name}: {e}"
@@ -245,7 +245,7 @@ async fn every_recorded_answer_is_read_without_loss() {
     assert!(enough, "only {seen:?}");
 }
 
-/// Properties, statistics and policies: what the answer's elements say is in what was read.
+/// Properties, statistics and policies: the result contains all elements of the response.
 async fn document(name: &str, (method, url): (&str, &str), response: &Value, service: &TableServiceClient) {
     let refused = response["status"].as_u64().unwrap() >= 400;
     let body = response["body"].as_str().unwrap_or_default();
@@ -297,7 +297,7 @@ async fn document(name: &str, (method, url): (&str, &str), response: &Value, ser
     }
 }
 
-/// The ETag of a single entity may come in the header alone.
+/// The ETag of a single entity may be only in the header.
 fn complete(mut entity: DynamicEntity, body: &str) -> DynamicEntity {
     if !body.contains("odata.etag") {
         entity.etag = None;
@@ -305,7 +305,7 @@ fn complete(mut entity: DynamicEntity, body: &str) -> DynamicEntity {
     entity
 }
 
-/// As many operations as the answer has parts, or several for the one part of a failure.
+/// One operation per part of the response, or several for the only part of a failure.
 async fn batch(name: &str, response: &Value, table: &azure_table::TableClient<DynamicEntity>, seen: &mut Seen) {
     let body = response["body"].as_str().unwrap_or_default();
     let parts = body.matches("HTTP/1.1 ").count();
@@ -334,7 +334,7 @@ async fn batch(name: &str, response: &Value, table: &azure_table::TableClient<Dy
             );
             assert!(!e.may_have_applied(), "{name}: {e}");
         }
-        // The answer to an empty change set has no part at all.
+        // The response to an empty change set has no part.
         Err(e) => assert!(parts == 0, "{name}: {e}"),
     }
     seen.batches += 1;

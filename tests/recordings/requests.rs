@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::exchanges;
 use crate::emulator::percent_decoded;
 
-/// What is sent differently on purpose, by its reason.
+/// The intended differences, by their reason.
 const TUNNELLED_NOT: &str = "merges are PATCH: proxies know it, and the service takes both";
 const KEYS_UNREADABLE: &str =
     "a body without PartitionKey or RowKey, or with keys of another type, cannot be made: refused by type";
@@ -19,10 +19,10 @@ const COSMOS_KEYS: &str = "Cosmos DB refuses empty keys: refused before it is se
 const COSMOS_PROPERTIES: &str = "Cosmos DB has no properties and policies: refused before it is sent";
 const EMPTY_BATCH: &str = "a batch without operations is refused before it is sent";
 
-/// How often each difference was met.
+/// The number of occurrences of each difference.
 type Differences = BTreeMap<&'static str, usize>;
 
-/// One request inside of a batch, or alone.
+/// One request inside a batch, or alone.
 #[derive(Debug)]
 struct Sent {
     method: String,
@@ -63,7 +63,7 @@ fn path(url: &str) -> String {
     percent_decoded(&decoded)
 }
 
-/// A header by its name, which the recorders wrote in any case.
+/// Returns a header by its name, which the recorders wrote in any case.
 fn header(headers: &Value, name: &str) -> Option<String> {
     let found = headers
         .as_object()?
@@ -72,15 +72,15 @@ fn header(headers: &Value, name: &str) -> Option<String> {
     found.1.as_str().map(str::to_owned)
 }
 
-/// The entity of a body, read as the answer to a get, with all its types.
+/// Returns the entity of a body, decoded like the response to a get, with all its types.
 async fn entity(body: &str) -> azure_table::Result<DynamicEntity> {
     let canned = Canned::new([Step::answer(200, &[], body)]);
     let table = canned.service().dynamic_table("Things").unwrap();
     Ok(table.get(("p", "r")).await?.unwrap())
 }
 
-/// What a body says: annotations that only repeat the type of the JSON value, and nulls, say nothing; the Timestamp is the
-/// service's.
+/// Returns the meaning of a body. Annotations that only repeat the type of the JSON value, and nulls, are left out; so
+/// is the Timestamp, which the service sets.
 fn said(body: &str) -> Value {
     let object: Map<String, Value> = serde_json::from_str(body).unwrap();
     let kept = object.iter().filter(|(name, value)| {
@@ -97,19 +97,19 @@ fn said(body: &str) -> Value {
     let exact = |(name, value): (&String, &Value)| {
         let annotation = object.get(&format!("{name}@odata.type")).and_then(Value::as_str);
         let value = match (annotation, value) {
-            // Of a date trailing zeros of the fraction say nothing.
+            // Trailing zeros in the fraction of a date have no meaning.
             (Some("Edm.DateTime"), Value::String(text)) => {
                 let moment: azure_table::DateTime = text.parse().unwrap();
                 Value::String(moment.to_string())
             }
-            // `5` that is said to be a double, is one.
+            // A `5` with the annotation of a double is a double.
             (Some("Edm.Double"), Value::Number(number)) => Value::from(number.as_f64().unwrap()),
             (_, value) => value.clone(),
         };
         (name.clone(), value)
     };
     let mut kept: Map<String, Value> = kept.map(exact).collect();
-    // With the value a double, its annotation repeats.
+    // The value already shows its type, so its annotation is redundant.
     let doubles: Vec<String> = kept
         .iter()
         .filter(|(_, value)| value.is_f64())
@@ -121,7 +121,7 @@ fn said(body: &str) -> Value {
     Value::Object(kept)
 }
 
-/// The operation that a recorded write is; a difference, if the client cannot make it.
+/// Returns the operation of a recorded write, or a difference if the client does not have it.
 async fn operation(sent: &Sent) -> Result<TableOperation, &'static str> {
     let entity = match entity(&sent.body).await {
         _ if sent.method == "DELETE" => {
@@ -151,7 +151,7 @@ async fn operation(sent: &Sent) -> Result<TableOperation, &'static str> {
     })
 }
 
-/// Compares what the client sends for a write with what was recorded.
+/// Compares the client's request for a write with the recorded one.
 fn compare(name: &str, recorded: &Sent, ours: &Sent, is_cosmos: bool, differences: &mut Differences) {
     match (recorded.method.as_str(), ours.method.as_str()) {
         ("MERGE", "PATCH") => *differences.entry(TUNNELLED_NOT).or_default() += 1,
@@ -169,7 +169,7 @@ fn compare(name: &str, recorded: &Sent, ours: &Sent, is_cosmos: bool, difference
     }
 }
 
-/// The requests inside of a batch's body.
+/// Returns the requests inside the body of a batch.
 fn inner(body: &str) -> Vec<Sent> {
     let lines = body.replace("\r\n", "\n");
     let mut found = Vec::new();
@@ -193,7 +193,7 @@ fn inner(body: &str) -> Vec<Sent> {
     found
 }
 
-/// What the client sent last.
+/// Returns the last request of the client.
 fn ours(canned: &Canned) -> Sent {
     let sent = canned.sent().pop().unwrap();
     let text = |name: &str| sent.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
@@ -252,7 +252,7 @@ async fn batch(name: &str, body: &str, is_cosmos: bool, differences: &mut Differ
     }
 }
 
-/// Properties and policies: what was recorded is read as if it were an answer, and what is sent of it, too.
+/// Properties and policies: the recorded request is decoded like a response, and compared with the client's request.
 async fn document(name: &str, url: &str, body: &str, is_cosmos: bool, differences: &mut Differences) {
     let canned = Canned::new([Step::answer(200, &[], body), Step::status(202), Step::status(204)]);
     let service = service(false, &canned);
@@ -275,7 +275,7 @@ async fn document(name: &str, url: &str, body: &str, is_cosmos: bool, difference
         }
     } else {
         let policies = table.access_policies().await.unwrap();
-        // The script's first success is one of properties.
+        // The first success of the script is for properties.
         let canned = Canned::new([Step::status(204)]);
         let table = self::service(false, &canned).dynamic_table("Things").unwrap();
         match table.set_access_policies(policies.clone()).await {

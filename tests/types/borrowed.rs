@@ -74,7 +74,7 @@ async fn borrowed_fields_are_written() {
         & Owned::BYTES.eq([1, 2, 3])
         & Owned::MAYBE.eq("text");
     assert_eq!(table.query().filter(filter).all().await.unwrap(), [owned]);
-    // The columns of the borrowed one are compared with the same values.
+    // The columns of the borrowed entity compare with the same values.
     assert_eq!(Borrowed::TEXT.eq("x").to_string(), "text eq 'x'");
     assert_eq!(Borrowed::COW.starts_with("x").to_string(), "cow ge 'x' and cow lt 'y'");
     assert_eq!(Borrowed::BYTES.eq(b"ab").to_string(), "bytes eq X'6162'");

@@ -1,4 +1,4 @@
-//! Flags as one Int32: a newtype of `i32`, to which the crate `bitflags` gives its names and operators.
+//! Flags as one Int32: a newtype of `i32`, to which the crate `bitflags` adds names and operators.
 
 use azure_table::{DynamicEntity, EdmValue, TableEntity, TableProperty};
 
@@ -12,7 +12,7 @@ bitflags::bitflags! {
         const READ = 1;
         const WRITE = 2;
         const DELETE = 4;
-        // A row of a newer program may have more: they are kept.
+        // A row of a newer program may have more flags: they are kept.
         const _ = !0;
     }
 }
@@ -49,7 +49,7 @@ async fn flags_are_one_int32_and_keep_unknown_bits() {
     assert_eq!(former.bits(), 1 << 20 | 2);
 }
 
-/// The service compares whole numbers; a single bit is asked for after reading.
+/// The service compares whole numbers; a single bit is checked after the read.
 #[tokio::test]
 async fn flags_are_compared_as_a_whole() {
     let table = fresh_table::<Member>().await;

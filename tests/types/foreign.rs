@@ -40,7 +40,7 @@ fn sample() -> (DateTime, Foreign) {
     (time, entity)
 }
 
-/// Clocks count nanoseconds, the service 100 of them.
+/// Clocks have a resolution of 1 ns, the service of 100 ns.
 #[tokio::test]
 async fn truncated_times_are_read_as_they_were_written() {
     let (_, entity) = sample();
@@ -115,7 +115,7 @@ fn foreign_values_are_operands_of_our_own_types() {
     assert_eq!(key.lt(entity.time), key.lt(time));
     let column = Column::<DynamicEntity, Guid>::property("N");
     assert_eq!(column.eq(entity.uuid), column.eq(Guid([7; 16])));
-    // What cannot be stored compares like the end of what can.
+    // A value that cannot be stored compares like the limit of the range.
     let column = Column::<DynamicEntity, DateTime>::property("N");
     assert_eq!(column.lt(chrono::DateTime::<Utc>::MAX_UTC), column.lt(DateTime::MAX));
     assert_eq!(column.lt(Timestamp::MIN), column.lt(DateTime::MIN));
@@ -143,7 +143,7 @@ async fn a_time_that_cannot_be_stored_names_its_property() {
         error.ends_with("property `jiff`: the time is outside of the years 1 to 9999"),
         "{error}"
     );
-    // The other way round: a date that a jiff::Timestamp does not hold.
+    // In reverse: a date that a jiff::Timestamp cannot represent.
     table
         .insert(&Foreign {
             time: DateTime::MAX.into(),
@@ -166,7 +166,7 @@ fn text(key: &impl TableKey) -> String {
     text
 }
 
-/// The texts are those of our own types, and so is the order.
+/// The texts and the order are those of our own types.
 fn has_the_texts_of<T, U>(value: T, own: U) -> Result<(), TestCaseError>
 where
     T: ReadTableKey + PartialEq + std::fmt::Debug,

@@ -104,7 +104,7 @@ async fn values_of_other_crates_are_found_by_filters() {
         (Order::TOTAL.eq(middle.total), vec![1]),
         (Order::TOTAL.ne(middle.total), vec![0, 2]),
         (Order::TOTAL.is_in([all[0].total, all[2].total]), vec![0, 2]),
-        // Another text of the same number.
+        // A different text of the same number.
         (Order::TOTAL.eq(middle.total.normalize()), vec![]),
         (Order::REBATE.eq(Price(Decimal::ONE)), vec![0]),
         (Order::PAGE.eq(&middle.page), vec![1]),
@@ -239,7 +239,7 @@ stamped! {
     timestamp_of_time: time::OffsetDateTime, |time| time + std::time::Duration::from_secs(1);
 }
 
-/// The texts are those of our own type, and so is the order.
+/// The texts and the order are those of our own type.
 fn has_the_texts_of<T: ReadTableKey + PartialEq + std::fmt::Debug>(value: T, own: &str) -> Result<(), TestCaseError> {
     let mut text = String::new();
     value.write_key(&mut text).unwrap();

@@ -1,4 +1,4 @@
-//! Each type that a key can have: the row is found by its key and by ranges, and rows stand in the order of the values.
+//! Every key type: the row is found by its key and by ranges, and the rows have the order of the values.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -21,8 +21,8 @@ pub(super) struct Row<K> {
     key: K,
 }
 
-/// Rows with these keys, which are given in the order of their type: found one by one, and by every comparison with each
-/// of them. A column of `Descending` keys thinks in the order of the values inside.
+/// Rows with these keys, in the order of their type: found one by one, and by every comparison with each of them. A
+/// column of `Descending` keys compares in the order of the values inside.
 pub(super) async fn stand_in_order<K>(keys: Vec<K>)
 where
     K: ReadTableKey + PartialOrd + Clone + Debug + Send + Sync + 'static,
@@ -262,7 +262,7 @@ async fn a_year_of_months_is_the_range_of_its_prefix() {
     assert_eq!(found, [times[3], times[2], times[1]].map(Article::at));
 }
 
-/// A hot partition spread by the hash of a field; everything of a component is in its 16 partitions.
+/// A hot partition spread by the hash of a field; the 16 partitions of a component contain all its rows.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(partition_key = "{component};{bucket}")]
 struct Line {

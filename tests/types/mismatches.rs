@@ -1,5 +1,5 @@
-//! A stored value that does not fit is an error that names the property, what was expected and what was found, never
-//! another value (`pains.md` rows 17 and 18).
+//! A stored value that does not fit is an error that names the property, the expected and the found type. It is never
+//! read as another value.
 
 use azure_table::{DynamicEntity, EdmValue, ErrorKind, ReadEntity, TableEntity};
 
@@ -14,7 +14,7 @@ struct Row<T> {
     value: T,
 }
 
-/// What reading `stored` as a `T` gives, with and without the annotations of the answer.
+/// Returns the result of reading `stored` as a `T`, with and without the annotations of the response.
 async fn read<T>(stored: impl Into<EdmValue>) -> [azure_table::Result<T>; 2]
 where
     Row<T>: TableEntity<KeyFields = (String, String)> + ReadEntity,
@@ -87,7 +87,7 @@ async fn an_int32_is_widened() {
     }
 }
 
-/// Where the service says the types, text is text, whatever it looks like.
+/// If the service sends types, text is text, whatever it looks like.
 #[tokio::test]
 async fn text_is_not_taken_for_another_type() {
     use azure_table::entity::ReadProperty;

@@ -1,4 +1,4 @@
-//! Every type that a field of an entity can have: as a property, as a key, and as what a column is compared with.
+//! Every type of a field of an entity: as a property, as a key, and as an operand of a filter.
 //!
 //! Feature `full` of this crate: the types of other crates as well.
 
@@ -16,7 +16,7 @@ mod values;
 
 use azure_table::{Emulator, TableClient, TableServiceClient};
 
-/// A new, empty table in a service of its own.
+/// A new, empty table in a separate service.
 async fn fresh_table<E>() -> TableClient<E> {
     let table = TableServiceClient::on(Emulator::new()).table::<E>("Things").unwrap();
     table.create_table().await.unwrap();

@@ -1,4 +1,4 @@
-//! What a column is compared with: literals have the type of the field, text and bytes come in any form.
+//! Operands of filters: literals have the type of the field, text and bytes have any form.
 
 use std::borrow::Cow;
 use std::sync::Arc;

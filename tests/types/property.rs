@@ -1,4 +1,4 @@
-//! An entity with a property of every type survives, and each of them is found by a filter (`pains.md` rows 16 to 21).
+//! An entity with a property of every type is read as it was written, and each property is found by a filter.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ struct Everything {
     maybe_number: Option<u16>,
 }
 
-/// The least values, some between, and the greatest; all three ordered alike.
+/// The smallest values, some between, and the largest; all three in the same order.
 fn three() -> [Everything; 3] {
     let system = |time: DateTime| SystemTime::try_from(time).unwrap();
     let between = DateTime::from_unix_seconds(0) - Duration::from_nanos(100);
@@ -144,7 +144,7 @@ async fn all_values_survive_at_both_metadata_levels() {
         assert_eq!(table.get(&entity).versioned().await.unwrap().unwrap().entity, entity);
     }
     assert_eq!(table.query().all().await.unwrap(), three());
-    // Written again from what was read, and by way of an entity without a struct.
+    // Written again from the read entity, and through an entity without a struct.
     let read = table.get(("g", 1)).versioned().await.unwrap().unwrap();
     table.replace(&read).await.unwrap();
     let dynamic = table.typed::<DynamicEntity>();

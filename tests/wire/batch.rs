@@ -83,7 +83,7 @@ async fn a_batch_is_one_request_with_crlf_and_absolute_addresses() {
     assert_eq!(body(&request), expected);
 }
 
-/// pains 4, 5 and 6: the failing operation is named by the index of the message, by a code without one, or not at all.
+/// The failing operation is named by the index of the message, by a code without one, or not at all.
 #[tokio::test]
 async fn the_failing_operation_is_named_only_when_it_is_known() {
     let error = |status: &str, code: &str, message: &str| {
@@ -153,7 +153,7 @@ async fn an_unreadable_answer_leaves_the_batch_in_doubt() {
     }
 }
 
-/// pains 7: a server fault inside the 202 is a server fault.
+/// A server fault inside the 202 is a server fault.
 #[tokio::test]
 async fn an_inner_server_fault_is_one() {
     let body = r#"{"odata.error":{"code":"InternalError","message":{"lang":"en-US","value":"0:Oops."}}}"#;

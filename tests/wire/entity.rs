@@ -81,7 +81,7 @@ async fn each_write_has_its_verb_address_and_condition() {
     }
 }
 
-/// pains 9: an entity that was read with its version is written under it, by every method.
+/// An entity that was read with its version is written under it, by every method.
 #[tokio::test]
 async fn a_version_that_was_read_is_the_condition() {
     let entity = r#"{"odata.etag":"W/\"read\"","PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-02T03:04:05Z"}"#;

@@ -48,7 +48,7 @@ async fn operators_keep_their_grouping() {
     assert_eq!(both.to_string(), "(A eq 1 or B eq 2) and Small eq 1");
 }
 
-/// pains 33 and 35: a page without rows is not the end, half a token is a token, an empty header is not.
+/// A page without rows is not the end, half a token is a token, an empty header is not.
 #[tokio::test]
 async fn every_kind_of_page_leads_on() {
     let server = Server::answering_in_turn([
@@ -77,7 +77,7 @@ async fn every_kind_of_page_leads_on() {
     );
 }
 
-/// pains 32: a limit applies to all pages, and no request follows once it is reached.
+/// A limit applies to all pages, and no request follows once it is reached.
 #[tokio::test]
 async fn a_limit_ends_the_requests() {
     let more = [("NextPartitionKey", "x"), ("NextRowKey", "y")];
@@ -112,7 +112,7 @@ async fn nothing_is_sent_for_a_query_that_cannot_work() {
     assert_eq!(server.requests().await.len(), 0);
 }
 
-/// pains 17: the error of a row that cannot be decoded names its keys, the property and both types.
+/// The error of a row that cannot be decoded names its keys, the property and both types.
 #[tokio::test]
 async fn a_row_that_does_not_fit_is_named() {
     let body = r#"{"value":[{"PartitionKey":"ch","RowKey":"2517023007999999999_a","rating":"5"}]}"#;

@@ -126,7 +126,7 @@ async fn tables_are_a_stream() {
     }
 }
 
-/// pains 38: a table that is being deleted neither exists nor was created.
+/// A table that is being deleted neither exists nor was created.
 #[tokio::test]
 async fn a_table_being_deleted_is_a_conflict() {
     let being_deleted = r#"{"odata.error":{"code":"TableBeingDeleted","message":{"lang":"en-US",

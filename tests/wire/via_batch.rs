@@ -131,7 +131,7 @@ async fn an_echo_is_asked_for_by_a_header() {
     assert!(echoed.contains("odata=minimalmetadata\r\n") && echoed.contains("Prefer: return-content\r\n"));
 }
 
-/// pains 11: if a URL is rejected before the service sees it, the error names the alternative.
+/// If a URL is rejected before the service sees it, the error names the alternative.
 #[tokio::test]
 async fn a_refused_address_names_the_way_around_it() {
     let html = [("content-type", "text/html; charset=us-ascii")];
@@ -201,7 +201,7 @@ async fn the_part_is_the_answer() {
     let deletion = table(&canned).delete_if_exists(("p", "r")).via_batch().await.unwrap();
     assert_eq!(deletion, Deletion::WasMissing);
 
-    // pains 7: a part that is busy is retried.
+    // A part that is busy is retried.
     let (head, body) = refusal("503 Service Unavailable", "ServerBusy");
     let written = answer(true, "HTTP/1.1 204 No Content\r\nETag: W/\"2\"", "");
     let canned = Canned::new([answer(true, &head, &body), written]);

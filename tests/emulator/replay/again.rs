@@ -1,7 +1,7 @@
-//! A recorded session, made again on an emulator of its own.
+//! A recorded session, repeated on a separate emulator.
 //!
-//! Owns what a request needs besides what was recorded: a signature, the time, and what the session takes for granted, which is
-//! made before. Versions and positions are translated between the two.
+//! Owns the parts of a request that were not recorded: a signature, the time, and the state that the session assumes,
+//! which is created first. Versions and positions are translated between the two.
 
 use azure_table::Emulator;
 use azure_table::emulator::EmulatorClock;
@@ -14,10 +14,10 @@ use super::super::percent_decoded;
 use super::super::signed;
 use super::session::{Answered, Asked, Exchange, moment};
 
-/// A token that is good here.
+/// A token that the emulator accepts.
 const TOKEN: &str = "recorded";
 
-/// The row that a session whose first exchanges were not copied had inserted: session, table, body.
+/// The row that a session inserted before its first copied exchange: session, table, body.
 ///
 /// Source: the index of the recordings.
 const INSERTED_BEFORE: &[(&str, &str, &str)] = &[(
@@ -25,7 +25,7 @@ const INSERTED_BEFORE: &[(&str, &str, &str)] = &[(
     "tableName2163872032",
     r#"{"PartitionKey":"partition","RowKey":"3"}"#,
 )];
-/// Rules for browsers of an account whose answers say that it had some.
+/// CORS rules of an account whose responses show that it had some.
 const BROWSERS: &str = "<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>https://contoso.example</AllowedOrigins>\
     <AllowedMethods>GET</AllowedMethods><MaxAgeInSeconds>1</MaxAgeInSeconds><ExposedHeaders /><AllowedHeaders />\
     </CorsRule></Cors></StorageServiceProperties>";
@@ -37,12 +37,12 @@ pub(super) fn decoded_token(token: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// One session on an emulator of its own.
+/// One session on a separate emulator.
 pub(super) struct Replay {
     emulator: Emulator,
-    /// Versions as they were recorded, and those that the same writes made here.
+    /// Recorded versions, and those of the same writes here.
     versions: Vec<(String, String)>,
-    /// The same of continuation tokens.
+    /// The same for continuation tokens.
     tokens: Vec<(String, String)>,
     tables: Vec<String>,
 }
@@ -75,7 +75,7 @@ impl Replay {
         let now = std::time::SystemTime::try_from(self.emulator.clock().now()).unwrap();
         let date = httpdate::fmt_http_date(now);
         if is_let_in && url.is_none() {
-            // Who sent no date had a token.
+            // A request without a date had a token.
             let has_date =
                 asked.headers.is_empty() || ["date", "x-ms-date"].iter().any(|name| asked.header(name).is_some());
             let is_masked = asked.header("user-agent").is_none() && asked.header("x-ms-client-request-id").is_none();
@@ -94,7 +94,7 @@ impl Replay {
         answered(self.emulator.send(request).await.unwrap())
     }
 
-    /// An address with the positions that pages have here.
+    /// Returns a URL with the positions of the pages here.
     fn with_positions(&self, url: &str) -> String {
         let Some((path, query)) = url.split_once('?') else {
             return url.to_owned();
@@ -114,13 +114,13 @@ impl Replay {
         format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"))
     }
 
-    /// Recorded text with the versions that rows have here.
+    /// Returns recorded text with the versions of the rows here.
     fn translated(&self, text: &str) -> String {
         let pairs = self.versions.iter();
         pairs.fold(text.to_owned(), |text, (live, own)| text.replace(live, own))
     }
 
-    /// An answer of the emulator with the versions that were recorded.
+    /// Returns a response of the emulator with the recorded versions.
     fn in_recorded_terms(&self, mut answer: Answered) -> Answered {
         for (live, own) in &self.versions {
             let (live_time, own_time) = (live.replace("%3A", ":"), own.replace("%3A", ":"));
@@ -133,7 +133,7 @@ impl Replay {
         answer
     }
 
-    /// Makes what an exchange takes for granted: the table of a session whose recording begins behind it.
+    /// Creates the state that an exchange assumes: the table of a session whose recording begins after its creation.
     async fn prepare(&mut self, exchange: &Exchange) {
         let Exchange { request, answer, .. } = exchange;
         let path = percent_decoded(request.path());
@@ -157,7 +157,7 @@ impl Replay {
         }
     }
 
-    /// What the account's owner had made before the whole session, or somebody else while it went on.
+    /// Creates the state that the account's owner made before the session, or that another client made meanwhile.
     pub(super) async fn begin(&mut self, name: &str, session: &[Exchange]) {
         let first = &session[0].request;
         if session
@@ -174,7 +174,7 @@ impl Replay {
         }
     }
 
-    /// Makes the tables of others that a list of all tables shows, or goes on with.
+    /// Creates the tables of other clients that a list of all tables contains, or continues with.
     pub(super) async fn make_listed(&mut self, exchange: &Exchange) {
         let listed: serde_json::Value = serde_json::from_str(&exchange.answer.body).unwrap();
         let shown = listed["value"].as_array().unwrap().iter();
@@ -195,7 +195,7 @@ impl Replay {
             .await;
     }
 
-    /// A request of our own, which the account's owner made before the recording.
+    /// A request of this test, which the account's owner sent before the recording.
     pub(super) async fn set(&self, like: &Asked, method: &str, path: &str, body: &str) {
         let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let asked = Asked {
@@ -211,7 +211,7 @@ impl Replay {
         assert!(answer.status < 300, "{} {}: {}", asked.url, asked.body, answer.body);
     }
 
-    /// Asks what was asked then; the answer is in the terms of the recording.
+    /// Sends the recorded request. The response uses the names of the recording.
     pub(super) async fn ask(&mut self, exchange: &Exchange, asked: &Asked) -> Answered {
         let live = &exchange.answer;
         let versions = live.versions();
@@ -239,7 +239,7 @@ impl Replay {
         }
         if is_write {
             for (live, own) in versions.into_iter().zip(own.versions()) {
-                // Writes of their own are made at the recorded time, so their version is the same text.
+                // Such writes run at the recorded time, so their version is the same text.
                 assert!(live == own || asked.is_batch(), "{} {live} {own}", asked.url);
                 if live != own && !self.versions.contains(&(live.clone(), own.clone())) {
                     self.versions.push((live, own));

@@ -1,15 +1,15 @@
-//! Two answers to one request, made comparable: ids, times and the names of boundaries aside.
+//! Makes two responses to one request comparable: without ids, times and the names of boundaries.
 //!
-//! Everything else must be equal as it stands: bodies byte by byte, multipart ones included.
+//! Everything else must be equal: bodies byte by byte, including multipart ones.
 
 use std::collections::BTreeMap;
 
 use super::session::Answered;
 
-/// What answers are compared by.
+/// The levels on which responses are compared.
 pub(super) const LEVELS: [&str; 5] = ["status", "code", "message", "headers", "body"];
 
-/// Headers that are the connection's, or say when or as which request something was asked.
+/// Headers that belong to the connection, or contain the time or the id of the request.
 const ASIDE: &[&str] = &[
     "connection",
     "content-length",
@@ -18,7 +18,7 @@ const ASIDE: &[&str] = &[
     "x-ms-request-id",
 ];
 
-/// Since when Cosmos DB says the type of an answer without a body.
+/// The date since which Cosmos DB sends the type of a response without a body.
 const SINCE: &str = "2024-01-01T00:00:00Z";
 /// The text of Cosmos DB about a table that exists, until 2024 and in 2026 (azure-data-tables,
 /// `create_table_fail_on_exist`).
@@ -27,11 +27,11 @@ const TABLE_EXISTS: [&str; 2] = [
     "The specified table: [] already exists.",
 ];
 
-/// An answer as far as it is compared.
+/// The compared parts of a response.
 #[derive(Debug, PartialEq)]
 pub(super) struct Seen {
     pub(super) status: u16,
-    /// The code of an error, if it is one, also in a part of a batch.
+    /// The code of an error, also in a part of a batch.
     pub(super) code: Option<String>,
     /// The first line of an error's text.
     pub(super) message: Option<String>,
@@ -52,7 +52,7 @@ impl Seen {
             .filter(|(name, _)| !ASIDE.contains(&name.as_str()));
         let mut headers: BTreeMap<String, String> =
             kept.map(|(name, value)| (name.clone(), header(name, value))).collect();
-        // Only the recordings since then have it there.
+        // Only newer recordings have it there.
         if is_cosmos && answer.status == 204 && answer.date() < SINCE.parse().unwrap() {
             headers.remove("content-type");
         }
@@ -68,7 +68,7 @@ impl Seen {
         }
     }
 
-    /// Which levels say something, and whether they are equal.
+    /// Returns the levels that apply, and if they are equal.
     pub(super) fn levels(&self, live: &Self) -> [Option<bool>; 5] {
         let is_error = live.code.is_some() || self.code.is_some();
         [
@@ -81,7 +81,7 @@ impl Seen {
     }
 }
 
-/// Code and first line of the text of an error, in any of its forms.
+/// Returns the code and the first line of the text of an error, in any form.
 fn error(body: &str) -> Option<(String, String)> {
     const JSON: &str = "{\"odata.error\":{\"code\":\"";
     if let Some((_, rest)) = body.split_once(JSON) {
@@ -99,13 +99,13 @@ fn error(body: &str) -> Option<(String, String)> {
 
 fn header(name: &str, value: &str) -> String {
     match name {
-        // Some recorders took it apart and wrote it anew, with a space behind each semicolon.
+        // Some recorders parsed it and wrote it again, with a space after each semicolon.
         "content-type" => boundaries(&value.replace("; ", ";")),
         // Two products, which some recorders wrote as a list.
         "server" => value.replace(", ", " "),
         // The tenant is the account's.
         "www-authenticate" => ids(value),
-        // A name, and an id that tells tables of one name apart: a time.
+        // A name and an id, which distinguishes tables of the same name: a time.
         "x-ms-continuation-nexttablename" => table_token(value),
         // On Cosmos DB it holds the id of a resource.
         "x-ms-continuation-nextpartitionkey" => without(value, "{\"token\":\"", "\""),
@@ -128,7 +128,7 @@ fn body(text: &str) -> String {
         ("\\nTime:", "\""),
         ("\nTime:", "<"),
         ("<LastSyncTime>", "<"),
-        // Whose version it is nobody knows.
+        // The row of this version is unknown.
         (", documentdb-dotnet-sdk", "\\n"),
     ] {
         text = without(&text, before, end);
@@ -136,7 +136,7 @@ fn body(text: &str) -> String {
     text
 }
 
-/// A list of tables in the order of their names: Cosmos DB promises none.
+/// Sorts a list of tables by name: Cosmos DB guarantees no order.
 fn sorted(text: &str) -> String {
     const BEGIN: &str = "{\"value\":[{\"TableName\":\"";
     let whole = text.strip_prefix(BEGIN).and_then(|rest| rest.split_once("\"}]"));
@@ -149,7 +149,7 @@ fn sorted(text: &str) -> String {
     format!("{BEGIN}{}\"}}]{rest}", names.join(BETWEEN))
 }
 
-/// The text with nothing between each `before` and the next `end`.
+/// Returns the text without the parts between each `before` and the next `end`.
 fn without(text: &str, before: &str, end: &str) -> String {
     let mut parts = text.split(before);
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -160,7 +160,7 @@ fn without(text: &str, before: &str, end: &str) -> String {
     out
 }
 
-/// The text with each boundary's own id left out.
+/// Returns the text without the id of each boundary.
 fn boundaries(text: &str) -> String {
     let mut text = text.to_owned();
     for kind in ["batchresponse_", "changesetresponse_"] {
@@ -175,7 +175,7 @@ fn boundaries(text: &str) -> String {
     text
 }
 
-/// The text with `id` for each id of a request, a tenant and the like.
+/// Returns the text with `id` for each id of a request, a tenant and the like.
 fn ids(text: &str) -> String {
     const MARKS: &[&str] = &["RequestId:", "RequestID:", "ActivityId: ", "login.microsoftonline.com/"];
     let mut text = text.to_owned();
@@ -185,7 +185,7 @@ fn ids(text: &str) -> String {
         for part in parts {
             out.push_str(mark);
             let rest = part.trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == '-');
-            // One recorder put a word in its place.
+            // One recorder replaced it by a word.
             out.push_str(rest.strip_prefix("Sanitized").unwrap_or(rest));
         }
         text = out;

@@ -1,8 +1,8 @@
-//! Requests whose recorder kept nothing but the address, made again from what was answered to them and read afterwards.
+//! Requests of which only the URL was recorded, reconstructed from their responses and from later reads.
 //!
-//! A write is answered with the version it made, and a later read shows which row has that version and what is in it. Headers are
-//! those that the answer tells: the level of its metadata, the preference that was applied. Where nothing tells which row it was
-//! the request cannot be made again.
+//! The response to a write has the new version, and a later read shows the row with that version. Headers follow from
+//! the response: the level of its metadata, the applied preference. If nothing identifies the row, the request cannot
+//! be reconstructed.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use super::session::{Asked, Exchange};
 /// A version that no row has.
 const STALE: &str = "W/\"datetime'2001-01-01T00%3A00%3A00Z'\"";
 
-/// A request of which the answer tells all that matters; `None` where it does not.
+/// Returns a request whose response has all the needed information, or `None`.
 pub(super) fn made_again(session: &[Exchange], index: usize) -> Option<Asked> {
     let Exchange { request, answer, .. } = &session[index];
     let mut asked = request.clone();
@@ -80,7 +80,7 @@ fn wrote(earlier: &Exchange, path: &str) -> bool {
     earlier.answer.status < 300 && location.ends_with(path)
 }
 
-/// PartitionKey and RowKey of an address.
+/// Returns the PartitionKey and RowKey of a URL.
 fn keys(address: &str) -> Option<[String; 2]> {
     let address = percent_decoded(address);
     let (_, rest) = address.split_once("(PartitionKey='")?;
@@ -88,7 +88,7 @@ fn keys(address: &str) -> Option<[String; 2]> {
     Some([partition, row].map(|key| key.replace("''", "'")))
 }
 
-/// A row that an answer shows: its members in their order.
+/// A row in a response: its members in their order.
 #[derive(Clone, Default)]
 struct Row(Vec<(String, Value)>);
 
@@ -101,7 +101,7 @@ impl Row {
         Some([self.get("PartitionKey")?.to_owned(), self.get("RowKey")?.to_owned()])
     }
 
-    /// The version that it has, also where only its time is said.
+    /// Returns its version, even if the response has only its time.
     fn version(&self) -> Option<String> {
         let of_time = || {
             Some(format!(
@@ -135,7 +135,7 @@ impl<'de> Deserialize<'de> for Row {
     }
 }
 
-/// All rows that answers show, in batches too.
+/// Returns all rows in responses, including batches.
 fn shown(session: &[Exchange]) -> Vec<Row> {
     #[derive(serde::Deserialize)]
     struct Page {
@@ -149,7 +149,7 @@ fn shown(session: &[Exchange]) -> Vec<Row> {
     rows.filter(|row| row.version().is_some()).collect()
 }
 
-/// The keys of all rows that were made with this version, in their order.
+/// Returns the keys of all rows that were written with this version, in order.
 fn written(session: &[Exchange], version: &str) -> Vec<[String; 2]> {
     let texts = session.iter().map(|exchange| exchange.answer.body.as_str());
     let mut written: Vec<[String; 2]> = texts
@@ -161,8 +161,8 @@ fn written(session: &[Exchange], version: &str) -> Vec<[String; 2]> {
     written
 }
 
-/// The body with the row of these keys and this version, in the order in which it was read; with its keys alone where nobody
-/// read it. What was read without its keys stands where its keys stand among all rows of the version.
+/// Returns the body of the row with these keys and this version, in the order of the read. It has only the keys if
+/// nothing read the row. A row that was read without its keys is found by its position among the rows of the version.
 fn entity(session: &[Exchange], row_keys: &[String; 2], version: &str) -> String {
     let rows: Vec<Row> = shown(session)
         .into_iter()
@@ -192,7 +192,7 @@ fn entity(session: &[Exchange], row_keys: &[String; 2], version: &str) -> String
     format!("{{{}}}", texts.join(","))
 }
 
-/// One part of a batch's answer.
+/// One part of a batch response.
 struct Part<'a> {
     status: u16,
     head: &'a str,
@@ -235,7 +235,7 @@ fn batch(session: &[Exchange], index: usize, asked: &mut Asked) -> Option<()> {
     let head = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
     let base = session[index].request.base();
     if !body.contains("changesetresponse_") {
-        // A read: of the row that was answered, or of any other.
+        // A read: of the row in the response, or of any other row.
         let row: Value = serde_json::from_str(parts.first()?.body).ok()?;
         let key = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or("missing").to_owned();
         let address = address(table, &[key("PartitionKey"), key("RowKey")]);
@@ -273,7 +273,7 @@ fn batch(session: &[Exchange], index: usize, asked: &mut Asked) -> Option<()> {
             operation(format!("PUT {base}/{}", address(table, &keys)), fields, body);
             taken.push(keys);
         } else if part.status == 204 {
-            // A row that was there, and is not any more.
+            // A row that existed, and does no longer.
             let before = shown(&session[..index]);
             let is_left = |keys: &[String; 2]| rows.iter().any(|row| row.keys().as_ref() == Some(keys));
             let mut before = before.iter().filter_map(Row::keys);

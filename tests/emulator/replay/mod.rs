@@ -1,9 +1,9 @@
-//! Recorded live sessions, asked again of the emulator: it answers as the live service did.
+//! Recorded live sessions, sent to the emulator: it answers as the live service did.
 //!
-//! Every exchange is sent with a signature of its own, at the time at which it was recorded, and compared on five levels
-//! (`compare.rs`), which the test prints. What cannot be asked again stands in [`LEFT_OUT`] with its reason, and what a session takes
-//! for granted in `again.rs`. Requests that a recorder masked are made again from their answers (`masked.rs`), and
-//! counted apart.
+//! Every exchange is sent with its own signature, at the recorded time, and compared on five levels (`compare.rs`),
+//! which the test prints. [`LEFT_OUT`] lists exchanges that cannot be repeated, with the reason. `again.rs` creates the
+//! state that a session assumes. Requests that a recorder masked are reconstructed from their responses (`masked.rs`),
+//! and counted separately.
 
 mod again;
 mod compare;
@@ -13,7 +13,7 @@ mod session;
 use again::Replay;
 use compare::{LEVELS, Seen};
 
-/// Exchanges that cannot be asked again: session, first and last index, reason.
+/// Exchanges that cannot be repeated: session, first and last index, reason.
 const LEFT_OUT: &[(&str, usize, usize, &str)] = &[
     (
         "node2017_service_003",
@@ -28,7 +28,7 @@ const LEFT_OUT: &[(&str, usize, usize, &str)] = &[
         "pages of tables in the order of resource ids that only that account had",
     ),
 ];
-/// Headers that a recorder replaced or left out: session, header, reason.
+/// Headers that a recorder replaced or omitted: session, header, reason.
 const HEADERS_ASIDE: &[(&str, &str, &str)] = &[
     (
         "cpp_TransactionCreateFail",
@@ -46,10 +46,10 @@ const HEADERS_ASIDE: &[(&str, &str, &str)] = &[
         "not in this recording of 2026, nor is x-ms-request-id, which no answer lacks: a recorder may have taken both out",
     ),
 ];
-/// A table of others that went while a session went on: session, index of the exchange before which it went, table. The token that
-/// names it is answered before, and the page that begins there is without it.
+/// A table of another client that was deleted during a session: session, index of the exchange before the deletion,
+/// table. The token that names it is answered before, and the page that begins there does not contain it.
 const WENT: &[(&str, usize, &str)] = &[("py2017_table_list_tables_with_marker", 5, "table358619d2")];
-/// How many exchanges there were of a kind, and on which levels they were equal.
+/// The number of exchanges of a kind, and of those that are equal on each level.
 #[derive(Default)]
 struct Tally {
     exchanges: usize,
@@ -101,14 +101,14 @@ async fn every_recorded_exchange_is_answered_as_it_was_live() {
                     false => Some(exchange.request.clone()),
                 };
                 let asked = asked.unwrap_or_else(|| panic!("{name} {index} cannot be made again"));
-                // Only these two lists are whole, and of an account that others used as well.
+                // Only these two lists are complete, for an account that other clients also used.
                 if name.starts_with("py2017_table_l") && asked.method == "GET" {
                     replay.make_listed(exchange).await;
                 }
                 for (_, _, table) in WENT.iter().filter(|(of, before, _)| *of == name && *before == index) {
                     replay.set(&asked, "DELETE", &format!("Tables('{table}')"), "").await;
                 }
-                // It is asked in any case: what follows may go on from there.
+                // It is sent in any case, because later exchanges may continue from it.
                 let own = replay.ask(exchange, &asked).await;
                 let mut left_out = LEFT_OUT.iter();
                 if left_out.any(|(of, from, to, _)| of == name && (*from..=*to).contains(&index)) {
@@ -149,7 +149,7 @@ async fn every_recorded_exchange_is_answered_as_it_was_live() {
         }
     }
     azure_table_tests::report::print(&lines.join("\n"));
-    // Nothing of what there was is missed without being noticed.
+    // No recorded exchange is missing.
     assert!(compared >= 684, "{compared}");
     assert!(
         differences.is_empty(),

@@ -1,6 +1,6 @@
-//! A recorded session: what was asked, what was answered, and when.
+//! A recorded session: requests, responses and times.
 //!
-//! Owns the reading of the files. What a request that was not kept must have been is `masked.rs`.
+//! Owns the parser of the files. `masked.rs` reconstructs requests that were not recorded.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use azure_table::DateTime;
 use azure_table_tests::fixtures;
 use serde_json::Value;
 
-/// One request and its answer.
+/// One request and its response.
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
     pub(super) request: Asked,
     pub(super) answer: Answered,
-    /// Whether the recorder left out what the request said beyond its address.
+    /// The recorder omitted everything but the URL of the request.
     pub(super) is_masked: bool,
 }
 
@@ -26,18 +26,18 @@ pub(super) struct Asked {
     pub(super) body: String,
 }
 
-/// An answer; names of headers are in lower case.
+/// A response. Names of headers are in lower case.
 #[derive(Clone, Debug)]
 pub(super) struct Answered {
     pub(super) status: u16,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) body: String,
-    /// Whether the recorder read the JSON and wrote it anew: what stood around it is lost.
+    /// The recorder parsed the JSON and wrote it again: the original spacing is lost.
     pub(super) is_rewritten: bool,
 }
 
 impl Asked {
-    /// The first label of the host: the account, also where the second region is asked.
+    /// The first label of the host: the account, also for the secondary.
     pub(super) fn account(&self) -> &str {
         let host = self.url.split('/').nth(2).unwrap();
         host.split('.').next().unwrap().trim_end_matches("-secondary")
@@ -47,13 +47,13 @@ impl Asked {
         self.url.contains(".table.cosmos.")
     }
 
-    /// The path without the slash before it, as it was sent.
+    /// The path without its leading slash, as it was sent.
     pub(super) fn path(&self) -> &str {
         let below = self.url.splitn(4, '/').nth(3).unwrap_or_default();
         below.split('?').next().unwrap()
     }
 
-    /// The address up to the path.
+    /// The URL up to the path.
     pub(super) fn base(&self) -> &str {
         &self.url[..self.url.len() - self.url.splitn(4, '/').nth(3).map_or(0, |below| below.len() + 1)]
     }
@@ -76,13 +76,13 @@ impl Answered {
         self.headers.get(name).map_or("", String::as_str)
     }
 
-    /// When it was given, to the second.
+    /// The time of the response, to the second.
     pub(super) fn date(&self) -> DateTime {
         let date = httpdate::parse_http_date(self.header("date")).unwrap();
         date.try_into().unwrap()
     }
 
-    /// The times in its ETags, in the order in which they stand, each as its text between the quotes.
+    /// The times in its ETags, in order, each as the text between the quotes.
     pub(super) fn versions(&self) -> Vec<String> {
         let mut text = String::new();
         for (name, value) in &self.headers {
@@ -101,7 +101,7 @@ impl Answered {
     }
 }
 
-/// The moment that a version was made of.
+/// The time that is part of a version.
 pub(super) fn moment(version: &str) -> DateTime {
     version.replace("%3A", ":").parse().unwrap()
 }
@@ -129,7 +129,7 @@ fn exchange(value: &Value) -> Exchange {
             headers: answered
                 .map(|(name, value)| (name.to_ascii_lowercase(), value))
                 .collect(),
-            // One recorder gave the account two names.
+            // One recorder used two names for the account.
             body: text(&response["body"]).replace("fakecosmosaccount", "fakeendpoint"),
             is_rewritten: value["response"].get("bodyReserialised").is_some(),
         },
@@ -137,7 +137,7 @@ fn exchange(value: &Value) -> Exchange {
     }
 }
 
-/// The sessions of a kind of service, by name.
+/// Returns the sessions of a kind of service, by name.
 pub(super) fn sessions(kind: &str) -> Vec<(String, Vec<Exchange>)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(fixtures::recordings(kind)).unwrap() {
@@ -150,7 +150,7 @@ pub(super) fn sessions(kind: &str) -> Vec<(String, Vec<Exchange>)> {
     found
 }
 
-/// The session with the account's name in its addresses that its answers have: some recorders replaced it in requests alone.
+/// Returns the session with the account name of its responses in its URLs: some recorders replaced it only in requests.
 fn with_one_name(mut session: Vec<Exchange>) -> Vec<Exchange> {
     let name = session.iter().find_map(|exchange| {
         let shown = format!("{}{}", exchange.answer.header("location"), exchange.answer.body);
