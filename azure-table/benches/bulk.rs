@@ -1,11 +1,13 @@
-//! What many writes cost: CPU per entity of batches and of a bulk, against reqwest sending hand-made bodies; and the memory of a
-//! million entities.
+//! The cost of bulk writes: CPU per entity of batches and of a bulk, against reqwest with hand-made bodies, and the
+//! memory of a million entities.
 //!
-//! `cargo bench -p azure-table --bench bulk`. A server on the loopback of this process, in a thread of its own, takes each batch
-//! and answers as the service does. Programs alternate in 7 rounds; the medians of the CPU time of the client's thread are
-//! compared. The hand-made program encodes each entity by `serde_json`, puts the parts of the batch together as text, signs, sends by a
-//! shared `reqwest::Client` and takes status and ETag of each operation out of the answer: the least that a client does. The A/A ratio
-//! is the same program against itself in the same run.
+//! `cargo bench -p azure-table --bench bulk`. A server on the loopback of this process, in its own thread, accepts each
+//! batch and answers as the service does. Programs alternate in 7 rounds, and the medians of the CPU time of the
+//! client's thread are compared.
+//!
+//! The hand-made program is the least that a client can do. It encodes each entity by `serde_json`, joins the parts of
+//! the batch as text, signs, and sends by a shared `reqwest::Client`. It reads the status and ETag of each operation
+//! from the response. The A/A ratio is the same program against itself in the same run.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench prints figures")]
 
@@ -66,7 +68,7 @@ struct Order {
     id: Guid,
 }
 
-/// The annotation of a property, which only serde_json has to be told.
+/// The annotation of a property, which only serde_json needs.
 #[derive(Default, Clone, Copy)]
 struct Edm<const KIND: char>;
 
@@ -86,7 +88,7 @@ fn text<S: serde::Serializer>(value: &i64, serializer: S) -> Result<S::Ok, S::Er
 
 fn order(n: usize) -> Order {
     Order {
-        // As many to a partition as a batch has.
+        // Each partition has the rows of one batch.
         customer: format!("customer-{:06}", n / BATCH),
         number: format!("{n:010}"),
         product: format!("Product number {n}"),
@@ -106,7 +108,7 @@ fn order(n: usize) -> Order {
     }
 }
 
-/// Answers each batch that all of its operations were applied, with the headers that recordings of the service have.
+/// Answers each batch as applied, with the headers of recorded responses.
 fn serve() -> SocketAddr {
     let (tell, told) = std::sync::mpsc::channel();
     thread::spawn(move || {
@@ -177,7 +179,7 @@ async fn answer(mut socket: TcpStream) {
     }
 }
 
-/// The least that a client does.
+/// The least that a client can do.
 struct HandMade {
     client: reqwest::Client,
     base: String,
@@ -257,7 +259,7 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// Prints ns per entity of ours, of the hand-made one and of that again.
+/// Prints ns per entity of ours, of the hand-made one, and of the latter again.
 async fn compare(name: &str, entities: usize, mut program: impl AsyncFnMut(bool)) {
     let mut times: [Vec<f64>; 3] = Default::default();
     for round in 0..=ROUNDS {
@@ -278,7 +280,7 @@ async fn compare(name: &str, entities: usize, mut program: impl AsyncFnMut(bool)
     );
 }
 
-/// A field of `/proc/self/status` in KiB.
+/// Returns a field of `/proc/self/status` in KiB.
 fn resident(field: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with(field)).unwrap();
@@ -304,7 +306,7 @@ async fn memory(server: SocketAddr) {
 }
 
 fn main() {
-    // The client has TLS settings of its own; the raw one takes those of the process.
+    // The client has its own TLS settings; the raw one takes those of the process.
     rustls::crypto::ring::default_provider().install_default().unwrap();
     let server = serve();
     thread::sleep(Duration::from_millis(50));

@@ -1,8 +1,9 @@
-//! What an entity costs: ns per row to decode a page of 1,000 rows and to encode an insert, against serde_json on the
+//! The cost of an entity: ns per row to decode a page of 1,000 rows and to encode an insert, against serde_json on the
 //! same bytes.
 //!
-//! `cargo bench -p azure-table --bench entity`. Each program runs in 7 alternating rounds; the medians of the thread's CPU
-//! time are compared. The A/A ratio is the same program against itself in the same run: what a ratio may be off by.
+//! `cargo bench -p azure-table --bench entity`. Each program runs in 7 alternating rounds, and the medians of the
+//! thread's CPU time are compared. The A/A ratio is the same program against itself in the same run: the uncertainty of
+//! a ratio.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench prints figures")]
 
@@ -37,7 +38,7 @@ struct Order {
     id: Guid,
 }
 
-/// The same for serde_json, as a hand-written client would have it: what JSON does not show stays text.
+/// The same for serde_json, as in a hand-written client: types that JSON does not have stay text.
 #[derive(Deserialize, Debug)]
 #[serde(rename_all = "PascalCase")]
 #[expect(dead_code, reason = "only made")]
@@ -57,7 +58,7 @@ struct Plain {
     id: String,
 }
 
-/// The same with the text converted, so that it holds what [`Order`] does.
+/// The same with the text converted, so that it contains the values of [`Order`].
 #[derive(Deserialize, Debug)]
 #[serde(rename_all = "PascalCase")]
 #[expect(dead_code, reason = "only made")]
@@ -160,7 +161,7 @@ fn order(n: usize) -> Order {
     }
 }
 
-/// A page as the service writes it at metadata level `none`.
+/// A page in the form of the service at metadata level `none`.
 fn page() -> Bytes {
     let rows: Vec<_> = (0..ROWS)
         .map(order)
@@ -174,7 +175,7 @@ fn page() -> Bytes {
     format!(r#"{{"value":[{}]}}"#, rows.join(",")).into()
 }
 
-/// Answers every request with the same page, so that decoding is all there is to do.
+/// Answers every request with the same page, so that only decoding is measured.
 #[derive(Debug)]
 struct Canned(Bytes);
 
@@ -218,7 +219,7 @@ fn measure(programs: &mut [Program<'_>]) -> Vec<f64> {
         .collect()
 }
 
-/// The first program is the measure of all, the second the same again.
+/// The first program is the reference, the second is the same again.
 fn report(what: &str, mut programs: Vec<Program<'_>>) {
     let medians = measure(&mut programs);
     println!("\n{what}, ns per row (median of {ROUNDS} rounds, CPU)");

@@ -3,12 +3,13 @@
 //! `cargo bench -p azure-table --bench grouped` prints requests, throughput and latency against single writes, the
 //! CPU of a lone caller against a plain insert, and the CPU per entity against a bulk.
 //!
-//! The first part is in real time on a runtime with two threads: 1,000 tasks with 100 inserts each, over 10
-//! partitions, on the emulator with 10 ms for each request and `max_in_flight(64)`. For the CPU a server on the
-//! loopback of this process, in a thread of its own, answers each request as the service does. The client has one
-//! thread, whose CPU time is compared. With the emulator in place of the server, the CPU of both is compared.
-//! Programs alternate in 7 rounds, and the medians are compared; the A/A ratio is the same program against itself in
-//! the same run. Arguments select what is measured: `throughput`, `lone`, `tasks`.
+//! The first part is in real time on a runtime with two threads: 1,000 tasks with 100 inserts each, over 10 partitions,
+//! on the emulator with 10 ms for each request and `max_in_flight(64)`. For the CPU, a server on the loopback of this
+//! process, in its own thread, answers each request as the service does. The client has one thread, whose CPU time is
+//! compared. With the emulator instead of the server, the CPU of both is compared.
+//!
+//! Programs alternate in 7 rounds, and the medians are compared. The A/A ratio is the same program against itself in
+//! the same run. Arguments select the measurements: `throughput`, `lone`, `tasks`.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench prints figures")]
 
@@ -144,7 +145,7 @@ async fn throughput() {
     );
 }
 
-/// Answers each request that all of its operations were applied, with the headers that recordings of the service have.
+/// Answers each request as applied, with the headers of recorded responses.
 fn serve() -> SocketAddr {
     let (tell, told) = std::sync::mpsc::channel();
     thread::spawn(move || {
@@ -237,7 +238,7 @@ enum Program {
     Lone {
         is_grouped: bool,
     },
-    /// All tasks at once, through a group.
+    /// All tasks concurrently, through a group.
     Tasks,
     Bulk,
 }
@@ -252,7 +253,7 @@ impl Program {
 
     async fn run(self, table: &TableClient<Order>, round: usize) {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
-        // The emulator knows the rows of the rounds before.
+        // The emulator has the rows of the earlier rounds.
         let first = NEXT.fetch_add(self.entities(), Ordering::Relaxed);
         match self {
             Self::Lone { is_grouped } => {
@@ -288,7 +289,7 @@ impl Program {
     }
 }
 
-/// Prints the CPU of `ours` against that of `other`, of which one is run twice.
+/// Prints the CPU of `ours` against that of `other`; one of them runs twice.
 async fn compare(name: &str, bar: f64, programs: [Program; 2], table: impl AsyncFn() -> TableClient<Order>) {
     let [ours, other] = programs;
     let mut times: [Vec<f64>; 3] = Default::default();

@@ -1,10 +1,10 @@
-//! What a stream of pages costs: elapsed time against reqwest fetching the same pages without decoding them, and against the
-//! same stream without prefetch; and the memory of a million rows.
+//! The cost of a stream of pages: elapsed time against reqwest fetching the same pages without decoding them, and
+//! against the same stream without prefetch; and the memory of a million rows.
 //!
-//! `cargo bench -p azure-table --bench pages`. A server on the loopback of this process answers from prepared bytes after its
-//! latency. Programs alternate in 7 rounds, and the medians of the elapsed time are compared: waiting is what is measured. The
-//! A/A ratio is the same program against itself in the same run. Memory is the peak of this process above what it held
-//! before there was a client, which Linux tells (`/proc/self`).
+//! `cargo bench -p azure-table --bench pages`. A server on the loopback of this process answers from prepared bytes
+//! after its latency. Programs alternate in 7 rounds, and the medians of the elapsed time are compared, which includes
+//! the waits. The A/A ratio is the same program against itself in the same run. Memory is the peak of this process
+//! above its size before the client was created, as Linux reports it (`/proc/self`).
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench prints figures")]
 
@@ -21,7 +21,7 @@ const ROUNDS: usize = 7;
 const ROWS: usize = 1_000;
 const PAGES: usize = 100;
 
-/// Ten properties, 341 bytes a row.
+/// Ten properties, 341 bytes per row.
 #[derive(TableEntity)]
 #[table(rename_all = "PascalCase")]
 struct Order {
@@ -41,7 +41,7 @@ struct Order {
     id: Guid,
 }
 
-/// 1 KiB a row.
+/// 1 KiB per row.
 #[derive(TableEntity)]
 #[table(rename_all = "PascalCase")]
 struct Note {
@@ -78,7 +78,7 @@ fn notes() -> String {
     format!(r#"{{"value":[{}]}}"#, rows.join(","))
 }
 
-/// Answers every request with the same rows, and as many pages as asked for, each after the latency.
+/// Answers every request with the same rows, with the requested number of pages, each after the latency.
 fn serve(body: &'static str, pages: usize, latency: Duration) -> SocketAddr {
     let (tell, told) = std::sync::mpsc::channel();
     thread::spawn(move || {
@@ -141,7 +141,7 @@ fn table<E>(server: SocketAddr) -> TableClient<E> {
     service.table("Things").unwrap()
 }
 
-/// All rows, with so much work after each page's worth of them.
+/// Reads all rows, with this much work for each page.
 async fn stream(table: &TableClient<Order>, prefetch: Option<usize>, work: Duration) {
     let mut query = table.query();
     if let Some(pages) = prefetch {
@@ -158,7 +158,7 @@ async fn stream(table: &TableClient<Order>, prefetch: Option<usize>, work: Durat
     assert_eq!(count, PAGES * ROWS);
 }
 
-/// The same pages, one after the other, as bytes.
+/// Reads the same pages, one after the other, as bytes.
 async fn fetch(client: &reqwest::Client, server: SocketAddr) {
     let first = format!("http://{server}/acct/Things()");
     let mut url = first.clone();
@@ -181,7 +181,7 @@ fn median(mut times: Vec<Duration>) -> f64 {
     times[times.len() / 2].as_secs_f64() * 1e3
 }
 
-/// A field of `/proc/self/status` in KiB.
+/// Returns a field of `/proc/self/status` in KiB.
 fn resident(field: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with(field)).unwrap();
@@ -263,7 +263,7 @@ async fn memory(body: &'static str) {
 }
 
 fn main() {
-    // The client has TLS settings of its own; the raw one takes those of the process.
+    // The client has its own TLS settings; the raw one takes those of the process.
     rustls::crypto::ring::default_provider().install_default().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,4 +1,4 @@
-//! A bulk: its rows, their size, how many exist, its batches in flight and its partitions.
+//! A bulk: its rows, their size, the share that exists, its batches in flight and its partitions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,7 @@ pub(crate) const DIMENSIONS: [Dimension; 5] = [
 
 /// The documented memory of a bulk in KiB, and the largest operation.
 const MEMORY: Bar = Bar::AtMost((64.0 + 1.0) * 1024.0);
-/// The rows where something else than their number grows.
+/// The number of rows if something else grows.
 const ROWS: usize = 100_000;
 
 async fn table(_: usize) -> TableClient<Order> {
@@ -63,7 +63,7 @@ fn row_size(sweep: &Sweep) -> Vec<Curve> {
     let mut sent = Vec::new();
     let setup = async |bytes: usize| {
         let (properties, length) = (bytes.div_ceil(30_000), bytes.min(30_000));
-        // The service counts two bytes for a character, which these have in JSON too.
+        // The service counts two bytes for a character, and so does JSON for these.
         (Canned::default(), wide_of(properties, &"é".repeat(length / 2)))
     };
     let costs = sweep.measure(&SIZES, setup, async |(canned, row), bytes| {
@@ -115,7 +115,7 @@ fn existing(sweep: &Sweep) -> Vec<Curve> {
         let exists = |n: &usize| n * percent / 100 != (n + 1) * percent / 100;
         let stored = (0..INSERTS).filter(exists).map(order);
         emulator.seed("Things", stored).unwrap();
-        // The table is there also if no row is.
+        // The table exists, even if no row does.
         let counted = Counted {
             emulator,
             sent: Arc::default(),
@@ -154,7 +154,7 @@ fn existing(sweep: &Sweep) -> Vec<Curve> {
     ]
 }
 
-/// Rows whose partitions take turns.
+/// Rows whose partitions alternate.
 ///
 /// 20,000 operations wait for their batch, so those of 200 partitions can fill theirs.
 fn partitions(sweep: &Sweep) -> Vec<Curve> {

@@ -1,4 +1,4 @@
-//! A transport that answers from prepared bytes, so that what is measured is the client's.
+//! A transport that answers from prepared bytes, so that only the client is measured.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -17,16 +17,16 @@ pub(crate) struct Canned(Arc<State>);
 #[derive(Debug, Default)]
 struct State {
     entity: Mutex<Bytes>,
-    /// The pages that queries receive in turns.
+    /// The pages that queries receive in rotation.
     pages: Mutex<VecDeque<Bytes>>,
-    /// The pages of the next query that have another one behind them.
+    /// The pages of the next query that are followed by another one.
     more_pages: AtomicUsize,
     sent: AtomicU64,
     requests: AtomicU64,
 }
 
 impl Canned {
-    /// Returns a client of it that is sure to be one of Storage, and never retries.
+    /// Returns a client with the profile of Storage that never retries.
     pub(crate) fn service(&self) -> TableServiceClient {
         let service = TableServiceClient::from_connection_string(CONTOSO).unwrap();
         service.transport(self.clone()).retry(NoRetry)
@@ -36,7 +36,7 @@ impl Canned {
         self.service().table("Things").unwrap()
     }
 
-    /// Sets the answer to a point read.
+    /// Sets the response to a point read.
     pub(crate) fn set_entity(&self, entity: &impl TableEntity) {
         *self.0.entity.lock().unwrap() = json(entity).into();
     }
@@ -47,7 +47,7 @@ impl Canned {
         self.add_page(rows);
     }
 
-    /// Adds a page with other rows: queries receive them in turns.
+    /// Adds a page with other rows: queries receive the pages in rotation.
     pub(crate) fn add_page<E: TableEntity>(&self, rows: impl IntoIterator<Item = E>) {
         let rows: Vec<String> = rows.into_iter().map(|row| json(&row)).collect();
         let page = format!(r#"{{"value":[{}]}}"#, rows.join(","));

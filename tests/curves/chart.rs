@@ -36,7 +36,7 @@ pub(crate) fn draw(file: &Path, group: &str, curves: &[(&str, Curve)]) -> Result
 fn panel(dimension: &str, curve: &Curve, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Box<dyn Error>> {
     let (first, last) = (curve.points[0].0, curve.points[curve.points.len() - 1].0);
     let most = curve.points.iter().map(|(_, cost)| *cost).fold(0.0, f64::max);
-    // A limit far above all points would press them to the ground.
+    // A limit far above all points would press them to the bottom.
     let drawn = curve.limit().filter(|limit| *limit <= most * 4.0);
     let top = drawn.unwrap_or_default().max(most) * HEADROOM;
     let caption = match (drawn, curve.limit()) {

@@ -20,7 +20,7 @@ pub(crate) const DIMENSIONS: [Dimension; 6] = [
 ];
 
 const CLIENTS: [usize; 4] = [10, 100, 1_000, 10_000];
-/// Why clients that are kept cost more when they are many.
+/// The reason why stored clients cost more in large numbers.
 const KEPT: &str = "all clients are kept: new memory, beyond the processor's cache";
 
 fn services(sweep: &Sweep) -> Vec<Curve> {
@@ -38,7 +38,7 @@ fn services(sweep: &Sweep) -> Vec<Curve> {
     ]
 }
 
-/// With the default transport of each, which holds settings of TLS and a pool.
+/// With a default transport each, which has TLS settings and a pool.
 fn http_services(sweep: &Sweep) -> Vec<Curve> {
     let costs = sweep.measure_sync(
         &[1, 10, 100, 1_000],
@@ -115,7 +115,7 @@ fn observers(sweep: &Sweep) -> Vec<Curve> {
     vec![per_call, allocations("allocations of a get", "observers", &costs)]
 }
 
-/// Rows that exist already, each a failure; the bulk goes on to its limit.
+/// Rows that already exist, each a failure; the bulk continues up to its limit.
 fn failures(sweep: &Sweep) -> Vec<Curve> {
     let (mut display, mut debug) = (Vec::new(), Vec::new());
     for failures in [1, 10, 100, 1_000, 10_000] {

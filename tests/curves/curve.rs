@@ -1,20 +1,20 @@
-//! A curve: the cost of one unit by the number of units, and the bar it is held to.
+//! A curve: the cost of one unit by the number of units, and its bar.
 
-/// The most by which the cost of a unit may grow from the first size to the last.
+/// The maximum growth of the cost of a unit from the first size to the last.
 pub(crate) const GROWTH: f64 = 1.2;
 
-/// The bar that a curve is held to.
+/// The bar of a curve.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bar {
-    /// The last is at most so many times the first.
+    /// The last is at most this many times the first.
     Growth(f64),
-    /// As `Growth`, above 1.2 for a reason that stands in the table.
+    /// Like `Growth`, above 1.2 for a reason that the table names.
     GrowthBecause(f64, &'static str),
-    /// No point is above.
+    /// No point is above this value.
     AtMost(f64),
-    /// No point is below.
+    /// No point is below this value.
     AtLeast(f64),
-    /// None, for a reason that stands in the table.
+    /// None, for a reason that the table names.
     Explained(&'static str),
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Curve {
     pub(crate) measure: &'static str,
     /// The dimension that grows, with its unit.
     pub(crate) axis: &'static str,
-    /// Size and cost, from the least size to the greatest.
+    /// Size and cost, from the smallest size to the largest.
     pub(crate) points: Vec<(f64, f64)>,
     pub(crate) bar: Bar,
 }
@@ -51,7 +51,7 @@ impl Curve {
         self.last_to(self.points[0].1)
     }
 
-    /// Returns the quotient of last and least, which shows a growth behind the fixed costs of the first sizes.
+    /// Returns the quotient of last and least, which shows a growth hidden by the fixed costs of the first sizes.
     fn growth_from_least(&self) -> f64 {
         self.last_to(self.points.iter().map(|(_, cost)| *cost).fold(f64::INFINITY, f64::min))
     }
@@ -71,7 +71,7 @@ impl Curve {
         }
     }
 
-    /// Returns the value that the last point may not pass, if there is one.
+    /// Returns the limit of the last point, if it has one.
     pub(crate) fn limit(&self) -> Option<f64> {
         match self.bar {
             Bar::Growth(most) | Bar::GrowthBecause(most, _) => Some(self.points[0].1 * most),
@@ -108,7 +108,7 @@ impl Curve {
     }
 }
 
-/// Returns three digits, with the thousands apart.
+/// Returns three digits, with separated thousands.
 pub(crate) fn number(value: f64) -> String {
     if value >= 100.0 || (value.fract() == 0.0 && value < 1e15) {
         let digits = format!("{value:.0}");

@@ -1,4 +1,4 @@
-//! The emulator: the rows of a table, a scan beside a point read, snapshots, connections.
+//! The emulator: the rows of a table, a scan next to a point read, snapshots, connections.
 
 use std::time::Duration;
 
@@ -23,11 +23,11 @@ pub(crate) const DIMENSIONS: [Dimension; 6] = [
 ];
 
 const ROWS: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
-/// Why a larger table costs more in a tree.
+/// The reason why a larger table costs more in a tree.
 const CACHE: &str = "its tree is deeper by the logarithm, and no longer in the processor's cache";
 /// The rows of a snapshot.
 const COPIED: [usize; 5] = [1_000, 3_000, 10_000, 30_000, 100_000];
-/// Why a larger copy costs more.
+/// The reason why a larger copy costs more.
 const COPY: &str = "a copy of all rows: new memory, beyond the processor's cache";
 
 fn filled(rows: usize) -> (Emulator, TableClient<Order>) {
@@ -37,7 +37,7 @@ fn filled(rows: usize) -> (Emulator, TableClient<Order>) {
     (emulator, table)
 }
 
-/// Numbers below `end` in an order that no cache guesses.
+/// Numbers below `end` in an order that no cache predicts.
 fn scattered(end: usize) -> impl Iterator<Item = usize> {
     let mut state = 1_usize;
     std::iter::repeat_with(move || {
@@ -67,7 +67,7 @@ fn point_read(sweep: &Sweep) -> Vec<Curve> {
     vec![cpu("CPU, ns per read", "rows of the table", &costs).because(1.6, CACHE)]
 }
 
-/// Each is deleted at once, so that the table keeps its size.
+/// Each row is deleted immediately, so that the table keeps its size.
 fn insert(sweep: &Sweep) -> Vec<Curve> {
     let costs = sweep.measure(
         &ROWS,
@@ -85,7 +85,7 @@ fn insert(sweep: &Sweep) -> Vec<Curve> {
     vec![cpu("CPU, ns per insert and delete", "rows of the table", &costs).because(1.6, CACHE)]
 }
 
-/// A partition of 100 rows, wherever it lies.
+/// A partition of 100 rows, at any place.
 fn page(sweep: &Sweep) -> Vec<Curve> {
     let costs = sweep.measure(
         &ROWS,
@@ -102,7 +102,7 @@ fn page(sweep: &Sweep) -> Vec<Curve> {
     vec![cpu("CPU, ns per row", "rows of the table", &costs).because(1.6, CACHE)]
 }
 
-/// One thread serves a scan that selects no row and point reads, which have their turn when the scan yields.
+/// One thread serves a scan that selects no row, and point reads, which run when the scan yields.
 fn beside_scan(sweep: &Sweep) -> Vec<Curve> {
     let mut curve = Vec::new();
     for &rows in sweep.sizes(&ROWS) {
@@ -123,7 +123,7 @@ fn beside_scan(sweep: &Sweep) -> Vec<Curve> {
             let mut times = Vec::new();
             for n in scattered(rows).take(201) {
                 let begun = ThreadTime::now();
-                // As a request of another task, which waits for its turn.
+                // Like a request of another task, which waits for its turn.
                 tokio::task::yield_now().await;
                 table.get(keys(n)).await.unwrap();
                 times.push(begun.elapsed().as_nanos() as f64 / 1e3);
@@ -167,7 +167,7 @@ fn snapshot(sweep: &Sweep) -> Vec<Curve> {
     ]
 }
 
-/// Point reads over HTTP, each connection with one at a time. Client and server are this process.
+/// Point reads over HTTP, one at a time per connection. Client and server are this process.
 fn connections(sweep: &Sweep) -> Vec<Curve> {
     const READS: usize = 4_096;
     let costs = sweep.measure(

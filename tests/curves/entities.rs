@@ -49,7 +49,7 @@ fn encode_string(sweep: &Sweep) -> Vec<Curve> {
     ]
 }
 
-/// Returns a table whose page has so many rows.
+/// Returns a table whose page has this many rows.
 async fn page_of(rows: usize, row: DynamicEntity) -> (TableClient, usize) {
     let canned = Canned::default();
     canned.set_page((0..rows).map(|_| row.clone()));

@@ -1,4 +1,4 @@
-//! Filters: terms, depth, sets of keys, on the way from the builder to the emulator's parser.
+//! Filters: terms, depth, sets of keys, from the builder to the emulator's parser.
 
 use azure_table::{Column, DynamicEntity, Emulator, Filter, TableClient, TableEntity, TableServiceClient};
 
@@ -83,7 +83,7 @@ fn request(sweep: &Sweep) -> Vec<Curve> {
     ]
 }
 
-/// The emulator reads the filter, and finds one row that does not meet it.
+/// The emulator parses the filter, and finds one row that does not match it.
 fn parse(sweep: &Sweep) -> Vec<Curve> {
     let setup = async |terms| {
         let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
@@ -103,7 +103,7 @@ fn parse(sweep: &Sweep) -> Vec<Curve> {
     ]
 }
 
-/// `and` and `or` in turns, up to the limit of 100, on the emulator.
+/// Alternating `and` and `or`, up to the limit of 100, on the emulator.
 fn depth(sweep: &Sweep) -> Vec<Curve> {
     let setup = async |depth: usize| {
         let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();

@@ -1,8 +1,8 @@
 //! The cost of one unit in each dimension in which the client and the emulator grow, as a table and as plots.
 //!
 //! `cargo run --release -p azure-table-tests --example curves` takes a few minutes, `--quick` less than one. It ends
-//! with exit code 1 where a bar is missed. There is a file for each group of curves; `measure.rs` measures, `curve.rs`
-//! judges, `chart.rs` draws, `canned.rs` answers in place of a service.
+//! with exit code 1 if a bar is missed. Each group of curves has a file. `measure.rs` measures, `curve.rs` checks the
+//! bars, `chart.rs` draws, and `canned.rs` replaces the service.
 
 #![expect(
     clippy::unwrap_used,
@@ -89,7 +89,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the options, or `None` if help is wanted.
+/// Returns the options, or `None` for `--help`.
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
     let mut options = Options {
         only: Vec::new(),
@@ -119,7 +119,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>,
     }
 }
 
-/// Measures, prints and draws. Returns the number of bars that are missed.
+/// Measures, prints and draws. Returns the number of missed bars.
 fn measure(options: &Options) -> usize {
     let begun = Instant::now();
     let sweep = Sweep::new(options.is_quick);

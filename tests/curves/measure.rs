@@ -1,21 +1,22 @@
 //! CPU time, allocations and the peak of the heap, on a runtime of this thread.
 //!
-//! The sizes take turns, and the least time of each counts: other programs on the machine only add to it. Allocations
-//! and peaks are counted in a run of their own. A reallocation counts as a new allocation, so a peak has old and new.
+//! The sizes alternate, and the minimum of each counts: other programs on the machine only add to it. Allocations and
+//! peaks are counted in a separate run. A reallocation counts as a new allocation, so a peak includes the old and the
+//! new one.
 
 use cpu_time::ThreadTime;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::curve::{Bar, Curve, GROWTH};
 
-/// The CPU time of one measurement in nanoseconds, at least. Short and long ones then suffer alike from other programs.
+/// The minimum CPU time of one measurement in nanoseconds. Other programs then affect short and long ones alike.
 const LEAST: f64 = 100e6;
 
 /// Measures a dimension at each of its sizes.
 #[derive(Debug)]
 pub(crate) struct Sweep {
     runtime: Runtime,
-    /// Leaves out the largest size.
+    /// Omits the largest size.
     pub(crate) is_quick: bool,
 }
 
@@ -27,7 +28,7 @@ pub(crate) struct Cost {
     pub(crate) cpu: f64,
     /// Allocations per unit.
     pub(crate) allocations: f64,
-    /// The most bytes of the heap at a time.
+    /// The largest number of heap bytes.
     pub(crate) peak: f64,
     pub(crate) units: f64,
 }
@@ -42,12 +43,12 @@ impl Sweep {
         self.runtime.block_on(future)
     }
 
-    /// Returns the sizes that are measured.
+    /// Returns the measured sizes.
     pub(crate) fn sizes<'a>(&self, sizes: &'a [usize]) -> &'a [usize] {
         &sizes[..sizes.len() - usize::from(self.is_quick)]
     }
 
-    /// Measures `run`, which returns its number of units, at each size. What `setup` does is not measured.
+    /// Measures `run`, which returns its number of units, at each size. `setup` is not measured.
     pub(crate) fn measure<S>(
         &self,
         sizes: &[usize],
@@ -57,7 +58,7 @@ impl Sweep {
         let mut all = Vec::new();
         for &size in self.sizes(sizes) {
             let mut state = self.block_on(setup(size));
-            // Fills what is kept, and warms up.
+            // Fills caches, and warms up.
             let units = self.block_on(run(&mut state, size)) as f64;
             let counted = allocation_counter::measure(|| {
                 self.block_on(run(&mut state, size));
@@ -89,7 +90,7 @@ impl Sweep {
         all.into_iter().map(|(_, _, cost)| cost).collect()
     }
 
-    /// Measures what needs no runtime.
+    /// Measures code that needs no runtime.
     pub(crate) fn measure_sync<S>(
         &self,
         sizes: &[usize],

@@ -65,7 +65,7 @@ fn in_flight(sweep: &Sweep) -> Vec<Curve> {
     ]
 }
 
-/// Returns a filter with as many comparisons.
+/// Returns a filter with this many comparisons.
 fn comparisons(terms: usize) -> Filter<DynamicEntity> {
     let column = Column::<DynamicEntity, i32>::property("Rating");
     let each = (0..terms).map(|n| column.ne(n as i32));
@@ -97,7 +97,7 @@ fn parts(sweep: &Sweep) -> Vec<Curve> {
     ]
 }
 
-/// 1,000 parts, each of whose requests has the text of all terms.
+/// 1,000 parts, each with a request that contains the text of all terms.
 fn terms(sweep: &Sweep) -> Vec<Curve> {
     const PARTS: usize = 1_000;
     let costs = sweep.measure(&[10, 30, 100, 300, 1_000], empty, async |table, terms| {

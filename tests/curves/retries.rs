@@ -1,4 +1,5 @@
-//! Outages: who survives, what the service receives, and what an error keeps. Counts, on a paused clock.
+//! Outages: the calls that survive, the requests that the service receives, the contents of an error. Counts, on a
+//! paused clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
@@ -31,10 +32,10 @@ const LATENCY: Duration = Duration::from_millis(50);
 /// The calls of each caller in the second before the outage, which earn the retries of all.
 const BEFORE: usize = 20;
 
-/// A service that fails with a status while it is down.
+/// A service that fails with a status during an outage.
 #[derive(Clone, Debug, Default)]
 struct Service {
-    /// 0 while it is up.
+    /// 0 outside of an outage.
     failure: Arc<AtomicU16>,
     message: Arc<str>,
     failed: Arc<AtomicU64>,
@@ -73,13 +74,13 @@ fn paused<F: Future>(future: F) -> F::Output {
     runtime.unwrap().block_on(future)
 }
 
-/// The calls that met an outage: how many succeed, and how many requests each of them cost in the outage.
+/// Calls during an outage: how many succeed, and the requests of each.
 struct Outage {
     survived: f64,
     failed_requests: f64,
 }
 
-/// Callers that succeeded before, each with one call that begins as the outage does.
+/// Callers that succeeded before, each with one call that begins with the outage.
 fn outage(status: u16, callers: usize, length: Duration) -> Outage {
     paused(async {
         let service = Service::default();
@@ -139,7 +140,7 @@ fn callers(sweep: &Sweep) -> Vec<Curve> {
     curves
 }
 
-/// The last retry begins 2.2 to 3.4 s after the first attempt, so a few of those that meet 2.5 s fail.
+/// The last retry begins 2.2 to 3.4 s after the first attempt, so a few calls in an outage of 2.5 s fail.
 fn length(_: &Sweep) -> Vec<Curve> {
     let mut curves = Vec::new();
     for (status, survival, amplification) in [
@@ -166,8 +167,8 @@ fn length(_: &Sweep) -> Vec<Curve> {
     curves
 }
 
-/// Calls to a service that is down from the start. The budget of a new client is spent after ten seconds; the ten after
-/// that are counted.
+/// Calls to a service that is down from the start. The budget of a new client is spent after ten seconds; the ten
+/// seconds after that are counted.
 fn lasting(sweep: &Sweep) -> Vec<Curve> {
     let mut curve = Vec::new();
     for &rate in sweep.sizes(&[100, 1_000, 10_000]) {
@@ -199,7 +200,7 @@ fn lasting(sweep: &Sweep) -> Vec<Curve> {
     )]
 }
 
-/// Returns the lengths of an error by `Display` and by `Debug`, and the attempts it kept.
+/// Returns the lengths of an error by `Display` and by `Debug`, and the number of its attempts.
 fn failure(message: usize, retries: u32) -> (f64, f64, f64) {
     let service = Service {
         failure: Arc::new(AtomicU16::new(500)),

@@ -25,7 +25,7 @@ pub(crate) struct Order {
     pub(crate) id: Guid,
 }
 
-/// Returns an order, [`PARTITION`] of them to a partition.
+/// Returns an order; a partition has [`PARTITION`] of them.
 pub(crate) fn order(n: usize) -> Order {
     order_in(n / PARTITION, n)
 }
@@ -48,7 +48,7 @@ pub(crate) fn order_in(partition: usize, n: usize) -> Order {
     }
 }
 
-/// Returns an entity with as many strings of `length` ASCII characters.
+/// Returns an entity with this many strings of `length` ASCII characters.
 pub(crate) fn wide(properties: usize, length: usize) -> DynamicEntity {
     wide_of(properties, &"x".repeat(length))
 }

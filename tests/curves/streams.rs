@@ -1,4 +1,4 @@
-//! Rows of a query: as a stream, as a `Vec`, sorted out by `gather`; its pages, its polls.
+//! Rows of a query: as a stream, as a `Vec`, collected by `gather`; its pages, its polls.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -25,10 +25,10 @@ pub(crate) const DIMENSIONS: [Dimension; 7] = [
     ("streams: longest poll", longest_poll),
 ];
 
-/// The rows of a page, at most.
+/// The maximum number of rows of a page.
 const PAGE: usize = 1_000;
 const ROWS: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
-/// Why rows that are kept cost more when they are many.
+/// The reason why stored rows cost more in large numbers.
 const KEPT: &str = "all rows are kept: new memory, beyond the processor's cache";
 
 async fn pages_of(rows: usize) -> (Canned, TableClient<Order>) {
@@ -105,7 +105,7 @@ enum Item {
     Child(Child),
 }
 
-/// Parents with nine children each, a partition for each page.
+/// Parents with nine children each, one partition per page.
 fn gather(sweep: &Sweep) -> Vec<Curve> {
     let setup = async |rows| {
         let canned = Canned::default();
@@ -153,7 +153,7 @@ fn page_size(sweep: &Sweep) -> Vec<Curve> {
     ]
 }
 
-/// Returns the number of items, of polls, and the CPU time of the longest poll in nanoseconds.
+/// Returns the number of items and of polls, and the CPU time of the longest poll in nanoseconds.
 async fn watch<S: Stream>(stream: S) -> (usize, usize, f64) {
     let mut stream = pin!(stream);
     let (mut items, mut polls, mut longest) = (0, 0, 0.0_f64);

@@ -1,4 +1,4 @@
-//! The time that a folder takes to open, and the writes per second that it takes.
+//! The time to open a folder, and the writes per second.
 
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ impl Reading {
     }
 }
 
-/// Prints how long a folder takes to open: as its emulator left it, and as a kill leaves it.
+/// Prints the time to open a folder: as its emulator left it, and as a kill leaves it.
 pub(crate) async fn start(entities: u64) {
     let folder = Folder::new();
     let emulator = Emulator::open(folder.path(), Sync::Never).unwrap();
@@ -71,7 +71,7 @@ pub(crate) async fn start(entities: u64) {
     println!("{:?}", EmulatorFolder::check(folder.path()).unwrap());
 }
 
-/// The CPU time of all threads of this process so far.
+/// Returns the CPU time of all threads of this process so far.
 fn cpu_time() -> Duration {
     const TICK: Duration = Duration::from_millis(10);
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();

@@ -1,7 +1,7 @@
-//! An emulator that is killed while clients write, again and again, in one folder.
+//! An emulator that is killed repeatedly while clients write, in one folder.
 //!
-//! Each client owns its rows and writes one number after the other. After a kill a row has the number that was
-//! acknowledged last, or the one that was requested since; a batch's rows all have it or none.
+//! Each client owns its rows and writes increasing numbers. After a kill, a row has the last acknowledged number, or
+//! the one requested since. All rows of a batch have it, or none.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -14,13 +14,13 @@ use azure_table::{Emulator, EmulatorServer, NoRetry, TableClient, TableEntity, T
 
 use crate::Folder;
 
-/// The argument by which this program is the emulator.
+/// The argument that makes this program the emulator.
 pub(crate) const SERVE: &str = "serve";
 const CLIENTS: u64 = 8;
 const ROWS: u64 = 5;
 const TABLE: &str = "Kill";
 
-/// A row, whose number says when it was written.
+/// A row. Its number shows when it was written.
 #[derive(TableEntity, Clone, Debug)]
 struct Cell {
     #[table(partition_key)]
@@ -30,14 +30,14 @@ struct Cell {
     number: u64,
 }
 
-/// The state of a row as its client knows it: the number that was acknowledged, and the one that was requested last.
+/// The state of a row as its client knows it: the last acknowledged number, and the last requested one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     acknowledged: u64,
     requested: u64,
 }
 
-/// A client, and what it knows.
+/// A client, and its knowledge.
 struct Client {
     client: u64,
     rows: [Known; ROWS as usize],
@@ -56,7 +56,7 @@ pub(crate) async fn serve(folder: &str) {
     server.serve_until(std::future::pending()).await;
 }
 
-/// Starts the emulator as a process. Returns it with its connection string.
+/// Starts the emulator as a process. Returns the process with its connection string.
 fn start(folder: &Path) -> (Child, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     let mut child = command.arg(SERVE).arg(folder).stdout(Stdio::piped()).spawn().unwrap();
@@ -115,7 +115,7 @@ pub(crate) async fn run(times: usize) {
 }
 
 impl Client {
-    /// Writes until the emulator is gone.
+    /// Writes until the emulator is killed.
     async fn write(mut self, table: Arc<TableClient<Cell>>) -> Self {
         loop {
             self.next += 1;
@@ -158,7 +158,7 @@ impl Client {
     }
 }
 
-/// Checks what the kill left, and lets the clients go on from it.
+/// Checks the state after the kill, and lets the clients continue from it.
 async fn check(folder: &Path, clients: &mut [Client]) {
     let emulator = Emulator::open(folder, Sync::Always).unwrap();
     let table = TableServiceClient::on(emulator).table::<Cell>(TABLE).unwrap();

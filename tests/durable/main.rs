@@ -1,9 +1,11 @@
-//! The emulator in a folder, as a process that is killed, and its figures beside the emulator in memory.
+//! The emulator in a folder, as a process that is killed, and its figures next to the emulator in memory.
 //!
-//! `cargo run --release -p azure-table-tests --example durable -- kill 200` kills an emulator with SIGKILL so many
-//! times while eight clients write, and checks what its folder has. `-- start 1000000` prints how long a folder of so
-//! many entities takes to open, `-- rates` the inserts per second under each policy. Crashes that lose or tear what was
-//! not synced, which a kill does not, are `azure-table/src/emulator/tests/durable/crash.rs`.
+//! `cargo run --release -p azure-table-tests --example durable -- kill 200` kills an emulator with SIGKILL this many
+//! times while eight clients write, and checks the folder. `-- start 1000000` prints the time to open a folder of this
+//! many entities, `-- rates` the inserts per second under each policy.
+//!
+//! A kill does not lose or tear unsynced writes. Crashes that do are in
+//! `azure-table/src/emulator/tests/durable/crash.rs`.
 
 #![expect(
     clippy::panic,
@@ -21,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// Below the folder of the program: `/tmp` may be no disk.
+    /// Below the folder of the program, because `/tmp` may not be a disk.
     pub(crate) fn new() -> Self {
         let beside = std::env::current_exe().unwrap();
         let name = format!("durable-{}-{:x}", std::process::id(), fastrand::u64(..));
@@ -35,7 +37,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Where a check failed, the folder is what shows why.
+        // After a failed check, the folder shows the reason.
         if !std::thread::panicking() {
             let _ = std::fs::remove_dir_all(&self.0);
         }

@@ -1,6 +1,6 @@
-//! Servers that keep their tables on a disk, beside the emulator in memory: requests per second, and their CPU time.
+//! Servers that store their tables on a disk, next to the emulator in memory: requests per second, and their CPU time.
 //!
-//! Azurite answers from memory and writes its file every 5 s, so it promises less than `--sync interval`.
+//! Azurite answers from memory and writes its file every 5 s, so it guarantees less than `--sync interval`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ const LOADS: [(&str, Scenario, usize); 5] = [
     ("read, 16", Scenario::PointRead, 16),
 ];
 
-/// A server, and its folder, which is removed after it has ended.
+/// A server, and its folder, which is removed after the server has ended.
 struct OnDisk {
     name: &'static str,
     server: Server,
@@ -32,7 +32,7 @@ struct OnDisk {
 struct Folder(PathBuf);
 
 impl Folder {
-    /// Below the folder of the program: `/tmp` may be no disk.
+    /// Below the folder of the program, because `/tmp` may not be a disk.
     fn new(number: usize) -> Self {
         let own = std::env::current_exe().unwrap();
         let folder = own.with_file_name(format!("emulator-bench-{}-{number}", std::process::id()));
@@ -84,7 +84,7 @@ pub(crate) fn print() {
     for round in 0..ROUNDS {
         for (n, (_, scenario, in_flight)) in LOADS.into_iter().enumerate() {
             for (OnDisk { server, .. }, runs) in servers.iter().zip(&mut runs) {
-                // Each load has tables of its own.
+                // Each load has its own tables.
                 let mut load = scenario.load(server.port, round * LOADS.len() + n);
                 runs[n].push(sockets::run(server, &mut load, in_flight, WINDOW));
             }

@@ -1,4 +1,4 @@
-//! What the servers are asked for: requests, ready made and signed.
+//! The requests to the servers, prepared and signed.
 
 use azure_table::Emulator;
 use azure_table::transport::Transport;
@@ -13,9 +13,9 @@ use crate::sockets;
 pub(crate) const PAGE_ROWS: u32 = 1_000;
 const BATCH: usize = 100;
 const ACCOUNT: &str = "devstoreaccount1";
-/// The public one of all emulators.
+/// The public account of all emulators.
 const KEY: &str = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
-/// Where a number is put later: as many digits.
+/// The place of a number: as many digits.
 const NUMBER: &str = "##########";
 
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +54,8 @@ impl Scenario {
         }
     }
 
-    /// The requests, for the server on this port. What inserts does so into a table of its own: Azurite is the slower, the more
-    /// rows a table has.
+    /// The requests, for the server on this port. Inserts have a separate table, because Azurite slows down with the
+    /// rows of a table.
     pub(crate) fn load(self, port: u16, round: usize) -> Load {
         let table = format!("Round{round}{self:?}");
         if matches!(self, Self::Insert | Self::Batch) {
@@ -70,7 +70,7 @@ impl Scenario {
     }
 }
 
-/// Requests in turn, with new numbers where they have places for them.
+/// Requests in rotation, with new numbers in their places.
 #[derive(Debug)]
 pub(crate) struct Load {
     requests: Vec<Vec<u8>>,
@@ -78,7 +78,7 @@ pub(crate) struct Load {
     next: usize,
     number: u64,
     pub(crate) status: u16,
-    /// How many parts of an answer must say that they were done.
+    /// The number of parts of a response that must report success.
     parts: usize,
 }
 
@@ -96,7 +96,7 @@ impl Load {
         }
     }
 
-    /// The next request, in place of what `request` holds.
+    /// Writes the next request to `request`.
     pub(crate) fn next(&mut self, request: &mut Vec<u8>) {
         request.clear();
         request.extend_from_slice(&self.requests[self.next]);
@@ -107,7 +107,7 @@ impl Load {
         }
     }
 
-    /// Looks at a whole answer once.
+    /// Checks a whole response once.
     pub(crate) fn check(&mut self, port: u16) {
         let mut request = Vec::new();
         self.next(&mut request);
@@ -127,10 +127,10 @@ fn put_number(digits: &mut [u8], mut number: u64) {
     }
 }
 
-/// A request as it is sent, by whatever way.
+/// A request, independent of its transport.
 pub(crate) struct Request {
     method: &'static str,
-    /// Below the account.
+    /// The path after the account.
     path: String,
     query: String,
     content_type: &'static str,
@@ -141,7 +141,7 @@ pub(crate) struct Request {
 const JSON: &str = "application/json;odata=nometadata";
 const MINIMAL: &str = "application/json;odata=minimalmetadata";
 
-/// Without an echo of what was inserted, as SDKs ask by default.
+/// Without an echo of the inserted entity, as SDKs request by default.
 pub(crate) fn insert(table: &str) -> Request {
     Request {
         method: "POST",
@@ -164,7 +164,7 @@ fn read(number: u32) -> Request {
     }
 }
 
-/// A page of the rows, or of those that `filter` takes.
+/// A page of the rows, or of those that match `filter`.
 pub(crate) fn page(filter: &str) -> Request {
     Request {
         method: "GET",
@@ -285,7 +285,7 @@ pub(crate) fn prepare_in_process(emulator: &Emulator) {
     fill(emulator, PAGE_ROWS);
 }
 
-/// As many rows, inserted one by one.
+/// This many rows, inserted one by one.
 pub(crate) fn fill(emulator: &Emulator, rows: u32) {
     let send = |request| futures::executor::block_on(emulator.send(request)).unwrap().status();
     assert_eq!(send(create("Rows").in_process()), 201);

@@ -1,16 +1,18 @@
-//! The emulator against Azurite on one machine: requests per second, CPU, start-up; and what a million entities take.
+//! The emulator against Azurite on one machine: requests per second, CPU, start-up, and the cost of a million entities.
 //!
 //! ```sh
 //! tests/azurite/run true && cargo bench -p azure-table-tests --bench emulator
 //! ```
 //!
-//! Arguments select what is measured: `memory`, `start`, `insert`, `read`, `page`, `batch`, `in-process`, `slow`,
+//! Arguments select the measurements: `memory`, `start`, `insert`, `read`, `page`, `batch`, `in-process`, `slow`,
 //! `disk`.
 //!
-//! The first command installs Azurite. Each server is a process of its own on the second core, the requests come from this
-//! process on the first: ready made and signed, over connections that stay open, the answers read to their end and their
-//! statuses looked at. Servers alternate in 7 rounds, and the medians are compared; the A/A ratio is that of two processes of the
-//! emulator. CPU is that of the server's process (`/proc`). It runs on Linux, with `taskset` and Node.
+//! The first command installs Azurite. Each server is a separate process on the second core. This process sends the
+//! requests from the first core: prepared and signed, over connections that stay open. It reads each response to its
+//! end and checks the status.
+//!
+//! Servers alternate in 7 rounds, and the medians are compared. The A/A ratio is that of two processes of the emulator.
+//! CPU is that of the server's process (`/proc`). The bench runs on Linux, with `taskset` and Node.
 
 #![expect(
     clippy::unwrap_used,
@@ -37,7 +39,7 @@ use crate::process::Server;
 use crate::sockets::Measured;
 
 const ROUNDS: usize = 7;
-/// How long a server is asked for the same in one round.
+/// The time of one measurement of a server in one round.
 const WINDOW: Duration = Duration::from_millis(900);
 const STARTS: usize = 5;
 
@@ -67,7 +69,7 @@ fn main() {
     }
 }
 
-/// The time from the start of a process to its first answer.
+/// The time from the start of a process to its first response.
 fn starts() {
     let time = |start: fn() -> Server| {
         let times = (0..STARTS).map(|_| start().started_in.as_secs_f64() * 1_000.0);

@@ -1,4 +1,4 @@
-//! A million entities in this process: bytes an entity, and pages wherever they begin.
+//! A million entities in this process: bytes per entity, and pages at several positions.
 
 use std::fs;
 use std::time::Instant;
@@ -44,7 +44,7 @@ pub(crate) fn print() {
     );
 }
 
-/// A page, and how long it took in microseconds.
+/// A page, and its time in microseconds.
 fn page(emulator: &Emulator, query: &str) -> (bytes::Bytes, f64) {
     let request = load::page(query).in_process();
     let begun = Instant::now();
@@ -54,7 +54,7 @@ fn page(emulator: &Emulator, query: &str) -> (bytes::Bytes, f64) {
     (answer.into_body(), micros)
 }
 
-/// What of this process is in memory, in bytes.
+/// The resident memory of this process, in bytes.
 fn resident() -> f64 {
     let statm = fs::read_to_string("/proc/self/statm").unwrap();
     statm.split(' ').nth(1).unwrap().parse::<f64>().unwrap() * PAGE_SIZE

@@ -1,4 +1,4 @@
-//! Servers as processes of their own: their start, their core, their CPU time.
+//! Servers as separate processes: their start, their core, their CPU time.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) const GENERATOR_CORE: u32 = 0;
 const SERVER_CORE: u32 = 1;
-/// How long `/proc` counts a tick of CPU time.
+/// The length of a tick of CPU time in `/proc`.
 const TICK_MICROS: f64 = 10_000.0;
 
 /// A server that runs until it is dropped.
@@ -18,7 +18,7 @@ const TICK_MICROS: f64 = 10_000.0;
 pub(crate) struct Server {
     process: Child,
     pub(crate) port: u16,
-    /// From its start to its first answer.
+    /// The time from its start to its first response.
     pub(crate) started_in: Duration,
 }
 
@@ -92,7 +92,7 @@ impl Server {
     /// User and system time so far, in microseconds.
     pub(crate) fn cpu_micros(&self) -> f64 {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap();
-        // The name of the program, in parentheses, may hold spaces.
+        // The name of the program, in parentheses, may contain spaces.
         let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
         let ticks = |field: usize| fields[field].parse::<f64>().unwrap();
         (ticks(11) + ticks(12)) * TICK_MICROS
@@ -100,7 +100,7 @@ impl Server {
 }
 
 impl Server {
-    /// The memory that is resident, in MiB.
+    /// Returns the resident memory, in MiB.
     pub(crate) fn resident_mib(&self) -> f64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -110,13 +110,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// Keeps a process on a core.
+/// Pins a process to a core.
 pub(crate) fn pin(process: u32, core: u32) {
     let mut taskset = Command::new("taskset");
     taskset
@@ -131,7 +131,7 @@ fn pinned(program: &Path) -> Command {
     command
 }
 
-/// Any answer counts, a refusal too.
+/// Any response counts, even a rejection.
 fn answers(port: u16) -> bool {
     let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else {
         return false;
@@ -140,7 +140,7 @@ fn answers(port: u16) -> bool {
     stream.write_all(request.as_bytes()).is_ok() && stream.read(&mut [0; 64]).is_ok_and(|length| length > 0)
 }
 
-/// Builds the program where this bench was built, and returns where it is.
+/// Builds the program into the target folder of this bench, and returns its path.
 fn built_emulator() -> PathBuf {
     let status = Command::new(env!("CARGO"))
         .args([

@@ -1,4 +1,4 @@
-//! Ten thousand connections that send a byte a second, beside clients that read: what they cost the others.
+//! Ten thousand connections that send a byte per second, next to clients that read: their cost for the others.
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpStream};
@@ -47,7 +47,7 @@ fn connect(port: u16) -> TcpStream {
     TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("`ulimit -n` is above 10,100")
 }
 
-/// Sends each a byte of a head that never ends, once a second, one after the other.
+/// Sends each connection a byte of an endless head, once a second, one after the other.
 fn send(clients: &[TcpStream], stop: &AtomicBool) {
     let mut head = b"GET /devstoreaccount1/Tables HTTP/1.1\r\nX: "
         .iter()
@@ -55,7 +55,7 @@ fn send(clients: &[TcpStream], stop: &AtomicBool) {
     let mut due = Instant::now();
     while let Some(byte) = head.next().filter(|_| !stop.load(Ordering::Relaxed)) {
         for mut client in clients {
-            // The server closes what takes longer than its time limit.
+            // The server closes connections beyond its time limit.
             let _ = client.write_all(&[*byte]);
             due += Duration::from_secs(1) / SLOW as u32;
             thread::sleep(due.saturating_duration_since(Instant::now()));

@@ -1,6 +1,6 @@
-//! Requests over connections that stay open: as many at once as there are connections, each answer read to its end.
+//! Requests over connections that stay open, one in flight per connection. Each response is read to its end.
 //!
-//! One thread asks all sockets in turn and never sleeps, so that neither side pays for waking it.
+//! One thread polls all sockets and never sleeps, so that neither side pays for a wake-up.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 use crate::load::Load;
 use crate::process::Server;
 
-/// What a server did in a window.
+/// The work of a server in a window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) per_second: f64,
     /// CPU time of the server's process, per request.
     pub(crate) cpu_micros: f64,
-    /// The length of an answer's body.
+    /// The length of a response's body.
     pub(crate) bytes: usize,
     /// The time within which 99 of 100 requests were answered.
     pub(crate) p99_micros: f64,
 }
 
-/// Asks for as long as `window`, and waits for the last answers.
+/// Sends requests for the time of `window`, and waits for the last responses.
 pub(crate) fn run(server: &Server, load: &mut Load, connections: usize, window: Duration) -> Measured {
     let mut connections: Vec<Connection> = (0..connections).map(|_| Connection::open(server.port)).collect();
     let mut buffer = vec![0; 256 << 10];
@@ -55,7 +55,7 @@ pub(crate) fn run(server: &Server, load: &mut Load, connections: usize, window: 
     }
 }
 
-/// Sends one request and gives the whole answer.
+/// Sends one request and returns the whole response.
 pub(crate) fn ask(port: u16, request: &[u8]) -> (u16, Vec<u8>) {
     let mut connection = Connection::open(port);
     connection.request = request.to_vec();
@@ -75,14 +75,14 @@ struct Connection {
     sent: usize,
     asked: Instant,
     is_waiting: bool,
-    /// The bytes of the answer until its headers are complete.
+    /// The bytes of the response until its headers are complete.
     head: Vec<u8>,
     body: Option<Body>,
     length: usize,
     kept: Option<Vec<u8>>,
 }
 
-/// What is left of a body.
+/// The remaining part of a body.
 enum Body {
     Length(usize),
     Chunked(Chunks),
@@ -91,7 +91,7 @@ enum Body {
 /// The framing of a body of unknown length.
 #[derive(Default)]
 struct Chunks {
-    /// Of the chunk, its line end included.
+    /// The remaining bytes of the chunk, including its line end.
     left: usize,
     line: Vec<u8>,
     is_last: bool,
@@ -132,7 +132,7 @@ impl Connection {
         }
     }
 
-    /// Sends and reads what there is; the status and the body's length when the answer is complete.
+    /// Sends and reads what is ready. Returns the status and the length of the body when the response is complete.
     fn advance(&mut self, buffer: &mut [u8]) -> Option<(u16, usize)> {
         self.write();
         let count = match self.stream.read(buffer) {
@@ -167,7 +167,7 @@ impl Connection {
 }
 
 impl Body {
-    /// How many bytes of the body these are, and whether it is complete.
+    /// Counts the bytes of the body, and reports if it is complete.
     fn take(&mut self, bytes: &[u8], mut kept: Option<&mut Vec<u8>>) -> (usize, bool) {
         match self {
             Self::Length(left) => {

@@ -1,4 +1,4 @@
-//! `with`, `json` and `chunked`: values that are stored otherwise than their type says.
+//! `with`, `json` and `chunked`: values that are stored in another form than that of their type.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ mod millis {
     }
 }
 
-/// Whatever has a text, by functions that are generic.
+/// Any type with a text, by generic functions.
 mod shown {
     use std::fmt::Display;
     use std::str::FromStr;
@@ -46,7 +46,7 @@ mod shown {
     }
 }
 
-/// Text, of a function that takes it as `&str`.
+/// Text, by a function that takes `&str`.
 mod capitals {
     use azure_table::entity::WireValue;
     use azure_table::{Edm, EdmType, ValueError};
@@ -62,7 +62,7 @@ mod capitals {
     }
 }
 
-/// Two bytes, of a function that takes any number.
+/// Two bytes, by a function that takes any number.
 mod pair {
     use azure_table::entity::WireValue;
     use azure_table::{Edm, EdmType, ValueError};
@@ -80,7 +80,7 @@ mod pair {
     }
 }
 
-/// A type in place of a module.
+/// A type instead of a module.
 struct Negated;
 
 impl Negated {
@@ -192,7 +192,7 @@ async fn a_module_converts_and_json_is_text() {
     table.replace(&converted).await.unwrap();
     assert_eq!(table.get(()).await.unwrap(), Some(converted.clone()));
 
-    // The old name is read, the pause has a default, and the JSON of nothing is `null`.
+    // The old name is read, the pause has a default, and the JSON of `None` is `null`.
     let mut row = stored(&table).await;
     let elapsed = row.remove("Elapsed").unwrap();
     row.insert("Ms", elapsed);
@@ -209,7 +209,7 @@ async fn a_module_converts_and_json_is_text() {
     );
 }
 
-/// A number, of a module that is written for the option: `None` and 0 are absent.
+/// A number, by a module for the option: `None` and 0 are absent.
 mod positive {
     use azure_table::entity::WireValue;
     use azure_table::{Edm, EdmType, ValueError};
@@ -242,7 +242,7 @@ async fn a_module_for_an_option_reads_an_absent_property_as_none() {
     assert_eq!(table.get(()).await.unwrap(), Some(OfOption { count: None }));
 }
 
-/// What may be absent, of modules for what is there.
+/// Optional fields, by modules for the type inside.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(partition_key = "p", row_key = "r")]
 struct Lifted {
@@ -404,7 +404,7 @@ async fn pieces_that_a_shorter_merge_left_are_not_read() {
         ..long
     };
     table.merge(&short).await.unwrap();
-    // The service still has them.
+    // The service still stores them.
     assert!(stored(&table).await.get("Text_2").is_some());
     assert_eq!(table.get(()).await.unwrap(), Some(short.clone()));
     table.replace(&short).await.unwrap();

@@ -1,4 +1,4 @@
-//! `flatten`: structs that are stored as properties of the entity they stand in.
+//! `flatten`: structs that are stored as properties of the entity that contains them.
 
 use azure_table::entity::MetadataLevel;
 use azure_table::{EdmValue, PropertyGroup, ReadEntity, TableEntity};

@@ -58,7 +58,7 @@ async fn a_value_with_more_digits_is_refused_before_it_is_sent() {
     );
 }
 
-/// The width of a generic field is checked where the type is known.
+/// The width of a generic field is checked when the type is known.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(partition_key = "p", row_key = "{n:05}")]
 struct Counted<N> {

@@ -1,4 +1,4 @@
-//! What the derives do with a row, attribute by attribute, on the embedded service.
+//! Each attribute of the derives, on the embedded service.
 
 mod conversions;
 mod flattened;
@@ -15,7 +15,7 @@ mod whole_rows;
 
 use azure_table::{DynamicEntity, Emulator, TableClient, TableEntity, TableServiceClient};
 
-/// An empty table of a service of its own.
+/// An empty table in a separate service.
 async fn table<E>() -> TableClient<E> {
     let table = TableServiceClient::on(Emulator::new()).table::<E>("Things").unwrap();
     table.create_table().await.unwrap();

@@ -1,4 +1,4 @@
-//! `flatten` of an `Option`: a group that a row has or has not.
+//! `flatten` of an `Option`: a group that is present or absent as a whole.
 
 use azure_table::{DynamicEntity, EdmValue, PropertyGroup, TableEntity};
 
@@ -73,7 +73,7 @@ async fn absent_group_writes_nothing_and_reads_as_none() {
     };
     table.insert(&without).await.unwrap();
     assert_eq!(names(&stored(&table).await), ["name"]);
-    // That of `default` stands for the group that is not there.
+    // The default replaces the absent group.
     assert_eq!(table.get(("DE", 1)).await.unwrap(), Some(shop(1, None)));
 }
 

@@ -89,7 +89,7 @@ async fn a_projection_asks_for_its_columns_only() {
     assert_eq!(one, Some(summary(1)));
     assert_eq!(table.get(&blog(4)).project::<Summary>().await.unwrap(), None);
 
-    // Each name once, and the keys always, so that an error can name the row.
+    // Each name once, and always the keys, so that an error can name the row.
     assert_eq!(Summary::SELECT, Some(&["PartitionKey", "RowKey", "rtg", "Views"][..]));
     assert_eq!(Summary::METADATA, MetadataLevel::None);
 }
@@ -119,7 +119,7 @@ async fn a_projection_may_be_versioned() {
     let all = table.query().project::<Summary>().versioned().all().await.unwrap();
     assert_eq!((&one.etag, one.stars), (&etag, 1));
     assert_eq!(all, [one]);
-    // One that asks for the Timestamp itself does so once.
+    // A projection that selects the Timestamp itself does so once.
     let whole = table.get(&key).project::<Whole>().versioned().await.unwrap().unwrap();
     assert_eq!(whole.changed, Some(whole.timestamp));
 }

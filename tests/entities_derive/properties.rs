@@ -1,4 +1,4 @@
-//! The types of properties that `#[derive(TableProperty)]` makes, and defaults.
+//! The types of properties that `#[derive(TableProperty)]` supports, and defaults.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Rows of other versions of a struct: older names, lacking and unknown properties, whole old forms.
+//! Rows of other versions of a struct: older names, missing and unknown properties, older forms.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ async fn an_older_name_is_read_where_the_present_one_is_not_there() {
         }
     };
     assert_eq!(read(&[("rtg", 1)]).await, 1);
-    // Whatever the order of the properties: the present name, then the aliases in their order.
+    // In any order of the properties: the current name first, then the aliases in order.
     assert_eq!(read(&[("rtg", 1), ("Stars", 2)]).await, 2);
     assert_eq!(read(&[("rtg", 1), ("Rating", 3), ("Stars", 2)]).await, 3);
 
@@ -90,7 +90,7 @@ async fn properties_of_a_newer_version_outlive_a_replace_by_an_older_one() {
     assert_eq!(table.get(()).await.unwrap(), Some(old.clone()));
     assert_eq!(Old::METADATA, MetadataLevel::Minimal);
 
-    // The pieces and the older names of fields are no extra ones.
+    // Pieces and older names of fields are not extra properties.
     let mut row = after;
     row.insert("txt", "older");
     row.insert("long_1", "stale");
@@ -152,7 +152,7 @@ impl Person {
     fn from_first_version(old: DynamicEntity) -> Result<Self> {
         let name: String = old.property("Name")?;
         let Some((first, last)) = name.split_once(' ') else {
-            // A closer look than "property `first` is missing" is the hook's own business.
+            // The hook may report more than "property `first` is missing".
             return old.property::<i32>("Name").map(|_| unreachable!("it is text"));
         };
         Ok(Self {

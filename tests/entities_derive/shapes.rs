@@ -1,4 +1,4 @@
-//! Types of unusual shapes: made by a macro, generic in types and numbers, with aliases of `Option`, borrowing.
+//! Types of unusual shapes: from a macro, generic in types and numbers, with aliases of `Option`, borrowing.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;

@@ -1,7 +1,7 @@
-//! Derived code stays out of the user's way: no prelude, every warning an error, the crate under another name, and items
-//! of the names that derived code might use.
+//! Derived code works in strict and unusual code of the user: no prelude, every warning an error, the crate under
+//! another name, and items with names that derived code might use.
 
-/// Nothing of the prelude, and every warning an error.
+/// Without the prelude, and with every warning as an error.
 mod bare {
     #![no_implicit_prelude]
     #![deny(
@@ -18,7 +18,7 @@ mod bare {
     const row: i32 = 0;
     #[expect(non_upper_case_globals, dead_code, reason = "it must not be taken for a pattern")]
     const prefix: i32 = 0;
-    // Neither must it be taken for a discriminant.
+    // Nor is it taken for a discriminant.
     const __D0: i32 = 77;
 
     /// A mood.
@@ -168,7 +168,7 @@ mod bare {
         Other(::azure_table::DynamicEntity),
     }
 
-    /// The same by a tag, and nothing else.
+    /// The same with a tag, and without other rows.
     #[derive(::azure_table::TableEntity, ::std::clone::Clone, ::std::fmt::Debug, ::std::cmp::PartialEq)]
     #[table(tag = "Kind")]
     pub(crate) enum Tagged {
@@ -191,7 +191,7 @@ mod bare {
     }
 }
 
-/// The crate under another name, and constants that would clash.
+/// The crate under another name, and constants that would conflict.
 mod renamed {
     use azure_table as tables;
 

@@ -1,4 +1,4 @@
-//! A handle to the rows of one variant of an enum of entities: it writes what tells the variant, and reads no other rows.
+//! A handle to the rows of one variant of an enum of entities: it writes the tag or prefix, and reads no other rows.
 
 use azure_table::service::Deletion;
 use azure_table::{Change, DynamicEntity, EdmValue, ErrorKind, Key, TableClient, TableEntity, TableOperation};
@@ -7,7 +7,7 @@ use super::table;
 
 mod mixed;
 
-/// Told apart by a tag; the keys of both have one form.
+/// A tag selects the variant; the keys of both have the same form.
 mod by_tag {
     use super::*;
 
@@ -20,7 +20,7 @@ mod by_tag {
         pub(super) cents: i64,
     }
 
-    /// To it the tag is no property of its own.
+    /// For it, the tag is not a separate property.
     #[derive(TableEntity, Clone, Debug, PartialEq)]
     #[table(deny_unknown_properties)]
     pub(super) struct Fee {
@@ -117,7 +117,7 @@ async fn every_write_of_a_variant_handle_has_the_tag() {
         assert_eq!(tag(&bookings, at).await, charge, "row {at}");
     }
 
-    // Writes over what is there: a replace drops what it does not have.
+    // Writes over an existing row: a replace drops the properties that it does not have.
     fees.replace(&fee(2)).await.unwrap();
     fees.merge(&fee(3)).await.unwrap();
     fees.modify(("a", 4), |fee| fee.cents = 1).await.unwrap();
@@ -134,7 +134,7 @@ async fn every_write_of_a_variant_handle_has_the_tag() {
         .update_where(all.clone(), |fee| fee.reason = Some("r".into()))
         .await;
     assert_eq!(report.unwrap().applied(), 16);
-    // A property goes, which takes a replace.
+    // A property is removed, which needs a replace.
     let report = fees.update_where(all, |fee| fee.reason = None).await.unwrap();
     assert_eq!(report.applied(), 16);
     for at in 2..=17 {
@@ -205,7 +205,7 @@ async fn a_row_of_another_variant_is_an_error_that_names_its_tag() {
     assert!(retrieved.entity::<Fee>().is_err());
     assert_eq!(bookings.get(&deposit(1)).await.unwrap(), Some(deposit(1)));
 
-    // Rows of the variant, and no rows, are no errors.
+    // Rows of the variant, and missing rows, are not errors.
     fees.insert(&fee(2)).await.unwrap();
     assert!(fees.exists(("a", 2)).await.unwrap());
     assert!(!fees.exists(("a", 3)).await.unwrap());
@@ -254,7 +254,7 @@ async fn handles_of_other_types_forget_the_variant_and_the_same_type_keeps_it() 
     assert!(fees.settings().to_string().contains("rows: of the variant Fee"));
 }
 
-/// Told apart by what the RowKeys begin with.
+/// The beginning of the RowKey selects the variant.
 mod by_prefix {
     use super::*;
 
@@ -317,7 +317,7 @@ async fn a_variant_handle_keeps_to_the_prefix_of_its_row_keys() {
     );
 }
 
-/// Told apart by the forms of their keys, of which the second takes every RowKey.
+/// The form of the keys selects the variant. That of the second one accepts every RowKey.
 mod by_form {
     use super::*;
 
@@ -366,7 +366,7 @@ async fn a_variant_handle_keeps_to_the_form_of_its_keys() {
         "{error}"
     );
 
-    // The service cannot be asked for a form: rows of the other variant are left out as they come.
+    // The service cannot filter by the form: rows of the other variant are dropped after they arrive.
     assert_eq!(notes.query().all().await.unwrap(), [note("x")]);
     assert_eq!(orders.query().all().await.unwrap(), std::slice::from_ref(&order));
     assert_eq!(orders.query().count().await.unwrap(), 1);

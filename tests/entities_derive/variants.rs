@@ -9,7 +9,7 @@ use azure_table::{
 
 use super::{names, table};
 
-/// Told apart by what the RowKey begins with.
+/// The beginning of the RowKey selects the variant.
 mod by_prefix {
     use super::*;
 
@@ -89,7 +89,7 @@ async fn variants_are_told_by_the_prefix_of_the_row_key() {
         1
     );
 
-    // The condition is that of the variant.
+    // The condition selects the variant.
     let stale = items[1].clone();
     table.replace(&items[1]).await.unwrap();
     assert_eq!(
@@ -112,7 +112,7 @@ async fn variants_are_told_by_the_prefix_of_the_row_key() {
     );
 }
 
-/// Told apart by a property.
+/// A property selects the variant.
 mod by_tag {
     use super::*;
 
@@ -190,7 +190,7 @@ async fn variants_are_told_by_a_tag() {
         media[2..]
     );
 
-    // What was read writes as it was: the tag is no extra property.
+    // An entity is written as it was read: the tag is not an extra property.
     for item in table.query().all().await.unwrap() {
         table.replace(&item).await.unwrap();
     }
@@ -227,7 +227,7 @@ async fn variants_are_told_by_a_tag() {
         "{error}"
     );
 
-    // Written as its own type and not as the enum's, a variant has no tag.
+    // A variant that is written as its own type has no tag.
     row.properties.remove("Kind");
     table.typed().insert_or_replace(&row).await.unwrap();
     let error = table.query().all().await.unwrap_err();
@@ -239,7 +239,7 @@ async fn variants_are_told_by_a_tag() {
     );
 }
 
-/// Told apart by a segment of the RowKey that is not its beginning.
+/// A segment of the RowKey that is not its beginning selects the variant.
 mod by_form {
     use super::*;
 
@@ -344,7 +344,7 @@ async fn variants_are_told_by_the_form_of_their_keys() {
     );
 }
 
-/// Enums may borrow, then they are written only, and may be generic.
+/// Enums may borrow, and can then only be written, and may be generic.
 #[derive(TableEntity)]
 #[table(partition_key = "p", row_key = "b-{id}")]
 struct Borrowed<'a> {
@@ -393,7 +393,7 @@ async fn enums_may_borrow_and_may_be_generic() {
     assert_eq!(table.query().filter(generic.eq("text")).all().await.unwrap().len(), 1);
 }
 
-/// What the parameters may be decides about no variant: what could be two is none alone.
+/// The type parameters select no variant: a row that fits two variants fits neither alone.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(tag = "Kind", columns = off)]
 enum Several<T, U, const N: usize>

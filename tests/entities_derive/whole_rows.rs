@@ -1,4 +1,4 @@
-//! What concerns a row as a whole: the id of each write, and derived code in strict surroundings.
+//! Attributes of a whole row: the id of each write, and derived code in strict surroundings.
 
 use azure_table::{DynamicEntity, EdmValue, Guid, TableEntity, TableOperation};
 

@@ -1,8 +1,7 @@
-//! Every exploration as a table: its orders, without and with one fault, and the time that they took.
+//! Prints every exploration as a table: its orders, without and with one fault, and its time.
 //!
-//! `cargo run --release -p azure-table-tests --example explorations` takes some minutes. Behind `--`
-//! it takes `operations` or `patterns`, and a word that the names have. It ends with exit code 1 if something is not
-//! proven.
+//! `cargo run --release -p azure-table-tests --example explorations` takes some minutes. After `--` it takes
+//! `operations` or `patterns`, and a word of the names. It ends with exit code 1 if something is not proven.
 
 #![expect(clippy::print_stdout, reason = "a program for the command line")]
 

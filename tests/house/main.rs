@@ -1,6 +1,6 @@
-//! Prints the figures of a checkout's sources: lines, files, import circles, and what should become fewer.
+//! Prints the figures of a checkout's sources: lines, files, import cycles, and counts that should fall.
 //!
-//! `cargo run -p azure-table-tests --example house [ROOT]`; with `language` in place of the root it prints the counts of
+//! `cargo run -p azure-table-tests --example house [ROOT]`. With `language` instead of the root it prints the counts of
 //! `tests/api/language.rs`.
 
 #![expect(clippy::print_stdout, reason = "a program for the command line")]
@@ -10,7 +10,7 @@ use std::path::Path;
 use azure_table_tests::house::{House, SourceFile, root};
 use azure_table_tests::language;
 
-/// A file of at most so many lines is a fragment.
+/// A file of at most this many lines is a fragment.
 const FRAGMENT: usize = 60;
 
 fn main() {
@@ -50,7 +50,7 @@ fn print_figures(house: &House) {
     }
 }
 
-/// How often a profile is named, where the rules are not.
+/// The number of times that a profile is named outside of the rules.
 fn profile_matches(file: &SourceFile) -> usize {
     let is_home = file.path.ends_with("/protocol/profile.rs") || file.path.contains("/emulator/rules");
     let named = file.skeleton.match_indices("Profile::");
@@ -63,7 +63,7 @@ fn profile_matches(file: &SourceFile) -> usize {
         * usize::from(!is_home)
 }
 
-/// How often an operation's name is compared with a text.
+/// The number of comparisons of an operation's name with a text.
 fn compared_operations(file: &SourceFile) -> usize {
     let behind = |words| {
         file.code
@@ -88,7 +88,7 @@ fn compared_operations(file: &SourceFile) -> usize {
     equal + parts + arms.sum::<usize>()
 }
 
-/// Whether a literal of text or a constant's path begins here.
+/// Checks that a literal of text or the path of a constant begins here.
 fn is_text(rest: &str) -> bool {
     let path = rest
         .split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':')
@@ -107,7 +107,7 @@ fn functions(file: &SourceFile) -> Vec<(usize, String)> {
         if !lines[start + signature].ends_with('{') {
             return None;
         }
-        // The code is formatted: the function ends at the first `}` below its `fn`.
+        // The code is formatted: the function ends at the first `}` with the indentation of its `fn`.
         let close = format!("{}}}", " ".repeat(line.len() - line.trim_start().len()));
         let end = lines[start..].iter().position(|line| *line == close)?;
         Some((end + 1, format!("{name}, {}", file.path)))

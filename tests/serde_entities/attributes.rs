@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{One, one, table};
 
-/// The value as it is stored, plain.
+/// The value as it is stored, in the plain form.
 fn stored<T: Serialize>(value: &T) -> DynamicEntity {
     DynamicEntity::from_entity(&SerdeEntity::new(value)).unwrap()
 }
@@ -48,7 +48,7 @@ fn strict_struct_reads_its_own_rows_and_rejects_other_properties() {
         size: i32,
     }
     let mut row = row([("Size", 5.into())]);
-    // The service's own members are no unknown fields.
+    // The service's own members are not unknown fields.
     row.timestamp = Some(DateTime::from_unix_seconds(0));
     row.etag = Some(azure_table::ETag::new("W/\"1\""));
     let strict: Strict = read(&row);
@@ -88,7 +88,7 @@ fn flattened_fields_are_properties_of_the_entity() {
     assert_eq!(row.properties.keys().collect::<Vec<_>>(), ["age", "city", "floor"]);
     assert_eq!(read::<Person>(&row), person);
 
-    // Other types come by their EDM type; Timestamp and ETag come too, and are not sent back.
+    // Other types are read by their EDM type. Timestamp and ETag are read, too, and not sent back.
     row.timestamp = Some(DateTime::from_unix_seconds(0));
     row.etag = Some(azure_table::ETag::new("W/\"1\""));
     row.insert("age", 7_i64);

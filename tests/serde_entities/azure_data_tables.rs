@@ -1,6 +1,6 @@
 //! The crate `azure_data_tables` 0.21: rows that it wrote, and rows that it reads.
 //!
-//! The bodies in `azure_data_tables_0_21` were recorded; the README there says how.
+//! The bodies in `azure_data_tables_0_21` were recorded; the README there explains how.
 
 use azure_table::entity::SerdeEntity;
 use azure_table::{Emulator, ErrorKind, TableClient, TableServiceClient};
@@ -27,7 +27,7 @@ enum State {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Likes(u32);
 
-/// The dates and the GUID are text here; the recording program had the types of chrono and uuid.
+/// The dates and the GUID are text here; the recording program used the types of chrono and uuid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Post {
     #[serde(rename = "PartitionKey")]
@@ -151,14 +151,14 @@ fn entry() -> Entry {
     }
 }
 
-/// The members of a body that are stored: the service stores no null.
+/// Returns the members of a body that are stored: the service does not store null.
 fn stored_members(body: &[u8]) -> Value {
     let mut body: Value = serde_json::from_slice(body).unwrap();
     body.as_object_mut().unwrap().retain(|_, value| !value.is_null());
     body
 }
 
-/// The body that this crate sends.
+/// Returns the body that this crate sends.
 async fn sent<T: Serialize>(write: impl AsyncFn(TableClient<SerdeEntity<T>>)) -> Value {
     let canned = Canned::new([Step::answer(204, &[("etag", "W/\"1\"")], "")]);
     write(canned.service().table::<SerdeEntity<T>>("Posts").unwrap()).await;
@@ -234,7 +234,7 @@ async fn large_integers_that_the_service_stored_as_double_are_read_as_integers()
     assert_eq!(read::<One<f64>>(body, ("pk", "rk")).await.value, 3e9);
 }
 
-/// The error of an insert that sends nothing.
+/// Returns the error of an insert that sends nothing.
 async fn error<T: Serialize>(value: T) -> String {
     let posts = Canned::new([]).service().table::<SerdeEntity<T>>("Posts").unwrap();
     let error = posts.insert(&SerdeEntity(value)).await.unwrap_err();
@@ -242,7 +242,7 @@ async fn error<T: Serialize>(value: T) -> String {
     error.to_string()
 }
 
-/// It sent them all the same. The service stored another type, stored nothing, or rejected the request.
+/// The crate sent them anyway. The service stored another type, stored nothing, or rejected the request.
 #[tokio::test]
 async fn values_that_azure_data_tables_lost_are_errors_that_name_property_and_remedy() {
     assert_eq!(
@@ -284,7 +284,7 @@ async fn values_that_azure_data_tables_lost_are_errors_that_name_property_and_re
     );
 }
 
-/// The answers of full metadata to a row that this crate wrote. The recording program read them as the same `Post`.
+/// The responses of full metadata to a row that this crate wrote. The recording program read them as the same `Post`.
 #[tokio::test]
 async fn azure_data_tables_reads_what_this_crate_writes() {
     let (emulator, service) = service().await;
@@ -305,7 +305,7 @@ async fn azure_data_tables_reads_what_this_crate_writes() {
                 Some(rows) => &mut rows[0],
                 None => &mut answer,
             };
-            // The time of the write is another one.
+            // The time of the write differs.
             for name in ["Timestamp", "odata.etag"] {
                 row[name].take();
             }

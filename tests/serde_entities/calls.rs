@@ -10,7 +10,7 @@ use super::table;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Blog {
-    // The RowKey first: the keys may come in either order.
+    // The RowKey first: the keys may have any order.
     #[serde(rename = "RowKey")]
     id: String,
     title: String,

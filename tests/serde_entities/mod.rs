@@ -1,4 +1,4 @@
-//! serde structs as entities: the members they send, the rows they read, and values that are no entity.
+//! serde structs as entities: the members that they send, the rows that they read, and values that are not entities.
 
 mod attributes;
 mod azure_data_tables;
@@ -27,7 +27,7 @@ fn one<V>(value: V) -> One<V> {
     }
 }
 
-/// An empty table of a service of its own.
+/// An empty table in a separate service.
 async fn table<T>() -> TableClient<SerdeEntity<T>> {
     let service = TableServiceClient::on(Emulator::new());
     let table = service.table::<SerdeEntity<T>>("Things").unwrap();

@@ -1,4 +1,4 @@
-//! The EDM types of values, in both forms, and the types that each is read into.
+//! The EDM types of values, in both forms, and the types into which each is read.
 
 use azure_table::entity::SerdeEntity;
 use azure_table::{DateTime, DynamicEntity, EdmValue, Guid};
@@ -66,7 +66,7 @@ fn read<V: DeserializeOwned>(value: impl Into<EdmValue>) -> Result<V, String> {
     }
 }
 
-/// Writes the value in both forms, as this EDM value each, and reads it back.
+/// Writes the value in both forms, as these EDM values, and reads it back.
 fn both<V: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug + Clone>(value: V, edm: impl Into<EdmValue>) {
     let edm = edm.into();
     assert_eq!(plain(value.clone()).unwrap(), Some(edm.clone()));
@@ -74,7 +74,7 @@ fn both<V: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug + Clone>(v
     assert_eq!(read::<V>(edm).unwrap(), value);
 }
 
-/// The same where the plain form is another value, or an error with this text.
+/// The same if the plain form is another value, or an error with this text.
 fn each<V: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug + Clone>(
     value: V,
     is_plain: Result<EdmValue, &str>,

@@ -1,10 +1,9 @@
-//! Mixed load through faults, over HTTP to the emulator on a port, for as long as it is told: nothing is lost, a tail
-//! of changes sees every last version, and memory, sockets and tasks stay flat. Writes are grouped, reads hedged and
-//! shared.
+//! Mixed load through faults, over HTTP to the emulator on a port, for a given time. Nothing is lost, a tail of changes
+//! observes every last version, and memory, sockets and tasks do not grow. Writes are grouped, reads hedged and shared.
 //!
 //! `cargo run --release --example soak -- 600` runs for ten minutes, the default, and prints its counts every ten
-//! seconds. Client and service are one process, so the figures are of both. Owns the figures and their bounds; what the
-//! clients do is `worker.rs` and `tail.rs`.
+//! seconds. Client and service are one process, so the figures include both. Owns the figures and their bounds;
+//! `worker.rs` and `tail.rs` are the clients.
 
 #![expect(
     clippy::unwrap_used,
@@ -30,18 +29,18 @@ use self::tail::{SKEW, Tail, TailCounts};
 use self::worker::{Cell, Handles, Worker, WorkerCounts};
 
 const WORKERS: usize = 32;
-/// Each call of a worker has one connection at most; a connection has both its ends in this process. A call that finds none idle
-/// makes one and takes another that becomes idle before it, so there may be as many again, which stay. The rest is the listener,
-/// the runtime's own, and connections that were cut and are not closed yet.
+/// Each call of a worker has at most one connection, and both ends of a connection are in this process. A call without
+/// an idle connection opens one, and may use another that becomes idle first. So there may be twice as many, which stay
+/// open. The rest is the listener, the runtime's own, and connections that were cut and are not closed yet.
 const MOST_SOCKETS: usize = 4 * WORKERS + 16;
 /// One task for each worker and each end of a connection, and as many that are about to end.
 const MOST_TASKS: usize = 5 * WORKERS + 32;
-/// By how many sockets and tasks the last window may have more than the first.
+/// The maximum growth of sockets and tasks from the first window to the last.
 const MOST_MORE: usize = WORKERS / 2;
-/// What memory may grow by from the first window to the last: the allocator's noise.
+/// The maximum growth of memory from the first window to the last: the allocator's noise.
 const MOST_GROWTH: (f64, f64) = (1.15, 8.0);
 
-/// What the process holds.
+/// The resources of the process.
 #[derive(Clone, Copy, Debug, Default)]
 struct Figures {
     memory_mib: f64,
@@ -82,7 +81,7 @@ impl Figures {
     }
 }
 
-/// A second request for reads that are slow, and one request for equal reads.
+/// Hedged reads, and one request for equal reads.
 fn hedged_and_shared() -> CallOptions {
     let hedge = Hedge::after_percentile(95);
     CallOptions::new().hedge(hedge).shared_reads(true)
@@ -158,7 +157,7 @@ async fn main() {
     assert_eq!(left.tasks, 0, "tasks are left behind");
 }
 
-/// The counts so far.
+/// Returns the counts so far.
 #[derive(Default)]
 struct Counts {
     workers: Arc<WorkerCounts>,
@@ -181,7 +180,7 @@ impl Counts {
     }
 }
 
-/// Samples while the workers work, the first quarter left out: until then pools and arenas fill.
+/// Samples while the workers run, without the first quarter: until then pools and arenas fill.
 async fn sample(duration: Duration, print: impl Fn()) -> Vec<Figures> {
     let begun = Instant::now();
     let (mut samples, mut printed) = (Vec::new(), begun);
@@ -198,7 +197,7 @@ async fn sample(duration: Duration, print: impl Fn()) -> Vec<Figures> {
     samples
 }
 
-/// Prints the medians of three windows, and demands that the last is like the first.
+/// Prints the medians of three windows, and asserts that the last is like the first.
 fn report(samples: &[Figures]) {
     let third = samples.len() / 3;
     assert!(third > 0, "too short to measure");

@@ -1,4 +1,5 @@
-//! The tail of the soak: it follows all workers through the same faults, and has seen every last version at the end.
+//! The tail of the soak: it follows all workers through the same faults, and has observed every last version at the
+//! end.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +13,7 @@ use super::worker::Cell;
 
 /// The bound of the skew of the service's Timestamps.
 pub(crate) const SKEW: Duration = Duration::from_millis(500);
-/// The skew, and the time of a write that is delayed.
+/// The skew, and the time of a delayed write.
 const OVERLAP: Duration = Duration::from_secs(5);
 const INTERVAL: Duration = Duration::from_millis(500);
 
@@ -42,7 +43,7 @@ impl Tail {
         let mut changes = changes.max_interval(INTERVAL).stream();
         let mut last_poll = None;
         while last_poll.is_none_or(|last| changes.progress().polls < last) {
-            // Wakes up from time to time, as the stream has no end.
+            // Wakes up at intervals, because the stream has no end.
             match tokio::time::timeout(INTERVAL, changes.try_next()).await {
                 Ok(Ok(Some(cell))) => {
                     self.seen.insert((cell.partition.clone(), cell.row), cell.etag);
@@ -54,14 +55,14 @@ impl Tail {
             let progress = changes.progress();
             self.counts.lock().unwrap().progress = progress;
             if last_poll.is_none() && is_over.load(Ordering::Relaxed) {
-                // The one that runs may have begun before.
+                // The current one may have begun before.
                 last_poll = Some(progress.polls + 2);
             }
         }
         self
     }
 
-    /// Every row that is stored was yielded in its last version.
+    /// Every stored row was yielded in its last version.
     pub(crate) async fn compare(&self, truth: &TableClient<Cell>) {
         let stored = truth.query().versioned().all().await.unwrap();
         for cell in &stored {

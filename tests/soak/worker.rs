@@ -1,4 +1,4 @@
-//! One client of the soak: it alone writes its partition, so it knows what is stored, or between what it is in doubt.
+//! One client of the soak. Only it writes its partition, so it knows what is stored, or the values in doubt.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(crate) struct Worker {
     handles: Handles,
     counts: Arc<WorkerCounts>,
     partition: String,
-    /// What each row may hold; one value where there is no doubt.
+    /// The possible values of each row; one without a doubt.
     possible: BTreeMap<u32, Vec<Value>>,
     random: fastrand::Rng,
     next: i64,
@@ -77,7 +77,7 @@ impl Worker {
         self
     }
 
-    /// At the end everything is as this worker knows it.
+    /// At the end, the stored rows match this worker's knowledge.
     pub(crate) async fn compare(&self, truth: &TableClient<Cell>) {
         let rows = truth.query().partition(self.partition.as_str()).all().await.unwrap();
         let mut stored: BTreeMap<u32, i64> = rows.into_iter().map(|cell| (cell.row, cell.value)).collect();
@@ -101,7 +101,7 @@ impl Worker {
         }
     }
 
-    /// It is known now that a row holds one of these.
+    /// The row now has one of these values.
     fn learn(&mut self, row: u32, is_so: impl Fn(Value) -> bool) {
         let possible = self.possible.get_mut(&row).unwrap();
         let before = possible.clone();
@@ -109,7 +109,7 @@ impl Worker {
         assert!(!possible.is_empty(), "{} {row}: none of {before:?}", self.partition);
     }
 
-    /// What a write left behind: `refused` says what a refusal shows of the row.
+    /// The result of a write. `refused` says what a rejection shows about the row.
     fn wrote<T>(&mut self, rows: &[u32], value: Value, outcome: Result<T, Error>, refused: fn(Value) -> bool) {
         match outcome {
             Ok(_) => rows
@@ -152,7 +152,8 @@ impl Worker {
         self.wrote(&[row], None, outcome, |value| value.is_none());
     }
 
-    /// Read, change, write under the ETag: nobody else writes here, so that a conflict is a lie unless this worker is in doubt.
+    /// Reads, changes and writes under the ETag. No other client writes here, so a conflict is false unless this worker
+    /// is in doubt.
     async fn change(&mut self, row: u32) {
         let Ok(Some(mut read)) = self.handles.reads.get((self.partition.as_str(), row)).versioned().await else {
             return;

@@ -1,8 +1,8 @@
-//! A tail of changes beside 100,000 writes by 8 writers, with skewed Timestamps, lost responses and restarts.
+//! A tail of changes next to 100,000 writes by 8 writers, with skewed Timestamps, lost responses and restarts.
 //!
-//! `cargo run --release -p azure-table-tests --example tail` prints what it counted, once with an overlap that covers
-//! the skew and once without. Behind `--` it takes the number of writes. It ends with exit code 1 if the first tail
-//! missed the last version of a row, or the second missed none: then the study would show nothing.
+//! `cargo run --release -p azure-table-tests --example tail` prints its counts, once with an overlap that covers the
+//! skew and once without. After `--` it takes the number of writes. It ends with exit code 1 if the first tail missed
+//! the last version of a row, or if the second missed none: then the study would prove nothing.
 
 #![expect(
     clippy::unwrap_used,

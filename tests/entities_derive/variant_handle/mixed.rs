@@ -1,4 +1,4 @@
-//! Handles and queries that do not belong together: the client rejects them before anything is sent.
+//! Handles and queries of different tables or variants: the client rejects them before anything is sent.
 
 use azure_table::testing::Spy;
 use azure_table::{DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableServiceClient};
@@ -22,7 +22,7 @@ enum All {
     Note(Note),
 }
 
-/// A table and what was sent of it.
+/// A table and its requests.
 async fn all() -> (TableClient<All>, Spy) {
     let spy = Spy::new(Emulator::new());
     let all = TableServiceClient::on(spy.clone()).table::<All>("Things").unwrap();
@@ -66,7 +66,7 @@ async fn variant_that_is_an_enum_has_both_tags() {
     let tags = (row.get("Outer"), row.get("Kind"));
     assert_eq!(tags, (Some(&"Booking".into()), Some(&"charge".into())));
     assert_eq!(bookings.query().all().await.unwrap(), [Booking::Fee(fee(1))]);
-    // A handle of another type is one of the whole table again.
+    // A handle of another type concerns the whole table again.
     let again = bookings.variant::<Fee>().typed::<All>();
     assert_eq!(again.query().all().await.unwrap(), [All::Booking(Booking::Fee(fee(1)))]);
 }
@@ -101,13 +101,13 @@ async fn query_of_another_handle_writes_no_row_of_another_variant() {
     let rows = [deposit(1), Booking::Fee(fee(2))];
     assert_eq!(bookings.query().all().await.unwrap(), rows);
 
-    // Queries of another handle of the same variant are no others.
+    // Queries of another handle of the same variant are equal.
     let same = bookings.variant::<Deposit>();
     assert_eq!(deposits.update_where(same.query(), more).await.unwrap().applied(), 1);
     assert_eq!(tag(&bookings, 1).await, Some("Deposit".into()));
 }
 
-/// Another type of a variant's name, keys and property names.
+/// Another type with a variant's name, keys and property names.
 mod elsewhere {
     use super::*;
 
@@ -126,7 +126,7 @@ async fn type_with_other_property_types_is_no_variant() {
     let (bookings, _) = bookings().await;
     let others = bookings.typed::<elsewhere::Deposit>();
     assert!(others.get(("a", 1)).await.is_err(), "its cents are no double");
-    // Nor is it the type of the handle, whose tag it would be given.
+    // Nor is it the type of the handle, whose tag it would get.
     let others = bookings.variant::<Deposit>().typed::<elsewhere::Deposit>();
     let other = elsewhere::Deposit {
         account: "a".into(),
