@@ -1,4 +1,4 @@
-//! Where the suite runs.
+//! The services on which the suite runs.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,29 +20,29 @@ use crate::network::{Network, NetworkTransport};
 #[cfg(feature = "full")]
 use crate::tokens::FakeTokens;
 
-/// A connection string of a running Azurite; `tests/azurite/run` sets it.
+/// A connection string of a running Azurite, which `tests/azurite/run` sets.
 pub const AZURITE: &str = "AZURE_TABLE_TEST_AZURITE";
-/// The HTTPS address of a running Azurite that takes tokens; `tests/azurite/run --oauth` sets it.
+/// The HTTPS address of a running Azurite that accepts tokens, which `tests/azurite/run --oauth` sets.
 pub const AZURITE_OAUTH: &str = "AZURE_TABLE_TEST_AZURITE_OAUTH";
 /// The file of its certificate, in PEM.
 pub const AZURITE_CERTIFICATE: &str = "AZURE_TABLE_TEST_AZURITE_CERTIFICATE";
-/// A connection string of a live account. The suite makes and drops tables named `t…` there.
+/// A connection string of a live account. The suite creates and deletes tables named `t…` there.
 pub const LIVE: &str = "AZURE_TABLE_TEST_LIVE";
 
-/// A service that the suite talks to.
+/// A service under test.
 #[derive(Debug)]
 pub struct Backend {
     name: &'static str,
     service: TableServiceClient,
-    /// What stands in place of the network, if the suite runs in this process.
+    /// The transport that replaces the network, if the suite runs in this process.
     double: Option<Double>,
     /// The transport to the server, if it is not the default.
     network: Option<NetworkTransport>,
     /// Keeps the server of the emulator alive.
     _server: Option<RunningEmulator>,
-    /// Whether a fresh table is reached with a signature of its own.
+    /// A new table is accessed with its own signature.
     by_table_sas: bool,
-    /// How many fresh names there are, where they are to be the same in every run.
+    /// The number of new names, if they must be the same in every run.
     names: Option<AtomicU32>,
 }
 
@@ -65,7 +65,7 @@ impl Transport for Double {
 }
 
 impl Backend {
-    /// A fresh emulator in this process.
+    /// Returns a new emulator in this process.
     pub fn emulator() -> Self {
         let emulator = Emulator::new();
         Self {
@@ -79,16 +79,16 @@ impl Backend {
         }
     }
 
-    /// A fresh emulator in this process, and a file that what is said is written to.
+    /// Returns a new emulator in this process, and records its requests in a file.
     ///
     /// # Panics
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn recorded(file: &Path) -> Self {
         let recorder = Recorder::create(file, Emulator::new()).unwrap();
         Self::repeatable("recorded emulator", Double::Recorder(recorder))
     }
 
-    /// What was recorded there, without the emulator. The suite asks some things at once.
+    /// Returns the recording in that file, without the emulator. The suite sends some requests concurrently.
     pub fn replayed(replay: &Replay) -> Self {
         Self::repeatable("replay", Double::Replay(replay.clone()))
     }
@@ -105,10 +105,10 @@ impl Backend {
         }
     }
 
-    /// A fresh emulator on a port of this machine.
+    /// Returns a new emulator on a port of this machine.
     ///
     /// # Panics
-    /// No port can be had.
+    /// No port is available.
     pub async fn emulator_over_http() -> Self {
         let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
         let service = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
@@ -123,10 +123,10 @@ impl Backend {
         }
     }
 
-    /// The same, over the transport that is not the default.
+    /// Returns the same, over the transport that is not the default.
     ///
     /// # Panics
-    /// No port can be had.
+    /// No port is available.
     pub async fn emulator_over_hyper() -> Self {
         let mut backend = Self::emulator_over_http().await;
         let network = Network::Hyper.transport();
@@ -135,18 +135,18 @@ impl Backend {
         backend
     }
 
-    /// The Azurite that the environment names.
+    /// Returns the Azurite that the environment names.
     ///
     /// # Panics
-    /// None is named. Tests that call it are ignored there, see `build.rs`.
+    /// The environment names none. Tests that call it are then ignored, see `build.rs`.
     pub fn azurite() -> Self {
         Self::named("Azurite", AZURITE)
     }
 
-    /// The Azurite that the environment names, over HTTPS and by tokens that nobody signed.
+    /// Returns the Azurite that the environment names, over HTTPS and with unsigned tokens.
     ///
     /// # Panics
-    /// None is named, or its certificate cannot be used. Tests that call it are ignored where none is named.
+    /// The environment names none, or its certificate cannot be used. Tests that call it are ignored if none is named.
     #[cfg(feature = "full")]
     pub fn azurite_with_token() -> Self {
         let endpoint = variable(AZURITE_OAUTH);
@@ -169,10 +169,10 @@ impl Backend {
         }
     }
 
-    /// The live account that the environment names.
+    /// Returns the live account that the environment names.
     ///
     /// # Panics
-    /// None is named. Tests that call it are ignored there, see `build.rs`.
+    /// The environment names none. Tests that call it are then ignored, see `build.rs`.
     pub fn live() -> Self {
         Self::named("live account", LIVE)
     }
@@ -189,15 +189,15 @@ impl Backend {
         }
     }
 
-    /// The client of its account.
+    /// Returns the client of its account.
     pub fn service(&self) -> &TableServiceClient {
         &self.service
     }
 
-    /// A client of the same account with a shared access signature.
+    /// Returns a client of the same account with a shared access signature.
     ///
     /// # Panics
-    /// Never: the backend's address is one.
+    /// Never: the backend's address is valid.
     pub fn with_sas(&self, token: &SasToken) -> TableServiceClient {
         self.connect(&format!(
             "TableEndpoint={};SharedAccessSignature={}",
@@ -206,15 +206,15 @@ impl Backend {
         ))
     }
 
-    /// A client of the same service by another connection string.
+    /// Returns a client of the same service with another connection string.
     ///
     /// # Panics
-    /// This is no connection string.
+    /// The connection string is invalid.
     pub fn connect(&self, connection_string: &str) -> TableServiceClient {
         self.on_its_way(TableServiceClient::from_connection_string(connection_string).unwrap())
     }
 
-    /// The client with the transport of this backend.
+    /// Returns the client with the transport of this backend.
     fn on_its_way(&self, service: TableServiceClient) -> TableServiceClient {
         match (&self.double, &self.network) {
             (Some(double), _) => service.transport(double.clone()),
@@ -223,7 +223,7 @@ impl Backend {
         }
     }
 
-    /// The same backend, reached with a signature that allows everything in place of the key.
+    /// Returns the same backend with a signature that allows everything instead of the key.
     ///
     /// # Panics
     /// The backend has no account key.
@@ -247,7 +247,7 @@ impl Backend {
         self
     }
 
-    /// The same backend, asked with the other scheme of signatures by its key.
+    /// Returns the same backend with the other scheme of signatures by its key.
     ///
     /// # Panics
     /// The backend has no account key.
@@ -258,19 +258,19 @@ impl Backend {
         self
     }
 
-    /// The same backend, whose fresh tables are reached with a signature for that table which allows everything.
+    /// Returns the same backend, which accesses each new table with a signature that allows everything on it.
     #[must_use]
     pub fn through_table_sas(mut self) -> Self {
         self.by_table_sas = true;
         self
     }
 
-    /// A name for messages.
+    /// Returns a name for messages.
     pub fn name(&self) -> &str {
         self.name
     }
 
-    /// A name that no other test uses.
+    /// Returns a name that no other test uses.
     pub fn fresh_name(&self) -> String {
         if let Some(names) = &self.names {
             return format!("t{}fresh", names.fetch_add(1, Ordering::Relaxed));
@@ -278,10 +278,10 @@ impl Backend {
         format!("t{}", azure_table::Guid::random().to_string().replace('-', ""))
     }
 
-    /// A new, empty table.
+    /// Creates a new, empty table.
     ///
     /// # Panics
-    /// It cannot be made.
+    /// It cannot be created.
     pub async fn fresh_table<E>(&self) -> TableClient<E> {
         let table = self.service.table::<E>(self.fresh_name()).unwrap();
         table.create_table().await.unwrap();
@@ -295,10 +295,10 @@ impl Backend {
         self.with_sas(&token).table(table.name()).unwrap()
     }
 
-    /// Removes a table that [`fresh_table`](Self::fresh_table) made.
+    /// Deletes a table that [`fresh_table`](Self::fresh_table) created.
     ///
     /// # Panics
-    /// It cannot be removed.
+    /// It cannot be deleted.
     pub async fn drop_table<E>(&self, table: &TableClient<E>) {
         self.service
             .table::<E>(table.name())
@@ -309,7 +309,7 @@ impl Backend {
     }
 }
 
-/// A variable of the environment that the tests on a service cannot do without.
+/// Returns a variable of the environment that the tests on a service need.
 fn variable(name: &str) -> String {
     match std::env::var(name) {
         Ok(value) => value,

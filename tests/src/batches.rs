@@ -52,7 +52,7 @@ pub async fn a_batch_mixes_operations_and_types(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// When one operation fails nothing is applied, and the error names it.
+/// If one operation fails, nothing is applied, and the error names the operation.
 pub async fn a_failed_batch_applies_nothing(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     table.insert(&Tracked::new("g", 2, "there")).await.unwrap();
@@ -73,7 +73,7 @@ pub async fn a_failed_batch_applies_nothing(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// A failing first operation is named too, though the service gives no index for it.
+/// A failing first operation is named too, although the service sends no index for it.
 pub async fn the_first_operation_is_named_as_well(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     let mut batch = table.batch();
@@ -103,7 +103,7 @@ pub async fn the_first_operation_is_named_as_well(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// A hundred operations go; the hundred-and-first, another partition and the same row again come back.
+/// A hundred operations are accepted; the hundred-and-first, another partition and the same row again are returned.
 pub async fn the_rules_of_batches_are_checked_here(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     let mut batch = table.batch();
@@ -125,7 +125,7 @@ pub async fn the_rules_of_batches_are_checked_here(backend: &Backend) {
     assert_eq!(next.submit().await.unwrap().len(), 1);
     assert_eq!(table.query().all().await.unwrap().len(), 101);
 
-    // What was encoded comes back, and may be put right.
+    // A rejected operation is returned, and can be corrected.
     let unread = table.batch().replace(&Tracked::new("g", 7, "v")).unwrap_err();
     assert_eq!(unread.rule(), BatchRule::Valid);
     assert!(
@@ -143,7 +143,7 @@ pub async fn the_rules_of_batches_are_checked_here(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// A batch over 4 MiB is refused before it is sent; one just below goes.
+/// A batch over 4 MiB is rejected before it is sent; one just below is sent.
 pub async fn large_batches_are_measured_exactly(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
     let mut batch = table.batch();
@@ -162,7 +162,8 @@ pub async fn large_batches_are_measured_exactly(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// An insert that asks for it has the entity in its answer, alone and in a batch; other operations of the batch do not.
+/// An insert that requests it has the entity in its response, alone and in a batch; other operations of the batch do
+/// not.
 pub async fn inserts_are_echoed_on_request(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let sample = |row: &str| AllTypes::sample("g", row);
@@ -193,7 +194,7 @@ pub async fn inserts_are_echoed_on_request(backend: &Backend) {
     );
     for (index, result) in results.iter().enumerate() {
         let echoed = result.entity::<Versioned<AllTypes>>().unwrap();
-        // Azurite's batches answer without bodies.
+        // Azurite's batches have responses without bodies.
         let is_echoed = index == 1 && backend.name() != "Azurite";
         assert_eq!(echoed.is_some(), is_echoed, "{index}");
         if let Some(echoed) = echoed {
@@ -203,7 +204,7 @@ pub async fn inserts_are_echoed_on_request(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// A read is an operation like any other, alone; in a batch it must be that too.
+/// A single read is an ordinary operation; in a batch it must be the only one.
 pub async fn a_retrieve_is_alone_in_its_batch(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     table.insert(&Tracked::new("g", 1, "there")).await.unwrap();

@@ -1,4 +1,4 @@
-//! Writes over all rows that a query selects.
+//! Writes by query.
 
 use azure_table::{Column, DynamicEntity, EdmValue, ErrorKind, TableClient, TableEntity};
 
@@ -19,7 +19,7 @@ async fn filled(backend: &Backend) -> TableClient<Tracked> {
     table
 }
 
-/// Deletes, patches, updates and upgrades reach every row once, over pages and partitions.
+/// Deletes, patches, updates and upgrades process every row once, over pages and partitions.
 pub async fn rows_are_written_by_a_query(backend: &Backend) {
     let table = filled(backend).await;
     let pages = || table.query().page_size(25);
@@ -44,7 +44,7 @@ pub async fn rows_are_written_by_a_query(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// One of each type that a struct may have had under another name.
+/// One property of each type that a struct may have had under another name.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 struct Renamed {
     #[table(partition_key)]
@@ -59,13 +59,13 @@ struct Renamed {
     large: i64,
 }
 
-/// A row that cannot be written says why, and the others are written; what was upgraded is up to date.
+/// A row that cannot be written has an error, and the others are written. Upgraded rows are up to date.
 pub async fn failures_are_told_row_by_row(backend: &Backend) {
     let table = filled(backend).await;
     let number = Column::<DynamicEntity, i32>::property("ratio");
     let key = azure_table::Key::from_text("a", "0000000007").unwrap();
     table.typed().patch(key, [number.set(5)]).await.unwrap();
-    // It does not read: `ratio` widens, but `large` is no text.
+    // It cannot be read: `ratio` is widened, but `large` is not text.
     let text = Column::<DynamicEntity, String>::property("large");
     let key = azure_table::Key::from_text("c", "0000000039").unwrap();
     table.typed().patch(key.clone(), [text.set("much")]).await.unwrap();
@@ -88,7 +88,7 @@ pub async fn failures_are_told_row_by_row(backend: &Backend) {
         assert_eq!(row.get("ratio"), (!is_old).then_some(EdmValue::Double(ratio)).as_ref());
     }
 
-    // Each write is for the version that was read: the second of two at once finds another.
+    // Each write is for the version that was read: the second of two concurrent writes finds another.
     let (first, second) = tokio::join!(
         renamed.update_where(renamed.query().partition("a"), |row| row.large += 1),
         renamed.update_where(renamed.query().partition("a"), |row| row.large += 1),

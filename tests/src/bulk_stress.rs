@@ -1,5 +1,6 @@
-//! A bulk of anything: thousands of writes of all kinds over partitions with awkward keys, text that looks like the batch
-//! around it, and rows that are missing or in the way, so that batches fail and are cut. Held to a map.
+//! Random bulks: thousands of writes of all kinds over partitions with unusual keys, text that looks like the batch
+//! around it, and rows that are missing or exist already, so that batches fail and are split. A map predicts the
+//! result.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,20 +13,20 @@ use fastrand::Rng;
 use crate::Backend;
 use crate::keys::AWKWARD;
 
-/// From how many seeds writes are drawn, and the variable that says another number.
+/// The number of seeds, and the variable that sets another one.
 const SEEDS: u64 = 2;
 const SEEDS_VARIABLE: &str = "AZURE_TABLE_BULK_SEEDS";
 
 const PARTITIONS: usize = 32;
 const ROWS: usize = 60;
-/// Several bulks follow one another, so that there is something to change.
+/// Several bulks follow one another, so that later ones change rows.
 const BULKS: usize = 3;
 const OPERATIONS: usize = 1_500;
-/// One operation of so many has a row that is in its way, or none.
+/// One of this many operations has a row that exists or is missing.
 const MISFITS: usize = 25;
 const STALE: &str = "W/\"datetime'2020-01-01T00%3A00%3A00.0000000Z'\"";
 
-/// What text is made of: line ends and words that a reader of batches may stumble over.
+/// The parts of random text: line ends and words that may confuse a parser of batches.
 const PIECES: &[&str] = &[
     "\u{2028}",
     "\r\n",
@@ -73,10 +74,10 @@ type Properties = BTreeMap<String, EdmValue>;
 /// The rows of a table, by their keys.
 type Rows = BTreeMap<(String, String), Properties>;
 
-/// What operations are drawn from.
+/// The source of random operations.
 struct Source {
     random: Rng,
-    /// [`AWKWARD`] keys that it reads in a batch.
+    /// [`AWKWARD`] keys that the service reads in a batch.
     keys: Vec<&'static str>,
 }
 
@@ -90,7 +91,7 @@ impl Source {
         }
     }
 
-    /// One of so many: each awkward key as it is, then with numbers.
+    /// One of the keys: each awkward key as it is, then with numbers.
     fn key(&mut self, count: usize) -> String {
         let number = self.random.usize(..count);
         let key = self.keys[number % self.keys.len()];
@@ -101,7 +102,7 @@ impl Source {
         }
     }
 
-    /// Mostly one that fits the rows as they are.
+    /// Mostly one that succeeds with the current rows.
     fn write(&mut self, rows: &Rows) -> Write {
         use OperationKind::{Delete, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace};
         let mut entity = DynamicEntity::new(self.key(PARTITIONS), self.key(ROWS));
@@ -142,7 +143,7 @@ impl Source {
                 let bytes: Vec<u8> = (0..random.usize(..300)).map(|_| random.u8(..)).collect();
                 bytes.into()
             }
-            // Now and then one that is long, so that batches differ in their size.
+            // Sometimes a long one, so that batches differ in their size.
             _ => {
                 let most = if random.u8(..30) == 0 { 2_500 } else { 12 };
                 let pieces = (0..random.usize(..most)).map(|_| PIECES[random.usize(..PIECES.len())]);
@@ -151,7 +152,7 @@ impl Source {
         }
     }
 
-    /// A bulk with settings of any kind.
+    /// A bulk with random settings.
     fn settings(&mut self, bulk: Bulk<DynamicEntity>) -> Bulk<DynamicEntity> {
         let random = &mut self.random;
         let bulk = bulk
@@ -166,7 +167,7 @@ impl Source {
     }
 }
 
-/// One operation.
+/// One random operation.
 struct Write {
     kind: OperationKind,
     entity: DynamicEntity,
@@ -190,7 +191,7 @@ impl Write {
         }
     }
 
-    /// What it makes of the rows, or what is said against it.
+    /// Returns the effect on the rows, or the expected rejection.
     fn apply(&self, rows: &mut Rows) -> Result<(), ErrorKind> {
         use OperationKind::{Delete, Insert, InsertOrMerge, Merge, Replace};
         let key = (self.entity.partition_key.clone(), self.entity.row_key.clone());
@@ -211,7 +212,7 @@ impl Write {
     }
 }
 
-/// What each operation of a bulk comes to, and what is stored in the end, is what a map says, whatever the batches are.
+/// The outcome of each operation of a bulk, and the stored rows, are those that a map predicts, for any batches.
 pub async fn any_writes_end_as_one_by_one(backend: &Backend) {
     let seeds = std::env::var(SEEDS_VARIABLE).map_or(SEEDS, |seeds| seeds.parse().unwrap());
     for seed in 0..seeds {
@@ -250,7 +251,7 @@ async fn stress(backend: &Backend, seed: u64) {
             .collect();
         assert!(stored.keys().eq(rows.keys()), "seed {seed}: other rows are there");
         for (key, properties) in &rows {
-            // As text, in which a NaN is a NaN.
+            // As text, in which all NaNs are equal.
             let (found, expected) = (format!("{:?}", stored[key]), format!("{properties:?}"));
             assert_eq!(found, expected, "seed {seed}: {key:?}");
         }
@@ -264,7 +265,7 @@ async fn stress(backend: &Backend, seed: u64) {
     backend.drop_table(&table).await;
 }
 
-/// What became of each.
+/// The outcome of each operation.
 async fn outcomes(bulk: Bulk<DynamicEntity>, writes: &[Write]) -> Vec<Option<Result<(), ErrorKind>>> {
     let mut outcomes = bulk.write(writes.iter().map(Write::operation)).outcomes();
     let mut found = vec![None; writes.len()];

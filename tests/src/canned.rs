@@ -1,4 +1,4 @@
-//! A transport that answers from a script and keeps what it was sent: no socket, no clock.
+//! A transport that answers from a script and records the requests: no socket, no clock.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,34 +8,34 @@ use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 
-/// A connection string whose account exists nowhere.
+/// A connection string of an account that does not exist.
 pub const CONTOSO: &str = "AccountName=contoso;\
     AccountKey=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
 
-/// What the script does with a request.
+/// The reaction of the script to a request.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Answers.
     Answer(Response<Bytes>),
-    /// Fails after the request got this far.
+    /// Fails after the request reached this stage.
     Fail(Delivery),
     /// Never answers.
     Hang,
 }
 
 impl Step {
-    /// An answer without headers and body.
+    /// Returns a response without headers and body.
     ///
     /// # Panics
-    /// This is no status.
+    /// The status is invalid.
     pub fn status(status: u16) -> Self {
         Self::answer(status, &[], "")
     }
 
-    /// An answer.
+    /// Returns a response.
     ///
     /// # Panics
-    /// A header cannot be one.
+    /// A header is invalid.
     pub fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Self {
         let mut response = Response::builder().status(status);
         for (name, value) in headers {
@@ -45,7 +45,7 @@ impl Step {
     }
 }
 
-/// The scripted transport. Clones share script and memory.
+/// The scripted transport. Clones share script and record.
 #[derive(Clone, Debug, Default)]
 pub struct Canned {
     steps: Arc<Mutex<VecDeque<Step>>>,
@@ -53,7 +53,7 @@ pub struct Canned {
 }
 
 impl Canned {
-    /// One step per request, in order; a request after the last is a failure of the test.
+    /// Creates it with one step per request, in order; a request after the last step fails the test.
     pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
         Self {
             steps: Arc::new(Mutex::new(steps.into_iter().collect())),
@@ -61,7 +61,7 @@ impl Canned {
         }
     }
 
-    /// A client that talks to it, and thinks it is Storage.
+    /// Returns a client with this transport and the profile of Storage.
     ///
     /// # Panics
     /// Never.
@@ -71,7 +71,7 @@ impl Canned {
             .transport(self.clone())
     }
 
-    /// What was sent so far.
+    /// Returns the requests so far.
     ///
     /// # Panics
     /// A test panicked while it sent.

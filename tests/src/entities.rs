@@ -1,11 +1,11 @@
-//! Single entities: written, read, changed, under their versions.
+//! Single entities: written, read, changed, under their ETags.
 
 use azure_table::{DynamicEntity, EdmValue, ErrorKind, TableOperation, Versioned};
 
 use crate::Backend;
 use crate::entity::{AllTypes, Tracked};
 
-/// What was written is read, bit by bit, at both metadata levels.
+/// An entity is read as it was written, bit by bit, at both metadata levels.
 pub async fn every_type_survives(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let sample = AllTypes::sample("p", "r");
@@ -28,7 +28,7 @@ pub async fn every_type_survives(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// Doubles keep their bits, the special ones too.
+/// Doubles keep their bits, including the special ones.
 pub async fn special_doubles_survive(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     for (n, ratio) in [
@@ -76,7 +76,7 @@ pub async fn none_is_absence(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// A row that is not there is `None`, not an error; its update and deletion are errors.
+/// A missing row is `None`, not an error; its update and deletion are errors.
 pub async fn a_missing_entity_is_none(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let entity = AllTypes::sample("p", "r");
@@ -149,7 +149,7 @@ pub async fn upserts_insert_and_change(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// A versioned entity is only written over the version that was read.
+/// A versioned entity is written only over the version that was read.
 pub async fn a_stale_version_is_refused(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let entity = AllTypes::sample("p", "r");
@@ -180,7 +180,7 @@ pub async fn a_stale_version_is_refused(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// An entity that keeps its ETag in a field says so when the field is empty, before anything is sent.
+/// An entity with an empty ETag field is rejected before anything is sent.
 pub async fn an_etag_field_is_the_condition(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     let unread = Tracked::new("g", 7, "a");
@@ -207,7 +207,7 @@ pub async fn an_etag_field_is_the_condition(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// Operations as values do what the methods do.
+/// Operations as values have the same effect as the methods.
 pub async fn operations_are_values(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let entity = AllTypes::sample("p", "r");

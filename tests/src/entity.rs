@@ -6,10 +6,10 @@ use azure_table::{DateTime, Descending, ETag, Guid, TableEntity};
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(rename_all = "PascalCase")]
 pub struct AllTypes {
-    /// The partition.
+    /// The PartitionKey.
     #[table(partition_key)]
     pub partition: String,
-    /// The row.
+    /// The RowKey.
     #[table(row_key)]
     pub row: String,
     /// Edm.String.
@@ -28,7 +28,7 @@ pub struct AllTypes {
     pub id: Guid,
     /// Edm.Binary.
     pub bytes: Vec<u8>,
-    /// Stored under another name, or not at all.
+    /// Stored under another name, or absent.
     #[table(rename = "opt")]
     pub maybe: Option<i64>,
     /// Not stored.
@@ -37,10 +37,10 @@ pub struct AllTypes {
 }
 
 impl AllTypes {
-    /// An entity whose values all differ from their types' defaults.
+    /// Returns an entity whose values all differ from the defaults of their types.
     ///
     /// # Panics
-    /// Never: its constants parse.
+    /// Never: its constants are valid.
     pub fn sample(partition: &str, row: &str) -> Self {
         Self {
             partition: partition.into(),
@@ -59,23 +59,23 @@ impl AllTypes {
     }
 }
 
-/// Newest first, with a key of two fields.
+/// A post. The newest comes first, and its key has two fields.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(row_key = "{posted}_{id}")]
 pub struct Post {
     /// The channel.
     #[table(partition_key)]
     pub channel: String,
-    /// When.
+    /// The time.
     pub posted: Descending<DateTime>,
-    /// Which.
+    /// The number.
     pub id: String,
-    /// How good.
+    /// The rating.
     pub rating: i32,
 }
 
 impl Post {
-    /// A post `minutes` after a fixed time.
+    /// Returns a post `minutes` after a fixed time.
     pub fn at(channel: &str, minutes: i64, id: &str, rating: i32) -> Self {
         Self {
             channel: channel.into(),
@@ -85,33 +85,33 @@ impl Post {
         }
     }
 
-    /// The fixed time plus `minutes`.
+    /// Returns the fixed time plus `minutes`.
     pub fn time(minutes: i64) -> DateTime {
         DateTime::from_unix_seconds(1_700_000_000 + minutes * 60)
     }
 }
 
-/// Keeps its version in fields.
+/// An entity that stores its version in fields.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 pub struct Tracked {
-    /// The partition.
+    /// The PartitionKey.
     #[table(partition_key)]
     pub group: String,
-    /// The row.
+    /// The RowKey.
     #[table(row_key)]
     pub number: u32,
     /// A value.
     pub value: String,
-    /// The version that was read.
+    /// The ETag that was read.
     #[table(etag)]
     pub version: Option<ETag>,
-    /// When it was written.
+    /// The Timestamp.
     #[table(timestamp)]
     pub written: Option<DateTime>,
 }
 
 impl Tracked {
-    /// An entity that was not read yet.
+    /// Returns an entity that was not read yet.
     pub fn new(group: &str, number: u32, value: &str) -> Self {
         Self {
             group: group.into(),

@@ -1,13 +1,13 @@
-//! Refusals that every backend gives.
+//! Rejections that every backend returns.
 
 use azure_table::{DynamicEntity, ErrorKind};
 
 use crate::Backend;
 
-/// A key that is base64 and wrong.
+/// A wrong key in valid base64.
 const WRONG_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
 
-/// A wrong account key is one clear line, and no part of the key is in it.
+/// The error of a wrong account key is one clear line without any part of the key.
 pub async fn a_wrong_key_is_unauthenticated(backend: &Backend) {
     let service = backend.service();
     let connection_string = format!(
@@ -21,7 +21,7 @@ pub async fn a_wrong_key_is_unauthenticated(backend: &Backend) {
         table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err(),
         table.query().all().await.unwrap_err(),
     ] {
-        // Azurite has a code of its own for it.
+        // Azurite has its own code for it.
         let expected = match backend.name() {
             "Azurite" => (ErrorKind::Forbidden, Some("AuthorizationFailure")),
             _ => (ErrorKind::Unauthenticated, Some("AuthenticationFailed")),

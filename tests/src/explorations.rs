@@ -1,4 +1,4 @@
-//! The explorations of this crate's own operations and patterns, and of programs that are wrong.
+//! The explorations of this crate's own operations and patterns, and of incorrect programs.
 //!
 //! Owns the list of all, for the tests (`tests/kit/explorations.rs`) and for the table of `--example explorations`.
 
@@ -8,12 +8,12 @@ pub mod operations;
 pub mod patterns;
 pub mod wrong;
 
-/// One body, explored with up to this many faults in a run.
+/// One body, explored with up to this many faults per run.
 #[derive(Debug)]
 pub struct Case {
     /// The operations and their tasks.
     pub name: &'static str,
-    /// Explores it.
+    /// Runs the exploration.
     pub explore: fn(faults: usize) -> Exploration,
 }
 
@@ -27,7 +27,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts the results of calls. A call that failed may have been applied only where it says so.
+    /// Counts the results of calls. A failed call may have been applied only if its error says so.
     pub fn of<T>(results: impl IntoIterator<Item = azure_table::Result<T>>) -> Self {
         let mut tally = Self::default();
         for result in results {
@@ -41,7 +41,7 @@ impl Tally {
         tally
     }
 
-    /// Checks the number that is stored.
+    /// Checks the stored number.
     ///
     /// # Panics
     /// The results do not allow it.

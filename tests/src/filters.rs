@@ -1,11 +1,11 @@
-//! Filters as text over a fixed set of rows: what they select, and how a service refuses them.
+//! Filters as text over a fixed set of rows: the rows that they select, and the rejections of a service.
 
 use azure_table::{DynamicEntity, Filter};
 use serde_json::{Map, Value};
 
 use crate::{Backend, fixtures};
 
-/// A row of the vectors, by way of the serde form of entities.
+/// A row of the vectors, through the serde form of entities.
 fn row(vector: &Value) -> DynamicEntity {
     let mut map = Map::new();
     for name in ["PartitionKey", "RowKey"] {
@@ -24,8 +24,9 @@ fn keys(rows: &[DynamicEntity]) -> Value {
         .collect()
 }
 
-/// Every filter of the vectors selects what the rule says, or is refused as the live service refuses it; what nobody has seen
-/// there is asked and said, and nothing asserted. Azurite may differ where the vectors say so, and refuses in its own way.
+/// Every filter of the vectors selects the rows of its rule, or is rejected like by the live service. Filters without a
+/// known result are sent and printed, without an assertion. Azurite may differ if the vectors say so, and rejects with
+/// its own errors.
 #[expect(clippy::print_stdout, reason = "what is not asserted is shown")]
 pub async fn filters_of_the_vectors(backend: &Backend) {
     let vectors = fixtures::vectors("filters.json");

@@ -17,7 +17,7 @@ pub fn vectors(file: &str) -> Value {
 /// Returns the folder of the recorded sessions of a service: `storage` or `cosmos`.
 ///
 /// # Panics
-/// The folder does not exist. Tests that call it are ignored where there are no recordings: see `build.rs`.
+/// The folder does not exist. Tests that call it are ignored without recordings: see `build.rs`.
 pub fn recordings(service: &str) -> PathBuf {
     let folder = PathBuf::from(env!("AZURE_TABLE_RECORDINGS")).join(service);
     assert!(

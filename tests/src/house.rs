@@ -1,7 +1,8 @@
-//! The sources of the crates as text: product code alone, and which file imports which.
+//! The sources of the crates as text: only product code, and the imports of each file.
 //!
-//! Owns the reader that the tests of the layers and the program `house` share. It reads Rust as far as it needs: comments, literals and
-//! unit tests are blanked, and a path belongs to the file of its longest module. A parent that imports its child is an import too.
+//! Owns the parser that the tests of the layers and the program `house` share. It parses Rust as far as needed:
+//! comments, literals and unit tests are blanked, and a path belongs to the file of its longest module. A parent that
+//! imports its child is an import too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,9 +18,9 @@ pub struct SourceFile {
     pub path: String,
     /// The whole text.
     pub text: String,
-    /// The text without comments and unit tests, which are blanks.
+    /// The text with blanks for comments and unit tests.
     pub code: String,
-    /// `code`, with literals of text as blanks too.
+    /// `code`, with blanks for literals of text as well.
     pub skeleton: String,
     /// The crate's folder, then the modules down to this one.
     module: Vec<String>,
@@ -41,7 +42,7 @@ impl SourceFile {
         }
     }
 
-    /// The lines without unit tests.
+    /// Counts the lines without unit tests.
     pub fn lines(&self) -> usize {
         let code = self.code.trim_end().lines().count();
         let comments = self.text.lines().zip(self.code.lines()).take(code);
@@ -50,23 +51,23 @@ impl SourceFile {
             .count()
     }
 
-    /// The lines of code: no blank ones, no comments, no unit tests.
+    /// Counts the lines of code, without blank lines, comments and unit tests.
     pub fn code_lines(&self) -> usize {
         self.code.lines().filter(|line| !line.trim().is_empty()).count()
     }
 
-    /// The names of its module, from the crate's root.
+    /// Returns the names of its module, from the crate's root.
     pub fn modules(&self) -> Vec<&str> {
         self.module.iter().skip(1).map(String::as_str).collect()
     }
 
-    /// The folder or file below `src`.
+    /// Returns the folder or file below `src`.
     pub fn layer(&self) -> &str {
         self.module.get(1).map_or("", String::as_str)
     }
 }
 
-/// Whether a line that has no code is one of the product: blank, or a comment.
+/// Returns `true` if a line without code belongs to the product: blank, or a comment.
 fn is_kept(line: &str) -> bool {
     line.trim().is_empty() || line.trim_start().starts_with("//")
 }
@@ -82,7 +83,7 @@ impl House {
     /// Reads the checkout at `root`.
     ///
     /// # Panics
-    /// If it has no sources.
+    /// The checkout has no sources.
     pub fn read(root: &Path) -> Self {
         let mut files = Vec::new();
         for folder in CRATES {
@@ -102,7 +103,7 @@ impl House {
         Self { files }
     }
 
-    /// The files that each file imports, by their places in `files`.
+    /// Returns the imports of each file, as indexes into `files`.
     pub fn imports(&self) -> Vec<BTreeSet<usize>> {
         let modules: BTreeMap<&[String], usize> = self
             .files
@@ -113,7 +114,7 @@ impl House {
         let file_of = |path: &[String]| (1..=path.len()).rev().find_map(|n| modules.get(&path[..n]).copied());
         let imports_of = |(own, file): (usize, &SourceFile)| {
             let tokens = tokens(&file.skeleton);
-            // What stands for a module here: its children, and modules that are imported by name.
+            // The names of modules here: its children, and imported modules.
             let mut names = BTreeMap::new();
             for words in tokens.windows(2).filter(|words| words[0] == "mod") {
                 let child = [&*file.module, &[words[1].to_owned()]].concat();
@@ -135,7 +136,7 @@ impl House {
         self.files.iter().enumerate().map(imports_of).collect()
     }
 
-    /// The groups of files of which each imports each, directly or by others: the largest first.
+    /// Returns the groups of files that import each other, directly or by others, the largest first.
     pub fn circles(&self) -> Vec<Vec<&str>> {
         let imports = self.imports();
         let reached: Vec<BTreeSet<usize>> = (0..self.files.len())
@@ -170,10 +171,10 @@ pub fn root() -> &'static Path {
         .unwrap_or(Path::new(".."))
 }
 
-/// The Rust files below a folder, with their text.
+/// Returns the Rust files below a folder, with their text.
 ///
 /// # Panics
-/// If they cannot be read.
+/// The files cannot be read.
 pub fn rust_files(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -188,13 +189,13 @@ pub fn rust_files(folder: &Path) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Whether the whole file is unit tests, by its path from the root.
+/// Returns `true` if the whole file is unit tests, by its path from the root.
 pub fn is_test(path: &str) -> bool {
     path.split('/')
         .any(|part| matches!(part, "tests" | "tests.rs" | "vectors.rs"))
 }
 
-/// The text with blanks for comments, and with blanks for literals too.
+/// Returns the text with blanks for comments, and with blanks for literals too.
 fn blanked(text: &str) -> (String, String) {
     let bytes = text.as_bytes();
     let (mut code, mut skeleton) = (bytes.to_vec(), bytes.to_vec());
@@ -236,14 +237,14 @@ fn blanked(text: &str) -> (String, String) {
     (into_text(code), into_text(skeleton))
 }
 
-/// The number of `#` of a raw literal that begins here.
+/// Returns the number of `#` of a raw literal that begins here.
 fn raw_hashes(rest: &str) -> Option<usize> {
     let hashes = rest.strip_prefix('r')?;
     let behind = hashes.trim_start_matches('#');
     behind.starts_with('"').then(|| hashes.len() - behind.len())
 }
 
-/// The length of a literal with escapes.
+/// Returns the length of a literal with escapes.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
@@ -265,7 +266,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Puts blanks in place of items for tests.
+/// Replaces items for tests by blanks.
 fn blank_tests(code: &mut String, skeleton: &mut String) {
     let mut from = 0;
     while let Some(start) = ["#[cfg(test)]", "#[cfg(all(test,", "#![cfg(test)]"]
@@ -284,7 +285,7 @@ fn blank_tests(code: &mut String, skeleton: &mut String) {
                 .chars()
                 .map(|c| if c == '\n' { '\n' } else { ' ' })
                 .collect();
-            // As many bytes as before, so that both texts keep their places.
+            // The number of bytes stays the same, so that positions in both texts agree.
             let missing = end - start - blanks.len();
             text.replace_range(start..end, &(blanks + &" ".repeat(missing)));
         }
@@ -292,7 +293,7 @@ fn blank_tests(code: &mut String, skeleton: &mut String) {
     }
 }
 
-/// The length of an item with its attributes: to its `;`, or to the end of its block.
+/// Returns the length of an item with its attributes: to its `;`, or to the end of its block.
 fn item_length(rest: &str) -> usize {
     let (mut depth, mut is_import) = (0_usize, false);
     for (at, c) in rest.char_indices() {
@@ -314,7 +315,7 @@ fn item_length(rest: &str) -> usize {
     rest.len()
 }
 
-/// The words and signs of a text, `::` as one.
+/// Returns the words and signs of a text, `::` as one.
 fn tokens(skeleton: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let bytes = skeleton.as_bytes();
@@ -336,7 +337,7 @@ fn tokens(skeleton: &str) -> Vec<&str> {
     found
 }
 
-/// The paths of a file, from the crate, each with the name under which it is known behind its import.
+/// Returns the paths of a file, from the crate, each with the name that it has after its import.
 fn paths_in(file: &SourceFile, tokens: &[&str], names: &BTreeMap<String, Vec<String>>) -> Vec<(Vec<String>, String)> {
     let mut found = Vec::new();
     // The modules inside the file, with the depth of their blocks.
@@ -379,7 +380,7 @@ fn paths_in(file: &SourceFile, tokens: &[&str], names: &BTreeMap<String, Vec<Str
     found
 }
 
-/// The paths that begin with `path`: one, or those of a group. Returns the number of tokens read.
+/// Reads the paths that begin with `path`: one, or those of a group. Returns the number of tokens read.
 fn leaves(tokens: &[&str], mut path: Vec<String>, found: &mut Vec<(Vec<String>, String)>) -> usize {
     let mut at = 0;
     loop {

@@ -1,11 +1,11 @@
-//! Keys of all kinds, addressed and found.
+//! Keys of all kinds, in requests and results.
 
 use azure_table::filter::InKey;
 use azure_table::{Column, DynamicEntity, ErrorKind, Key};
 
 use crate::Backend;
 
-/// Keys that other clients have trouble with.
+/// Keys that cause trouble in other clients.
 pub const AWKWARD: &[&str] = &[
     "",
     " ",
@@ -32,7 +32,7 @@ pub const AWKWARD: &[&str] = &[
 pub async fn awkward_keys_are_addressed_exactly(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
     for key in AWKWARD {
-        // As both keys at once, since both stand in the address.
+        // Both keys are the same, because both are in the URL.
         let mut entity = DynamicEntity::new(*key, *key);
         entity.insert("Key", *key);
         table.insert(&entity).await.unwrap_or_else(|e| panic!("{key:?}: {e}"));
@@ -66,7 +66,7 @@ pub async fn awkward_keys_are_addressed_exactly(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// What the service forbids is refused before anything is sent.
+/// Forbidden keys are rejected before anything is sent.
 pub async fn forbidden_keys_are_refused_here(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     for bad in ["a/b", "a\\b", "a#b", "a?b", "a\tb", "a\u{7f}b", "a\u{9f}b"] {

@@ -1,7 +1,7 @@
-//! How far the prose is from the rules of "How we write" in `CONTRIBUTING.md`, as counts by rule.
+//! Counts the violations of the rules of "How we write" in `CONTRIBUTING.md`.
 //!
-//! Owns the rules that a machine can check without false alarms, and the places that break them. The counts of today stand in
-//! `tests/api/language.rs`.
+//! Owns the rules that a machine can check without false alarms, and the places that break them. The allowed counts are
+//! in `tests/api/language.rs`.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -36,16 +36,16 @@ const PHRASES: [(&str, &str); 13] = [
     ("secret made of", "say what is not guaranteed"),
 ];
 
-/// The most words of a sentence in a guide.
+/// The maximum number of words of a sentence in a guide.
 const MOST_WORDS: usize = 30;
 
-/// The most characters of a line that is a comment.
+/// The maximum number of characters of a comment line.
 const MOST_CHARACTERS: usize = 120;
 
-/// A place that breaks a rule: the file and line, and what stands there.
+/// A place that breaks a rule: the file and line, and its text.
 pub type Place = (String, String);
 
-/// Returns each rule with the places that break it, those in the files that changed last first.
+/// Returns each rule with the places that break it, the files that changed last first.
 pub fn counts() -> Vec<(String, Vec<Place>)> {
     let texts = texts();
     let comments: Vec<(String, Vec<Comment>)> = texts
@@ -93,13 +93,13 @@ pub fn counts() -> Vec<(String, Vec<Place>)> {
     counts
 }
 
-/// The table of today's counts as it stands in the test.
+/// Returns the table of today's counts, in the form of the test.
 pub fn table(counts: &[(String, Vec<Place>)]) -> String {
     let row = |(rule, places): &(String, Vec<Place>)| format!("    ({rule:?}, {}),\n", places.len());
     counts.iter().map(row).collect()
 }
 
-/// The texts by their paths, the files that changed last first.
+/// Returns the texts by their paths, the files that changed last first.
 fn texts() -> Vec<(String, String)> {
     let mut files = Vec::new();
     for folder in CODE {
@@ -129,7 +129,7 @@ fn texts() -> Vec<(String, String)> {
             .replace('\\', "/");
         (path, text)
     });
-    // This file names what it looks for.
+    // This file names the phrases that it searches.
     let is_read = |(path, _): &(String, String)| {
         !path.ends_with("language.rs") && !path.contains("/target/") && !path.contains("node_modules")
     };
@@ -139,10 +139,10 @@ fn texts() -> Vec<(String, String)> {
 /// A line that is a comment.
 struct Comment {
     line: usize,
-    /// Without its marks.
+    /// Without its comment marks.
     text: String,
     characters: usize,
-    /// Whether it is the first line of a doc comment.
+    /// The first line of a doc comment.
     begins_doc: bool,
 }
 
@@ -165,7 +165,7 @@ fn comments(text: &str) -> Vec<Comment> {
     found
 }
 
-/// Whether the text has the phrase as whole words.
+/// Returns `true` if the text has the phrase as whole words.
 fn has_phrase(text: &str, phrase: &str) -> bool {
     let text = text.to_lowercase();
     text.match_indices(phrase).any(|(at, found)| {
@@ -178,7 +178,7 @@ fn is_word(word: &str) -> bool {
     word.chars().any(char::is_alphanumeric)
 }
 
-/// The sentences of a guide with the line that they begin on: no code, no tables, no headings.
+/// Returns the sentences of a guide with their first line, without code, tables and headings.
 fn sentences(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let (mut is_code, mut open) = (false, (0, String::new()));

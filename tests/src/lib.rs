@@ -1,8 +1,8 @@
-//! The conformance suite: what a Table service does, as seen through the client.
+//! The conformance suite: the behaviour of a Table service, as observed through the client.
 //!
-//! Every function takes a [`Backend`] and panics where the service behaves otherwise. `tests/conformance` runs all of
-//! them on the in-process emulator, on the emulator over HTTP, on Azurite and on a live account where one is named.
-//! Besides it owns what several test folders share: the entities of the tests and the way to the fixtures.
+//! Every function takes a [`Backend`] and panics if the service behaves differently. `tests/conformance` runs all of
+//! them on the emulator in the process, on the emulator over HTTP, on Azurite, and on a live account if one is named.
+//! The crate also owns the shared code of the test folders: the entities of the tests and the access to the fixtures.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test says what failed by panicking")]
 

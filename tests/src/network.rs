@@ -19,8 +19,8 @@ pub enum Network {
     Hyper,
 }
 
-/// A module with one test per function, for each transport. The functions take a [`Network`]; what follows a name in
-/// brackets is for `tokio::test`.
+/// Defines a module with one test per function, for each transport. The functions take a [`Network`]; the text in
+/// brackets after a name is for `tokio::test`.
 #[macro_export]
 macro_rules! on_both_networks {
     ($($test:ident $(($($argument:tt)+))?),+ $(,)?) => {
@@ -38,7 +38,7 @@ macro_rules! on_both_networks {
 }
 
 impl Network {
-    /// The builder of its transport.
+    /// Returns the builder of its transport.
     pub fn builder(self) -> NetworkBuilder {
         match self {
             Self::Reqwest => NetworkBuilder::Reqwest(HttpTransport::builder()),
@@ -46,7 +46,7 @@ impl Network {
         }
     }
 
-    /// Its transport with the settings of a client's own.
+    /// Returns its transport with the default settings of a client.
     ///
     /// # Panics
     /// TLS cannot be set up.
@@ -55,7 +55,7 @@ impl Network {
     }
 }
 
-/// The settings that both transports have.
+/// The settings of both transports.
 #[derive(Debug)]
 pub enum NetworkBuilder {
     /// Those of `HttpTransport`.
@@ -65,7 +65,7 @@ pub enum NetworkBuilder {
 }
 
 impl NetworkBuilder {
-    /// The setting of this name.
+    /// Sets the setting of this name.
     #[must_use]
     pub fn connect_timeout(self, timeout: Duration) -> Self {
         match self {
@@ -74,7 +74,7 @@ impl NetworkBuilder {
         }
     }
 
-    /// The setting of this name.
+    /// Sets the setting of this name.
     #[must_use]
     pub fn pool_idle_timeout(self, timeout: Duration) -> Self {
         match self {
@@ -83,7 +83,7 @@ impl NetworkBuilder {
         }
     }
 
-    /// The setting of this name.
+    /// Sets the setting of this name.
     #[must_use]
     pub fn max_connections(self, connections: Option<usize>) -> Self {
         match self {
@@ -92,7 +92,7 @@ impl NetworkBuilder {
         }
     }
 
-    /// The setting of this name.
+    /// Sets the setting of this name.
     #[must_use]
     pub fn pool_max_idle_per_host(self, connections: usize) -> Self {
         match self {
@@ -101,7 +101,7 @@ impl NetworkBuilder {
         }
     }
 
-    /// The setting of this name.
+    /// Sets the setting of this name.
     #[must_use]
     pub fn proxy(self, url: impl Into<String>) -> Self {
         match self {
@@ -110,7 +110,7 @@ impl NetworkBuilder {
         }
     }
 
-    /// The setting of this name.
+    /// Sets the setting of this name.
     #[must_use]
     pub fn root_certificates(self, pem: impl AsRef<[u8]>) -> Self {
         match self {
@@ -119,7 +119,7 @@ impl NetworkBuilder {
         }
     }
 
-    /// The transport.
+    /// Builds the transport.
     ///
     /// # Errors
     /// Those of the transport's builder.

@@ -1,7 +1,7 @@
 //! Measures the longest poll of each expensive call: the time for which it blocks its thread.
 //!
-//! A canned transport responds immediately, so that only the client is measured. The time is the CPU time of the thread,
-//! so other programs on the machine do not add to it.
+//! A canned transport responds immediately, so that only the client is measured. The time is the CPU time of the
+//! thread, to which other programs on the machine do not add.
 
 use std::future::poll_fn;
 use std::pin::pin;

@@ -25,7 +25,7 @@ async fn found(table: &TableClient<Tracked>, filter: Filter<Tracked>) -> Vec<u32
     rows.into_iter().map(|row| row.number).collect()
 }
 
-/// Comparisons and their combinations select what they say.
+/// Comparisons and their combinations select the matching rows.
 pub async fn filters_select(backend: &Backend) {
     let table = numbers(backend, 10).await;
     let number = Tracked::NUMBER;
@@ -101,7 +101,7 @@ pub async fn an_absent_property_matches_nothing(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// Rows come in the order of their keys; inverted time makes that newest first.
+/// Rows have the order of their keys; a descending time puts the newest first.
 pub async fn rows_come_in_key_order(backend: &Backend) {
     let table = backend.fresh_table::<Post>().await;
     for (minutes, id) in [(1, "b"), (3, "a"), (2, "c"), (1, "a")] {
@@ -120,7 +120,7 @@ pub async fn rows_come_in_key_order(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// Small pages give the same rows as large ones; a continuation goes on where its page ended.
+/// Small pages yield the same rows as large ones; a continuation resumes after its page.
 pub async fn pages_join_without_loss(backend: &Backend) {
     let table = numbers(backend, 25).await;
     let all: Vec<u32> = (0..25).collect();
@@ -169,7 +169,7 @@ pub async fn pages_join_without_loss(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// More than a thousand rows take more than one page, and none is lost.
+/// More than a thousand rows need more than one page, and none is lost.
 pub async fn more_than_a_page_is_streamed(backend: &Backend) {
     let table = numbers(backend, 1_100).await;
     let pages: Vec<_> = table.query().pages().try_collect().await.unwrap();
@@ -182,7 +182,7 @@ pub async fn more_than_a_page_is_streamed(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// Rows of a query carry their version when asked.
+/// Rows of a query have their version on request.
 pub async fn queried_rows_are_versioned(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let sample = AllTypes::sample("p", "r");
@@ -196,7 +196,7 @@ pub async fn queried_rows_are_versioned(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// Partitions, keys and ranges asked one by one give what one query gives, in order.
+/// Separate queries for partitions, keys and ranges yield the rows of one query, in order.
 pub async fn sets_of_keys_are_asked_in_parts(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     for group in ["a", "b", "c", "d'"] {
@@ -240,8 +240,8 @@ pub async fn sets_of_keys_are_asked_in_parts(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// A position is where to go on: what was written behind it since is seen, what was written before it is not; and a row that
-/// was given is not given again.
+/// A continuation is a position: a row written after it is returned, one written before it is not, and a row that was
+/// returned is not returned again.
 pub async fn a_position_is_no_snapshot(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     for number in [10, 20, 30, 40] {
@@ -261,7 +261,7 @@ pub async fn a_position_is_no_snapshot(backend: &Backend) {
         rest.extend(page.into_items().into_iter().map(|row| row.number));
     }
     assert_eq!(rest, [30, 35, 45]);
-    // The row at which it goes on may be gone by then.
+    // The row of the position may be deleted by then.
     table.delete(("g", 30)).await.unwrap();
     let rest = query()
         .resume_from(first.continuation().unwrap().clone())
@@ -272,7 +272,7 @@ pub async fn a_position_is_no_snapshot(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// A table that is gone between two pages is an error, not an end.
+/// A table that is deleted between two pages is an error, not an end.
 pub async fn a_table_deleted_between_pages_is_an_error(backend: &Backend) {
     let table = numbers(backend, 5).await;
     let mut rows = table.query().page_size(2).prefetch(0).stream();

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-/// Prints what a test measured, also where it passes: the test harness keeps the output of `println!` to itself.
+/// Prints a measurement of a test, even if the test passes: the test harness captures the output of `println!`.
 pub fn print(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

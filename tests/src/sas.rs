@@ -1,4 +1,4 @@
-//! Shared access signatures: what they allow, and what they refuse.
+//! Shared access signatures: their permissions and limits.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use azure_table::{DateTime, DynamicEntity, TablePermissions, TableSas};
 
 use crate::Backend;
 
-/// A table's signature allows what it says on that table, and nothing else.
+/// A table's signature allows its operations on that table, and nothing else.
 pub async fn a_table_sas_allows_what_it_says(backend: &Backend) {
     let key = backend.service().account_key().unwrap();
     let table = backend.fresh_table::<DynamicEntity>().await;
@@ -50,7 +50,7 @@ pub async fn a_table_sas_allows_what_it_says(backend: &Backend) {
     rows.insert(&DynamicEntity::new("p", "it's")).await.unwrap();
     rows.insert_or_merge(&DynamicEntity::new("p", "it's")).await.unwrap();
     if backend.name() == "Azurite" {
-        // It refuses every batch with a table's signature: the table is not in the address that it looks at.
+        // Azurite rejects every batch with a table's signature: the table is not in the URL that it checks.
         rows.delete(("p", "it's")).await.unwrap();
         rows.delete(("p", "there")).await.unwrap();
     } else {
@@ -63,7 +63,7 @@ pub async fn a_table_sas_allows_what_it_says(backend: &Backend) {
     other.delete_table().await.unwrap();
 }
 
-/// A signature that has ended, or was made with another key, is worth nothing.
+/// An expired signature, or one of another key, is rejected.
 pub async fn a_worthless_sas_is_refused(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
     let key = backend.service().account_key().unwrap();

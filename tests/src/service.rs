@@ -8,7 +8,7 @@ use futures::TryStreamExt;
 
 use crate::Backend;
 
-/// A table is found, removed and made anew by each of the operations on it.
+/// Each operation on a table finds, deletes and recreates it.
 pub async fn a_table_comes_and_goes(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     assert!(!table.table_exists().await.unwrap());
@@ -19,7 +19,7 @@ pub async fn a_table_comes_and_goes(backend: &Backend) {
     assert!(!table.table_exists().await.unwrap());
 }
 
-/// Of many that make a table at once, one makes it and the others find it.
+/// One of many concurrent creations creates the table, and the others find it.
 pub async fn a_table_is_made_once_by_many(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     let made = futures::future::join_all((0..16).map(|_| table.create_table_if_not_exists())).await;
@@ -29,7 +29,7 @@ pub async fn a_table_is_made_once_by_many(backend: &Backend) {
     table.delete_table().await.unwrap();
 }
 
-/// Missing tables are made, the others found; a prefix keeps them apart.
+/// Missing tables are created, and the others found; a prefix separates them.
 pub async fn tables_are_ensured_below_a_prefix(backend: &Backend) {
     let name = backend.fresh_name();
     let service = backend.service().prefixed(&name).unwrap();
@@ -59,7 +59,7 @@ pub async fn tables_are_ensured_below_a_prefix(backend: &Backend) {
     }
 }
 
-/// A write that finds no table makes it, alone or in a batch; a read does not.
+/// A write to a missing table creates it, alone or in a batch; a read does not.
 pub async fn a_write_makes_its_table_on_request(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     let eager = table.create_on_not_found();
@@ -77,7 +77,7 @@ pub async fn a_write_makes_its_table_on_request(backend: &Backend) {
     other.delete_table().await.unwrap();
 }
 
-/// Policies are added, changed and taken away one by one, the others stay.
+/// Policies are added, changed and removed one by one; the others stay.
 pub async fn access_policies_are_changed_one_by_one(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
     assert_eq!(table.access_policies().await.unwrap(), []);
@@ -90,7 +90,7 @@ pub async fn access_policies_are_changed_one_by_one(backend: &Backend) {
     };
     table.add_access_policy(first.clone()).await.unwrap();
     let second = StoredAccessPolicy::new("second & <last>");
-    // Azurite refuses policies that leave something to the signature.
+    // Azurite rejects policies without all members.
     let second = match backend.name() {
         "Azurite" => StoredAccessPolicy {
             id: second.id,
@@ -117,7 +117,7 @@ pub async fn access_policies_are_changed_one_by_one(backend: &Backend) {
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
 }
 
-/// A signature that leaves all to a policy works as long as the policy is there.
+/// A signature without members of its own is valid as long as its policy exists.
 pub async fn a_policy_gives_and_takes_rights(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
     let policy = StoredAccessPolicy {
@@ -139,7 +139,7 @@ pub async fn a_policy_gives_and_takes_rights(backend: &Backend) {
     table.delete_table().await.unwrap();
 }
 
-/// What is set is read again, and what is not named stays.
+/// Properties are read as they were set, and properties that a call does not name stay.
 pub async fn properties_are_set_and_read(backend: &Backend) {
     let service = backend.service();
     let before = service.properties().await.unwrap();
@@ -155,7 +155,7 @@ pub async fn properties_are_set_and_read(backend: &Backend) {
         ..Metrics::default()
     };
     let mut cors = [CorsRule::new(["https://contoso.com"], ["GET", "PUT"])];
-    // Azurite refuses rules without them.
+    // Azurite rejects rules without them.
     cors[0].allowed_headers = vec!["x-ms-*".into()];
     cors[0].exposed_headers = vec!["etag".into()];
     let wanted = ServiceProperties::default()
@@ -171,7 +171,7 @@ pub async fn properties_are_set_and_read(backend: &Backend) {
     service.set_properties(before).await.unwrap();
 }
 
-/// The second region says how far it is.
+/// The secondary reports its replication state.
 pub async fn statistics_come_from_the_second_region(backend: &Backend) {
     let statistics = backend.service().statistics().await.unwrap();
     assert_eq!(statistics.status, azure_table::service::GeoReplicationStatus::Live);

@@ -1,11 +1,11 @@
-//! Tables: made, found, dropped.
+//! Tables: created, found, deleted.
 
 use azure_table::service::Creation;
 use azure_table::{DynamicEntity, ErrorKind};
 
 use crate::Backend;
 
-/// Making a table a second time is told apart from making it.
+/// Creating an existing table is distinguished from creating a new one.
 pub async fn a_table_is_created_once(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     assert_eq!(table.create_table_if_not_exists().await.unwrap(), Creation::Created);
@@ -17,7 +17,7 @@ pub async fn a_table_is_created_once(backend: &Backend) {
     table.delete_table().await.unwrap();
 }
 
-/// A dropped table is gone, and dropping it again is an error.
+/// A deleted table is missing, and deleting it again is an error.
 pub async fn a_deleted_table_is_not_found(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
     table.delete_table().await.unwrap();
@@ -27,7 +27,7 @@ pub async fn a_deleted_table_is_not_found(backend: &Backend) {
     assert!(!gone.may_have_applied());
 }
 
-/// The list has every table.
+/// The list contains every table.
 pub async fn tables_are_listed(backend: &Backend) {
     let tables = [
         backend.fresh_table::<DynamicEntity>().await,

@@ -1,8 +1,8 @@
-//! A tail of changes beside writers, on a service whose Timestamps are skewed and whose responses get lost.
+//! A tail of changes with concurrent writers, on a service with skewed Timestamps and lost responses.
 //!
-//! Owns [`TailStudy`] and its counts. The test at a small size is `tests/faults/tail.rs`, the program at full size
-//! the example `tail`. Both run on a paused clock, which the service's clock follows: a run of a minute takes seconds,
-//! and the same seed draws the same delays and faults.
+//! Owns [`TailStudy`] and its counts. `tests/faults/tail.rs` runs it at a small size, the example `tail` at full size.
+//! Both run on a paused clock, which the service's clock follows: a run of a minute takes seconds, and the same seed
+//! draws the same delays and faults.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,7 +28,7 @@ pub struct TailStudy {
     pub writes: usize,
     /// The number of rows of each writer.
     pub rows: u32,
-    /// The mean time between two writes of a writer, about.
+    /// The mean time between two writes of a writer.
     pub pause: Duration,
     /// The bound of the skew of Timestamps.
     pub skew: Duration,
@@ -47,7 +47,7 @@ pub struct TailOutcome {
     pub written: usize,
     /// The writes that failed after their retries.
     pub failed: usize,
-    /// The requests that a fault met.
+    /// The requests with a fault.
     pub faults: u64,
     /// The rows that were stored at the end.
     pub stored: usize,
@@ -55,11 +55,11 @@ pub struct TailOutcome {
     pub missed: usize,
     /// The rows that were yielded again, in the version that was yielded last: after a restart.
     pub again: usize,
-    /// The progress of all streams of the tail together; `remembered` is the most of any.
+    /// The progress of all streams of the tail together; `remembered` is the maximum of all.
     pub progress: ChangeProgress,
-    /// The errors that the tail went on after.
+    /// The errors after which the tail continued.
     pub errors: usize,
-    /// The number of streams: restarts and one.
+    /// The number of streams: one more than the restarts.
     pub streams: usize,
     /// The time of the run by its own clock.
     pub elapsed: Duration,
@@ -126,7 +126,7 @@ impl Transport for Ticking {
 }
 
 impl TailStudy {
-    /// Runs the writers and the tail until the tail has made a whole poll after the last write.
+    /// Runs the writers and the tail until the tail has completed a poll after the last write.
     ///
     /// # Panics
     /// The table cannot be created or read without faults.
@@ -172,7 +172,7 @@ impl TailStudy {
         outcome
     }
 
-    /// Writes random rows of its partition. Returns the writes that succeeded, and those that failed.
+    /// Writes random rows of its partition. Returns the number of writes that succeeded and that failed.
     async fn write(self, cells: TableClient<Cell>, writer: usize, left: Arc<AtomicUsize>) -> (usize, usize) {
         let mut random = fastrand::Rng::with_seed(self.seed + writer as u64);
         let (mut written, mut failed) = (0, 0);
@@ -192,7 +192,7 @@ impl TailStudy {
         (written, failed)
     }
 
-    /// Tails until a stream that began after the last write has ended. Returns the last version of each row it yielded.
+    /// Tails until a stream that began after the last write has ended. Returns the last version of each yielded row.
     async fn tail(&self, cells: &TableClient<Cell>, left: &AtomicUsize) -> (TailOutcome, BTreeMap<(u32, u32), ETag>) {
         let mut outcome = TailOutcome::default();
         let mut seen = BTreeMap::new();

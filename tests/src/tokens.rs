@@ -10,10 +10,10 @@ use azure_table::TableKey as _;
 use azure_table::key::Base64Url;
 use serde_json::json;
 
-/// What every token has in it, and nothing else may show: the begin of all base64 of JSON.
+/// The beginning of the base64 of any JSON: every token contains it, and no other output may.
 pub const TOKEN_MARKER: &str = "eyJ";
 
-/// Makes tokens that say what Entra ID's say and are signed by nobody. Clones are one source.
+/// Creates unsigned tokens with the claims of Entra ID. Clones share one source.
 #[derive(Clone, Debug, Default)]
 pub struct FakeTokens {
     scopes: Arc<Mutex<Vec<String>>>,
@@ -21,26 +21,26 @@ pub struct FakeTokens {
 }
 
 impl FakeTokens {
-    /// The scopes that tokens were asked for, in order.
+    /// Returns the requested scopes, in order.
     ///
     /// # Panics
-    /// A test panicked while it asked.
+    /// A test panicked while it requested a token.
     pub fn asked(&self) -> Vec<String> {
         self.scopes.lock().unwrap().clone()
     }
 
-    /// Whether it fails from now on.
+    /// Sets if it fails from now on.
     pub fn fail(&self, fails: bool) {
         self.fails.store(fails, Ordering::SeqCst);
     }
 
-    /// The same, as the client takes it.
+    /// Returns the source in the form that the client accepts.
     pub fn source(&self) -> Arc<dyn TokenCredential> {
         Arc::new(self.clone())
     }
 }
 
-/// One token that lives for an hour, such as one that an emulator was told of.
+/// Returns one token that is valid for an hour, for example to configure an emulator.
 #[derive(Clone, Copy, Debug)]
 pub struct OneToken(pub &'static str);
 
@@ -60,7 +60,7 @@ impl TokenCredential for FakeTokens {
             asked.push(scopes.join(" "));
             asked.len()
         };
-        // Whoever else wants a token comes while this one is made.
+        // Another request for a token arrives while this one is pending.
         tokio::time::sleep(Duration::from_millis(10)).await;
         if self.fails.load(Ordering::SeqCst) {
             return Err(Error::with_message(ErrorKind::Credential, "the tenant is\non holiday"));

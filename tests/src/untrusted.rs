@@ -1,8 +1,8 @@
-//! Checks of everything that reads what others wrote, whatever its bytes are: each ends in a value or an error, without a
-//! panic, and what was read has its meaning.
+//! Checks of all parsers of foreign input. Any bytes result in a value or an error, without a panic, and a parsed value
+//! has its meaning.
 //!
-//! A function takes one text and panics where the crate is wrong about it. `tests/raw_bytes` calls them with damaged
-//! samples, `tests/fuzz` with whatever reaches new code. [`KINDS`] is their list, with the samples.
+//! A function takes one text and panics if the crate handles it wrongly. `tests/raw_bytes` calls them with damaged
+//! samples, `tests/fuzz` with any text that reaches new code. [`KINDS`] is their list, with the samples.
 
 pub mod batch;
 pub mod credentials;
@@ -25,13 +25,13 @@ pub struct Kind {
     pub name: &'static str,
     /// Checks one text.
     pub check: fn(&[u8]),
-    /// Good texts.
+    /// Valid texts.
     pub samples: &'static [&'static [&'static str]],
     /// Parts of its grammar.
     pub pieces: &'static [&'static str],
 }
 
-/// Every kind of text that others write.
+/// Every kind of foreign text.
 pub const KINDS: [Kind; 6] = [
     json::KIND,
     batch::KIND,
@@ -50,23 +50,23 @@ pub fn on_runtime<T>(future: impl Future<Output = T>) -> T {
     RUNTIME.with(|runtime| runtime.block_on(future))
 }
 
-/// A client with these responses to its next requests.
+/// Returns a client with these responses to its next requests.
 pub fn answered(answers: impl IntoIterator<Item = Step>) -> TableServiceClient {
     Canned::new(answers).service()
 }
 
-/// A client of the table `Things`.
+/// Returns a client of the table `Things`.
 ///
 /// # Panics
-/// Never: the name is one of a table.
+/// Never: the name is valid.
 pub fn things(service: &TableServiceClient) -> TableClient<DynamicEntity> {
     service.dynamic_table("Things").unwrap()
 }
 
-/// A response with any bytes.
+/// Returns a response with any bytes.
 ///
 /// # Panics
-/// A header cannot be one.
+/// A header is invalid.
 pub fn answer(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Step {
     let mut response = Response::builder().status(status);
     for (name, value) in headers {
@@ -75,10 +75,10 @@ pub fn answer(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Step {
     Step::Answer(response.body(body.to_vec().into()).unwrap())
 }
 
-/// Checks what holds for every error: one line that fits a log.
+/// Checks a rule for every error: one line that fits a log.
 ///
 /// # Errors
-/// The reason why it is none.
+/// The reason why the error breaks it.
 pub fn is_presentable(error: &Error) -> Result<(), String> {
     let text = error.to_string();
     if text.len() > 8_000 {

@@ -1,4 +1,5 @@
-//! Operations on one entity that go through a batch, because of their keys: what comes of them is as if they had gone alone.
+//! Operations on one entity that are sent in a batch because of their keys: the results are the same as for single
+//! requests.
 
 use azure_table::service::Deletion;
 use azure_table::{CallOptions, DynamicEntity, ErrorKind, TableOperation};
@@ -6,10 +7,10 @@ use azure_table::{CallOptions, DynamicEntity, ErrorKind, TableOperation};
 use crate::Backend;
 use crate::keys::AWKWARD;
 
-/// Every kind of operation, for every awkward key, and for keys whose address has more than 18,000 characters.
+/// Every kind of operation, for every awkward key, and for keys whose URL has more than 18,000 characters.
 pub async fn keys_need_no_address(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
-    // What one service does not take in an address, another does not take at all: Azurite has 512 units for a key.
+    // Services differ in their limits for URLs: Azurite has 512 units for a key.
     let long = "漢".repeat(if backend.name() == "Azurite" { 512 } else { 1_024 });
     // Nor does it read a row with an empty key in a batch.
     let are_read = |key: &&str| !key.is_empty() || backend.name() != "Azurite";
@@ -49,7 +50,7 @@ pub async fn keys_need_no_address(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// What is missing, is there already, or has another version is told as it is without a batch.
+/// Missing rows, existing rows and other versions are reported as without a batch.
 pub async fn refusals_are_those_of_single_operations(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
     let via_batch = table.with(&CallOptions::new().via_batch());

@@ -1,4 +1,4 @@
-//! Makes two responses to one request comparable: without ids, times and the names of boundaries.
+//! Compares two responses to one request, without ids, times and the names of boundaries.
 //!
 //! Everything else must be equal: bodies byte by byte, including multipart ones.
 

@@ -1,7 +1,7 @@
 //! The fuzz target: runs the check of the kind of text that `AZURE_TABLE_FUZZ_KIND` names.
 //!
-//! Without a kind it writes the samples of each into `corpus/<kind>` of the working directory, its pieces as a dictionary into
-//! `corpus/<kind>.dict`, prints the kinds and ends.
+//! Without a kind, it writes the samples of each into `corpus/<kind>` of the working directory, and the pieces as a
+//! dictionary into `corpus/<kind>.dict`. Then it prints the kinds and ends.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Operations of the client against each other, in every order and with every fault.
+//! Concurrent operations of the client, in every order and with every fault.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use futures::future::{join, join_all};
 
 use super::{Case, Tally};
 
-/// A number that says who wrote it last.
+/// A number that identifies its last writer.
 #[derive(TableEntity, Clone, Debug)]
 struct Counter {
     #[table(partition_key)]
@@ -36,7 +36,7 @@ impl Counter {
 
 const TABLE: &str = "Counters";
 
-/// Every operation that coordinates with others.
+/// Returns every operation that coordinates with others.
 pub const ALL: [Case; 11] = [
     Case {
         name: "`modify` by two tasks",
@@ -107,7 +107,7 @@ fn start(world: &World, counters: &[&str], tasks: &[&str]) -> (TableClient<Count
     (table, clients.collect())
 }
 
-/// Returns what is stored, read beside the gate.
+/// Returns the stored rows, read without the gate.
 async fn stored(world: &World, name: &str) -> Option<Counter> {
     let behind = azure_table::TableServiceClient::on(world.emulator().clone());
     let table = behind.table::<Counter>(TABLE).unwrap();
@@ -211,7 +211,7 @@ async fn get_after_insert(world: World) {
     }
 }
 
-/// Each poll is a process of its own, which resumes from the text that the one before it stored.
+/// Each poll is a separate process, which resumes from the text that the previous one stored.
 async fn changes(world: World) {
     let (_, clients) = start(&world, &["m", "n"], &["writer", "tail"]);
     let (position, seen) = (RefCell::new(None), RefCell::new(BTreeMap::new()));
@@ -292,7 +292,7 @@ async fn grouped_inserts(world: World) {
     }
 }
 
-/// The later write is the one that stays, and the reader never sees the two in another order.
+/// The later write wins, and the reader never observes the two in another order.
 async fn grouped_order(world: World) {
     let (_, clients) = start(&world, &[], &["a", "reader"]);
     let version = |count| Counter {

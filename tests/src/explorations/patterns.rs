@@ -1,6 +1,6 @@
 //! The promises of the patterns, in every order and with every fault.
 //!
-//! Owns those of `Fence`, `Sequence` and `Leases`, and what all of them share.
+//! Owns those of `Fence`, `Sequence` and `Leases`, and the shared code.
 
 mod expiry;
 mod log;
@@ -100,7 +100,7 @@ fn clients<E>(place: &Place) -> [TableClient<E>; 2] {
     place.clients(TABLE)
 }
 
-/// Returns the rows that are stored and match, read beside the gate.
+/// Returns the stored rows that match, read without the gate.
 async fn stored<E: TableEntity + azure_table::ReadEntity>(place: &Place, filter: &str) -> Vec<E> {
     let table = place.behind().table::<E>(TABLE).unwrap();
     let mut query = table.query().allow_table_scan();
@@ -165,14 +165,14 @@ async fn sequence(place: Place) {
     assert!(twice.is_empty(), "given twice: {twice:?} of {a:?} and {b:?}");
 }
 
-/// Leaves a lease that was released, beside the gate.
+/// Leaves a released lease, created without the gate.
 async fn free_lease(place: &Place) {
     let table = place.behind().dynamic_table(TABLE).unwrap();
     let lease = Leases::new(&table, TIME).acquire("p", "lease", "earlier").await;
     lease.unwrap().unwrap().release().await.unwrap();
 }
 
-/// No token comes twice.
+/// No token occurs twice.
 async fn lease(place: Place) {
     let acquire = async |(table, name): (TableClient<DynamicEntity>, &str)| {
         let leases = Leases::new(&table, TIME);
@@ -187,7 +187,7 @@ async fn lease(place: Place) {
     assert!(a.is_none() || a != b, "both had the token {a:?}");
 }
 
-/// Holders that notice each other in memory, and work for a while.
+/// Holders that share memory to notice each other, and work for a while.
 async fn lease_with_work(place: Place) {
     let (working, most) = (Cell::new(0), Cell::new(0));
     let hold = async |(table, name): (TableClient<DynamicEntity>, &str)| {
@@ -210,7 +210,7 @@ async fn lease_with_work(place: Place) {
     assert!(most.get() <= 1, "{} work at once", most.get());
 }
 
-/// One more that works, until it is dropped.
+/// Another worker, until it is dropped.
 struct Working<'a>(&'a Cell<u32>);
 
 impl<'a> Working<'a> {

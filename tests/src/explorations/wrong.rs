@@ -1,6 +1,6 @@
-//! Programs that are wrong, each beside the right one.
+//! Incorrect programs, each with its correction.
 //!
-//! They are the classic mistakes of code that coordinates through rows. Every one works if its tasks run one after the
+//! They are the classic mistakes of code that coordinates through rows. Each works if its tasks run one after the
 //! other.
 
 use std::time::Duration;
@@ -9,14 +9,14 @@ use azure_table::testing::{Exploration, World, explore};
 use azure_table::{ErrorKind, Result, TableClient, TableEntity};
 use futures::future::join;
 
-/// A mistake, and what mends it.
+/// A mistake, and its correction.
 #[derive(Debug)]
 pub struct Mistake {
     /// The mistake.
     pub name: &'static str,
-    /// Explores the wrong program.
+    /// Explores the incorrect program.
     pub wrong: fn() -> Exploration,
-    /// Explores the right one.
+    /// Explores the correct one.
     pub right: fn() -> Exploration,
 }
 
@@ -92,7 +92,7 @@ fn start(world: &World, rows: &[&str]) -> (TableClient<Row>, TableClient<Row>, T
     (table, client("a"), client("b"))
 }
 
-/// Both count once. Wrong: the second write covers the first.
+/// Both increment once. Wrong: the second write overwrites the first.
 async fn counter<const RIGHT: bool>(world: World) -> Result<()> {
     async fn count<const RIGHT: bool>(table: TableClient<Row>) -> Result<()> {
         if RIGHT {
@@ -131,7 +131,7 @@ async fn lease<const RIGHT: bool>(world: World) -> Result<()> {
                 Err(e)
             };
         }
-        // The work takes its time, and the lease may be over when its result is written.
+        // The work takes time, and the lease may have expired when its result is written.
         let write = |report: &mut Row| {
             let is_ours = token >= report.number;
             if is_ours || !RIGHT {
@@ -153,7 +153,7 @@ async fn lease<const RIGHT: bool>(world: World) -> Result<()> {
     Ok(())
 }
 
-/// Each takes the name if it is free. Wrong: both see that it is.
+/// Each takes the name if it is free. Wrong: both find it free.
 async fn unique<const RIGHT: bool>(world: World) -> Result<()> {
     async fn take<const RIGHT: bool>(table: TableClient<Row>, who: &str) -> Result<bool> {
         let mut row = Row::new("nick");
@@ -173,7 +173,7 @@ async fn unique<const RIGHT: bool>(world: World) -> Result<()> {
     Ok(())
 }
 
-/// One moves a number from one row to the other, one reads both. Wrong: the reader sees it in neither.
+/// One moves a number from one row to the other, one reads both. Wrong: the reader finds it in neither.
 async fn transaction<const RIGHT: bool>(world: World) -> Result<()> {
     let (_, a, b) = start(&world, &["from", "to"]);
     let (mut from, mut to) = (Row::new("from"), Row::new("to"));

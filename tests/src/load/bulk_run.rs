@@ -1,4 +1,4 @@
-//! A bulk that finds out how fast it may write, watched from second to second.
+//! A bulk that adapts its rate, sampled every second.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::load::{Check, Unit};
 
-/// Which share of a limit is to be used at least, and of the requests to be refused at most.
+/// The least used share of a limit, and the largest share of rejected requests.
 const LEAST_OF_LIMIT: f64 = 0.95;
 const MOST_REFUSED: f64 = 0.01;
-/// How often the service is looked at.
+/// The interval of the samples.
 const WATCHED: Duration = Duration::from_secs(1);
 
 /// A bulk of inserts, and the limit that it meets.
 #[derive(Clone, Debug)]
 pub struct ManyWrites {
-    /// For the lines of tables.
+    /// The name in the lines of tables.
     pub name: &'static str,
-    /// What the service can do.
+    /// The model of the service.
     pub model: ServiceModel,
-    /// How many entities are written.
+    /// The number of entities.
     pub entities: usize,
-    /// Over how many partitions, one after the other.
+    /// The number of partitions, one after the other.
     pub partitions: usize,
     /// The limit in entities per second.
     pub limit: f64,
-    /// How many of them were saved before the first request.
+    /// The number of entities of the burst, before the first request.
     pub saved: f64,
 }
 
@@ -56,7 +56,7 @@ impl ManyWrites {
         }
     }
 
-    /// Many partitions of today, of which none is near its own limit: that of the account is met.
+    /// Many partitions of today, none of them near its own limit: the account's limit applies.
     pub fn account_of_today(entities: usize) -> Self {
         Self {
             name: "bulk, today, 1,000 partitions",
@@ -68,10 +68,10 @@ impl ManyWrites {
         }
     }
 
-    /// Writes all of them.
+    /// Writes all entities.
     ///
     /// # Panics
-    /// One of them is not written, or the bulk and the service count different refusals.
+    /// An entity is not written, or the bulk and the service count different rejections.
     pub async fn run(&self) -> BulkRun {
         let at_once = Emulator::new();
         let truth = TableServiceClient::on(at_once.clone()).dynamic_table("Things").unwrap();
@@ -82,7 +82,7 @@ impl ManyWrites {
         let partitions = self.partitions;
         let rows =
             (0..self.entities).map(move |n| DynamicEntity::new(format!("p{:04}", n % partitions), format!("{n:07}")));
-        // Batches are full where so many wait.
+        // Batches are full with this many pending operations.
         let bulk = table.bulk().max_pending(self.entities.min(100 * partitions));
         let mut write = bulk.insert(rows);
         let begun = Instant::now();
@@ -102,7 +102,7 @@ impl ManyWrites {
         BulkRun { elapsed, load, seconds }
     }
 
-    /// What came of it, and what that is held to. What was saved before the first request is no merit of the bulk.
+    /// Returns the results and their bars. The entities of the initial burst are not counted for the bulk.
     pub fn checks(&self, run: &BulkRun) -> Vec<Check> {
         let rate = Check {
             what: format!("{}: entities", self.name),
@@ -122,13 +122,13 @@ impl ManyWrites {
     }
 }
 
-/// What a bulk did.
+/// The result of a bulk.
 #[derive(Clone, Debug)]
 pub struct BulkRun {
-    /// How long it took.
+    /// The duration.
     pub elapsed: Duration,
-    /// What the service did.
+    /// The counts of the service.
     pub load: ServiceLoad,
-    /// The same of each whole second.
+    /// The counts of each whole second.
     pub seconds: Vec<ServiceLoad>,
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Entities per second.
@@ -12,28 +12,28 @@ pub enum Unit {
     Share,
 }
 
-/// A measured figure, and what is asked of it.
+/// A measured figure, and its bar.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// What was measured, where.
+    /// The name of the measurement.
     pub what: String,
-    /// In what.
+    /// The unit.
     pub unit: Unit,
-    /// What came out.
+    /// The measured value.
     pub measured: f64,
-    /// What the study tells of it, or the limit, if there is such a figure.
+    /// The value of the study, or the limit, if there is such a figure.
     pub told: Option<f64>,
-    /// Where it must lie.
+    /// The range of the bar.
     pub bar: RangeInclusive<f64>,
 }
 
 impl Check {
-    /// Whether the bar is held.
+    /// Returns `true` if the bar is met.
     pub fn is_held(&self) -> bool {
         self.bar.contains(&self.measured)
     }
 
-    /// The names of what a line says, above its columns.
+    /// Returns the headings of a line's columns.
     pub fn heading() -> String {
         format!("{:<48}{:>10}{:>10}   {}", "", "here", "told", "bar")
     }

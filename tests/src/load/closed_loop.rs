@@ -1,4 +1,4 @@
-//! Workers that each wait for an answer before they ask again.
+//! Workers that each wait for a response before they send again.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, Result, TableClie
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// An emulator with a model, and a table in it whose client repeats nothing.
+/// Returns an emulator with a model, and a table in it whose client does not retry.
 ///
 /// # Panics
-/// Never: the emulator is fresh.
+/// Never: the emulator is new.
 pub async fn table(model: ServiceModel) -> (Emulator, TableClient<DynamicEntity>) {
     let at_once = Emulator::new();
     let truth = TableServiceClient::on(at_once.clone()).dynamic_table("Things").unwrap();
@@ -20,24 +20,24 @@ pub async fn table(model: ServiceModel) -> (Emulator, TableClient<DynamicEntity>
     (emulator, service.dynamic_table("Things").unwrap())
 }
 
-/// Workers that each wait for an answer before they send again, and pause after a refusal.
+/// Workers that each wait for a response before they send again, and pause after a rejection.
 #[derive(Clone, Copy, Debug)]
 pub struct ClosedLoop {
-    /// How many there are.
+    /// The number of workers.
     pub workers: usize,
-    /// After a refusal.
+    /// The pause after a rejection.
     pub pause: Duration,
-    /// Before anything is counted, so that the queues are as they stay.
+    /// The time before the count starts, until the queues are steady.
     pub warm_up: Duration,
-    /// For how long it is counted.
+    /// The time of the count.
     pub time: Duration,
 }
 
 impl ClosedLoop {
-    /// What the service did in the time. `call` is told the worker and how many calls it made before.
+    /// Returns the counts of the service in that time. `call` receives the worker and its number of earlier calls.
     ///
     /// # Panics
-    /// A call fails for another reason than that there is too much.
+    /// A call fails for another reason than throttling.
     pub async fn run<F>(
         self,
         emulator: &Emulator,

@@ -1,7 +1,7 @@
-//! The closed loops of the study of 2010, and the figures that it tells.
+//! The closed loops of the study of 2010, and its figures.
 //!
-//! Set-up as there: one partition, synchronous workers, no retry, 3 s pause after a refusal, counted when all is steady. Rows
-//! have keys alone, since the model counts entities and not bytes.
+//! The set-up is that of the study: one partition, synchronous workers, no retries, 3 s pause after a rejection,
+//! counted in a steady state. Rows have only keys, because the model counts entities and not bytes.
 //!
 //! Source: "How to get the most out of Windows Azure Tables" (Windows Azure Storage Team, 2010), Figures 8 and 15.
 
@@ -13,50 +13,50 @@ use azure_table::emulator::{ServiceLoad, ServiceModel};
 
 use crate::load::{Check, ClosedLoop, Unit, table};
 
-/// How far a share may be from what is told because it was counted, in standard deviations.
+/// The tolerance of a counted share, in standard deviations.
 const CHANCE: f64 = 2.5;
 
-/// A figure of the study: one kind of request, and what so many workers got.
+/// A figure of the study: one kind of request, and the results by the number of workers.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What is requested.
+    /// The kind of request.
     pub what: &'static str,
-    /// What is to be known of the refused shares that are told, if anything.
+    /// A note on the rejected shares of the study, if needed.
     pub note: &'static str,
     /// Entities of a request.
     pub entities: usize,
-    /// How many workers there are, each of them a point.
+    /// The numbers of workers, one point each.
     pub points: &'static [Point],
-    /// By which factor the rate may differ from what is told.
+    /// The factor by which the rate may differ from the study.
     pub rate_factor: f64,
-    /// By how much a share may differ.
+    /// The tolerance of a share.
     pub share: Tolerance,
 }
 
-/// What the study tells about so many workers.
+/// The results of the study for one number of workers.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    /// How many.
+    /// The number of workers.
     pub workers: usize,
     /// Accepted entities per second.
     pub accepted: Told,
-    /// The refused share of all requests.
+    /// The rejected share of all requests.
     pub refused: Told,
 }
 
-/// What the study tells of a figure.
+/// A value of the study.
 #[derive(Clone, Copy, Debug)]
 pub enum Told {
-    /// This.
+    /// This value.
     Value(f64),
-    /// Nothing, but it follows from the points beside it that it lies between these.
+    /// No value, but the neighbouring points imply this range.
     Between(f64, f64),
 }
 
 impl Told {
-    /// The value, where one is told.
+    /// Returns the value, if the study has one.
     pub fn value(self) -> Option<f64> {
         match self {
             Self::Value(value) => Some(value),
@@ -64,7 +64,7 @@ impl Told {
         }
     }
 
-    /// Within which limits it lies.
+    /// Returns the range of the value.
     fn limits(self) -> (f64, f64) {
         match self {
             Self::Value(value) => (value, value),
@@ -73,18 +73,18 @@ impl Told {
     }
 }
 
-/// How far a share may be from what is told.
+/// The tolerance of a share.
 #[derive(Clone, Copy, Debug)]
 pub enum Tolerance {
-    /// So much of the whole.
+    /// This part of the whole.
     Points(f64),
-    /// So many times as much, or as little.
+    /// This factor, up or down.
     Factor(f64),
 }
 
 use Told::{Between, Value};
 
-/// Inserts, 15 workers a machine. From 75 workers on the study tells no other rate than 1,000/s.
+/// Inserts, 15 workers per machine. From 75 workers on, the only rate of the study is 1,000/s.
 pub const FIGURE_8: Figure = Figure {
     name: "Figure 8",
     what: "single inserts",
@@ -100,8 +100,8 @@ pub const FIGURE_8: Figure = Figure {
     share: Tolerance::Factor(1.5),
 };
 
-/// Batches of 100, 10 workers a machine. The study tells of about 11 % between 20 and 30 workers: a server that does one thing after
-/// the other does as much with 20 waiting as with 30, so it is taken for 30.
+/// Batches of 100, 10 workers per machine. The study reports about 11 % between 20 and 30 workers. A sequential server
+/// processes as much with 20 waiting as with 30, so the value counts for 30.
 pub const FIGURE_15: Figure = Figure {
     name: "Figure 15",
     what: "batches of 100 inserts",
@@ -132,12 +132,12 @@ impl Point {
     }
 }
 
-/// A row of a worker, in the one partition.
+/// A row of a worker, in the only partition.
 pub fn row(worker: usize, n: usize) -> DynamicEntity {
     DynamicEntity::new("p", format!("{worker:03}_{n:08}"))
 }
 
-/// The study's workers, for so many seconds after the service has become steady.
+/// Runs the study's workers, for this many seconds after the service is in a steady state.
 pub fn closed_loop(workers: usize, seconds: u64) -> ClosedLoop {
     ClosedLoop {
         workers,
@@ -148,10 +148,10 @@ pub fn closed_loop(workers: usize, seconds: u64) -> ClosedLoop {
 }
 
 impl Figure {
-    /// Runs so many workers on the preset of 2010.
+    /// Runs this many workers on the preset of 2010.
     ///
     /// # Panics
-    /// A request fails for another reason than that there is too much.
+    /// A request fails for another reason than throttling.
     pub async fn run(&self, workers: usize, seconds: u64) -> Measured {
         let (emulator, table) = table(ServiceModel::in_2010()).await;
         let entities = self.entities;
@@ -175,7 +175,7 @@ impl Figure {
         Measured { load, seconds }
     }
 
-    /// Both figures of a point, and what they are held to.
+    /// Returns both figures of a point, and their bars.
     pub fn checks(&self, point: &Point, measured: &Measured) -> Vec<Check> {
         let what = |of: &str| format!("{}, {} workers: {of}", self.name, point.workers);
         let (least, most) = point.accepted.limits();
@@ -200,7 +200,8 @@ impl Figure {
 }
 
 impl Tolerance {
-    /// Where a share may lie that was counted over so many requests. Where none is told, two of a thousand are almost none.
+    /// Returns the range of a share counted over this many requests. Without a value of the study, two of a thousand
+    /// count as almost none.
     fn around(self, share: f64, requests: u64) -> RangeInclusive<f64> {
         const ALMOST_NONE: f64 = 0.002;
         if share == 0.0 {
@@ -218,17 +219,17 @@ impl Tolerance {
     }
 }
 
-/// What was counted.
+/// The counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
-    /// What the service did.
+    /// The counts of the service.
     pub load: ServiceLoad,
-    /// In how many seconds.
+    /// The number of seconds.
     pub seconds: u64,
 }
 
 impl Measured {
-    /// Accepted entities.
+    /// The accepted entities.
     pub fn entities_per_second(&self) -> f64 {
         self.load.accepted_entities as f64 / self.seconds as f64
     }

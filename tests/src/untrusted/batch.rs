@@ -51,20 +51,20 @@ pub const PIECES: &[&str] = &[
     "{\"odata.error\":",
 ];
 
-/// Answers to batches of one operation.
+/// Responses to batches of one operation.
 pub const LONE: &[&str] = &[
     "--b\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 200 OK\r\nETag: W/\"1\"\r\n\r\n{\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"Timestamp\":\"2026-01-01T00:00:00Z\",\"A\":1}\r\n--b--\r\n",
     "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 201 Created\r\nETag: W/\"1\"\r\n\r\n{\"odata.etag\":\"W/\\\"1\\\"\",\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"Timestamp\":\"2026-01-01T00:00:00Z\"}\r\n--c--\r\n--b--\r\n",
     "--b\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 404 Not Found\r\n\r\n{\"odata.error\":{\"code\":\"ResourceNotFound\",\"message\":{\"lang\":\"en-US\",\"value\":\"0:No.\"}}}\r\n--b--\r\n",
 ];
 
-/// Returns the results' statuses of a batch of two inserts.
+/// Returns the statuses of the results of a batch of two inserts.
 ///
 /// # Errors
 /// Those of the batch.
 ///
 /// # Panics
-/// Never: both operations are good.
+/// Never: both operations are valid.
 pub fn commit(body: &[u8]) -> Result<Vec<u16>> {
     let service = answered([answer(202, &[TYPE], body)]);
     let table = things(&service);
@@ -76,8 +76,8 @@ pub fn commit(body: &[u8]) -> Result<Vec<u16>> {
     Ok(results.iter().map(|result| result.status()).collect())
 }
 
-/// Checks that a batch is reported as written only if the service said so of each operation, and as rejected only if it
-/// said that.
+/// Checks that a batch is reported as written only if the service reported each operation so, and as rejected only if
+/// the service rejected it.
 pub fn check_two_operations(body: &[u8]) {
     match commit(body) {
         Ok(statuses) => {
@@ -97,7 +97,7 @@ pub fn check_two_operations(body: &[u8]) {
     }
 }
 
-/// Checks that the outcome of a single operation is reported as of one, though a batch was the response.
+/// Checks that the outcome of a single operation is reported as such, although the response was a batch.
 pub fn check_one_operation(body: &[u8]) {
     let step = || answer(202, &[TYPE], body);
     let service = answered([step(), step(), step()]);

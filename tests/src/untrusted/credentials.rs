@@ -1,4 +1,4 @@
-//! Texts that users have from elsewhere: connection strings, shared access signatures and URLs with them, and positions in a query.
+//! Texts from users: connection strings, shared access signatures, URLs with them, and continuations.
 
 use azure_table::{
     Continuation, DynamicEntity, Error, ErrorKind, SasToken, TableClient, TableName, TableServiceClient,
@@ -7,7 +7,7 @@ use azure_table::{
 use super::{Kind, answered, assert_presentable, on_runtime, things};
 use crate::canned::{Canned, Step};
 
-/// Connection strings, shared access signatures, URLs with them, and positions in a query.
+/// Connection strings, shared access signatures, URLs with them, and continuations.
 pub const KIND: Kind = Kind {
     name: "credentials",
     check: |text| {
@@ -21,7 +21,7 @@ pub const KIND: Kind = Kind {
     pieces: PARAMETERS,
 };
 
-/// Connection strings. Their secrets are `SECRET`, often enough to be known by.
+/// Connection strings. Their secrets are `SECRET`, repeated so that they can be recognized.
 pub const CONNECTION_STRINGS: &[&str] = &[
     "DefaultEndpointsProtocol=https;AccountName=contoso;AccountKey=SECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSE==;EndpointSuffix=core.windows.net",
     "AccountName=contoso;AccountKey=SECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSE==;TableEndpoint=https://contoso.table.cosmos.azure.com:443/;TableSecondaryEndpoint=http://127.0.0.1:10002/contoso-secondary",
@@ -118,10 +118,10 @@ pub const URL_PARTS: &[&str] = &[
     "\u{7f}",
 ];
 
-/// Positions in a query, as they are kept.
+/// Continuations in their stored form.
 pub const POSITIONS: &[&str] = &[r#"{"next_partition_key":"1!8!cA--","next_row_key":null}"#];
 
-/// Checks that no part of an error shows a secret.
+/// Checks that no part of an error contains a secret.
 fn check_error(error: &Error) {
     assert_presentable(error);
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
@@ -132,7 +132,7 @@ fn check_error(error: &Error) {
     assert!(!all.contains("SECRETSECRET"), "{all}");
 }
 
-/// Checks that a connection string means something or is rejected without showing it.
+/// Checks that a connection string is valid, or rejected without showing it.
 ///
 /// # Panics
 /// It is neither.
@@ -141,7 +141,7 @@ pub fn check_connection_string(text: &str) {
     match TableServiceClient::from_connection_string(text).map(|service| service.transport(canned)) {
         Err(error) => check_error(&error),
         Ok(service) => {
-            // Written out it is the same account, and is written out the same.
+            // Written out, it names the same account, and is written out the same.
             let written = service.to_connection_string().unwrap();
             let again = TableServiceClient::from_connection_string(&written)
                 .unwrap()
@@ -154,7 +154,7 @@ pub fn check_connection_string(text: &str) {
                 service.endpoint().contains("SECRET") || !shown.contains("SECRETSECRET"),
                 "{shown}"
             );
-            // And a request can be made of it.
+            // A request can be created from it.
             if let Err(error) = on_runtime(async { things(&service).get(("p", "r")).await }) {
                 assert!(error.kind() != ErrorKind::InvalidInput, "{error}");
             }
@@ -162,7 +162,7 @@ pub fn check_connection_string(text: &str) {
     }
 }
 
-/// Checks that a signature is usable or rejected without showing it.
+/// Checks that a signature is valid, or rejected without showing it.
 ///
 /// # Panics
 /// It is neither.
@@ -187,7 +187,8 @@ pub fn check_signature(text: &str) {
     }
 }
 
-/// Checks that a URL with its signature creates a client of the account or the table, or is rejected without showing the signature.
+/// Checks that a URL with its signature creates a client of the account or the table, or is rejected without showing
+/// the signature.
 ///
 /// # Panics
 /// It does neither.
@@ -223,15 +224,15 @@ fn check_url_error(error: &Error) {
     ));
 }
 
-/// Checks that no part of a signature is shown. A table may be named `SECRETSECRET`, but no name has the padding or the `=` of a
-/// signature.
+/// Checks that no part of a signature is shown. A table may be named `SECRETSECRET`, but no name has the padding or the
+/// `=` of a signature.
 fn check_hidden(shown: &str) {
     for part in ["sig=S", "SECRETSECRET=", "SECRETSECRET%", "SECRETSECRET/"] {
         assert!(!shown.contains(part), "{shown}");
     }
 }
 
-/// Checks that a kept position is read or rejected.
+/// Checks that a stored continuation is read or rejected.
 ///
 /// # Panics
 /// It is neither.

@@ -56,7 +56,7 @@ pub const PIECES: &[&str] = &[
     "(((((((((((((((((((((",
 ];
 
-/// A table with a few rows, one of every type and one of none.
+/// A table with a few rows: one with a property of every type, and one without properties.
 async fn table() -> TableClient<DynamicEntity> {
     let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
@@ -84,7 +84,7 @@ thread_local! {
     static TABLE: TableClient<DynamicEntity> = on_runtime(table());
 }
 
-/// Checks that a filter is rejected or means what its parts mean.
+/// Checks that a filter is rejected, or means the same as its parts.
 ///
 /// # Panics
 /// It does not.
@@ -101,8 +101,8 @@ pub fn check_filter(filter: &str) {
                 return;
             }
         };
-        // White space is no filter, a deep one has no room for more, and a long one does not fit twice into a URL of 32,767
-        // characters, where each byte may take three.
+        // White space is not a filter, a deep one cannot be nested further, and a long one does not fit twice into a
+        // URL of 32,767 characters, where each byte may take three.
         let depth = filter.matches('(').count() + filter.matches("not").count();
         if filter.trim().is_empty() || depth > 80 || filter.len() > 5_000 {
             return;
@@ -129,7 +129,7 @@ pub fn check_filter(filter: &str) {
 /// Checks that the samples are filters.
 ///
 /// # Panics
-/// One is not.
+/// A sample is not.
 pub fn check_samples() {
     on_runtime(async {
         let table = table().await;

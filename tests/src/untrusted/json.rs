@@ -1,13 +1,13 @@
-//! Pages and entities, judged by serde_json, and lists of tables.
+//! Pages and entities, checked against serde_json, and lists of tables.
 //!
-//! What serde_json takes as a page or an entity, the client takes with the same values; what serde_json does not take as
-//! JSON, the client refuses. Deliberate differences, which the oracle accounts for or leaves open:
-//! - a mark at the start of the text is passed over, as live answers may have one;
-//! - what is skipped may be nested 64 levels deep and not 128: the service's own answers are flat;
-//! - a number beyond a double's range is well-formed where nobody asks for its value;
-//! - doubles are those nearest to their digits, which serde_json misses by a bit at times;
-//! - `-0` has no point: it is an Int32;
-//! - a value has to fit the type that is named beside it, and a name that stands there twice has no meaning.
+//! If serde_json accepts a page or an entity, the client accepts it with the same values. If serde_json rejects the
+//! JSON, the client rejects it. The oracle allows for these intended differences:
+//! - a byte order mark is skipped, because live responses may have one;
+//! - skipped values may be nested 64 levels deep and not 128: the service's own responses are flat;
+//! - a number beyond the range of a double is valid if its value is not needed;
+//! - doubles are those nearest to their digits, while serde_json is sometimes off by a bit;
+//! - `-0` without a point is an Int32;
+//! - a value has to fit the type in its annotation, and a duplicate name has no meaning.
 
 use azure_table::{DynamicEntity, EdmValue, ErrorKind, Result};
 
@@ -113,7 +113,7 @@ pub fn check_list_of_tables(body: &[u8]) {
 /// Checks that the samples are read.
 ///
 /// # Panics
-/// One is not.
+/// A sample is not.
 pub fn check_samples() {
     for sample in PAGES {
         assert!(matches!(oracle::page(sample.as_bytes()), Verdict::Rows(_)), "{sample}");
@@ -128,7 +128,7 @@ pub fn check_samples() {
     }
 }
 
-/// Compares what was read with the verdict.
+/// Compares the result with the verdict.
 fn judge(read: Result<Vec<DynamicEntity>>, verdict: Verdict) {
     if let Err(error) = &read {
         assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
@@ -166,13 +166,13 @@ fn same(row: &DynamicEntity, expected: &DynamicEntity) -> bool {
             .all(same_value)
 }
 
-/// The same value: doubles up to the last bit, in which serde_json errs.
+/// Compares values: doubles up to the last bit, in which serde_json errs.
 fn same_value((ours, theirs): (&EdmValue, &EdmValue)) -> bool {
     match (ours, theirs) {
         (EdmValue::Double(a), EdmValue::Double(b)) => {
             a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 4.0 * f64::EPSILON * b.abs()
         }
-        // `-0` is a double to serde_json.
+        // serde_json parses `-0` as a double.
         (EdmValue::Int32(0), EdmValue::Double(b)) => *b == 0.0 && b.is_sign_negative(),
         (a, b) => a == b,
     }

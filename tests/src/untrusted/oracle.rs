@@ -1,7 +1,7 @@
-//! What serde_json says of a page or an entity.
+//! The verdict of serde_json on a page or an entity.
 //!
-//! Everything is decided again here, from the documented form of answers; only GUIDs and times are parsed by the crate
-//! under test.
+//! Decides everything again from the documented form of responses. Only GUIDs and times are parsed by the crate under
+//! test.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,20 +9,20 @@ use std::fmt;
 use azure_table::{DynamicEntity, ETag, EdmValue};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// How deep a value may be nested that the client skips.
+/// The maximum depth of a value that the client skips.
 const MAX_DEPTH: usize = 64;
 
-/// What has to become of a text.
+/// The expected result for a text.
 pub(super) enum Verdict {
-    /// It is no JSON: refused.
+    /// It is not JSON: rejected.
     NotJson,
     /// It has these rows.
     Rows(Vec<DynamicEntity>),
-    /// It may be read or refused.
+    /// It may be read or rejected.
     Open,
 }
 
-/// JSON with every member as it came.
+/// JSON with every member as it was sent.
 enum Json {
     Null,
     Boolean(bool),
@@ -98,7 +98,7 @@ impl Json {
         }
     }
 
-    /// The members of an object that names each of them once.
+    /// Returns the members of an object without duplicate names.
     fn members(self) -> Option<Vec<(String, Json)>> {
         let Self::Object(members) = self else { return None };
         let names: BTreeSet<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
@@ -141,7 +141,7 @@ fn verdict(body: &[u8], rows: impl FnOnce(Json) -> Option<Vec<DynamicEntity>>) -
     }
 }
 
-/// An entity with keys and with values that fit their types; `None` for any other value.
+/// Returns an entity with keys and with values that fit their types, or `None`.
 fn row(json: Json) -> Option<DynamicEntity> {
     let members = json.members()?;
     let mut row = DynamicEntity::default();
@@ -202,7 +202,7 @@ fn property(annotation: Option<&str>, value: &Json) -> Option<EdmValue> {
             "-Infinity" => f64::NEG_INFINITY,
             _ => return None,
         }),
-        // With digits alone: Rust takes a `+` as well, which is left open.
+        // Only digits: Rust also accepts a `+`, which is left open.
         (Some("Edm.Int64"), Json::Text(text)) if !text.starts_with('+') => EdmValue::from(text.parse::<i64>().ok()?),
         (Some("Edm.DateTime"), Json::Text(text)) => EdmValue::DateTime(text.parse().ok()?),
         (Some("Edm.Guid"), Json::Text(text)) => EdmValue::Guid(text.parse().ok()?),

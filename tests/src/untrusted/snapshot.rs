@@ -55,7 +55,7 @@ pub fn check_snapshot(text: &str) {
             assert_presentable(&error);
             assert!(error.to_string().starts_with("line "), "{error}");
         }
-        // What was read is written in a form that reads the same.
+        // A snapshot that was read is written in a form that reads the same.
         Ok(snapshot) => {
             let written = snapshot.to_string();
             assert_eq!(written.parse::<EmulatorSnapshot>().unwrap().to_string(), written);

@@ -1,4 +1,4 @@
-//! The documents that the service writes about itself: read or rejected, and written again as they were read.
+//! XML documents of the service: read or rejected, and written again as they were read.
 
 use azure_table::service::ServiceProperties;
 use azure_table::{ErrorKind, Result};
@@ -6,7 +6,7 @@ use azure_table::{ErrorKind, Result};
 use super::{Kind, answer, answered, assert_presentable, on_runtime, things};
 use crate::canned::{Canned, Step};
 
-/// The documents that the service writes about itself.
+/// XML documents of the service.
 pub const KIND: Kind = Kind {
     name: "xml",
     check: |body| {
@@ -31,7 +31,7 @@ pub const POLICIES: &[&str] = &[
 pub const STATISTICS: &[&str] = &[
     "<StorageServiceStats><GeoReplication><Status>live</Status><LastSyncTime>Mon, 19 Jan 2026 22:28:43 GMT</LastSyncTime></GeoReplication></StorageServiceStats>",
 ];
-/// Parts of all.
+/// Parts of all documents.
 pub const PIECES: &[&str] = &[
     "<",
     ">",
@@ -72,7 +72,7 @@ fn document(body: &[u8]) -> Step {
     answer(200, &[("content-type", "application/xml")], body)
 }
 
-/// Checks what holds for each document: one that cannot be read is reported as such.
+/// Checks a rule for each document: one that cannot be read is reported as such.
 fn check_error<T>(read: &Result<T>) {
     if let Err(error) = read {
         assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
@@ -80,7 +80,7 @@ fn check_error<T>(read: &Result<T>) {
     }
 }
 
-/// Whether metrics that are off include APIs is not written: the service takes that element of those only that are on.
+/// `IncludeAPIs` is not written for disabled metrics: the service accepts that element only for enabled ones.
 fn as_written(mut properties: ServiceProperties) -> ServiceProperties {
     let both = [&mut properties.hour_metrics, &mut properties.minute_metrics];
     for metrics in both.into_iter().flatten() {
@@ -98,7 +98,7 @@ pub fn check_properties(body: &[u8]) {
     let service = canned.service();
     let read = on_runtime(async { service.properties().await });
     check_error(&read);
-    // The client does not send what the service would reject.
+    // The client does not send documents that the service would reject.
     if let Ok(read) = read
         && on_runtime(async { service.set_properties(read.clone()).await }).is_ok()
     {
@@ -135,7 +135,7 @@ pub fn check_statistics(body: &[u8]) {
 /// Checks that the samples are read.
 ///
 /// # Panics
-/// One is not.
+/// A sample is not.
 pub fn check_samples() {
     let sample = |text: &str| answered([document(text.as_bytes())]);
     on_runtime(async {

@@ -1,4 +1,4 @@
-//! Absence is no value: it can be neither queried nor set.
+//! Absence is not a value: it can be neither queried nor set.
 
 use azure_table::TableEntity;
 

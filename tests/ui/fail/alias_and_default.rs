@@ -1,4 +1,4 @@
-//! Older names, and values of properties that are not there.
+//! Older names, and defaults of missing properties.
 
 use azure_table::TableEntity;
 

@@ -1,4 +1,4 @@
-//! What borrows can be written but not read.
+//! Borrowing types can be written but not read.
 
 use azure_table::{PropertyGroup, Result, TableClient, TableEntity};
 

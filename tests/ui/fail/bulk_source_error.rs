@@ -1,4 +1,4 @@
-//! The error of a bulk's source must be able to hold one of the bulk.
+//! The error of a bulk's source must be convertible from the crate's error.
 
 use azure_table::{TableClient, TableEntity, TableOperation};
 use futures::stream;

@@ -1,4 +1,4 @@
-//! `json`, `with` and `chunked` on types that they are not for.
+//! `json`, `with` and `chunked` on types that do not support them.
 
 use azure_table::TableEntity;
 

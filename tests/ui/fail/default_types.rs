@@ -1,4 +1,4 @@
-//! Values of properties that are not there, of other types than their fields.
+//! Defaults of missing properties, of other types than their fields.
 
 use azure_table::TableEntity;
 

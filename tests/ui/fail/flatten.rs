@@ -1,4 +1,4 @@
-//! Flattened fields, where attributes contradict.
+//! Flattened fields with contradicting attributes.
 
 use azure_table::TableEntity;
 

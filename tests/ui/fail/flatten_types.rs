@@ -1,4 +1,4 @@
-//! Flattened fields of types that are no groups, and names that come together.
+//! Flattened fields of types that are not groups, and duplicate names.
 
 use azure_table::{PropertyGroup, TableEntity};
 

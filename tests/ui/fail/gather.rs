@@ -1,4 +1,4 @@
-//! Slots of types that are not variants of the enum.
+//! Slots for types that are not variants of the enum.
 
 use azure_table::{Result, TableClient, TableEntity, Versioned};
 use azure_table::query::Families;

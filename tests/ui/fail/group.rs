@@ -1,4 +1,4 @@
-//! Groups of properties with what only entities have.
+//! Groups of properties with attributes for entities only.
 
 use azure_table::PropertyGroup;
 

@@ -1,4 +1,4 @@
-//! The beginning of a key is given from the left, in the types of its fields.
+//! A prefix of a key starts at the first field, in the types of the fields.
 
 use azure_table::{Key, Result, TableEntity};
 

@@ -1,4 +1,4 @@
-//! Columns of a flattened field are reached through the field; what the service cannot compare has none.
+//! The columns of a flattened field belong to the field. Types that the service cannot compare have none.
 
 use azure_table::{PropertyGroup, TableClient, TableEntity};
 

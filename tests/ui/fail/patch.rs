@@ -1,4 +1,4 @@
-//! Patches of what is no assignment, and of another entity's columns.
+//! Patches without an assignment, and with another entity's columns.
 
 use azure_table::{TableClient, TableEntity};
 

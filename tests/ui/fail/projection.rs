@@ -1,4 +1,4 @@
-//! Projections, where attributes contradict.
+//! Projections with contradicting attributes.
 
 use azure_table::{Projection, TableEntity};
 

@@ -1,4 +1,4 @@
-//! What is read in place of an entity selects from that entity.
+//! A projection selects only from its own entity.
 
 use azure_table::{Projection, Result, TableClient, TableEntity};
 

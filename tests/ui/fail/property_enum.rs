@@ -1,4 +1,4 @@
-//! Enums and newtypes that are properties, where attributes contradict.
+//! Enums and newtypes as properties, with contradicting attributes.
 
 use azure_table::TableProperty;
 

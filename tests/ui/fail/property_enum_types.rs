@@ -1,4 +1,4 @@
-//! Enums and newtypes of values that are not stored so.
+//! Enums and newtypes of types that cannot be stored.
 
 use azure_table::TableProperty;
 

@@ -1,4 +1,4 @@
-//! The handle to a partition takes the fields of the RowKey, in their types.
+//! The client of a partition takes the fields of the RowKey, in their types.
 
 use azure_table::{Result, TableClient, TableEntity};
 

@@ -1,4 +1,4 @@
-//! A table's name is checked where it is written, and a type without one has no `table_of`.
+//! The name of a table is checked at compile time, and a type without a name has no `table_of`.
 
 use azure_table::{Result, TableEntity, TableServiceClient};
 

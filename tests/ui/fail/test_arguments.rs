@@ -1,4 +1,4 @@
-//! What a test of `#[azure_table::test]` cannot be given. Tests themselves are not compiled here: this is what their code asks.
+//! Invalid arguments of `#[azure_table::test]`. Test bodies are not compiled here, so all errors are of the arguments.
 
 use azure_table::__private::test::TestArgument;
 use azure_table::testing::Script;

@@ -1,4 +1,4 @@
-//! What a test of `#[azure_table::test]` cannot be.
+//! Functions that `#[azure_table::test]` does not accept.
 
 use azure_table::{DynamicEntity, TableClient, TableServiceClient};
 

@@ -1,4 +1,4 @@
-//! A variant of an enum, through `typed` of the enum's table; and one that nothing tells.
+//! A variant of an enum, through `typed` of the enum's table; and a variant without a selector.
 
 use azure_table::{DynamicEntity, TableClient, TableEntity};
 

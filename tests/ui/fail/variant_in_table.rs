@@ -1,4 +1,4 @@
-//! A variant alone, written to the table of its enum.
+//! A single variant, written to the table of its enum.
 
 use azure_table::{TableClient, TableEntity};
 

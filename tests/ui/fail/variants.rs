@@ -1,4 +1,4 @@
-//! Enums of entities, where attributes contradict.
+//! Enums of entities with contradicting attributes.
 
 use azure_table::{DynamicEntity, TableEntity};
 

@@ -1,4 +1,4 @@
-//! Entities that do not make an enum together.
+//! Entities that do not form an enum together.
 
 use azure_table::TableEntity;
 

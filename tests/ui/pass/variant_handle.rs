@@ -1,4 +1,4 @@
-//! Handles to an enum's table that compile. With one that compiles, what is asserted when code is generated is seen in `fail` too.
+//! Handles to an enum's table that compile. This case also makes trybuild build the cases of `fail`.
 
 use azure_table::{DynamicEntity, TableClient, TableEntity};
 

@@ -54,7 +54,7 @@ pub(super) const PROMISES: [Promise; 5] = [
     },
 ];
 
-/// Opens the log beside the gate.
+/// Opens the log without the gate.
 async fn behind(place: &Place) -> Log<String> {
     let table = place.behind().dynamic_table(TABLE).unwrap();
     Log::open(&table, "g").await.unwrap()
@@ -68,7 +68,7 @@ fn events(name: &str) -> Vec<String> {
     vec![format!("{name}1"), format!("{name}2")]
 }
 
-/// Returns the events that are stored, and checks that the header counts them.
+/// Returns the stored events, and checks that the header counts them.
 async fn checked(place: &Place) -> Vec<String> {
     let mut log = behind(place).await;
     let positions = log.position().await.unwrap();
@@ -149,7 +149,7 @@ async fn read(place: Place) {
     let read = async {
         let log = opened(&b).await?;
         let read: Result<Vec<(u64, String)>> = log.read_from(0).try_collect().await;
-        // An error says that events are missing.
+        // An error reports that events are missing.
         if let Ok(read) = read {
             let all = [events("z"), events("a")].concat();
             let names: Vec<_> = read.into_iter().map(|(_, event)| event).collect();
@@ -174,7 +174,7 @@ async fn trim(place: Place) {
         let is_again = appended.is_ok_and(|positions| positions == (2..4));
         assert!(stored.is_empty() || is_again || stored == events("z"), "{stored:?}");
     }
-    // The next one removes what this one left.
+    // The next append removes the leftovers of this one.
     behind(&place).await.trim(u64::MAX).await.unwrap();
     assert!(checked(&place).await.is_empty());
 }

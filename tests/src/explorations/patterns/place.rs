@@ -1,15 +1,15 @@
-//! The place where the promise of a pattern is held: a run of an exploration, or behind faults.
+//! The environment in which a promise of a pattern is checked: a run of an exploration, or a service with faults.
 
 use azure_table::testing::World;
 use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
 use futures::future::LocalBoxFuture;
 
-/// A service, and how each task reaches it.
+/// A service, and the client of each task.
 #[derive(Debug)]
 pub struct Place {
     emulator: Emulator,
     to: To,
-    /// `true` if at most one fault happens in all, so that a call that is repeated succeeds.
+    /// At most one fault happens in total, so that a retried call succeeds.
     pub recovers: bool,
 }
 
@@ -27,7 +27,7 @@ enum To {
 pub struct Promise {
     /// The calls of the two tasks.
     pub name: &'static str,
-    /// Runs the calls, and checks what they said and what is stored.
+    /// Runs the calls, and checks their results and the stored rows.
     pub hold: fn(Place) -> LocalBoxFuture<'static, ()>,
 }
 
@@ -41,7 +41,7 @@ impl Place {
         }
     }
 
-    /// An emulator that all tasks reach by a client with faults, and the body by one without.
+    /// An emulator. All tasks access it by a client with faults, the body by one without.
     pub fn behind_faults(
         emulator: &Emulator,
         faulty: TableServiceClient,
@@ -59,12 +59,12 @@ impl Place {
         &self.emulator
     }
 
-    /// Returns a client beside the gate and the faults.
+    /// Returns a client without gate and faults.
     pub(super) fn behind(&self) -> TableServiceClient {
         TableServiceClient::on(self.emulator.clone())
     }
 
-    /// Returns the body's own client: in front of the gate, beside the faults.
+    /// Returns the body's own client: with the gate, without the faults.
     pub(super) fn service(&self) -> TableServiceClient {
         match &self.to {
             To::World(world) => world.service(),
@@ -80,7 +80,7 @@ impl Place {
         }
     }
 
-    /// Creates a table beside the gate, and returns a client of it for each of two tasks.
+    /// Creates a table without the gate, and returns a client of it for each of two tasks.
     pub(super) fn clients<E>(&self, table: &str) -> [TableClient<E>; 2] {
         self.emulator.seed(table, std::iter::empty::<DynamicEntity>()).unwrap();
         ["a", "b"].map(|name| self.client(name).table(table).unwrap())

@@ -82,12 +82,12 @@ async fn push(place: &Place, ids: &[&str]) {
     }
 }
 
-/// Takes and completes all items that are left, when the time of every worker is over. Returns their IDs.
+/// Takes and completes all remaining items, after the time of every worker has ended. Returns their IDs.
 async fn drain(place: &Place) -> Vec<String> {
     tokio::time::sleep(TIME * 3).await;
     let queue = queue(&place.service().dynamic_table(TABLE).unwrap());
     let mut left = Vec::new();
-    // A request that is lost is sent again. If its response is lost, another one may be the first.
+    // A lost request is sent again. If its response is lost, another item may be the first.
     for _ in 0..4 {
         match queue.take(TIME).await {
             Ok(Some(item)) => {
@@ -101,7 +101,7 @@ async fn drain(place: &Place) -> Vec<String> {
     left
 }
 
-/// No item is given to two, and none is lost.
+/// No item is taken by two workers, and none is lost.
 async fn take(place: Place) {
     let [a, b] = clients(&place);
     push(&place, &["1", "2"]).await;
@@ -132,7 +132,7 @@ async fn crash(place: Place) {
     assert!(drain(&place).await.contains(&"1".to_owned()), "the item is lost");
 }
 
-/// Workers that notice each other in memory, at an item that takes a while.
+/// Workers that share memory to notice each other, with an item that takes a while.
 async fn work(place: Place) {
     let [a, b] = clients(&place);
     push(&place, &["1"]).await;
@@ -168,7 +168,7 @@ async fn complete_in_batch(place: Place) {
             batch.push(item.completion())?;
             batch.insert(&DynamicEntity::new("p", name))?;
         }
-        // Without an item it is empty, which is an error.
+        // Without an item the list is empty, which is an error.
         batch.submit().await.map(drop)
     };
     let (_, _) = join(work((a, "a")), work((b, "b"))).await;
@@ -176,7 +176,7 @@ async fn complete_in_batch(place: Place) {
     assert_eq!(rows.len(), 1, "the item and what it causes: {rows:?}");
 }
 
-/// The row and its item are written together and once, whoever repeats the push.
+/// The row and its item are written together and once, even if the push is repeated.
 async fn outbox(place: Place) {
     let [a, b] = clients(&place);
     let write = [a, b].map(|table| async move {

@@ -114,7 +114,7 @@ fn user(id: &str, mail: &str) -> User {
     user_in("g", id, mail)
 }
 
-/// Checks that each mail has one user, and is found by it.
+/// Checks that each mail has one user, and that a lookup finds it.
 async fn check_mails(place: &Place, values: &Unique<User>) {
     let users: Vec<User> = stored(place, "RowKey lt '~'").await;
     for user in &users {
@@ -126,7 +126,7 @@ async fn check_mails(place: &Place, values: &Unique<User>) {
     assert_eq!(rows.len(), users.len(), "a value belongs to nobody");
 }
 
-/// Returns the values as seen beside the gate.
+/// Returns the values, read without the gate.
 fn mails_behind(place: &Place) -> Unique<User> {
     Unique::new(&place.behind().table(TABLE).unwrap(), "~")
 }
@@ -163,10 +163,10 @@ async fn replace(place: Place) {
     check_mails(&place, &behind).await;
 }
 
-/// The claims of values are in a table of their own.
+/// The claims of values have their own table.
 const CLAIMS: &str = "Claims";
 
-/// Returns the values as each of two tasks sees them, and as they are seen beside the gate.
+/// Returns the values for each of two tasks, and without the gate.
 fn across(place: &Place) -> ([UniqueAcross<User>; 2], UniqueAcross<User>) {
     let users = clients::<User>(place);
     let claims = place.clients::<DynamicEntity>(CLAIMS);
@@ -176,7 +176,7 @@ fn across(place: &Place) -> ([UniqueAcross<User>; 2], UniqueAcross<User>) {
     ([a, b], UniqueAcross::new(&users, &claims, "~").reservation_time(TIME))
 }
 
-/// Checks that each mail has one user, and is found by it; and that nothing is left after a repair.
+/// Checks that each mail has one user, that a lookup finds it, and that a repair leaves no leftovers.
 async fn check_across(place: &Place, values: &UniqueAcross<User>) {
     let users: Vec<User> = stored(place, "RowKey lt '~'").await;
     let check = async || {
@@ -226,7 +226,7 @@ async fn insert_after_crash_beside(place: Place) {
     insert_after_crash_in("one", place).await;
 }
 
-/// A value that was reserved and claimed in `partition` by a writer that ended, and is wanted in two.
+/// A value that a crashed writer reserved and claimed in `partition`, and that two others want.
 async fn insert_after_crash_in(partition: &str, place: Place) {
     let ([a, b], behind) = across(&place);
     let mut row = DynamicEntity::new(partition, "~m");
