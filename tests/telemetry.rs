@@ -234,7 +234,7 @@ async fn each_attempt_is_a_span_of_its_own() {
 
 /// A failed attempt reports it, and ends before the wait for the next one begins.
 #[tokio::test(start_paused = true)]
-async fn attempt_span_ends_with_the_attempt_and_says_why_it_failed() {
+async fn attempt_span_ends_with_the_attempt_and_has_its_error() {
     let canned = Canned::new([
         Step::Fail(Delivery::NothingSent),
         Step::answer(503, &[("x-ms-error-code", "ServerBusy"), ("retry-after", "7")], ""),
@@ -294,7 +294,7 @@ async fn retry_is_an_event_of_level_warn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retry_stands_in_the_callers_span_where_only_warnings_are_recorded() {
+async fn retry_event_is_in_the_callers_span_if_only_warnings_are_recorded() {
     MOST_VERBOSE.set(Level::WARN);
     let spans = spans_of(async {
         let canned = Canned::new([

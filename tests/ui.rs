@@ -13,7 +13,7 @@
     not(recorded_compiler),
     ignore = "the texts are those of Rust 1.95, this is another compiler"
 )]
-fn mistakes_are_answered_as_recorded() {
+fn mistakes_have_the_recorded_messages() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("ui/fail/*.rs");
     // A case that passes makes trybuild build all cases, not only check them. So assertions during code generation are
@@ -28,12 +28,12 @@ fn mistakes_are_answered_as_recorded() {
     not(recorded_compiler),
     ignore = "the texts are those of Rust 1.95, this is another compiler"
 )]
-fn mistakes_with_types_of_other_crates_are_answered_as_recorded() {
+fn mistakes_with_types_of_other_crates_have_the_recorded_messages() {
     trybuild::TestCases::new().compile_fail("ui/full/*.rs");
 }
 
 #[test]
-fn five_bad_fields_are_answered_in_sixty_lines() {
+fn five_bad_fields_have_messages_of_sixty_lines() {
     let answer = include_str!("ui/fail/five_fields.stderr");
     let errors = answer.lines().filter(|line| line.starts_with("error")).count();
     assert_eq!(errors, 5, "one mistake, one error:\n{answer}");

@@ -55,7 +55,7 @@ fn counts(report: &BulkReport) -> [u64; 4] {
 }
 
 #[tokio::test]
-async fn many_entities_of_many_partitions_leave_in_full_batches() {
+async fn entities_of_several_partitions_are_sent_in_full_batches() {
     let (faults, table, truth) = readings().await;
     let many: Vec<_> = (0..1_000)
         .map(|n| reading(["a", "b", "c", "d"][n % 4], n as u32, 1))
@@ -91,7 +91,7 @@ async fn many_entities_of_many_partitions_leave_in_full_batches() {
 }
 
 #[tokio::test]
-async fn sizes_and_bytes_of_batches_can_be_less() {
+async fn batch_size_and_bytes_can_be_lowered() {
     let (faults, table, _) = readings().await;
     let many = |n| (0..n).map(|at| reading("a", at, 1));
     let report = table.bulk().batch_size(20).insert(many(100)).await.unwrap();
@@ -111,7 +111,7 @@ async fn sizes_and_bytes_of_batches_can_be_less() {
 }
 
 #[tokio::test]
-async fn one_bad_row_does_not_sink_the_others() {
+async fn failing_row_does_not_fail_the_others() {
     let (faults, table, truth) = readings().await;
     truth.insert(&reading("a", 50, 7)).await.unwrap();
     let many: Vec<_> = (0..100).map(|at| reading("a", at, 1)).collect();
@@ -155,7 +155,7 @@ async fn one_bad_row_does_not_sink_the_others() {
 }
 
 #[tokio::test]
-async fn operations_that_cannot_be_sent_are_told_apart() {
+async fn operations_that_cannot_be_sent_are_rejected_leftovers() {
     let (_, table, _) = readings().await;
     let many = [reading("a", 1, 1), reading("a/", 2, 1), reading("a", 3, 1)];
     let report = table.bulk().insert(many).await.unwrap();
@@ -170,7 +170,7 @@ async fn operations_that_cannot_be_sent_are_told_apart() {
 }
 
 #[tokio::test]
-async fn failures_end_it_where_they_are_too_many() {
+async fn too_many_failures_interrupt_a_bulk() {
     let (_, table, truth) = readings().await;
     truth.insert(&reading("a", 0, 1)).await.unwrap();
     let many: Vec<_> = (0..300)
@@ -221,7 +221,7 @@ async fn debug_text_of_ended_bulk_shows_some_leftovers_and_their_number() {
 }
 
 #[tokio::test]
-async fn what_concerns_everything_ends_it() {
+async fn error_of_no_single_operation_interrupts_a_bulk() {
     let (faults, table, _) = readings().await;
     faults.add(FaultRule::new(Fault::Respond(ResponseTemplate::new(403).code("AuthorizationFailure"))).nth(2));
     let many: Vec<_> = (0..1_000).map(|at| reading("a", at, 1)).collect();
@@ -241,7 +241,7 @@ async fn what_concerns_everything_ends_it() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_leaves_its_batch_in_doubt() {
+async fn lost_response_leaves_its_batch_in_doubt() {
     let (faults, table, truth) = readings().await;
     faults.add(FaultRule::new(Fault::LoseResponse).nth(1));
     let many: Vec<_> = (0..150).map(|at| reading("a", at, 1)).collect();
@@ -254,7 +254,7 @@ async fn a_lost_answer_leaves_its_batch_in_doubt() {
 }
 
 #[tokio::test]
-async fn sources_are_streams_too_and_may_fail() {
+async fn bulk_reads_a_stream_that_may_fail() {
     let (_, table, truth) = readings().await;
     let operations = stream::iter(0..250).then(|at| async move {
         tokio::task::yield_now().await;
@@ -293,7 +293,7 @@ async fn sources_are_streams_too_and_may_fail() {
 
 /// Reads no more than there is room for, and keeps no more batches in flight than allowed.
 #[tokio::test(start_paused = true)]
-async fn a_source_is_read_as_there_is_room() {
+async fn source_is_read_only_while_there_is_room() {
     let (faults, table, _) = readings().await;
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(50))));
     let read = Arc::new(Mutex::new(0_u64));
@@ -326,7 +326,7 @@ async fn a_source_is_read_as_there_is_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bulk_that_is_given_up_says_what_it_did() {
+async fn cancelled_bulk_reports_what_it_did() {
     let (faults, table, truth) = readings().await;
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(50))));
     let many: Vec<_> = (0..1_000).map(|at| reading("a", at, 1)).collect();
@@ -372,7 +372,7 @@ async fn a_bulk_that_is_given_up_says_what_it_did() {
 
 /// The report distinguishes operations that were applied, sent, or still waiting.
 #[tokio::test(start_paused = true)]
-async fn a_bulk_that_is_given_up_knows_what_was_not_sent() {
+async fn cancelled_bulk_reports_what_was_not_sent() {
     let (faults, table, truth) = readings().await;
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(50))));
     let soon = Duration::from_millis(70);
@@ -407,7 +407,7 @@ async fn a_bulk_that_is_given_up_knows_what_was_not_sent() {
 
 /// Throttled operations are sent again, no sooner than the service asks and no faster than the rate.
 #[tokio::test(start_paused = true)]
-async fn what_is_throttled_is_sent_again_more_slowly() {
+async fn throttled_operations_are_sent_again_more_slowly() {
     let (faults, table, truth) = readings().await;
     let wait = Duration::from_secs(2);
     faults.add(
@@ -436,7 +436,7 @@ async fn what_is_throttled_is_sent_again_more_slowly() {
 
 /// A bulk ends if the service accepts nothing for a minute.
 #[tokio::test(start_paused = true)]
-async fn patience_has_an_end() {
+async fn bulk_ends_after_a_minute_of_throttling() {
     let (faults, table, _) = readings().await;
     faults.add(FaultRule::new(Fault::Respond(ResponseTemplate::too_many_requests(Duration::ZERO))).on_writes());
     let begun = tokio::time::Instant::now();
@@ -455,7 +455,7 @@ async fn patience_has_an_end() {
 /// Batches are sent when they are full, or when their first operation has waited long enough, while the writer is
 /// driven.
 #[tokio::test(start_paused = true)]
-async fn a_writer_sends_by_size_and_by_time() {
+async fn writer_sends_full_batches_and_after_linger() {
     let (faults, table, truth) = readings().await;
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(10))));
     let mut writer = table.bulk().batch_size(10).writer().linger(Duration::from_millis(100));
@@ -486,7 +486,7 @@ async fn a_writer_sends_by_size_and_by_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_writer_holds_no_more_than_allowed_and_ends_with_a_report() {
+async fn writer_is_bounded_and_returns_a_report() {
     let (faults, table, _) = readings().await;
     let slow = faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(1))));
     let mut writer = table.bulk().batch_size(10).concurrency(1).writer().max_pending(20);
@@ -519,7 +519,7 @@ async fn a_writer_holds_no_more_than_allowed_and_ends_with_a_report() {
 
 /// The bulk stops reading a source of operations that cannot be sent.
 #[tokio::test]
-async fn what_cannot_be_sent_counts_before_more_is_read() {
+async fn operations_that_cannot_be_sent_count_as_failures_before_more_is_read() {
     let (_, table, _) = readings().await;
     let read = Arc::new(Mutex::new(0));
     let counter = Arc::clone(&read);
@@ -534,7 +534,7 @@ async fn what_cannot_be_sent_counts_before_more_is_read() {
 
 /// Until they are sent again, such deletes are in doubt, no matter how the bulk ends.
 #[tokio::test(start_paused = true)]
-async fn deletes_of_a_lost_answer_stay_in_doubt_where_all_ends() {
+async fn deletes_with_a_lost_response_stay_in_doubt_if_the_bulk_ends() {
     for is_given_up in [true, false] {
         let (faults, table, truth) = readings().await;
         let many: Vec<_> = (0..20).map(|at| reading("a", at, 1)).collect();
@@ -562,7 +562,7 @@ async fn deletes_of_a_lost_answer_stay_in_doubt_where_all_ends() {
 
 /// Deletes whose response was lost are sent again one by one; a missing row is a success for them.
 #[tokio::test(start_paused = true)]
-async fn deletes_of_a_lost_answer_are_applied() {
+async fn deletes_with_a_lost_response_are_sent_again_and_applied() {
     let (faults, table, truth) = readings().await;
     let many: Vec<_> = (0..100).map(|at| reading("a", at, 1)).collect();
     let report = table.bulk().insert(&many).await.unwrap();
@@ -581,7 +581,7 @@ async fn deletes_of_a_lost_answer_are_applied() {
 
 /// A wait that is too long fails at once, with its length.
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_is_too_long_ends_it() {
+async fn too_long_retry_after_interrupts_a_bulk() {
     let (faults, table, _) = readings().await;
     for seconds in [91, u64::MAX] {
         let answer = ResponseTemplate::new(503)
@@ -598,7 +598,7 @@ async fn a_wait_that_is_too_long_ends_it() {
 
 /// Batches that are not full are sent together when the source is pending.
 #[tokio::test(start_paused = true)]
-async fn short_batches_of_a_waiting_source_leave_at_once() {
+async fn short_batches_are_sent_while_the_source_is_pending() {
     let (faults, table, _) = readings().await;
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(100))));
     let first = stream::iter((0..30).map(|n| TableOperation::insert(&reading(&format!("p{n}"), 1, 1))));
@@ -614,7 +614,7 @@ async fn short_batches_of_a_waiting_source_leave_at_once() {
 
 /// A first throttling response is not final just because nothing was sent for long.
 #[tokio::test(start_paused = true)]
-async fn patience_begins_with_a_refusal() {
+async fn minute_of_throttling_starts_at_the_first_rejection() {
     let (faults, table, _) = readings().await;
     let mut writer = table.writer();
     tokio::time::sleep(Duration::from_secs(600)).await;
@@ -694,7 +694,7 @@ async fn stored(table: &TableClient) -> Vec<(String, String, Option<EdmValue>, O
 proptest! {
     /// Any sequence of writes has the same result in a bulk as one by one: the same rows, the same failed operations.
     #[test]
-    fn a_bulk_does_what_its_operations_do_one_by_one(
+    fn bulk_has_the_result_of_its_operations_one_by_one(
         steps in steps(),
         batch_size in 1..12_usize,
         concurrency in 1..4_usize,

@@ -57,7 +57,7 @@ async fn leftovers_of_one_row_are_sent_again_in_order() {
 
 /// An error ends the bulk while a row's first write is in flight: the second write follows it in the report.
 #[tokio::test(start_paused = true)]
-async fn what_waits_is_told_behind_what_is_on_its_way() {
+async fn waiting_write_follows_the_one_in_flight_in_the_report() {
     let faults = Faults::new(Emulator::new());
     let table = table(&TableServiceClient::on(faults.clone()).retry(NoRetry)).await;
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(5))).nth(1));
@@ -83,7 +83,7 @@ async fn what_waits_is_told_behind_what_is_on_its_way() {
 
 /// A slow batch does not delay other partitions while the stream is pending.
 #[tokio::test(start_paused = true)]
-async fn a_slow_batch_holds_back_no_other_partition() {
+async fn slow_batch_does_not_delay_other_partitions() {
     let faults = Faults::new(Emulator::new());
     let table = table(&TableServiceClient::on(faults.clone()).retry(NoRetry)).await;
     let writes = OperationKind::Insert;

@@ -33,7 +33,7 @@ async fn counters() -> TableClient<Counter> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_64_writers_none_loses_a_change() {
+async fn modify_of_64_writers_loses_no_change() {
     let counters = counters().await;
     counters.insert(&counter(0)).await.unwrap();
     let writers = (0..64).map(|_| {
@@ -55,7 +55,7 @@ async fn of_64_writers_none_loses_a_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_always_loses_is_told() {
+async fn modify_that_always_conflicts_is_an_error() {
     let counters = counters().await;
     counters.insert(&counter(0)).await.unwrap();
     let emulated = counters.clone();
@@ -76,7 +76,7 @@ async fn who_always_loses_is_told() {
 }
 
 #[tokio::test]
-async fn a_closure_may_keep_or_abort() {
+async fn closure_of_modify_may_keep_or_abort() {
     #[derive(Debug)]
     enum Mine {
         Full(i64),
@@ -108,7 +108,7 @@ async fn a_closure_may_keep_or_abort() {
 }
 
 #[tokio::test]
-async fn a_closure_cannot_change_the_key() {
+async fn closure_of_modify_cannot_change_the_key() {
     let counters = counters().await;
     counters.insert(&counter(1)).await.unwrap();
     let error = counters
@@ -124,7 +124,7 @@ async fn a_closure_cannot_change_the_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_missing_is_made_once() {
+async fn missing_entity_is_inserted_once() {
     let counters = counters().await;
     let adders = (0..8).map(|_| {
         counters
@@ -138,7 +138,7 @@ async fn what_is_missing_is_made_once() {
 }
 
 #[tokio::test]
-async fn who_changes_what_is_not_there_is_told_which() {
+async fn modify_of_a_missing_entity_names_its_keys() {
     let counters = counters().await;
     let error = counters.modify(KEY, |counter| counter.value += 1).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
@@ -155,7 +155,7 @@ async fn who_changes_what_is_not_there_is_told_which() {
 }
 
 #[tokio::test]
-async fn what_is_made_is_what_was_asked_for() {
+async fn entity_of_or_insert_must_have_the_key_of_the_call() {
     let counters = counters().await;
     let first = 5;
     let made = counters
@@ -174,7 +174,7 @@ async fn what_is_made_is_what_was_asked_for() {
 
 /// The timeout covers the whole call, however often another writer is faster.
 #[tokio::test(start_paused = true)]
-async fn the_time_of_a_change_is_of_all_its_reads_and_writes() {
+async fn timeout_of_modify_covers_all_its_reads_and_writes() {
     let counters = counters().await;
     counters.insert(&counter(0)).await.unwrap();
     let limit = std::time::Duration::from_secs(3);
@@ -194,7 +194,7 @@ async fn the_time_of_a_change_is_of_all_its_reads_and_writes() {
 }
 
 #[tokio::test]
-async fn theirs_wins_or_mine_does() {
+async fn refresh_takes_the_stored_row_and_refresh_etag_keeps_the_local_one() {
     let counters = counters().await;
     counters.insert(&counter(1)).await.unwrap();
     let mut held: Versioned<Counter> = counters.get(KEY).versioned().await.unwrap().unwrap();
@@ -230,7 +230,7 @@ async fn theirs_wins_or_mine_does() {
 }
 
 #[tokio::test]
-async fn what_there_is_and_is_not_is_no_error() {
+async fn presence_and_absence_are_results_not_errors() {
     let counters = counters().await;
     assert!(!counters.exists(KEY).await.unwrap());
     let etag = counters.insert_if_not_exists(&counter(1)).await.unwrap();

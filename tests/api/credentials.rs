@@ -21,7 +21,7 @@ fn emulator(key: &str) -> Emulator {
 }
 
 #[tokio::test]
-async fn a_key_of_another_account_is_refused_at_once() {
+async fn key_of_another_account_is_rejected_before_a_request() {
     let key = AccountKey::new("fabrikam", KEY).unwrap();
     let error = TableServiceClient::new(ENDPOINT, key.clone()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
@@ -38,7 +38,7 @@ async fn a_key_of_another_account_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_rotated_key_is_in_force_for_all_clones() {
+async fn rotated_key_is_used_by_all_clones() {
     let key = AccountKey::new("contoso", KEY).unwrap();
     let service = TableServiceClient::new(ENDPOINT, key.clone())
         .unwrap()
@@ -52,7 +52,7 @@ async fn a_rotated_key_is_in_force_for_all_clones() {
 
 /// The key is rotated while a request that was signed with the old one is in flight.
 #[tokio::test]
-async fn an_attempt_that_was_overtaken_by_a_rotation_is_made_again() {
+async fn attempt_overtaken_by_a_rotation_is_repeated() {
     #[derive(Debug)]
     struct Rotating(AccountKey, Emulator);
     impl azure_table::transport::Transport for Rotating {
@@ -71,7 +71,7 @@ async fn an_attempt_that_was_overtaken_by_a_rotation_is_made_again() {
 }
 
 #[tokio::test]
-async fn shared_key_lite_signs_what_the_service_takes() {
+async fn shared_key_lite_is_accepted_by_the_service() {
     let key = AccountKey::new("contoso", KEY).unwrap();
     let service = TableServiceClient::new(ENDPOINT, SharedKeyLite(key))
         .unwrap()
@@ -91,7 +91,7 @@ async fn shared_key_lite_signs_what_the_service_takes() {
 }
 
 #[tokio::test]
-async fn nobody_sends_no_proof() {
+async fn anonymous_requests_have_no_authorization() {
     let canned = Canned::new([Step::status(204)]);
     let service = TableServiceClient::new(ENDPOINT, Anonymous)
         .unwrap()
@@ -110,7 +110,7 @@ fn reading(key: &AccountKey, expiry: DateTime) -> SasToken {
 }
 
 #[tokio::test]
-async fn a_renewable_signature_is_fetched_once_and_again_when_it_is_refused() {
+async fn renewable_signature_is_fetched_once_and_again_after_a_rejection() {
     let emulator = emulator(KEY);
     let key = AccountKey::new("contoso", KEY).unwrap();
     let owner = TableServiceClient::new(ENDPOINT, key.clone())
@@ -140,7 +140,7 @@ async fn a_renewable_signature_is_fetched_once_and_again_when_it_is_refused() {
 }
 
 #[tokio::test]
-async fn a_source_that_fails_is_the_error() {
+async fn error_of_a_token_source_is_the_error_of_the_call() {
     let sas = RenewableSas::new(|| async { Err(SasToken::new("nonsense").unwrap_err()) });
     let canned = Canned::new([]);
     let service = TableServiceClient::new(ENDPOINT, sas).unwrap().transport(canned);
@@ -198,7 +198,7 @@ async fn a_credential_from_outside_the_crate_authorizes_each_attempt() {
 
 /// The credential changes while a request is authorized: the client sends an authorization whose version it knows.
 #[tokio::test]
-async fn a_proof_that_changes_under_ones_hands_is_put_on_again() {
+async fn credential_that_changes_during_authorization_is_applied_again() {
     #[derive(Debug, Default)]
     struct Changing(AtomicUsize, Arc<AtomicUsize>);
     impl Credential for Changing {
@@ -232,7 +232,7 @@ async fn a_proof_that_changes_under_ones_hands_is_put_on_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_source_that_never_answers_ends_with_the_attempts_time() {
+async fn credential_source_that_hangs_ends_with_the_attempt_timeout() {
     let sas = RenewableSas::new(std::future::pending);
     let service = TableServiceClient::new(ENDPOINT, sas)
         .unwrap()
@@ -254,7 +254,7 @@ async fn a_source_that_never_answers_ends_with_the_attempts_time() {
 
 /// Cosmos DB uses another error code.
 #[tokio::test]
-async fn a_signature_that_cosmos_refuses_is_renewed() {
+async fn signature_rejected_by_cosmos_is_renewed() {
     let refused = r#"{"odata.error":{"code":"Unauthorized","message":{"lang":"en-us","value":"No."}}}"#;
     let canned = Canned::new([Step::answer(401, &[], refused), Step::status(204)]);
     let fetches = Arc::new(AtomicUsize::new(0));
@@ -277,7 +277,7 @@ async fn a_signature_that_cosmos_refuses_is_renewed() {
 
 /// The service rejects one operation of a batch inside a response with status 202.
 #[tokio::test]
-async fn a_batch_is_told_why_it_is_refused() {
+async fn rejected_batch_names_the_reason() {
     let key = AccountKey::new("contoso", KEY).unwrap();
     let emulator = emulator(KEY);
     let owner = TableServiceClient::new(ENDPOINT, key.clone())
@@ -303,7 +303,7 @@ async fn a_batch_is_told_why_it_is_refused() {
 }
 
 #[tokio::test]
-async fn what_answers_says_which_service_it_is() {
+async fn profile_follows_the_transport_or_with_profile() {
     let service = TableServiceClient::on(Emulator::cosmos());
     assert_eq!(service.profile(), azure_table::Profile::Cosmos);
     let table = service.dynamic_table("Things").unwrap();

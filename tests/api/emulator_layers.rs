@@ -54,7 +54,7 @@ fn imports_of_the_emulator_go_downward() {
 }
 
 #[test]
-fn no_files_of_the_emulator_import_each_other_in_a_circle() {
+fn files_of_the_emulator_have_no_import_cycles() {
     let house = House::read(root());
     let of_emulator = |circle: &Vec<&str>| circle.iter().any(|path| path.contains("/emulator"));
     let circles: Vec<_> = house.circles().into_iter().filter(of_emulator).collect();
@@ -62,7 +62,7 @@ fn no_files_of_the_emulator_import_each_other_in_a_circle() {
 }
 
 #[test]
-fn emulator_asks_its_rules_and_never_which_service_it_is() {
+fn emulator_code_uses_rules_instead_of_profiles() {
     for file in House::read(root()).files {
         assert!(
             floor(&file).is_none_or(|floor| floor == FLOORS.len() - 1) || !file.skeleton.contains("Profile::"),

@@ -58,7 +58,7 @@ fn names(blogs: &[Blog]) -> String {
 }
 
 #[tokio::test]
-async fn a_bucketed_key_is_read_from_all_its_buckets() {
+async fn bucketed_key_is_read_from_all_its_buckets() {
     let service = TableServiceClient::on(Emulator::new());
     let lines = service.table::<Line>("Lines").unwrap();
     lines.create_table().await.unwrap();
@@ -92,7 +92,7 @@ async fn a_bucketed_key_is_read_from_all_its_buckets() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_set_of_keys_in_the_filter_is_asked_in_parts() {
+async fn set_of_keys_in_the_filter_is_queried_in_parts() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
     let filter = Blog::CHANNEL.is_in(["d", "a", "d", "x"]) & Blog::ID.is_in([4, 1]);
     let query = blogs.query().filter(filter);
@@ -128,7 +128,7 @@ async fn prefixes_of_keys_are_parts_too() {
 
 /// Parts with common rows are merged into one request, and joined sets are still sets.
 #[tokio::test]
-async fn sets_that_overlap_or_are_joined_give_each_row_once() {
+async fn overlapping_and_joined_sets_yield_each_row_once() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
     let prefixes = [Key::<Blog>::prefix(("a",)).unwrap(), Key::prefix(("a", 3)).unwrap()];
     let overlapping = || blogs.query().fan_out().under_each(prefixes.clone());
@@ -159,7 +159,7 @@ async fn sets_that_overlap_or_are_joined_give_each_row_once() {
 
 /// A slow reader causes no timeout: requests in flight continue, and no attempt is cancelled.
 #[tokio::test(start_paused = true)]
-async fn a_slow_reader_times_nothing_out() {
+async fn slow_reader_causes_no_timeout() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
     faults.add(FaultRule::new(Fault::Drip {
         bytes: 64,
@@ -195,7 +195,7 @@ async fn a_slow_reader_times_nothing_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_parts_than_allowed_go_on_at_once() {
+async fn concurrency_limits_the_parts_in_flight() {
     let latency = Duration::from_millis(10);
     let (faults, blogs) = blogs(latency).await;
     // Five parts of three pages each.
@@ -217,7 +217,7 @@ async fn no_more_parts_than_allowed_go_on_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_limit_is_one_of_all_parts() {
+async fn limit_applies_to_the_whole_fan_out() {
     let (faults, blogs) = blogs(Duration::from_millis(10)).await;
     let query = || {
         blogs
@@ -235,7 +235,7 @@ async fn a_limit_is_one_of_all_parts() {
 }
 
 #[tokio::test]
-async fn a_fan_out_is_no_scan() {
+async fn fan_out_is_not_a_table_scan() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
     for query in [blogs.query(), blogs.query().filter(Blog::ID.is_in([1, 2]))] {
         let error = query.clone().fan_out().all().await.unwrap_err();
@@ -292,7 +292,7 @@ async fn the_first_error_ends_a_fan_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_keys_may_come_as_they_come() {
+async fn unordered_get_many_yields_entities_as_they_arrive() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
     faults.add(
         FaultRule::new(Fault::DelayRequest(Duration::from_secs(1)))
@@ -311,7 +311,7 @@ async fn many_keys_may_come_as_they_come() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_scan_reads_all_ranges_at_once_and_tells_how_far_it_is() {
+async fn scan_reads_ranges_concurrently_and_reports_progress() {
     let (faults, blogs) = blogs(Duration::from_millis(10)).await;
     let told = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&told);
@@ -339,7 +339,7 @@ async fn a_scan_reads_all_ranges_at_once_and_tells_how_far_it_is() {
 
 /// Each stop ends a process: the next one has only the stored position.
 #[tokio::test(start_paused = true)]
-async fn a_scan_goes_on_where_it_was() {
+async fn scan_resumes_from_its_position() {
     let (_, blogs) = blogs(Duration::from_millis(1)).await;
     let query = || blogs.query().filter(Blog::ID.ne(3));
     let mut kept: Option<String> = None;
@@ -395,7 +395,7 @@ async fn a_scan_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn a_position_outlives_a_scan_that_is_refused() {
+async fn position_survives_a_rejected_scan() {
     let (_, blogs) = blogs(Duration::ZERO).await;
     let mut rows = blogs.query().scan().ranges(["c"]).stream();
     for _ in 0..2 {
@@ -447,7 +447,7 @@ async fn a_failed_scan_keeps_its_position() {
 }
 
 #[tokio::test]
-async fn a_scan_is_refused_before_it_is_sent() {
+async fn denied_scan_is_rejected_before_it_is_sent() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
     let error = blogs.query().scan().ranges(["a/"]).count().await.unwrap_err();
     assert!(error.to_string().contains("the end of a range \"a/\""), "{error}");

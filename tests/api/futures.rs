@@ -95,7 +95,7 @@ async fn clients_builders_and_streams_move_between_threads() {
 
 /// A shape that is not `Send` can be read: the boxed future contains bytes, not entities.
 #[tokio::test]
-async fn a_shape_need_not_be_send() {
+async fn shape_need_not_be_send() {
     struct Local(Rc<str>);
 
     impl ReadEntity for Local {
@@ -148,7 +148,7 @@ async fn streams_are_fused() {
 
 /// A builder that is polled again, as in a loop around `select!`, does not hang.
 #[tokio::test]
-async fn a_finished_builder_says_so() {
+async fn finished_builder_returns_an_error_when_polled_again() {
     let table = table().await;
     let service = TableServiceClient::on(Emulator::new());
     let mut get = table.get(("g", 1));

@@ -112,7 +112,7 @@ fn assert_misfit(error: &Error, entity: (&str, &str), words: &str) {
 }
 
 #[tokio::test]
-async fn kinds_are_sorted_out_over_all_pages() {
+async fn rows_are_gathered_by_kind_over_all_pages() {
     let items = items(&[
         ("a", "customer"),
         ("a", "001"),
@@ -148,7 +148,7 @@ async fn kinds_are_sorted_out_over_all_pages() {
 }
 
 #[tokio::test]
-async fn kinds_are_told_by_prefix_too() {
+async fn rows_are_gathered_by_prefix() {
     let service = TableServiceClient::on(Emulator::new().with_page_size(2));
     let items = service.table::<Prefixed>("Items").unwrap();
     items.create_table().await.unwrap();
@@ -291,7 +291,7 @@ mod of_fields {
 }
 
 #[tokio::test]
-async fn nothing_is_lost_without_a_word() {
+async fn row_without_its_slot_or_parent_is_an_error() {
     let items = items(&[("a", "1"), ("a", "1-1"), ("a", "2"), ("a", "3-1"), ("b", "2-1")]).await;
     let error = items.query().gather::<Option<Order>>().await.unwrap_err();
     assert_misfit(

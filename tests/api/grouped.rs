@@ -61,7 +61,7 @@ async fn stored(table: &TableClient, row: &str) -> Option<EdmValue> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lone_write_is_the_request_of_a_handle_that_is_not_grouped() {
+async fn single_grouped_write_is_a_plain_request() {
     let slow = Slow::new().await;
     let options = CallOptions::new()
         .client_request_id("id")
@@ -95,7 +95,7 @@ async fn a_lone_write_is_the_request_of_a_handle_that_is_not_grouped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn writes_that_come_while_a_batch_is_in_flight_are_the_next_one() {
+async fn writes_during_a_batch_form_the_next_batch() {
     let slow = Slow::new().await;
     let table = slow.table().grouped();
     let rows: Vec<_> = (0..250).map(|n| row("p", n, n)).collect();
@@ -133,7 +133,7 @@ async fn behind_another<T>(table: &TableClient, f: impl Future<Output = T>) -> T
 }
 
 #[tokio::test(start_paused = true)]
-async fn conflict_of_one_row_does_not_fail_its_neighbours() {
+async fn conflict_of_one_row_does_not_fail_the_others() {
     let slow = Slow::new().await;
     let table = slow.table().grouped();
     table.insert(&row("p", "3", 0)).await.unwrap();
@@ -207,7 +207,7 @@ async fn writes_to_one_row_keep_the_order_of_their_first_polls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn write_is_withdrawn_if_it_is_dropped_before_it_leaves() {
+async fn write_dropped_before_it_is_sent_is_withdrawn() {
     let slow = Slow::new().await;
     let table = slow.table().grouped();
     let (sent, waiting, other) = (row("p", "sent", 1), row("p", "waiting", 1), row("p", "other", 1));
@@ -229,7 +229,7 @@ async fn write_is_withdrawn_if_it_is_dropped_before_it_leaves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn timeout_withdraws_what_was_not_sent_and_leaves_what_was_in_doubt() {
+async fn timeout_withdraws_unsent_writes_and_leaves_sent_ones_in_doubt() {
     let slow = Slow::new().await;
     let table = slow.table().grouped();
     let (waits, patient) = (row("p", "waits", 1), row("p", "patient", 1));
@@ -335,7 +335,7 @@ async fn different_options_do_not_change_the_order_of_a_row() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_write_is_grouped_and_returns_what_it_returns_alone() {
+async fn every_write_is_grouped_with_the_result_of_a_single_write() {
     let slow = Slow::new().await;
     let table = slow.table().grouped();
     for name in ["replaced", "merged", "patched", "deleted", "modified", "there"] {
@@ -403,7 +403,7 @@ async fn every_write_is_grouped_and_returns_what_it_returns_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn flush_waits_for_writes_whose_callers_are_gone() {
+async fn flush_waits_for_writes_of_dropped_callers() {
     let slow = Slow::new().await;
     let table = slow.table().grouped();
     let one = row("p", "1", 1);
@@ -513,7 +513,7 @@ async fn flush_delays_no_write_outside_of_a_full_group() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closed_group_rejects_writes_and_answers_those_before() {
+async fn closed_group_rejects_new_writes_and_completes_earlier_ones() {
     let slow = Slow::new().await;
     let table = slow.table().grouped();
     let (one, two, late) = (row("p", "1", 1), row("p", "2", 1), row("p", "3", 1));
@@ -562,7 +562,7 @@ async fn writes_beyond_the_limit_wait_in_their_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn batch_ends_at_the_bytes_of_the_service() {
+async fn batch_ends_at_the_byte_limit_of_the_service() {
     let slow = Slow::new().await;
     let table = slow.table().grouped();
     let rows: Vec<_> = (0..7)
@@ -586,7 +586,7 @@ async fn batch_ends_at_the_bytes_of_the_service() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn delay_makes_writes_wait_for_company() {
+async fn max_delay_makes_writes_wait_for_others() {
     let slow = Slow::new().await;
     let table = slow
         .table()
@@ -662,7 +662,7 @@ async fn lost_response_of_a_batch_is_read_back_for_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn error_that_concerns_no_row_reaches_each_caller_as_its_own() {
+async fn error_of_no_single_row_is_returned_to_each_caller() {
     let slow = Slow::new().await;
     let missing = slow.service.dynamic_table("Missing").unwrap().grouped();
     let rows: Vec<_> = (0..3).map(|n| row("p", n, n)).collect();
@@ -723,7 +723,7 @@ fn grouped_write_outside_of_a_runtime_is_an_error() {
 
 /// The runtime that sends a batch ends while its callers wait elsewhere.
 #[test]
-fn callers_receive_an_error_when_the_runtime_of_their_batch_ends() {
+fn callers_get_an_error_when_the_runtime_of_their_batch_ends() {
     let build = || {
         tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -799,7 +799,7 @@ async fn observers_see_each_batch_and_each_write() {
 
 /// The service rejects a batch as a whole if the credential lacks a permission for one of its operations.
 #[tokio::test(start_paused = true)]
-async fn write_without_permission_does_not_fail_its_neighbours() {
+async fn write_without_permission_does_not_fail_the_others() {
     let emulator = Emulator::new().with_account("contoso", "AAECAwQFBgc=").unwrap();
     let key = AccountKey::new("contoso", "AAECAwQFBgc=").unwrap();
     let endpoint = "https://contoso.table.core.windows.net";
@@ -851,7 +851,7 @@ fn write_does_not_wait_for_the_task_of_another_runtime() {
 
 /// The batch may have been applied before, whatever the outcome of its retry.
 #[tokio::test(start_paused = true)]
-async fn delete_whose_response_was_lost_stays_in_doubt_if_its_repetition_fails() {
+async fn lost_delete_stays_in_doubt_if_its_retry_fails() {
     let slow = Slow::new().await;
     let plain = slow.table();
     for name in ["1", "2"] {

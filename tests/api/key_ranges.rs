@@ -149,7 +149,7 @@ async fn read<E: TableEntity + ReadEntity>(table: &TableClient<E>) -> (Option<E>
 }
 
 #[tokio::test]
-async fn texts_make_keys_and_prefixes_of_any_entity() {
+async fn keys_and_prefixes_by_text_work_for_any_entity() {
     let rows = rows().await;
     let (one, all) = read(&rows).await;
     assert_eq!(one, Some(Row::Item(item("ada", "e1", 1))));
@@ -170,7 +170,7 @@ async fn texts_make_keys_and_prefixes_of_any_entity() {
 
 /// Each pair of prefixes reads the rows that a check of all rows finds.
 #[tokio::test]
-async fn ranges_and_unions_read_the_rows_that_a_look_at_all_finds() {
+async fn ranges_and_unions_select_the_rows_of_a_full_check() {
     let table = TableServiceClient::on(Emulator::new()).dynamic_table("Rows").unwrap();
     table.create_table().await.unwrap();
     let keys = ["", "a", "a1", "a10", "a_", "b", "~"];

@@ -54,7 +54,7 @@ fn patterns_use_the_public_interface_alone() {
 }
 
 #[test]
-fn files_import_each_other_in_no_circle() {
+fn files_have_no_import_cycles() {
     let house = House::read(root());
     let circles: Vec<_> = house
         .circles()
@@ -68,7 +68,7 @@ fn files_import_each_other_in_no_circle() {
 }
 
 #[test]
-fn services_are_told_apart_by_their_rules() {
+fn services_are_distinguished_by_their_rules() {
     for file in House::read(root()).files {
         let is_rule = file.path.ends_with("/protocol/profile.rs")
             || file.path.contains("/emulator/rules")
@@ -82,7 +82,7 @@ fn services_are_told_apart_by_their_rules() {
 }
 
 #[test]
-fn files_are_small_and_say_what_they_own() {
+fn files_are_small_and_open_with_a_comment() {
     for file in House::read(root()).files {
         let lines = file.lines();
         assert!(

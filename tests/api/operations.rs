@@ -157,7 +157,7 @@ async fn check_for_tokens(columns: &[usize], address: &str, emulator: Emulator) 
 }
 
 #[tokio::test]
-async fn the_guides_table_is_true_of_the_emulator() {
+async fn table_of_the_guide_matches_the_emulator() {
     let service = TableServiceClient::on(Emulator::new());
     assert_eq!(service.profile(), Profile::Storage);
     // The emulator imitates Storage, so this also checks the column of Storage.
@@ -167,14 +167,14 @@ async fn the_guides_table_is_true_of_the_emulator() {
 
 #[cfg(feature = "full")]
 #[tokio::test]
-async fn the_guides_table_is_true_of_the_emulator_with_tokens() {
+async fn table_of_the_guide_matches_the_emulator_with_tokens() {
     const ADDRESS: &str = "https://devstoreaccount1.table.core.windows.net";
     check_for_tokens(&[0, 3], ADDRESS, Emulator::new()).await;
 }
 
 /// With a key, the client rejects the operation that needs a token before it is sent.
 #[tokio::test]
-async fn what_is_for_tokens_alone_is_refused_to_a_key() {
+async fn operation_for_tokens_is_rejected_with_a_key() {
     let service = TableServiceClient::on(Emulator::new());
     let table = service.dynamic_table("Things").unwrap();
     let error = perform(FOR_TOKENS, &service, &table).await.unwrap_err();
@@ -184,7 +184,7 @@ async fn what_is_for_tokens_alone_is_refused_to_a_key() {
 const COSMOS: &str = "https://contoso.table.cosmos.azure.com";
 
 #[tokio::test]
-async fn the_guides_table_is_true_of_cosmos_as_it_is_imitated() {
+async fn table_of_the_guide_matches_the_emulator_of_cosmos() {
     let key = AccountKey::new("contoso", "AAECAwQFBgc=").unwrap();
     let emulator = Emulator::cosmos().with_account("contoso", "AAECAwQFBgc=").unwrap();
     let service = TableServiceClient::new(COSMOS, key).unwrap().transport(emulator);
@@ -194,14 +194,14 @@ async fn the_guides_table_is_true_of_cosmos_as_it_is_imitated() {
 
 #[cfg(feature = "full")]
 #[tokio::test]
-async fn the_guides_table_is_true_of_cosmos_with_tokens() {
+async fn table_of_the_guide_matches_cosmos_with_tokens() {
     let emulator = Emulator::cosmos().with_account("contoso", "AAECAwQFBgc=").unwrap();
     check_for_tokens(&[1], COSMOS, emulator).await;
 }
 
 #[tokio::test]
 #[cfg_attr(not(azurite), ignore = "needs Azurite: start the tests with tests/azurite/run")]
-async fn the_guides_table_is_true_of_azurite() {
+async fn table_of_the_guide_matches_azurite() {
     let backend = Backend::azurite();
     check(2, backend.service(), &backend.fresh_name()).await;
 }
@@ -212,7 +212,7 @@ async fn the_guides_table_is_true_of_azurite() {
     not(azurite_oauth),
     ignore = "needs Azurite with tokens: start the tests with tests/azurite/run --oauth"
 )]
-async fn the_guides_table_is_true_of_azurite_with_tokens() {
+async fn table_of_the_guide_matches_azurite_with_tokens() {
     let backend = Backend::azurite_with_token();
     let rows = rows();
     let (_, said) = rows.iter().find(|(name, _)| *name == FOR_TOKENS).unwrap();

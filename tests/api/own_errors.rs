@@ -25,7 +25,7 @@ fn bankrupt() -> Bankrupt {
 }
 
 #[test]
-fn an_error_of_the_program_keeps_its_text_and_its_chain() {
+fn custom_error_keeps_its_text_and_its_sources() {
     let error = Error::other(bankrupt());
     assert_eq!(error.kind(), ErrorKind::Other);
     assert_eq!(error.to_string(), "the account is bankrupt");
@@ -37,7 +37,7 @@ fn an_error_of_the_program_keeps_its_text_and_its_chain() {
 }
 
 #[test]
-fn a_boxed_error_of_the_client_stays_itself() {
+fn boxed_error_of_the_client_is_not_wrapped_again() {
     fn boxed() -> std::result::Result<(), Box<dyn StdError + Send + Sync>> {
         Err(Error::invalid_input("no"))?;
         Ok(())
@@ -74,7 +74,7 @@ fn older(row: DynamicEntity) -> std::result::Result<Account, Box<dyn StdError + 
 }
 
 #[tokio::test]
-async fn closures_and_upgrades_return_errors_of_their_own() {
+async fn closures_and_upgrades_return_custom_errors() {
     let service = TableServiceClient::on(Emulator::new());
     let old = service.dynamic_table("Accounts").unwrap();
     old.create_table().await.unwrap();

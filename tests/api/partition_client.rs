@@ -151,7 +151,7 @@ async fn rows_without_a_struct_and_of_an_enum_have_a_text_as_row_key() {
 }
 
 #[tokio::test]
-async fn key_of_constants_is_named_by_no_value() {
+async fn key_of_constants_needs_no_value() {
     #[derive(TableEntity, Debug, PartialEq)]
     #[table(partition_key = "settings", row_key = "current")]
     struct Settings {

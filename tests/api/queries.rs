@@ -38,7 +38,7 @@ async fn blogs() -> (TableServiceClient, TableClient<Blog>) {
 }
 
 #[tokio::test]
-async fn a_plan_says_what_is_read_and_why() {
+async fn plan_names_the_access_path_and_its_reason() {
     let (_, blogs) = blogs().await;
     for (query, path, note) in [
         (
@@ -89,7 +89,7 @@ async fn a_plan_says_what_is_read_and_why() {
 }
 
 #[tokio::test]
-async fn what_a_client_denies_is_refused_before_it_is_sent() {
+async fn denied_query_is_rejected_before_it_is_sent() {
     let (service, _) = blogs().await;
     let blogs = service.deny(AccessPath::TableScan).table::<Blog>("Blogs").unwrap();
     let error = blogs
@@ -129,7 +129,7 @@ async fn what_a_client_denies_is_refused_before_it_is_sent() {
 
 /// A set that is too long for a URL can still be planned, and the error names a remedy.
 #[tokio::test]
-async fn a_set_that_is_too_long_is_planned() {
+async fn set_too_long_for_a_url_is_planned_and_rejected() {
     let (_, blogs) = blogs().await;
     let query = blogs
         .query()
@@ -147,7 +147,7 @@ async fn a_set_that_is_too_long_is_planned() {
 }
 
 #[tokio::test]
-async fn many_keys_are_read_in_their_order() {
+async fn get_many_keeps_the_order_of_the_keys() {
     let (_, blogs) = blogs().await;
     let many = blogs.get_many([("c", 1), ("a", 9), ("a", 1)]).concurrency(2);
     assert_eq!(many.requests(), 3);
@@ -168,7 +168,7 @@ async fn many_keys_are_read_in_their_order() {
 }
 
 #[tokio::test]
-async fn keys_are_read_and_rows_counted_without_the_rest() {
+async fn keys_and_count_read_only_the_keys() {
     let (_, blogs) = blogs().await;
     let keys = blogs.query().partition("a").keys();
     assert!(keys.clone().request().unwrap().contains("select=PartitionKey%2CRowKey"));
@@ -232,7 +232,7 @@ async fn a_continuation_belongs_to_its_query() {
 }
 
 #[test]
-fn a_filter_is_asked_in_memory() {
+fn filter_is_evaluated_in_memory() {
     let it = blog("a", 7, 3);
     for (filter, expected) in [
         (Blog::RATING.ge(3) & Blog::CHANNEL.eq("a"), true),

@@ -23,7 +23,7 @@ async fn refusal(service: TableServiceClient) -> Error {
 }
 
 #[tokio::test]
-async fn five_refusals_have_five_messages() {
+async fn five_rejections_have_five_messages() {
     let clock = EmulatorClock::system();
     let emulator = Emulator::new()
         .with_account("contoso", KEY)

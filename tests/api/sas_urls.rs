@@ -107,7 +107,7 @@ fn sas_url_of_a_table_names_account_and_table() {
 }
 
 #[test]
-fn sas_url_that_lacks_something_says_what_and_never_shows_the_signature() {
+fn incomplete_sas_url_names_what_is_missing_without_the_signature() {
     let service = |url: &str| TableServiceClient::from_sas_url(url).unwrap_err();
     let table = |url: &str| TableClient::<DynamicEntity>::from_sas_url(url).unwrap_err();
     let cloud = "https://contoso.table.core.windows.net";

@@ -58,7 +58,7 @@ fn token() -> SasToken {
 }
 
 #[tokio::test]
-async fn a_signature_shows_nowhere_but_on_request() {
+async fn signature_is_shown_only_on_request() {
     let mut shown = Shown::default();
     let steps = || {
         [
@@ -104,7 +104,7 @@ async fn a_signature_shows_nowhere_but_on_request() {
 }
 
 #[tokio::test]
-async fn a_key_and_what_it_signs_show_nowhere() {
+async fn key_and_its_signatures_are_never_shown() {
     let mut shown = Shown::default();
     let canned = Canned::new([Step::status(403), Step::status(404), Step::status(500)]);
     let service = TableServiceClient::from_connection_string(CONTOSO)
@@ -145,7 +145,7 @@ async fn a_key_and_what_it_signs_show_nowhere() {
 
 /// A header of the caller may contain a secret, such as that of a gateway.
 #[tokio::test]
-async fn a_callers_header_shows_by_its_name_alone() {
+async fn header_of_the_caller_is_shown_only_by_name() {
     const SECRET: &str = "HEADERMARKER";
     let mut shown = Shown::default();
     let canned = Canned::new([Step::status(404), Step::status(500)]);
@@ -183,7 +183,7 @@ async fn a_callers_header_shows_by_its_name_alone() {
 }
 
 #[test]
-fn what_is_refused_is_not_repeated() {
+fn errors_do_not_repeat_rejected_secrets() {
     let mut shown = Shown::default();
     for connection_string in [
         format!("AccountName=a;AccountKey={KEY}*"),
@@ -216,7 +216,7 @@ fn what_is_refused_is_not_repeated() {
 
 /// A credential from outside the crate may log what it receives.
 #[tokio::test]
-async fn what_credentials_are_told_has_no_secret() {
+async fn credentials_from_outside_receive_no_secret() {
     static SHOWN: Mutex<Shown> = Mutex::new(Shown(String::new()));
 
     #[derive(Debug)]

@@ -45,7 +45,7 @@ async fn cosmos_takes_text_bytes_and_entities_beyond_the_limits_of_storage() {
 }
 
 #[tokio::test]
-async fn storage_rejects_them_before_a_request_and_names_the_property() {
+async fn oversized_values_are_rejected_before_a_request_with_their_property() {
     let table = table(Emulator::new()).await;
     let nothing_sent = Emulator::new().with_observer(|seen| panic!("{seen}"));
     let table = table.typed::<DynamicEntity>();

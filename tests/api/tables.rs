@@ -45,7 +45,7 @@ async fn a_table_that_is_being_deleted_does_not_exist() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_table_is_made_anew_as_soon_as_it_can_be() {
+async fn table_is_recreated_as_soon_as_possible() {
     let (table, clock) = table().await;
     let heard = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&heard);
@@ -67,7 +67,7 @@ async fn a_table_is_made_anew_as_soon_as_it_can_be() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_deadline_ends_the_wait_and_says_so() {
+async fn deadline_ends_the_wait_with_a_conflict() {
     let (table, _) = table().await;
     let begun = tokio::time::Instant::now();
     let error = table.recreate_table(Duration::from_secs(12)).await.unwrap_err();
@@ -80,7 +80,7 @@ async fn the_deadline_ends_the_wait_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_table_that_is_not_there_is_made_at_once() {
+async fn missing_table_is_created_immediately() {
     let service = TableServiceClient::on(Emulator::new().with_deletion_time(DELETION));
     let table = service.dynamic_table("Orders").unwrap();
     table.recreate_table(Duration::from_secs(1)).await.unwrap();
@@ -93,7 +93,7 @@ async fn a_table_that_is_not_there_is_made_at_once() {
 
 /// Another process deleted the table, or this one before it restarted.
 #[tokio::test(start_paused = true)]
-async fn a_table_that_someone_else_deletes_is_made_anew_too() {
+async fn table_deleted_by_another_client_is_recreated() {
     let deleting = r#"{"odata.error":{"code":"TableBeingDeleted","message":{"lang":"en-US","value":"Wait."}}}"#;
     let exists = r#"{"odata.error":{"code":"TableAlreadyExists","message":{"lang":"en-US","value":"There."}}}"#;
     let canned = Canned::new([

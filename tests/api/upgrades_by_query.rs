@@ -76,7 +76,7 @@ fn moved(row: &mut DynamicEntity, from: &str, to: &str) {
 }
 
 #[tokio::test]
-async fn an_upgrade_writes_old_rows_and_no_others() {
+async fn upgrade_writes_only_old_rows() {
     let (faults, shops) = shops().await;
     insert(&shops, 0, |_| ()).await;
     insert(&shops, 1, |row| moved(row, "rating", "stars")).await;
@@ -150,7 +150,7 @@ async fn an_upgrade_writes_old_rows_and_no_others() {
 }
 
 #[tokio::test]
-async fn what_a_struct_does_not_know_is_dropped_on_request() {
+async fn unknown_properties_are_dropped_on_request() {
     let (_, shops) = shops().await;
     insert(&shops, 0, |_| ()).await;
     insert(&shops, 1, |row| drop(row.insert("Unknown", 1))).await;

@@ -98,7 +98,7 @@ async fn rows_are_deleted_by_a_condition_or_a_query() {
 
 /// One request for each page, and one for each of its partitions.
 #[tokio::test]
-async fn as_many_requests_are_sent_as_there_are_pages_and_batches() {
+async fn one_request_is_sent_per_page_and_batch() {
     let table = filled(1_000).await;
     let report = table.blogs.delete_where(table.blogs.query()).await.unwrap();
     assert_eq!(report.applied(), 250);
@@ -204,7 +204,7 @@ async fn a_patch_writes_the_named_columns_of_all_rows() {
 }
 
 #[tokio::test]
-async fn an_update_saves_or_keeps_as_the_closure_says() {
+async fn update_saves_or_keeps_rows_as_the_closure_returns() {
     let table = filled(PAGE).await;
     let report = table
         .blogs
@@ -233,7 +233,7 @@ async fn an_update_saves_or_keeps_as_the_closure_says() {
 
 /// Properties that the struct does not declare are kept.
 #[tokio::test]
-async fn an_update_leaves_what_the_struct_does_not_know() {
+async fn update_keeps_unknown_properties() {
     let table = filled(PAGE).await;
     let unknown = Column::<DynamicEntity, i64>::property("Unknown");
     let all = table.truth.typed::<DynamicEntity>();
@@ -260,7 +260,7 @@ async fn an_update_leaves_what_the_struct_does_not_know() {
 
 /// An error of the closure is returned to the caller, and nothing of the page is written.
 #[tokio::test]
-async fn a_closure_ends_the_whole_by_an_error() {
+async fn error_of_the_closure_ends_the_update() {
     #[derive(Debug)]
     enum Stop {
         Here(u32),
@@ -315,7 +315,7 @@ async fn a_closure_ends_the_whole_by_an_error() {
 
 /// If a batch fails because of some rows, the others are written.
 #[tokio::test]
-async fn rows_that_changed_since_they_were_read_are_told_and_the_others_written() {
+async fn changed_rows_are_reported_and_the_others_written() {
     let table = filled(1_000).await;
     let emulator_table = table.truth.clone();
     // After the page is read and before the first batch, another client changes two rows and deletes one.
@@ -366,7 +366,7 @@ async fn rows_that_changed_since_they_were_read_are_told_and_the_others_written(
 
 /// The service does not name the row at fault: it is found by halving the batch.
 #[tokio::test]
-async fn a_failure_without_an_index_is_found() {
+async fn failing_row_without_an_index_is_found_by_halving() {
     let table = filled(1_000).await;
     let rule =
         FaultRule::new(Fault::FailBatchPart(ResponseTemplate::new(400).code("InvalidInput"))).on(OperationKind::Batch);
@@ -399,7 +399,7 @@ async fn a_failure_without_an_index_is_found() {
 
 /// An error that concerns no row ends the write. After a resume, each row is written once.
 #[tokio::test]
-async fn an_interrupted_update_goes_on_where_it_was() {
+async fn interrupted_update_resumes_from_its_position() {
     for (rule, concurrency) in [
         (
             FaultRule::new(ResponseTemplate::server_busy(std::time::Duration::ZERO))
@@ -457,7 +457,7 @@ async fn an_interrupted_update_goes_on_where_it_was() {
 
 /// The last reported position is enough to resume, whatever happened to the process.
 #[tokio::test]
-async fn a_dropped_update_goes_on_from_its_last_progress() {
+async fn dropped_update_resumes_from_its_last_progress() {
     let table = filled(20).await;
     let kept = Arc::new(Mutex::new((0, None)));
     let hear = Arc::clone(&kept);
@@ -484,7 +484,7 @@ async fn a_dropped_update_goes_on_from_its_last_progress() {
 
 /// A position stays valid with another page size.
 #[tokio::test]
-async fn a_position_holds_for_other_pages() {
+async fn position_is_valid_with_another_page_size() {
     let table = filled(1_000).await;
     let all = |rows| {
         table
@@ -503,7 +503,7 @@ async fn a_position_holds_for_other_pages() {
 
 /// A position of the first page is bound to its query like any other.
 #[tokio::test]
-async fn a_position_belongs_to_its_query_and_method() {
+async fn position_is_bound_to_its_query_and_method() {
     let table = filled(1_000).await;
     table.faults.add(FaultRule::new(Fault::NoConnection).on_writes().nth(2));
     let update = || table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 100);
@@ -527,7 +527,7 @@ async fn a_position_belongs_to_its_query_and_method() {
 
 /// A resume from any reported position writes each row once. After the end there is no position.
 #[tokio::test]
-async fn an_update_goes_on_from_any_position_that_was_heard() {
+async fn update_resumes_from_any_reported_position() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let table = filled(7).await;
     let log = Arc::clone(&heard);
@@ -552,7 +552,7 @@ async fn an_update_goes_on_from_any_position_that_was_heard() {
 
 /// A deleted row is not remembered: a row that is inserted again is a new one.
 #[tokio::test]
-async fn a_position_of_deletes_holds_no_keys() {
+async fn position_of_deletes_contains_no_keys() {
     let table = filled(50).await;
     table
         .faults
@@ -579,7 +579,7 @@ async fn a_position_of_deletes_holds_no_keys() {
 
 /// So ETags do not get old while rows wait, and at most one page is in memory.
 #[tokio::test]
-async fn the_next_page_is_read_when_the_writes_of_the_present_one_have_ended() {
+async fn next_page_is_read_after_the_writes_of_the_current_one() {
     let table = filled(50).await;
     let report = table.blogs.delete_where(table.blogs.query()).await.unwrap();
     assert_eq!(report.applied(), 250);
@@ -594,7 +594,7 @@ async fn the_next_page_is_read_when_the_writes_of_the_present_one_have_ended() {
 
 /// The rows of a batch whose response is lost are in doubt, and are not updated twice.
 #[tokio::test]
-async fn rows_of_a_lost_answer_are_in_doubt() {
+async fn rows_with_a_lost_response_are_in_doubt() {
     for fault in [Fault::LoseResponse, Fault::LoseRequest] {
         let table = filled(1_000).await;
         table
@@ -644,7 +644,7 @@ async fn rows_of_a_lost_answer_are_in_doubt() {
 
 /// With retries, a repeated delete resolves the doubt. An update stays in doubt, and the other rows continue.
 #[tokio::test(start_paused = true)]
-async fn a_lost_answer_that_is_retried_ends_nothing() {
+async fn retried_lost_response_does_not_end_the_write() {
     let lost = || FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch).nth(2);
     let table = filled(1_000).await;
     let blogs = TableServiceClient::on(table.faults.clone())
@@ -670,7 +670,7 @@ async fn a_lost_answer_that_is_retried_ends_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_client_denies_is_not_read_to_be_written() {
+async fn denied_query_is_not_read_by_writes() {
     let table = filled(PAGE).await;
     let service = TableServiceClient::on(table.faults.clone()).deny(AccessPath::TableScan);
     let blogs = service.table::<Blog>("Blogs").unwrap();
@@ -701,7 +701,7 @@ async fn what_a_client_denies_is_not_read_to_be_written() {
 }
 
 #[tokio::test]
-async fn too_many_failures_end_the_whole() {
+async fn too_many_failures_end_a_write_by_query() {
     let table = filled(1_000).await;
     table
         .faults
@@ -724,7 +724,7 @@ async fn too_many_failures_end_the_whole() {
 }
 
 #[tokio::test]
-async fn rows_that_do_not_read_fail_or_are_passed_over() {
+async fn rows_that_cannot_be_decoded_fail_or_are_skipped() {
     let table = filled(PAGE).await;
     let rating = Column::<DynamicEntity, String>::property("rating");
     let dynamic = table.truth.typed::<DynamicEntity>();
@@ -787,7 +787,7 @@ async fn rows_in_any_order_are_grouped_by_partition() {
 
 /// A batch is split by its size in bytes.
 #[tokio::test]
-async fn a_batch_is_cut_by_its_bytes() {
+async fn batch_is_split_by_its_bytes() {
     let faults = Faults::new(Emulator::new());
     let table = TableServiceClient::on(faults.clone()).dynamic_table("Large").unwrap();
     table.create_table().await.unwrap();
@@ -814,7 +814,7 @@ async fn a_batch_is_cut_by_its_bytes() {
 
 /// A write by query runs in the caller's future: it needs neither `Send` nor `'static` of its captures.
 #[tokio::test]
-async fn a_closure_may_borrow_and_the_builder_be_spawned() {
+async fn closure_may_borrow_and_builder_can_be_spawned() {
     let table = filled(PAGE).await;
     let mut seen = 0;
     let report = table

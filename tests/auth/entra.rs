@@ -53,7 +53,7 @@ fn row() -> DynamicEntity {
 }
 
 #[tokio::test]
-async fn calls_at_once_share_one_token() {
+async fn concurrent_calls_share_one_token() {
     let (tokens, canned) = (FakeTokens::default(), Canned::new((0..16).map(|_| inserted())));
     let things = things(&tokens, &canned);
     let rows: Vec<DynamicEntity> = (0..16).map(|n| DynamicEntity::new("p", n.to_string())).collect();
@@ -69,7 +69,7 @@ async fn calls_at_once_share_one_token() {
 }
 
 #[tokio::test]
-async fn a_refused_token_is_renewed_once() {
+async fn rejected_token_is_renewed_once() {
     let (tokens, canned) = (
         FakeTokens::default(),
         Canned::new([inserted(), Step::status(401), inserted(), inserted()]),
@@ -91,7 +91,7 @@ async fn a_refused_token_is_renewed_once() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_never_taken_ends_the_call() {
+async fn token_that_is_always_rejected_ends_the_call() {
     let (tokens, canned) = (FakeTokens::default(), Canned::new((0..3).map(|_| Step::status(401))));
     let error = things(&tokens, &canned).insert(&row()).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::Unauthenticated, Some(401)));
@@ -105,7 +105,7 @@ async fn a_token_that_is_never_taken_ends_the_call() {
 }
 
 #[tokio::test]
-async fn a_missing_role_is_not_asked_for_again() {
+async fn missing_role_does_not_renew_the_token() {
     let body = r#"{"odata.error":{"code":"AuthorizationPermissionMismatch","message":{"lang":"en-US","value":"Not authorized."}}}"#;
     let (tokens, canned) = (FakeTokens::default(), Canned::new([Step::answer(403, &[], body)]));
     let error = things(&tokens, &canned).insert(&row()).await.unwrap_err();
@@ -144,7 +144,7 @@ async fn tenant_and_scope_are_learned_from_the_challenge() {
 }
 
 #[tokio::test]
-async fn a_tenant_may_be_refused() {
+async fn unknown_tenant_can_be_rejected() {
     let canned = Canned::new([challenge("https://storage.azure.com")]);
     let credential = EntraCredential::by_tenant(|_| Err("not one of our tenants".into()));
     let error = table(CONTOSO, credential, &canned).insert(&row()).await.unwrap_err();
@@ -160,7 +160,7 @@ async fn a_tenant_may_be_refused() {
 }
 
 #[tokio::test]
-async fn a_server_cannot_choose_whom_a_token_is_for() {
+async fn server_cannot_choose_the_audience_of_a_token() {
     for resource in [
         "https://vault.azure.net",
         "https://management.azure.com",
@@ -227,7 +227,7 @@ async fn each_cloud_and_service_has_its_scope() {
 }
 
 #[tokio::test]
-async fn nothing_is_sent_in_the_clear() {
+async fn token_is_never_sent_over_http() {
     let (tokens, canned) = (FakeTokens::default(), Canned::default());
     let source = tokens.clone();
     for credential in [
@@ -243,7 +243,7 @@ async fn nothing_is_sent_in_the_clear() {
 }
 
 #[tokio::test]
-async fn a_source_that_fails_is_the_reason() {
+async fn failing_token_source_is_the_source_of_the_error() {
     let (tokens, canned) = (FakeTokens::default(), Canned::new([inserted()]));
     let things = things(&tokens, &canned);
     tokens.fail(true);
@@ -262,7 +262,7 @@ async fn a_source_that_fails_is_the_reason() {
 }
 
 #[tokio::test]
-async fn no_token_shows_anywhere() {
+async fn no_output_contains_a_token() {
     let (tokens, canned) = (
         FakeTokens::default(),
         Canned::new([

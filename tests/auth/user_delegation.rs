@@ -39,7 +39,7 @@ fn in_an_hour() -> DateTime {
 }
 
 #[tokio::test]
-async fn a_key_signs_what_a_client_then_asks_with() {
+async fn delegation_key_signs_a_signature_that_clients_use() {
     let end = in_an_hour();
     let canned = Canned::new([key_until(end), Step::answer(204, &[("etag", "W/\"1\"")], "")]);
     let service = service("https://contoso.table.core.windows.net", &canned);
@@ -99,7 +99,7 @@ async fn a_key_signs_what_a_client_then_asks_with() {
 }
 
 #[tokio::test]
-async fn only_a_token_gets_a_key() {
+async fn delegation_key_needs_a_token() {
     let canned = Canned::default();
     let by_key = canned.service();
     let anonymous = TableServiceClient::new("https://contoso.table.core.windows.net", Anonymous).unwrap();
@@ -126,7 +126,7 @@ async fn only_a_token_gets_a_key() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_asked_for_again_and_a_strange_one_is_not_shown() {
+async fn lost_response_is_retried_and_invalid_one_is_not_shown() {
     let end = in_an_hour();
     let canned = Canned::new([
         Step::Fail(azure_table::transport::Delivery::MaybeSent),
@@ -149,7 +149,7 @@ async fn a_lost_answer_is_asked_for_again_and_a_strange_one_is_not_shown() {
 }
 
 #[tokio::test]
-async fn whoever_lacks_the_role_is_told_which() {
+async fn missing_role_is_named() {
     let body =
         "<?xml version=\"1.0\"?><Error><Code>AuthorizationPermissionMismatch</Code><Message>No.</Message></Error>";
     let headers = [("x-ms-error-code", "AuthorizationPermissionMismatch")];
@@ -161,7 +161,7 @@ async fn whoever_lacks_the_role_is_told_which() {
 
 /// It is a POST: after a transient response of the primary, the secondary would reject it permanently.
 #[tokio::test(start_paused = true)]
-async fn key_is_asked_of_the_primary_alone() {
+async fn delegation_key_is_requested_from_the_primary_only() {
     for mode in [LocationMode::SecondaryThenPrimary, LocationMode::PrimaryThenSecondary] {
         let canned = Canned::new([Step::status(500), key_until(in_an_hour())]);
         let service = service("https://contoso.table.core.windows.net", &canned).location_mode(mode);

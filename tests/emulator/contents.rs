@@ -33,7 +33,7 @@ fn lines_are_stored_all_or_none_and_read_back() {
 }
 
 #[tokio::test]
-async fn deleted_names_are_free_at_once() {
+async fn names_of_deleted_tables_are_free_immediately() {
     let emulator = Emulator::new().with_deletion_time(Duration::from_secs(40));
     emulator.seed_lines(ACCOUNT, "Blogs", ROWS).unwrap();
     let service = TableServiceClient::on(emulator.clone());

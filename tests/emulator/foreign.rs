@@ -14,7 +14,7 @@ use super::signed::{ask, emulator, outcome};
 
 /// Captured requests with their signatures, at their time: accepted unchanged, and rejected with one letter changed.
 #[tokio::test]
-async fn captured_signatures_are_good() {
+async fn captured_signatures_are_accepted() {
     for (file, at_least) in [("shared_key.json", 45), ("shared_key_lite.json", 14)] {
         let vectors = vectors(file);
         let cloud = vectors["keys"]["cloud"]["key"].as_str();
@@ -76,7 +76,7 @@ fn query(text: &str) -> String {
 /// The values of two SDKs are accepted, and read as they were meant. The vectors differ from the live service by its
 /// rules: fractions without trailing zeros, ids in lower case, whole numbers beyond Int32 as doubles.
 #[tokio::test]
-async fn entities_of_sdks_are_read_as_they_were_meant() {
+async fn entities_of_other_sdks_are_read_correctly() {
     let vectors = vectors("entities.json");
     let service = emulator();
     let made = ask(&service, "POST", "Tables", &[], r#"{"TableName":"Things"}"#).await;
@@ -148,7 +148,7 @@ fn expected<'a>(sent: &Value, annotation: Option<&'a str>) -> (Value, Option<&'a
 
 /// Spellings of one change by several SDKs; all have the same meaning.
 #[tokio::test]
-async fn spellings_of_values_keys_and_preferences_are_taken() {
+async fn spellings_of_values_keys_and_preferences_are_accepted() {
     let service = emulator();
     ask(&service, "POST", "Tables", &[], r#"{"TableName":"Things"}"#).await;
     let mut row = 0;
@@ -195,7 +195,7 @@ async fn spellings_of_values_keys_and_preferences_are_taken() {
 
 /// URLs and line ends of batches, names of boundaries, and a change set without changes.
 #[tokio::test]
-async fn spellings_of_batches_are_taken() {
+async fn spellings_of_batches_are_accepted() {
     let service = emulator();
     ask(&service, "POST", "Tables", &[], r#"{"TableName":"Things"}"#).await;
     let bases = [

@@ -84,7 +84,7 @@ async fn who_does_not_trust_it_or_speaks_http_is_not(network: Network) {
 }
 
 #[test]
-fn what_is_no_certificate_is_refused_by_name() {
+fn invalid_certificate_file_is_named() {
     let (pem, key) = certificate();
     let (_, other) = certificate();
     let garbled = key.replace("\n", "\n*");
@@ -142,7 +142,7 @@ async fn tokens_are_taken_over_https_alone(network: Network) {
 }
 
 #[test]
-fn a_key_in_the_wrong_place_or_encrypted_is_named() {
+fn misplaced_or_encrypted_key_is_named() {
     let (pem, key) = certificate();
     let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
     let older = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----\n";

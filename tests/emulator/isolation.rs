@@ -63,7 +63,7 @@ async fn no_reader_sees_half_a_batch() {
 
 /// A batch that fails changes nothing, wherever the failure is.
 #[tokio::test]
-async fn a_batch_that_fails_is_not_seen() {
+async fn failed_batch_is_never_visible() {
     let emulator = Emulator::new();
     let table = table(&emulator).await;
     for failing in 0..ROWS {
@@ -84,7 +84,7 @@ async fn a_batch_that_fails_is_not_seen() {
 }
 
 #[tokio::test]
-async fn a_page_is_one_state_and_pages_are_not() {
+async fn page_is_a_snapshot_and_pages_are_not() {
     let emulator = Emulator::new().with_page_size(5);
     let table = table(&emulator).await;
     let mut pages = table.query().pages();

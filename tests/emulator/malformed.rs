@@ -45,7 +45,7 @@ fn bytes(parts: &[&[u8]]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn bodies_that_are_no_entities_are_refused() {
+async fn bodies_that_are_not_entities_are_rejected() {
     let service = with_row().await;
     let before = state(&service).await;
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
@@ -111,7 +111,7 @@ async fn bodies_that_are_no_entities_are_refused() {
 }
 
 #[tokio::test]
-async fn addresses_that_say_nothing_are_refused() {
+async fn invalid_addresses_are_rejected() {
     let service = with_row().await;
     let before = state(&service).await;
     for (method, path, status, code) in [
@@ -197,7 +197,7 @@ async fn a_batch_that_breaks_off_changes_nothing() {
 }
 
 #[tokio::test]
-async fn batches_that_are_none_are_refused() {
+async fn invalid_batches_are_rejected() {
     let service = with_row().await;
     let before = state(&service).await;
     let whole = batch();

@@ -84,7 +84,7 @@ fn reasons(lines: &Mutex<Vec<String>>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn it_is_told_why_a_request_was_refused() {
+async fn observer_receives_the_reason_of_a_rejection() {
     let (emulator, lines) = watched();
     let emulator = emulator.with_account(ACCOUNT, KEY).unwrap();
     emulator.seed("Blogs", [DynamicEntity::new("p", "r")]).unwrap();
@@ -148,7 +148,7 @@ async fn it_is_told_why_a_request_was_refused() {
 }
 
 #[tokio::test]
-async fn it_is_told_what_is_wrong_with_a_signature() {
+async fn observer_receives_the_reason_of_an_invalid_signature() {
     let (emulator, lines) = watched();
     let service = TableServiceClient::on(emulator.clone());
     let key = service.account_key().unwrap();

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 const SOON: Duration = Duration::from_secs(5);
 
 #[tokio::test]
-async fn a_request_on_its_way_is_answered_before_the_end() {
+async fn request_in_flight_is_answered_before_shutdown() {
     let at_once = Emulator::new();
     at_once.seed("Blogs", [DynamicEntity::new("p", "before")]).unwrap();
     let slow = at_once
@@ -32,7 +32,7 @@ async fn a_request_on_its_way_is_answered_before_the_end() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_does_not_hold_it_back() {
+async fn idle_connection_does_not_delay_shutdown() {
     let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
     let address = server.address();
     let service = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
@@ -50,7 +50,7 @@ async fn an_idle_connection_does_not_hold_it_back() {
 }
 
 #[tokio::test]
-async fn an_address_that_stands_for_all_is_named_by_one_that_can_be_reached() {
+async fn unspecified_address_is_reported_as_a_reachable_one() {
     // Port 0 on all addresses would accept foreign connections: the test checks only the text, and serves nothing.
     let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
     let endpoint = format!(
@@ -89,7 +89,7 @@ async fn cosmos_can_be_used_by_the_string_that_the_server_gives() {
 }
 
 #[tokio::test]
-async fn a_url_that_is_too_long_is_refused_by_the_server() {
+async fn too_long_url_is_rejected_by_the_server() {
     let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
     let address = server.address();
     let running = server.spawn();

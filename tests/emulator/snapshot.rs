@@ -86,7 +86,7 @@ async fn answers(emulator: &Emulator) -> String {
 
 proptest! {
     #[test]
-    fn any_tables_survive_the_way_through_a_file(tables in btree_map("[A-Z][A-Za-z0-9]{2,8}", vec(entity(), 0..6), 0..4)) {
+    fn tables_survive_a_snapshot_file(tables in btree_map("[A-Z][A-Za-z0-9]{2,8}", vec(entity(), 0..6), 0..4)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let emulator = Emulator::new();
         for (name, entities) in &tables {
@@ -174,7 +174,7 @@ async fn settings_policies_and_versions_are_restored() {
 }
 
 #[tokio::test]
-async fn the_file_is_for_people() {
+async fn snapshot_file_is_readable() {
     let clock = EmulatorClock::fixed(at("2030-01-01T00:00:00Z"));
     let emulator = Emulator::new().with_clock(clock);
     let mut entity = DynamicEntity::new("Channel9", "é \"1\"");
@@ -212,7 +212,7 @@ async fn the_file_is_for_people() {
 }
 
 #[tokio::test]
-async fn a_text_written_by_hand_needs_no_times() {
+async fn handwritten_snapshot_needs_no_timestamps() {
     let text = "\u{feff}{ \"azure-table-snapshot\" : 1 }\r\n\r\n{\"account\":\"devstoreaccount1\"}\r\n{\"table\":\"Blogs\"}\r\n\
                 {\"RowKey\":\"2\",\"PartitionKey\":\"p\",\"N\":null,\"odata.etag\":\"x\",\"L\":\"7\",\"L@odata.type\":\"Edm.Int64\"}\r\n\
                 {\"PartitionKey\":\"p\",\"RowKey\":\"1\"}";
@@ -232,7 +232,7 @@ async fn a_text_written_by_hand_needs_no_times() {
 }
 
 #[test]
-fn faults_name_line_column_and_property() {
+fn errors_name_line_column_and_property() {
     let head = "{\"azure-table-snapshot\":1}\n{\"account\":\"a\"}\n{\"table\":\"Blogs\"}\n";
     let row = |rest: &str| format!("{head}{{\"PartitionKey\":\"é\",\"RowKey\":\"r\"{rest}}}\n");
     let line = |text: &str| format!("{{\"azure-table-snapshot\":1}}\n{text}\n");
@@ -324,7 +324,7 @@ fn faults_name_line_column_and_property() {
 }
 
 #[test]
-fn a_file_that_cannot_be_used_is_named() {
+fn unusable_file_is_named() {
     let folder = Folder::new();
     let missing = EmulatorSnapshot::read(folder.file()).unwrap_err();
     assert_eq!(missing.kind(), std::io::ErrorKind::NotFound);
@@ -355,7 +355,7 @@ fn a_file_that_cannot_be_used_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_keeps_its_permissions() {
+fn snapshot_file_keeps_its_permissions() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let folder = Folder::new();
@@ -370,7 +370,7 @@ fn a_file_keeps_its_permissions() {
 }
 
 #[test]
-fn whoever_reads_while_it_is_written_reads_a_whole_file() {
+fn reader_never_sees_a_partial_snapshot_file() {
     let folder = Folder::new();
     let emulator = Emulator::new();
     emulator
@@ -389,7 +389,7 @@ fn whoever_reads_while_it_is_written_reads_a_whole_file() {
 }
 
 #[tokio::test]
-async fn services_are_told_apart() {
+async fn snapshot_of_another_service_is_rejected() {
     let cosmos = Emulator::cosmos();
     cosmos.seed("Blogs", [DynamicEntity::new("p", "r")]).unwrap();
     cosmos.seed("BLOGS", [DynamicEntity::new("p", "r")]).unwrap();
@@ -478,14 +478,14 @@ async fn rows_keep_the_order_in_which_they_were_inserted() {
 }
 
 #[test]
-fn a_row_without_a_key_is_told_so() {
+fn row_without_a_key_is_an_error() {
     let text = "{\"azure-table-snapshot\":1}\n{\"account\":\"a\"}\n{\"table\":\"Blogs\"}\n{\"PartitionKey\":\"p\"}\n";
     let wrong = text.parse::<EmulatorSnapshot>().unwrap_err();
     assert!(wrong.to_string().ends_with("line 4: RowKey is missing"), "{wrong}");
 }
 
 #[test]
-fn cosmos_refuses_the_rows_that_it_would_not_take() {
+fn cosmos_rejects_rows_that_violate_its_rules() {
     let with = |name: &str| {
         let mut entity = DynamicEntity::new("p", "r");
         entity.insert(name, 1);

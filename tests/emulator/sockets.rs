@@ -97,7 +97,7 @@ fn status(answer: &[u8]) -> u16 {
 const HEAD: &str = "POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: 127.0.0.1\r\n";
 
 #[tokio::test]
-async fn what_is_no_http_is_refused_or_closed() {
+async fn bytes_that_are_not_http_are_rejected_or_closed() {
     let server = Server::start().await;
     let long = |length: usize| "a".repeat(length);
     for (what, bytes, expected) in [
@@ -199,7 +199,7 @@ async fn slow_heads_and_bodies_have_a_bounded_time() {
 }
 
 #[tokio::test]
-async fn clients_that_wait_keep_nobody_out() {
+async fn waiting_clients_do_not_block_others() {
     const MOST: usize = 8;
     let server = Server::start_with(|server| server.max_connections(MOST).read_timeout(BOUND)).await;
     let mut working = server.connect("").await;

@@ -103,7 +103,7 @@ async fn enums_and_newtypes_are_stored_by_name_number_and_inner_value() {
 }
 
 #[tokio::test]
-async fn every_variant_comes_back() {
+async fn every_variant_is_read_as_written() {
     let table = table::<Reading>().await;
     let colors = [Color::Red, Color::Green, Color::Other("violet".into())];
     let levels = [Level::Low, Level::Middle, Level::High, Level::Highest];
@@ -194,7 +194,7 @@ struct Place {
 }
 
 #[tokio::test]
-async fn they_can_be_keys() {
+async fn derived_properties_can_be_keys() {
     let table = table::<Place>().await;
     let place = Place {
         partition: Region::North,
@@ -253,7 +253,7 @@ struct Defaults {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_its_default() {
+async fn missing_property_is_read_as_its_default() {
     let table = table::<Defaults>().await;
     let row = azure_table::DynamicEntity::new("p", "");
     table.typed().insert(&row).await.unwrap();

@@ -17,7 +17,7 @@ struct Aliased {
 }
 
 #[tokio::test]
-async fn an_older_name_is_read_where_the_present_one_is_not_there() {
+async fn older_name_is_read_if_the_current_one_is_missing() {
     let table = table::<Aliased>().await;
     let read = |properties: &[(&str, i32)]| {
         let mut row = DynamicEntity::new("p", "r");
@@ -116,7 +116,7 @@ struct Strict {
 }
 
 #[tokio::test]
-async fn an_unknown_property_may_be_refused() {
+async fn unknown_property_can_be_rejected() {
     let table = table::<Strict>().await;
     let strict = Strict {
         text: "a".into(),
@@ -164,7 +164,7 @@ impl Person {
 }
 
 #[tokio::test]
-async fn rows_of_an_older_form_go_to_the_upgrade() {
+async fn rows_of_an_older_form_are_upgraded() {
     let table = table::<Person>().await;
     let person = Person {
         n: 1,

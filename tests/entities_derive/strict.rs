@@ -243,7 +243,7 @@ mod renamed {
 use super::table;
 
 #[tokio::test]
-async fn strict_surroundings_are_no_matter() {
+async fn derived_code_works_in_strict_surroundings() {
     use bare::{All, Group, Item, Level, Mood, Number, Some as Projected, Tagged};
     let all = All {
         key: Mood::Good,

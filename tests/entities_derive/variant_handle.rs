@@ -222,7 +222,7 @@ async fn a_row_of_another_variant_is_an_error_that_names_its_tag() {
 }
 
 #[tokio::test]
-async fn row_of_another_variant_does_not_exist_for_a_handle() {
+async fn row_of_another_variant_is_missing_for_a_handle() {
     let (bookings, fees) = bookings().await;
     assert!(!fees.exists(("a", 1)).await.unwrap());
     assert!(!fees.exists(("a", 1)).via_batch().await.unwrap());

@@ -45,7 +45,7 @@ mod by_prefix {
 }
 
 #[tokio::test]
-async fn variants_are_told_by_the_prefix_of_the_row_key() {
+async fn variants_are_selected_by_the_prefix_of_the_row_key() {
     use by_prefix::{Customer, Item, Order};
     let table = table::<Item>().await;
     let customer = Customer {
@@ -154,7 +154,7 @@ mod by_tag {
 }
 
 #[tokio::test]
-async fn variants_are_told_by_a_tag() {
+async fn variants_are_selected_by_a_tag() {
     use by_tag::{Media, Photo, Size, Video};
     let table = table::<Media>().await;
     let photo = Photo {
@@ -280,7 +280,7 @@ mod by_form {
 }
 
 #[tokio::test]
-async fn variants_are_told_by_the_form_of_their_keys() {
+async fn variants_are_selected_by_the_form_of_their_keys() {
     use by_form::{Entry, Order, Refund, Settings};
     let table = table::<Entry>().await;
     let posted = |seconds| DateTime::from_unix_seconds(seconds).into();

@@ -13,7 +13,7 @@ struct Tracked {
 }
 
 #[tokio::test]
-async fn every_write_has_an_id_of_its_own() {
+async fn every_write_has_a_new_id() {
     let table = table::<Tracked>().await;
     let tracked = Tracked { id: None, value: 1 };
     table.insert(&tracked).await.unwrap();

@@ -85,7 +85,7 @@ async fn policy_is_told_of_success_after_any_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failure_that_is_not_transient_counts_as_an_answer_of_a_healthy_service() {
+async fn permanent_failure_counts_as_success_for_the_policy() {
     for (status, healthy) in [(404, 1), (400, 1), (503, 0), (500, 0)] {
         let ended = Arc::new(AtomicU64::new(0));
         let canned = Canned::new([Step::status(status)]);
@@ -137,7 +137,7 @@ async fn credential_is_renewed_at_most_twice_in_a_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn read_only_client_sends_reads_alone() {
+async fn read_only_client_sends_only_reads() {
     let canned = Canned::new([Step::status(404)]);
     let table = canned.service().read_only().dynamic_table("Things").unwrap();
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();

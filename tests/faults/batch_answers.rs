@@ -64,7 +64,7 @@ async fn write_without_an_etag_in_its_response_is_in_doubt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retrieve_in_a_batch_finds_an_entity_or_none() {
+async fn retrieve_in_a_batch_returns_an_entity_or_none() {
     let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     table.insert(&DynamicEntity::new("p", "0")).await.unwrap();

@@ -60,7 +60,7 @@ async fn table(service: &TableServiceClient) -> TableClient {
 }
 
 #[tokio::test(start_paused = true)]
-async fn row_that_the_service_does_not_name_is_found_by_halves() {
+async fn unnamed_failing_row_is_found_by_halving() {
     for rows in 1..=9 {
         for bad in 0..rows {
             let requests = Arc::new(AtomicU64::new(0));
@@ -109,7 +109,7 @@ async fn row_that_the_client_rejects_does_not_end_the_bulk() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bulk_of_nothing_that_can_be_sent_sends_nothing() {
+async fn bulk_without_valid_operations_sends_nothing() {
     let faults = Faults::new(Emulator::new());
     let table = table(&TableServiceClient::on(faults.clone())).await;
     let before = faults.requests();

@@ -24,7 +24,7 @@ use azure_table_tests::canned::{Canned, Step};
 
 /// A request is signed again with the service's time, and later requests use that time at once.
 #[tokio::test]
-async fn a_wrong_clock_is_corrected_once() {
+async fn wrong_clock_is_corrected_once() {
     for behind in [true, false] {
         let clock = EmulatorClock::system();
         match behind {
@@ -54,7 +54,7 @@ async fn a_wrong_clock_is_corrected_once() {
 
 /// A clock that is off by five minutes may soon be off by more, and the request takes time to arrive.
 #[tokio::test]
-async fn five_minutes_are_enough_to_be_corrected() {
+async fn clock_is_corrected_from_five_minutes_on() {
     let refused = |minutes: u64| {
         let there = std::time::SystemTime::now() + Duration::from_secs(minutes * 60);
         let headers = [
@@ -88,7 +88,7 @@ async fn five_minutes_are_enough_to_be_corrected() {
 
 /// The write was applied, and the response of the read-back has a date an hour ahead: the row looks old.
 #[tokio::test(start_paused = true)]
-async fn a_wrong_date_does_not_deny_a_write() {
+async fn wrong_date_of_a_response_does_not_deny_a_write() {
     let emulator = Emulator::new();
     let faults = Faults::new(emulator.clone());
     let truth = TableServiceClient::on(emulator).dynamic_table("Things").unwrap();

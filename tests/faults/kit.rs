@@ -33,7 +33,7 @@ async fn chosen(rule: FaultRule, seed: u64) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn a_rule_chooses_by_count_or_by_chance() {
+async fn fault_rule_selects_by_count_or_probability() {
     let reset = || FaultRule::new(Fault::Reset);
     assert_eq!(chosen(reset(), 0).await.len(), 10);
     assert_eq!(chosen(reset().nth(3), 0).await, [3]);
@@ -49,7 +49,7 @@ async fn a_rule_chooses_by_count_or_by_chance() {
 }
 
 #[tokio::test]
-async fn a_rule_is_for_kinds_and_a_table_and_can_be_switched() {
+async fn fault_rule_selects_by_kind_and_table_and_can_be_disabled() {
     let emulator = Emulator::new();
     let faults = Faults::new(emulator.clone());
     let table = things(&emulator, &faults).await;
@@ -89,7 +89,7 @@ async fn a_rule_is_for_kinds_and_a_table_and_can_be_switched() {
 
 /// Every fault reports the stage of the request, and leaves the service in the documented state.
 #[tokio::test(start_paused = true)]
-async fn a_fault_applies_the_request_or_not() {
+async fn each_fault_applies_or_drops_its_request() {
     use Delivery::{MaybeSent, NothingSent, ResponseCut};
     let second = Duration::from_secs(1);
     let internal = ResponseTemplate::internal_error;
@@ -145,7 +145,7 @@ fn drip(bytes: usize) -> Fault {
 }
 
 #[tokio::test]
-async fn an_answer_is_in_the_services_form() {
+async fn response_template_has_the_form_of_the_service() {
     let emulator = Emulator::new();
     let faults = Faults::new(emulator.clone());
     let table = things(&emulator, &faults).await;
@@ -168,7 +168,7 @@ async fn an_answer_is_in_the_services_form() {
 }
 
 #[tokio::test]
-async fn faults_stand_before_faults_and_before_a_service_with_another_clock() {
+async fn faults_can_be_stacked_and_use_another_clock() {
     let clock = EmulatorClock::system();
     clock.advance(Duration::from_secs(3_600));
     let emulator = Emulator::new();
@@ -186,7 +186,7 @@ async fn faults_stand_before_faults_and_before_a_service_with_another_clock() {
 
 /// Signatures are in URLs and headers: neither is shown, and the log is bounded.
 #[tokio::test]
-async fn no_signature_shows_in_what_is_kept() {
+async fn fault_log_contains_no_signature() {
     let faults = Faults::new(Canned::new([]));
     faults.add(Fault::Reset);
     let token = SasToken::new("sv=2019-02-02&se=2020-01-01&sig=SIGNATUREMARKER").unwrap();

@@ -52,7 +52,7 @@ fn entity() -> Step {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_read_is_repeated_until_it_is_answered() {
+async fn read_is_retried_until_it_is_answered() {
     let canned = Canned::new([
         Step::Fail(Delivery::MaybeSent),
         Step::status(503),
@@ -64,7 +64,7 @@ async fn a_read_is_repeated_until_it_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_read_gives_up_after_four_attempts() {
+async fn read_fails_after_four_attempts() {
     let canned = Canned::new([503, 500, 503, 503].map(Step::status));
     let error = table(&canned).get(("p", "r")).await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::ServerFault, 4));
@@ -72,7 +72,7 @@ async fn a_read_gives_up_after_four_attempts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_attempt_is_signed_anew_with_the_same_body() {
+async fn every_attempt_has_a_new_signature_and_the_same_body() {
     let canned = Canned::new([
         Step::Fail(Delivery::NothingSent),
         Step::answer(204, &[("etag", "e")], ""),
@@ -93,7 +93,7 @@ async fn every_attempt_is_signed_anew_with_the_same_body() {
 
 /// Without retries, the error of a write whose response is lost says that it may have been applied.
 #[tokio::test(start_paused = true)]
-async fn a_lost_write_that_is_not_repeated_is_in_doubt() {
+async fn lost_write_without_retries_is_in_doubt() {
     for reached in [Delivery::MaybeSent, Delivery::ResponseCut] {
         let canned = Canned::new([Step::Fail(reached)]);
         let error = table(&canned).insert(&row()).retry(NoRetry).await.unwrap_err();
@@ -120,7 +120,7 @@ async fn a_lost_write_that_is_not_repeated_is_in_doubt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_is_repeated_when_nothing_was_sent() {
+async fn unsent_write_is_retried() {
     let canned = Canned::new([
         Step::Fail(Delivery::NothingSent),
         Step::Fail(Delivery::NothingSent),
@@ -132,7 +132,7 @@ async fn a_write_is_repeated_when_nothing_was_sent() {
 
 /// No wait is shorter than the service asks for.
 #[tokio::test(start_paused = true)]
-async fn the_services_wait_is_honoured() {
+async fn retry_after_is_honoured() {
     let started = tokio::time::Instant::now();
     let canned = Canned::new([
         Step::answer(503, &[("retry-after", "5")], ""),
@@ -149,7 +149,7 @@ async fn the_services_wait_is_honoured() {
 
 /// An excessive wait ends the call, and the error names it.
 #[tokio::test(start_paused = true)]
-async fn a_wait_without_end_is_not_waited() {
+async fn excessive_wait_ends_the_call() {
     let started = tokio::time::Instant::now();
     let canned = Canned::new([Step::answer(503, &[("retry-after", "86400")], "")]);
     let error = table(&canned).get(("p", "r")).await.unwrap_err();
@@ -162,7 +162,7 @@ async fn a_wait_without_end_is_not_waited() {
 
 /// A timeout limits attempts and waits together.
 #[tokio::test(start_paused = true)]
-async fn a_timeout_is_for_the_whole_call() {
+async fn timeout_covers_the_whole_call() {
     let started = tokio::time::Instant::now();
     let canned = Canned::new([Step::Hang]);
     let error = table(&canned)
@@ -194,7 +194,7 @@ async fn a_timeout_is_for_the_whole_call() {
 
 /// Each page of the read-back of a batch has the remaining time of the call.
 #[tokio::test(start_paused = true)]
-async fn a_timeout_is_for_the_reads_that_find_out_too() {
+async fn timeout_covers_the_reads_back() {
     let emulator = Emulator::new().with_page_size(1);
     let faults = Faults::new(emulator.clone());
     let truth = TableServiceClient::on(emulator).dynamic_table("Things").unwrap();
@@ -214,7 +214,7 @@ async fn a_timeout_is_for_the_reads_that_find_out_too() {
 
 /// The service may work on a write for 30 s: an attempt does not end earlier.
 #[tokio::test(start_paused = true)]
-async fn an_attempt_has_longer_than_the_service_may_work() {
+async fn attempt_timeout_exceeds_the_time_of_the_service() {
     let started = tokio::time::Instant::now();
     let canned = Canned::new([Step::Hang]);
     let error = table(&canned).insert(&row()).retry(NoRetry).await.unwrap_err();
@@ -223,7 +223,7 @@ async fn an_attempt_has_longer_than_the_service_may_work() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_goes_on_after_a_page_was_repeated() {
+async fn stream_continues_after_a_retried_page() {
     let page = |rk: &str, more: &[(&str, &str)]| {
         Step::answer(
             200,

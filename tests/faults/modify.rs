@@ -87,7 +87,7 @@ async fn waits_of_modify_grow_to_a_second() {
 
 /// Deleted between read and write: `or_insert` inserts the entity again, and without it the call fails.
 #[tokio::test(start_paused = true)]
-async fn entity_that_is_deleted_meanwhile_is_inserted_anew_only_if_it_may_be() {
+async fn entity_deleted_meanwhile_is_inserted_only_with_or_insert() {
     let missing = || {
         let rejection = ResponseTemplate::new(404).code("ResourceNotFound");
         FaultRule::new(rejection).on(OperationKind::Replace).at_most(1)

@@ -99,7 +99,7 @@ async fn batches_of_a_bulk_spend_no_budget_and_keep_the_policy() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bulk_to_an_absent_service_ends_within_eight_seconds() {
+async fn bulk_to_an_unreachable_service_ends_within_eight_seconds() {
     let (faults, table) = slow_table(|service| service).await;
     let down = faults.add(Fault::NoConnection);
     let begun = Instant::now();

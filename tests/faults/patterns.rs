@@ -70,7 +70,7 @@ fn hold(promise: &Promise, scenario: &Scenario, mode: Mode, seed: u64) -> usize 
 }
 
 #[test]
-fn promises_hold_behind_every_fault() {
+fn promises_of_patterns_hold_under_every_fault() {
     let seeds = std::env::var("AZURE_TABLE_FAULT_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
     let (mut runs, mut hits, mut broken) = (0, 0, Vec::new());
     for promise in promises() {

@@ -41,7 +41,7 @@ impl RetryPolicy for Asked {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_policy_is_asked_for_every_failure() {
+async fn policy_is_called_for_every_failure() {
     let canned = Canned::new([
         Step::Fail(Delivery::ResponseCut),
         Step::status(404),
@@ -107,7 +107,7 @@ async fn a_throttled_batch_is_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_policy_of_a_call_goes_before_that_of_the_table_and_the_client() {
+async fn policy_of_a_call_overrides_those_of_table_and_client() {
     let canned = Canned::new((0..10).map(|_| Step::status(500)));
     let retries = |retries| LinearRetry::new(Duration::from_secs(1), retries);
     let service = canned.service().retry(retries(1));
@@ -119,7 +119,7 @@ async fn the_policy_of_a_call_goes_before_that_of_the_table_and_the_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_classic_waits_are_waited() {
+async fn classic_policy_has_the_documented_waits() {
     let begun = tokio::time::Instant::now();
     let canned = Canned::new((0..4).map(|_| Step::status(500)));
     let service = canned.service().retry(ExponentialRetry::classic());
@@ -130,7 +130,7 @@ async fn the_classic_waits_are_waited() {
 
 /// If every response is 503, the budget ends the retries of a hundred attempts.
 #[tokio::test(start_paused = true)]
-async fn a_shared_budget_ends_the_retries_of_a_fleet() {
+async fn shared_budget_ends_the_retries_of_all_clients() {
     let canned = Canned::new((0..1_000).map(|_| Step::status(503)));
     let budget = RetryBudget::new(0.2, 1);
     let policy = || LinearRetry::new(Duration::ZERO, 100).budget(budget.clone());
@@ -258,7 +258,7 @@ async fn a_policy_may_keep_state_of_a_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_service_is_told_how_long_it_may_work() {
+async fn timeout_is_sent_to_the_service() {
     let canned = Canned::new([Step::answer(503, &[], BUSY), Step::status(204)]);
     let table = canned.service().dynamic_table("Things").unwrap();
     table
@@ -273,7 +273,7 @@ async fn the_service_is_told_how_long_it_may_work() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_tells_the_story() {
+async fn error_contains_every_attempt() {
     let canned = Canned::new([
         Step::Fail(Delivery::NothingSent),
         Step::answer(503, &[("x-ms-request-id", "r-2")], BUSY),
@@ -303,7 +303,7 @@ async fn an_error_tells_the_story() {
 
 /// A service that asks for an hour does not get it, and the error says so.
 #[tokio::test(start_paused = true)]
-async fn a_service_may_not_ask_for_any_wait() {
+async fn excessive_retry_after_is_not_waited_for() {
     let asks = |seconds: &str| {
         Canned::new([
             Step::answer(503, &[("retry-after", seconds)], BUSY),
@@ -331,7 +331,7 @@ async fn a_service_may_not_ask_for_any_wait() {
 
 /// A failed read, too.
 #[tokio::test(start_paused = true)]
-async fn the_reads_in_between_are_in_the_story_of_the_call() {
+async fn diagnostics_contain_the_reads_back() {
     let canned = Canned::new([
         Step::Fail(Delivery::MaybeSent),
         Step::status(404),

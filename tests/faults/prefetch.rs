@@ -110,7 +110,7 @@ async fn read(pages: &Pages, prefetch: Option<usize>, work: Duration) -> Duratio
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_is_asked_for_before_the_one_before_it_is_used_up() {
+async fn next_page_is_requested_before_the_current_one_is_read() {
     let pages = Pages::new(5);
     let mut rows = pages.table().query().stream();
     let mut asked_when_read = Vec::new();
@@ -132,7 +132,7 @@ async fn a_page_is_asked_for_before_the_one_before_it_is_used_up() {
 
 /// On one thread, too: decoding a page delays the others.
 #[tokio::test(start_paused = true)]
-async fn a_page_is_asked_for_before_the_one_before_it_is_decoded() {
+async fn next_page_is_requested_before_the_current_one_is_decoded() {
     let pages = Pages::new(3);
     let seen = pages.clone();
     let query = pages.table().query().prefetch(1).resolve(move |_| Ok(seen.asked()));
@@ -142,7 +142,7 @@ async fn a_page_is_asked_for_before_the_one_before_it_is_decoded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_says_so_reads_ahead_from_the_start_or_never() {
+async fn prefetch_can_start_with_the_first_page_or_be_off() {
     for (prefetch, first, then) in [(1, 2, 3), (0, 1, 2)] {
         let pages = Pages::new(3);
         let mut rows = pages.table().query().prefetch(prefetch).stream();
@@ -182,7 +182,7 @@ async fn no_more_than_one_page_waits_for_its_reader() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_satisfied_limit_asks_for_nothing_more() {
+async fn no_page_is_requested_after_the_limit() {
     for (limit, requests) in [(ROWS, 1), (ROWS + 1, 2), (2 * ROWS, 2), (2 * ROWS + 1, 3)] {
         let pages = Pages::new(9);
         let mut rows = pages.table().query().prefetch(1).limit(limit).stream();
@@ -207,7 +207,7 @@ async fn a_dropped_stream_leaves_no_request_behind() {
 
 /// Cancelling a reader in a wait loses nothing.
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_read_goes_on() {
+async fn cancelled_read_loses_nothing() {
     for prefetch in [0, 1] {
         let pages = Pages::new(4);
         let mut rows = pages.table().query().prefetch(prefetch).stream();
@@ -225,7 +225,7 @@ async fn a_cancelled_read_goes_on() {
 
 /// While a reader is busy with an item, the following reads are in flight.
 #[tokio::test(start_paused = true)]
-async fn slow_reader_of_many_keys_waits_for_the_first_alone() {
+async fn slow_reader_of_many_keys_waits_only_for_the_first() {
     let work = LATENCY / 10;
     let emulator = Emulator::new();
     let truth = TableServiceClient::on(emulator.clone())

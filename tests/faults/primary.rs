@@ -196,7 +196,7 @@ async fn modify_reads_the_primary() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refreshed_version_is_the_primarys() {
+async fn refresh_reads_the_primary() {
     for mode in MODES {
         let account = Account::new().await;
         let mut held: Versioned<Counter> = account.truth.get(("visits", "a")).versioned().await.unwrap().unwrap();
@@ -212,7 +212,7 @@ async fn refreshed_version_is_the_primarys() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ensured_tables_are_looked_for_in_the_primary() {
+async fn ensure_tables_reads_the_primary() {
     for mode in MODES {
         let account = Account::new().await;
         account.truth.delete_table().await.unwrap();
@@ -242,7 +242,7 @@ async fn batch_that_reads_stays_on_the_primary() {
 
 /// Reads that do not belong to a write still follow the location mode.
 #[tokio::test(start_paused = true)]
-async fn reads_of_their_own_still_ask_the_copy() {
+async fn plain_reads_still_follow_the_location_mode() {
     let account = Account::new().await;
     let counters = account.counters(LocationMode::SecondaryOnly);
     counters.get(("visits", "a")).await.unwrap().unwrap();

@@ -184,7 +184,7 @@ async fn client_timeout_bounds_each_step_of_recreate_table_alone() {
 
 /// The table is already deleted, so giving up would leave none.
 #[tokio::test(start_paused = true)]
-async fn recreate_table_repeats_what_may_pass() {
+async fn recreate_table_retries_transient_failures() {
     for (kind, fault) in [
         (OperationKind::CreateTable, Fault::HangRequest),
         (OperationKind::CreateTable, Fault::LoseResponse),
@@ -230,7 +230,7 @@ async fn recreate_table_ends_at_its_deadline() {
 
 /// After a lost response it is unknown whose table it is, or who deleted it.
 #[tokio::test(start_paused = true)]
-async fn own_lost_creation_and_deletion_are_in_doubt() {
+async fn lost_creation_and_deletion_are_in_doubt() {
     let emulator = Emulator::new();
     let faults = Faults::new(emulator);
     let service = TableServiceClient::on(faults.clone());

@@ -44,7 +44,7 @@ async fn reads_go_where_the_mode_says_and_writes_never_leave_the_primary() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_lagging_copy_does_not_have_the_primary_may() {
+async fn row_missing_in_the_secondary_is_read_from_the_primary() {
     let canned = Canned::new([Step::status(404), entity()]);
     let service = canned.service().location_mode(LocationMode::SecondaryThenPrimary);
     let table = service.dynamic_table("Things").unwrap();
@@ -63,7 +63,7 @@ async fn what_a_lagging_copy_does_not_have_the_primary_may() {
 
 /// A continuation of one location is not valid in the other.
 #[tokio::test(start_paused = true)]
-async fn a_query_stays_where_it_began() {
+async fn query_stays_in_its_location() {
     let page = |more: bool| {
         let next = [("x-ms-continuation-nextpartitionkey", "1!4!YQ--")];
         let headers: &[(&str, &str)] = if more { &next } else { &[] };
@@ -91,7 +91,7 @@ async fn a_query_stays_where_it_began() {
 }
 
 #[tokio::test]
-async fn an_account_without_a_second_region_asks_the_first() {
+async fn account_without_a_secondary_reads_the_primary() {
     let canned = Canned::new([entity()]);
     let connection_string = format!("{CONTOSO};TableEndpoint=https://contoso.table.cosmos.azure.com");
     let service = TableServiceClient::from_connection_string(&connection_string)
@@ -107,7 +107,7 @@ async fn an_account_without_a_second_region_asks_the_first() {
 
 /// The secondary shows an older row, so a write would look like a conflict with itself.
 #[tokio::test(start_paused = true)]
-async fn what_became_of_a_lost_write_is_asked_of_the_primary() {
+async fn lost_write_is_read_back_from_the_primary() {
     for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {
         let row = r#"{"value":[{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r","Timestamp":"2099-01-01T00:00:00Z"}]}"#;
         let canned = Canned::new([

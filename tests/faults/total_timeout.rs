@@ -67,7 +67,7 @@ fn assert_over(error: &Error, begun: Instant) {
 
 /// Five pages of 3 s each are within a `timeout` of 4 s.
 #[tokio::test(start_paused = true)]
-async fn a_stream_ends_when_its_total_time_is_over() {
+async fn stream_ends_at_its_total_timeout() {
     let Fixture { faults, table, .. } = fixture().await;
     faults.add(FaultRule::new(slow(3)).on_reads());
     let query = || table.query().partition("a").timeout(Duration::from_secs(4));
@@ -104,7 +104,7 @@ async fn a_stream_ends_when_its_total_time_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_of_a_stream_begins_with_its_first_poll_and_runs_while_its_reader_is_busy() {
+async fn total_timeout_of_a_stream_starts_at_its_first_poll_and_includes_the_reader() {
     let Fixture { faults, table, .. } = fixture().await;
     let mut rows = table.query().partition("a").prefetch(0).total_timeout(TOTAL).stream();
     tokio::time::sleep(TOTAL).await;
@@ -120,7 +120,7 @@ async fn the_time_of_a_stream_begins_with_its_first_poll_and_runs_while_its_read
 
 /// Neither failures nor throttling extend it.
 #[tokio::test(start_paused = true)]
-async fn retries_of_pages_are_within_the_total_time() {
+async fn retries_of_pages_count_toward_the_total_timeout() {
     let Fixture { faults, table, .. } = fixture().await;
     faults.add(FaultRule::new(Fault::HangResponse).on(OperationKind::Query).nth(3));
     let begun = Instant::now();
@@ -129,7 +129,7 @@ async fn retries_of_pages_are_within_the_total_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tables_are_listed_within_the_total_time() {
+async fn list_of_tables_ends_at_its_total_timeout() {
     let emulator = Emulator::new();
     let faults = Faults::new(emulator.clone());
     let service = TableServiceClient::on(faults.clone());
@@ -143,7 +143,7 @@ async fn tables_are_listed_within_the_total_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_parts_of_a_fan_out_and_a_scan_have_one_total_time() {
+async fn parts_of_a_fan_out_and_a_scan_share_one_total_timeout() {
     let Fixture { faults, table, .. } = fixture().await;
     faults.add(FaultRule::new(slow(3)).on_reads());
     for concurrency in [1, 2] {
@@ -194,7 +194,7 @@ async fn keys_that_are_not_read_in_time_are_errors() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bulk_ends_when_its_total_time_is_over() {
+async fn bulk_ends_at_its_total_timeout() {
     let Fixture { faults, table, truth } = fixture().await;
     faults.add(FaultRule::new(slow(3)).on_writes());
     let begun = Instant::now();
@@ -226,7 +226,7 @@ async fn a_bulk_ends_when_its_total_time_is_over() {
 
 /// A pending source, a throttled partition and a wait before a retry do not extend it.
 #[tokio::test(start_paused = true)]
-async fn no_wait_of_a_bulk_is_longer_than_its_total_time() {
+async fn no_wait_of_a_bulk_exceeds_its_total_timeout() {
     let Fixture { faults, table, .. } = fixture().await;
     let begun = Instant::now();
     let silent = futures::stream::iter([TableOperation::insert(&thing("new", 1))]).chain(futures::stream::pending());
@@ -259,7 +259,7 @@ async fn no_wait_of_a_bulk_is_longer_than_its_total_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_writer_takes_no_more_when_its_total_time_is_over() {
+async fn writer_accepts_no_more_after_its_total_timeout() {
     let Fixture { faults, table, .. } = fixture().await;
     faults.add(FaultRule::new(slow(6)).on_writes());
     let begun = Instant::now();
@@ -282,7 +282,7 @@ async fn a_writer_takes_no_more_when_its_total_time_is_over() {
 
 /// The builder or the query sets the limit.
 #[tokio::test(start_paused = true)]
-async fn writes_over_a_query_end_when_their_total_time_is_over() {
+async fn writes_by_query_end_at_their_total_timeout() {
     let Fixture { faults, table, truth } = fixture().await;
     faults.add(FaultRule::new(slow(3)).on_writes());
     let query = || table.query().partition("a");

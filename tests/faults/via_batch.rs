@@ -60,7 +60,7 @@ async fn setup() -> Setup {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_became_of_a_write_is_read_through_a_batch_too() {
+async fn lost_write_through_a_batch_is_read_back_through_a_batch() {
     let Setup {
         table,
         loses,
@@ -111,7 +111,7 @@ async fn what_became_of_a_write_is_read_through_a_batch_too() {
 
 /// The entity is returned, and the read-back is not visible.
 #[tokio::test(start_paused = true)]
-async fn a_lost_echo_of_a_batch_is_read() {
+async fn lost_echo_of_a_batch_is_read_back() {
     let Setup { table, loses, .. } = setup().await;
     let row = |key: &str| {
         let mut entity = DynamicEntity::new("p", key);

@@ -82,7 +82,7 @@ fn row(key: &str, value: &str) -> DynamicEntity {
 const LOSSES: [Fate; 3] = [Fate::LoseRequest, Fate::LoseResponse, Fate::FailAfter];
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_insert_is_not_reported_as_a_conflict() {
+async fn lost_insert_is_not_reported_as_conflict() {
     for fate in LOSSES {
         for losses in 1..=3 {
             let Tables { lossy, truth, .. } = tables(&vec![fate; losses]).await;
@@ -119,7 +119,7 @@ async fn every_lost_write_is_applied() {
 
 /// Two clients increment the same counter. One of them succeeded, and the content does not show which.
 #[tokio::test(start_paused = true)]
-async fn a_lost_write_under_an_etag_is_never_taken_for_anothers() {
+async fn lost_write_under_an_etag_is_not_confused_with_another() {
     for fate in LOSSES {
         let Tables { lossy, truth, .. } = tables(&[fate]).await;
         let one = truth.insert(&row("r", "1")).await.unwrap();
@@ -143,7 +143,7 @@ async fn a_lost_write_under_an_etag_is_never_taken_for_anothers() {
 
 /// The policy's last attempt is read back like the earlier ones.
 #[tokio::test(start_paused = true)]
-async fn who_tried_again_looks_once_more_before_giving_up() {
+async fn last_retry_of_a_lost_write_is_read_back_too() {
     for fate in [Fate::LoseResponse, Fate::FailAfter] {
         let Tables { lossy, truth, .. } = tables(&[Fate::LoseRequest, Fate::LoseRequest, fate]).await;
         let policy = azure_table::LinearRetry::new(std::time::Duration::ZERO, 2);
@@ -155,7 +155,7 @@ async fn who_tried_again_looks_once_more_before_giving_up() {
 
 /// A real conflict stays one after a lost response, if the row was last written before anything was sent.
 #[tokio::test(start_paused = true)]
-async fn a_real_conflict_stays_one() {
+async fn real_conflict_stays_a_conflict() {
     for fate in LOSSES {
         let Tables { lossy, truth, clock } = tables(&[fate]).await;
         let old = truth.insert(&row("r", "old")).await.unwrap();
@@ -174,7 +174,7 @@ async fn a_real_conflict_stays_one() {
 
 /// A later write of another client may have overwritten this one, so the outcome is unknown.
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_known_is_said() {
+async fn undecidable_write_is_in_doubt() {
     let Tables { lossy, truth, .. } = tables(&[Fate::LoseRequest]).await;
     truth.insert(&row("r", "theirs, a moment ago")).await.unwrap();
     let error = lossy.insert(&row("r", "ours")).await.unwrap_err();
@@ -205,7 +205,7 @@ async fn a_lost_batch_is_applied_once() {
 
 /// A missing row shows nothing: it is unknown if this delete removed it.
 #[tokio::test(start_paused = true)]
-async fn a_delete_that_cannot_be_known_says_so() {
+async fn undecidable_delete_is_in_doubt() {
     let Tables { lossy, truth, .. } = tables(&[Fate::LoseResponse]).await;
     truth.insert(&row("r", "x")).await.unwrap();
     let error = lossy.delete(("p", "r")).await.unwrap_err();
@@ -241,7 +241,7 @@ impl Lock {
 
 /// The write id distinguishes another client's row with the same content.
 #[tokio::test(start_paused = true)]
-async fn a_write_id_tells_ones_own_row_from_anothers() {
+async fn write_id_identifies_the_own_row() {
     let lock = || Lock::of("7");
     let Tables { lossy, .. } = tables::<Lock>(&[Fate::LoseResponse]).await;
     lossy.insert(&lock()).await.unwrap();
@@ -260,7 +260,7 @@ async fn a_write_id_tells_ones_own_row_from_anothers() {
 
 /// In a batch, each row has its own write id.
 #[tokio::test(start_paused = true)]
-async fn the_write_ids_of_a_batch_are_told_apart() {
+async fn write_ids_of_a_batch_identify_each_row() {
     let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseResponse]).await;
     let mut batch = lossy.batch();
     let plain = DynamicEntity::new("shard", "5");
@@ -275,7 +275,7 @@ async fn the_write_ids_of_a_batch_are_told_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_does_not_retry_does_not_read_either() {
+async fn without_retries_nothing_is_read_back() {
     let Tables { lossy, .. } = tables(&[Fate::LoseResponse]).await;
     let context = OperationContext::new();
     let insert = lossy.insert(&row("r", "x")).retry(NoRetry).context(&context);
@@ -284,7 +284,7 @@ async fn who_does_not_retry_does_not_read_either() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_story_tells_of_the_read() {
+async fn diagnostics_contain_the_read_back() {
     #[derive(Debug)]
     struct Log(Arc<Mutex<Vec<String>>>);
     impl Observer for Log {

@@ -32,7 +32,7 @@ async fn a_service_is_empty(service: TableServiceClient) {
 }
 
 #[azure_table::test]
-async fn tables_are_there_and_named_by_their_arguments(
+async fn tables_exist_and_are_named_by_their_arguments(
     service: TableServiceClient,
     blogs: TableClient<Blog>,
     audit_log: TableClient,
@@ -50,7 +50,7 @@ async fn tables_are_there_and_named_by_their_arguments(
 /// All share one emulator: the spy records what the client sends, the faults follow, and the emulator has the true
 /// state.
 #[azure_table::test]
-async fn all_that_a_test_is_given_is_of_one_service(
+async fn all_arguments_of_a_test_share_one_service(
     spy: Spy,
     blogs: TableClient<Blog>,
     faults: Faults,
@@ -86,7 +86,7 @@ async fn a_paused_clock_does_not_wait(blogs: TableClient<Blog>, faults: Faults) 
 }
 
 #[azure_table::test(cosmos, start_paused)]
-async fn it_may_be_cosmos_db(
+async fn service_of_a_test_can_be_cosmos_db(
     blogs: TableClient<Blog>,
     service: TableServiceClient,
     spy: Spy,
@@ -100,7 +100,7 @@ async fn it_may_be_cosmos_db(
 
 #[azure_table::test]
 #[should_panic(expected = "as it should")]
-async fn other_attributes_of_tests_stay() {
+async fn other_attributes_of_a_test_are_kept() {
     panic!("as it should");
 }
 
@@ -115,7 +115,7 @@ type T = TableClient<Blog>;
 /// An alias hides a table from the macro: then the test reports the mistake when it runs.
 #[azure_table::test]
 #[should_panic(expected = "table name \"T\": it has 1 characters")]
-async fn a_name_that_is_none_is_told(t: T) {
+async fn invalid_table_name_fails_the_test(t: T) {
     drop(t);
 }
 
@@ -126,7 +126,7 @@ async fn nothing_is_tested(blogs: TableClient<Blog>) {
 
 /// The cost of one test besides its body: runtime, emulator, client, table.
 #[test]
-fn a_service_of_its_own_costs_little() {
+fn own_service_costs_little() {
     const RUNS: u32 = 200;
     nothing_is_tested();
     let begun = std::time::Instant::now();

@@ -5,7 +5,7 @@ use azure_table_tests::house::root;
 use std::time::Duration;
 
 #[test]
-fn operations_hold_in_every_order() {
+fn operations_are_correct_in_every_order() {
     for case in operations::ALL {
         let found = (case.explore)(0);
         assert!(found.is_proof(), "{}: {found}", case.name);
@@ -13,7 +13,7 @@ fn operations_hold_in_every_order() {
 }
 
 #[test]
-fn operations_hold_in_every_order_with_one_fault() {
+fn operations_are_correct_in_every_order_with_one_fault() {
     // Three tasks take half a minute: `--example explorations` runs them.
     for case in operations::ALL.iter().filter(|case| !case.name.contains("three")) {
         let found = (case.explore)(1);
@@ -22,7 +22,7 @@ fn operations_hold_in_every_order_with_one_fault() {
 }
 
 #[test]
-fn patterns_hold_in_every_order() {
+fn patterns_are_correct_in_every_order() {
     for case in patterns::all() {
         let found = (case.explore)(0);
         assert!(found.is_proof(), "{}: {found}", case.name);
@@ -30,7 +30,7 @@ fn patterns_hold_in_every_order() {
 }
 
 #[test]
-fn patterns_hold_in_every_order_with_one_fault() {
+fn patterns_are_correct_in_every_order_with_one_fault() {
     // These take up to a minute: `--example explorations` runs them.
     let slow = [
         "`Sequence`",
@@ -50,7 +50,7 @@ fn patterns_hold_in_every_order_with_one_fault() {
 }
 
 #[test]
-fn mistakes_are_found_within_a_second_with_the_stories_of_the_guide() {
+fn mistakes_are_found_within_a_second_with_the_output_of_the_guide() {
     let guide = std::fs::read_to_string(root().join("azure-table/docs/explorations.md")).unwrap();
     for mistake in wrong::ALL {
         let found = (mistake.wrong)();

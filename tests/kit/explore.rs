@@ -128,7 +128,7 @@ fn query_meets_the_writes_in_its_range_alone() {
 }
 
 #[test]
-fn failure_tells_its_story_and_replays() {
+fn failure_prints_its_order_and_replays() {
     let body = async |world: World| {
         let rows = clients(&world, 2);
         let insert = |task: usize| rows[task].insert(&DynamicEntity::new("p", "r"));

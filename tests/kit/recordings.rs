@@ -96,7 +96,7 @@ async fn talk(service: TableServiceClient) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conversation_is_the_same_without_the_service() {
+async fn replay_has_the_results_of_the_recording() {
     for cosmos in [false, true] {
         let file = file(&format!("conversation-{cosmos}"));
         let emulator = if cosmos {
@@ -122,7 +122,7 @@ async fn a_conversation_is_the_same_without_the_service() {
 
 /// Another account, at another kind of URL, sends the same requests.
 #[tokio::test(start_paused = true)]
-async fn a_recording_is_of_no_account() {
+async fn recording_contains_no_account() {
     const KEY: &str = "AAECAwQFBgc=";
     let file = file("accounts");
     let emulator = Emulator::new().with_account("contoso", KEY).unwrap();
@@ -144,7 +144,7 @@ async fn a_recording_is_of_no_account() {
 
 /// Failures between client and service are recorded too: the client retries, and reads back a write.
 #[tokio::test(start_paused = true)]
-async fn failures_and_what_was_given_up_come_again() {
+async fn failures_and_cancelled_requests_are_replayed() {
     async fn talk(service: TableServiceClient) -> Vec<String> {
         let mut said = Vec::new();
         let table = service.dynamic_table("Things").unwrap();
@@ -189,7 +189,7 @@ async fn failures_and_what_was_given_up_come_again() {
 }
 
 #[tokio::test]
-async fn what_was_not_recorded_is_told_with_what_is_nearest() {
+async fn unrecorded_request_names_the_most_similar_one() {
     let file = file("nearest");
     let recorder = Recorder::create(&file, Emulator::new()).unwrap();
     let table = TableServiceClient::on(recorder).dynamic_table("Things").unwrap();
@@ -235,7 +235,7 @@ async fn what_was_not_recorded_is_told_with_what_is_nearest() {
 }
 
 #[tokio::test]
-async fn what_is_new_in_every_run_is_masked() {
+async fn values_that_differ_per_run_are_masked() {
     async fn talk(service: TableServiceClient) -> Result<()> {
         let table = service.dynamic_table("Things")?;
         table.create_table().await?;
@@ -260,7 +260,7 @@ async fn what_is_new_in_every_run_is_masked() {
 }
 
 #[tokio::test]
-async fn what_goes_on_at_once_comes_in_any_order() {
+async fn concurrent_requests_are_replayed_in_any_order() {
     async fn talk(service: TableServiceClient, rows: impl Iterator<Item = i64>) -> Result<Vec<azure_table::ETag>> {
         let table = service.dynamic_table("Things")?;
         table.create_table_if_not_exists().await?;
@@ -291,7 +291,7 @@ async fn what_goes_on_at_once_comes_in_any_order() {
 
 /// An old recorded rejection must not look like a wrong clock of this machine.
 #[tokio::test]
-async fn an_old_refusal_is_no_wrong_clock() {
+async fn old_rejection_does_not_look_like_a_wrong_clock() {
     let line =
         r#"{"number":1,"request":{"method":"GET","url":"https://account.invalid/Things(PartitionKey='p',RowKey='r')",
         "headers":{"accept":"application/json;odata=minimalmetadata"}},
@@ -305,7 +305,7 @@ async fn an_old_refusal_is_no_wrong_clock() {
 }
 
 #[test]
-fn a_file_that_is_no_recording_says_so() {
+fn file_that_is_not_a_recording_is_an_error() {
     let error = Replay::parse("\n{\"number\":1}\n").unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
     assert!(
@@ -332,7 +332,7 @@ fn a_file_that_is_no_recording_says_so() {
 }
 
 #[test]
-fn a_recording_has_its_folder_made_and_says_where_it_cannot_be() {
+fn recorder_creates_its_folder_or_names_it() {
     let folder = file("folder").with_extension("");
     let _ = fs::remove_dir_all(&folder);
     let path = folder.join("below").join("talk.jsonl");

@@ -137,7 +137,7 @@ async fn a_script_stands_behind_faults_and_before_a_service() {
 }
 
 #[tokio::test]
-async fn what_is_not_expected_fails_the_test_and_is_not_tried_again() {
+async fn unexpected_request_fails_the_test_and_is_not_retried() {
     let script = Script::new()
         .then(OperationKind::Query, ResponseTemplate::page::<Blog>([]))
         .then_any(ResponseTemplate::new(204));
@@ -165,7 +165,7 @@ async fn what_is_not_expected_fails_the_test_and_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn a_script_that_is_dropped_tells_too() {
+async fn dropped_script_reports_unsent_requests() {
     let told = panic_of(|| drop(Script::new().then(OperationKind::Get, ResponseTemplate::new(404))));
     assert_eq!(told, "the script:\n  did not come: request 1, Get");
     let script = Script::new();
@@ -182,7 +182,7 @@ async fn a_script_that_is_dropped_tells_too() {
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_one_says_why() {
+async fn invalid_response_template_names_its_error() {
     let mut wrong = DynamicEntity::new("Channel9", "1");
     wrong.insert("a b", 1);
     let script = Script::new()

@@ -43,7 +43,7 @@ fn refusal(of: &str) -> ResponseTemplate {
 }
 
 #[tokio::test]
-async fn no_proof_of_who_asks_is_kept() {
+async fn no_credential_is_recorded() {
     let sas = "sv=2019-02-02&tn=Things&sp=r&se=2030-01-01&sig=SASMARKER%2Bx%2Fy%3D";
     let contoso = "https://contoso.table.core.windows.net";
     let clients = [
@@ -86,7 +86,7 @@ async fn no_proof_of_who_asks_is_kept() {
 
 /// The signature of an account key is not known in advance: it is taken from the request.
 #[tokio::test]
-async fn a_signature_that_a_refusal_repeats_is_hidden() {
+async fn signature_in_a_rejection_is_hidden() {
     #[derive(Debug)]
     struct Echo;
     impl azure_table::transport::Transport for Echo {
@@ -168,7 +168,7 @@ async fn a_delegation_key_is_not_recorded() {
 }
 
 #[tokio::test]
-async fn what_a_test_wants_hidden_is_hidden() {
+async fn hidden_values_of_a_test_are_hidden() {
     let file = file("hiding");
     let recorder = Recorder::create(&file, Emulator::new())
         .unwrap()
@@ -199,7 +199,7 @@ async fn what_a_test_wants_hidden_is_hidden() {
 
 /// Keys occur in URLs, filters, bodies, and as base64 in continuation tokens.
 #[tokio::test]
-async fn what_is_hidden_is_so_in_every_spelling() {
+async fn hidden_values_are_hidden_in_every_encoding() {
     const JANE: &str = "jane o'doe";
     const WASTE: &str = "m\u{fc}ll";
     async fn talk(service: TableServiceClient) -> Result<usize> {

@@ -12,7 +12,7 @@ fn things(spy: &Spy) -> TableClient {
 }
 
 #[azure_table::test(start_paused)]
-async fn every_attempt_is_seen_with_what_came_of_it(emulator: Emulator) -> azure_table::Result<()> {
+async fn spy_records_every_attempt_with_its_outcome(emulator: Emulator) -> azure_table::Result<()> {
     let behind = Spy::new(emulator);
     let faults = Faults::new(behind.clone());
     let spy = Spy::new(faults.clone());
@@ -82,7 +82,7 @@ async fn every_attempt_is_seen_with_what_came_of_it(emulator: Emulator) -> azure
 }
 
 #[azure_table::test]
-async fn a_spy_keeps_as_much_as_it_is_told(emulator: Emulator) -> azure_table::Result<()> {
+async fn spy_keeps_a_limited_number_of_exchanges(emulator: Emulator) -> azure_table::Result<()> {
     let spy = Spy::new(emulator).keep(2);
     let things = things(&spy);
     things.create_table().await?;
@@ -100,7 +100,7 @@ async fn a_spy_keeps_as_much_as_it_is_told(emulator: Emulator) -> azure_table::R
 }
 
 #[azure_table::test(start_paused)]
-async fn what_the_client_gave_up_has_no_outcome(emulator: Emulator) {
+async fn cancelled_request_has_no_outcome(emulator: Emulator) {
     let faults = Faults::new(emulator);
     faults.add(Fault::HangRequest);
     let spy = Spy::new(faults);
@@ -116,7 +116,7 @@ async fn what_the_client_gave_up_has_no_outcome(emulator: Emulator) {
 }
 
 #[azure_table::test]
-async fn the_second_region_is_told_apart(emulator: Emulator) -> azure_table::Result<()> {
+async fn spy_distinguishes_the_secondary(emulator: Emulator) -> azure_table::Result<()> {
     let spy = Spy::new(emulator);
     let things = things(&spy);
     things.create_table().await?;

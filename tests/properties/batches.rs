@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn rules_refuse_and_the_rest_is_applied_whole_or_not_at_all(
+    fn invalid_operations_are_rejected_and_the_rest_is_atomic(
         wishes in prop_oneof![
             1 => proptest::collection::vec(wish(), 1..6),
             2 => proptest::collection::vec(wish(), 1..260),

@@ -55,7 +55,7 @@ fn same(a: &AllTypes, b: &AllTypes) -> bool {
 
 proptest! {
     #[test]
-    fn any_entity_survives(entity in entity()) {
+    fn any_entity_is_read_as_written(entity in entity()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let table = TableServiceClient::on(Emulator::new()).table::<AllTypes>("Things").unwrap();

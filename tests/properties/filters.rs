@@ -256,7 +256,7 @@ fn on_runtime<T>(test: impl Future<Output = T>) -> T {
 
 proptest! {
     #[test]
-    fn the_service_selects_what_the_filter_says(items in items(), naive in prop_oneof![naive(), sets()]) {
+    fn service_selects_the_rows_of_the_filter(items in items(), naive in prop_oneof![naive(), sets()]) {
         on_runtime(async {
             let table = table_of(&items).await;
             let filter = naive.filter();
@@ -315,7 +315,7 @@ proptest! {
 
     /// Prefixes of keys may overlap; whole partitions and rows are among them.
     #[test]
-    fn prefixes_of_keys_give_each_row_once(
+    fn prefixes_of_keys_yield_each_row_once(
         items in items(),
         prefixes in proptest::collection::vec((some_group(), proptest::option::of(0..14_u32)), 0..6),
     ) {

@@ -76,7 +76,7 @@ fn any_text() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn a_key_from_outside_is_checked() {
+fn key_from_outside_is_validated() {
     let key: Key<Post> = serde_json::from_str(r#"{"partition_key":"a","row_key":"b"}"#).unwrap();
     assert_eq!(
         serde_json::to_string(&key).unwrap(),
@@ -186,14 +186,14 @@ proptest! {
     }
 
     #[test]
-    fn base64url_comes_back_and_is_permitted(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+    fn base64url_is_reversible_and_permitted(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
         let key = text(&Base64Url(&bytes));
         prop_assert_eq!(Base64Url::<Vec<u8>>::read_key(&key).unwrap().0, bytes);
         prop_assert!(Key::<Post>::from_text("", key).is_ok());
     }
 
     #[test]
-    fn a_prefix_range_has_what_begins_with_it(prefix in any_text(), other in any_text()) {
+    fn prefix_range_contains_the_keys_with_the_prefix(prefix in any_text(), other in any_text()) {
         let (from, to) = prefix_range(&prefix);
         for candidate in [format!("{prefix}{other}"), other] {
             let within = ordinal(&candidate, &from) != Ordering::Less
@@ -203,7 +203,7 @@ proptest! {
     }
 
     #[test]
-    fn a_template_gives_its_fields_back(time in any_time(), id in super::entities::key_text()) {
+    fn template_key_parses_into_its_fields(time in any_time(), id in super::entities::key_text()) {
         let post = Post { channel: "ch".into(), posted: Descending(time), id: id.clone(), rating: 1 };
         let of_entity = Key::<Post>::of(&post).unwrap();
         prop_assert_eq!(of_entity.row_key(), format!("{}_{}", text(&Descending(time)), id));

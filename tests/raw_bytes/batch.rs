@@ -9,17 +9,17 @@ use crate::document::document;
 
 proptest! {
     #[test]
-    fn a_batch_is_written_or_refused_or_in_doubt(answer in document(BATCHES, PIECES)) {
+    fn batch_is_written_or_rejected_or_in_doubt(answer in document(BATCHES, PIECES)) {
         check_two_operations(&answer.0);
     }
 
     #[test]
-    fn one_operation_is_done_or_refused_or_in_doubt(answer in document(LONE, PIECES)) {
+    fn single_operation_is_applied_or_rejected_or_in_doubt(answer in document(LONE, PIECES)) {
         check_one_operation(&answer.0);
     }
 
     #[test]
-    fn a_boundary_may_be_anything(content_type in "[ -~]{0,40}", body in document(BATCHES, PIECES)) {
+    fn boundary_can_be_any_text(content_type in "[ -~]{0,40}", body in document(BATCHES, PIECES)) {
         let service = answered([answer(202, &[("content-type", &format!("multipart/mixed;boundary{content_type}"))], &body.0)]);
         let mut batch = things(&service).batch();
         batch.insert(&DynamicEntity::new("p", "1")).unwrap();
@@ -30,7 +30,7 @@ proptest! {
 }
 
 #[test]
-fn the_samples_are_written_or_refused() {
+fn samples_are_written_or_rejected() {
     let results: Vec<_> = BATCHES.iter().map(|sample| commit(sample.as_bytes())).collect();
     assert_eq!(results[0].as_ref().unwrap(), &[204, 204]);
     assert_eq!(results[1].as_ref().unwrap(), &[204, 201]);
@@ -39,14 +39,14 @@ fn the_samples_are_written_or_refused() {
 
 /// The index must be that of an operation of the batch.
 #[test]
-fn an_index_that_no_operation_has_is_none() {
+fn index_without_an_operation_is_ignored() {
     let body = BATCHES[2].replacen("1:The", "3021:The", 1);
     assert_eq!(commit(body.as_bytes()).unwrap_err().batch_index(), None);
 }
 
 /// A failed part is the response, and a transient failure is not taken for another.
 #[test]
-fn the_status_of_a_failed_part_is_told() {
+fn status_of_a_failed_part_is_reported() {
     for status in [408, 429, 500, 503, 504] {
         let body = BATCHES[0].replacen("204", &status.to_string(), 1);
         assert_eq!(commit(body.as_bytes()).unwrap_err().status(), Some(status));
@@ -55,7 +55,7 @@ fn the_status_of_a_failed_part_is_told() {
 
 /// A redirect or an interim response is not a success, and a status beyond HTTP's is invalid.
 #[test]
-fn a_part_that_says_neither_yes_nor_no_leaves_the_batch_in_doubt() {
+fn part_without_a_clear_status_leaves_the_batch_in_doubt() {
     for status in ["0", "100", "302", "600", "65535"] {
         let body = BATCHES[0].replacen("204", status, 1);
         let error = commit(body.as_bytes()).unwrap_err();

@@ -13,12 +13,12 @@ use crate::document::text;
 
 proptest! {
     #[test]
-    fn a_connection_string_means_something_or_is_refused_without_showing_it(text in text(CONNECTION_STRINGS, SETTINGS)) {
+    fn connection_string_is_valid_or_rejected_without_showing_it(text in text(CONNECTION_STRINGS, SETTINGS)) {
         check_connection_string(&text);
     }
 
     #[test]
-    fn a_signature_is_usable_or_refused_without_showing_it(text in text(SIGNATURES, PARAMETERS)) {
+    fn signature_is_valid_or_rejected_without_showing_it(text in text(SIGNATURES, PARAMETERS)) {
         check_signature(&text);
     }
 
@@ -29,7 +29,7 @@ proptest! {
 
     /// For any continuation, the next request repeats it, or the listing ends with an error: never early without one.
     #[test]
-    fn a_position_is_given_back_as_it_came(
+    fn continuation_is_sent_back_unchanged(
         partition in proptest::option::of(proptest::collection::vec(0x20..=0xff_u8, 0..40)),
         row in proptest::option::of("[ -~]{0,40}"),
     ) {
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn a_kept_position_is_read_or_refused(text in text(
+    fn stored_continuation_is_read_or_rejected(text in text(
         POSITIONS,
         &["{", "}", "\"", ":", ",", "null", "\"next_partition_key\"", "\"next_row_key\"", "\\u0000", "\\ud800"],
     )) {

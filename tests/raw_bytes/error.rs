@@ -44,7 +44,7 @@ const PIECES: &[&str] = &[
 
 proptest! {
     #[test]
-    fn any_refusal_is_an_error_that_can_be_logged(
+    fn any_error_response_can_be_logged(
         status in 400..500_u16,
         code in proptest::option::of("[!-~]{1,40}"),
         content_type in proptest::option::of("[ -~]{0,40}"),

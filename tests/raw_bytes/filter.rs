@@ -6,7 +6,7 @@ use crate::document::text;
 use crate::try_on_fewer;
 
 #[test]
-fn a_filter_is_refused_or_means_what_its_parts_mean() {
+fn filter_is_rejected_or_means_the_same_as_its_parts() {
     // Each case sends up to five requests to the emulator.
     try_on_fewer(4, &text(FILTERS, PIECES), |filter| {
         check_filter(&filter);

@@ -20,7 +20,7 @@ proptest! {
     }
 
     #[test]
-    fn a_list_of_tables_is_read_or_refused(text in document(LISTS, PIECES)) {
+    fn list_of_tables_is_read_or_rejected(text in document(LISTS, PIECES)) {
         check_list_of_tables(&text.0);
     }
 }
@@ -32,7 +32,7 @@ fn every_sample_is_judged() {
 
 /// With both lists its rows would be read twice, or those of the first would be lost.
 #[test]
-fn a_page_with_two_lists_of_rows_is_refused() {
+fn page_with_two_lists_of_rows_is_rejected() {
     let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
     let error = page(format!(r#"{{"value":[{row}],"value":[{row}]}}"#).as_bytes()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidResponse);

@@ -95,7 +95,7 @@ fn is_a_refusal(error: &Error) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn a_damaged_body_is_taken_or_refused() {
+fn damaged_body_is_accepted_or_rejected() {
     // Each case has an emulator and ten requests.
     try_on_fewer(16, &damage(PIECES), |changes| {
         let emulator = emulator();

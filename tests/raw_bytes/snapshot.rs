@@ -7,7 +7,7 @@ use crate::document::text;
 
 proptest! {
     #[test]
-    fn a_snapshot_is_read_or_refused_in_a_line(text in text(SAMPLES, PIECES)) {
+    fn snapshot_is_read_or_rejected_with_a_line(text in text(SAMPLES, PIECES)) {
         check_snapshot(&text);
     }
 }

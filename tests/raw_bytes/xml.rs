@@ -19,7 +19,7 @@ proptest! {
     }
 
     #[test]
-    fn statistics_are_read_or_refused(document in document(STATISTICS, PIECES)) {
+    fn statistics_are_read_or_rejected(document in document(STATISTICS, PIECES)) {
         check_statistics(&document.0);
     }
 }

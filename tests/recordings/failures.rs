@@ -70,7 +70,7 @@ fn assert_told(name: &str, error: &Error, (status, code): (u16, &str), index: Op
     not(recordings),
     ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see CONTRIBUTING.md"
 )]
-async fn recorded_failures_are_told_at_their_index() {
+async fn recorded_failures_are_reported_at_their_index() {
     let exchanges = exchanges();
     let mut found: Vec<&str> = Vec::new();
     let (mut mixed, mut crlf) = (0, 0);
@@ -119,7 +119,7 @@ async fn recorded_failures_are_told_at_their_index() {
     not(recordings),
     ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see CONTRIBUTING.md"
 )]
-async fn recorded_reads_in_a_batch_are_those_of_a_get() {
+async fn recorded_reads_in_a_batch_equal_a_get() {
     let exchanges = exchanges();
     let recorded = |name: &str| {
         let is_it = |(of, exchange): &&(String, Value)| {

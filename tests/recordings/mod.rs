@@ -115,7 +115,7 @@ fn assert_refused(name: &str, response: &Value, error: &Error) {
     not(recordings),
     ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see CONTRIBUTING.md"
 )]
-async fn every_recorded_answer_is_read_without_loss() {
+async fn every_recorded_response_is_decoded_without_loss() {
     let exchanges = exchanges();
     let mut seen = Seen::default();
     for (name, exchange) in &exchanges {

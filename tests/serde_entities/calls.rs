@@ -79,7 +79,7 @@ async fn references_are_written_without_a_clone() {
 }
 
 #[tokio::test]
-async fn versioned_writes_fail_if_someone_else_was_faster() {
+async fn versioned_writes_fail_if_the_row_has_changed() {
     let blogs = table::<Blog>().await;
     blogs.insert(&SerdeEntity(blog("1"))).await.unwrap();
     let mut first: Versioned<SerdeEntity<Blog>> = blogs.get(("Channel9", "1")).versioned().await.unwrap().unwrap();

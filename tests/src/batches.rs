@@ -53,7 +53,7 @@ pub async fn a_batch_mixes_operations_and_types(backend: &Backend) {
 }
 
 /// If one operation fails, nothing is applied, and the error names the operation.
-pub async fn a_failed_batch_applies_nothing(backend: &Backend) {
+pub async fn failed_batch_applies_nothing(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     table.insert(&Tracked::new("g", 2, "there")).await.unwrap();
     let mut batch = table.batch();
@@ -74,7 +74,7 @@ pub async fn a_failed_batch_applies_nothing(backend: &Backend) {
 }
 
 /// A failing first operation is named too, although the service sends no index for it.
-pub async fn the_first_operation_is_named_as_well(backend: &Backend) {
+pub async fn failing_first_operation_is_named(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     let mut batch = table.batch();
     batch
@@ -104,7 +104,7 @@ pub async fn the_first_operation_is_named_as_well(backend: &Backend) {
 }
 
 /// A hundred operations are accepted; the hundred-and-first, another partition and the same row again are returned.
-pub async fn the_rules_of_batches_are_checked_here(backend: &Backend) {
+pub async fn rules_of_batches_are_checked_before_a_request(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     let mut batch = table.batch();
     for number in 0..99 {

@@ -60,7 +60,7 @@ struct Renamed {
 }
 
 /// A row that cannot be written has an error, and the others are written. Upgraded rows are up to date.
-pub async fn failures_are_told_row_by_row(backend: &Backend) {
+pub async fn failures_are_reported_row_by_row(backend: &Backend) {
     let table = filled(backend).await;
     let number = Column::<DynamicEntity, i32>::property("ratio");
     let key = azure_table::Key::from_text("a", "0000000007").unwrap();

@@ -213,7 +213,7 @@ impl Write {
 }
 
 /// The outcome of each operation of a bulk, and the stored rows, are those that a map predicts, for any batches.
-pub async fn any_writes_end_as_one_by_one(backend: &Backend) {
+pub async fn random_bulks_have_the_result_of_single_writes(backend: &Backend) {
     let seeds = std::env::var(SEEDS_VARIABLE).map_or(SEEDS, |seeds| seeds.parse().unwrap());
     for seed in 0..seeds {
         stress(backend, seed).await;

@@ -6,7 +6,7 @@ use crate::Backend;
 use crate::entity::{AllTypes, Tracked};
 
 /// An entity is read as it was written, bit by bit, at both metadata levels.
-pub async fn every_type_survives(backend: &Backend) {
+pub async fn every_type_is_read_as_written(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let sample = AllTypes::sample("p", "r");
     let etag = table.insert(&sample).await.unwrap();
@@ -29,7 +29,7 @@ pub async fn every_type_survives(backend: &Backend) {
 }
 
 /// Doubles keep their bits, including the special ones.
-pub async fn special_doubles_survive(backend: &Backend) {
+pub async fn special_doubles_are_read_as_written(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     for (n, ratio) in [
         f64::NAN,
@@ -59,7 +59,7 @@ pub async fn special_doubles_survive(backend: &Backend) {
 }
 
 /// `None` is the absence of a property: a replace removes it, a merge keeps it.
-pub async fn none_is_absence(backend: &Backend) {
+pub async fn none_is_an_absent_property(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let full = AllTypes::sample("p", "r");
     let without = AllTypes {
@@ -150,7 +150,7 @@ pub async fn upserts_insert_and_change(backend: &Backend) {
 }
 
 /// A versioned entity is written only over the version that was read.
-pub async fn a_stale_version_is_refused(backend: &Backend) {
+pub async fn stale_etag_is_rejected(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let entity = AllTypes::sample("p", "r");
     table.insert(&entity).await.unwrap();
@@ -181,7 +181,7 @@ pub async fn a_stale_version_is_refused(backend: &Backend) {
 }
 
 /// An entity with an empty ETag field is rejected before anything is sent.
-pub async fn an_etag_field_is_the_condition(backend: &Backend) {
+pub async fn etag_field_is_the_condition(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     let unread = Tracked::new("g", 7, "a");
     table.insert(&unread).await.unwrap();
@@ -208,7 +208,7 @@ pub async fn an_etag_field_is_the_condition(backend: &Backend) {
 }
 
 /// Operations as values have the same effect as the methods.
-pub async fn operations_are_values(backend: &Backend) {
+pub async fn operations_as_values_equal_the_methods(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let entity = AllTypes::sample("p", "r");
     let result = table.execute(TableOperation::insert(&entity)).await.unwrap();

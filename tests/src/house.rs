@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_and_children_are_one_circle() {
+    fn parents_and_children_form_one_cycle() {
         let house = house(&[
             ("lib.rs", "mod a;"),
             ("a.rs", "mod b;\nfn f() { b::g() }"),

@@ -29,7 +29,7 @@ pub const AWKWARD: &[&str] = &[
 ];
 
 /// Every awkward key is written, found by point and by query, changed and removed.
-pub async fn awkward_keys_are_addressed_exactly(backend: &Backend) {
+pub async fn awkward_keys_are_addressed_correctly(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
     for key in AWKWARD {
         // Both keys are the same, because both are in the URL.
@@ -67,7 +67,7 @@ pub async fn awkward_keys_are_addressed_exactly(backend: &Backend) {
 }
 
 /// Forbidden keys are rejected before anything is sent.
-pub async fn forbidden_keys_are_refused_here(backend: &Backend) {
+pub async fn forbidden_keys_are_rejected_before_a_request(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     for bad in ["a/b", "a\\b", "a#b", "a?b", "a\tb", "a\u{7f}b", "a\u{9f}b"] {
         for error in [

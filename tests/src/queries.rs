@@ -26,7 +26,7 @@ async fn found(table: &TableClient<Tracked>, filter: Filter<Tracked>) -> Vec<u32
 }
 
 /// Comparisons and their combinations select the matching rows.
-pub async fn filters_select(backend: &Backend) {
+pub async fn filters_select_the_matching_rows(backend: &Backend) {
     let table = numbers(backend, 10).await;
     let number = Tracked::NUMBER;
     let value = Tracked::VALUE;
@@ -102,7 +102,7 @@ pub async fn an_absent_property_matches_nothing(backend: &Backend) {
 }
 
 /// Rows have the order of their keys; a descending time puts the newest first.
-pub async fn rows_come_in_key_order(backend: &Backend) {
+pub async fn rows_are_in_key_order(backend: &Backend) {
     let table = backend.fresh_table::<Post>().await;
     for (minutes, id) in [(1, "b"), (3, "a"), (2, "c"), (1, "a")] {
         table
@@ -121,7 +121,7 @@ pub async fn rows_come_in_key_order(backend: &Backend) {
 }
 
 /// Small pages yield the same rows as large ones; a continuation resumes after its page.
-pub async fn pages_join_without_loss(backend: &Backend) {
+pub async fn pages_are_joined_without_loss(backend: &Backend) {
     let table = numbers(backend, 25).await;
     let all: Vec<u32> = (0..25).collect();
 
@@ -197,7 +197,7 @@ pub async fn queried_rows_are_versioned(backend: &Backend) {
 }
 
 /// Separate queries for partitions, keys and ranges yield the rows of one query, in order.
-pub async fn sets_of_keys_are_asked_in_parts(backend: &Backend) {
+pub async fn sets_of_keys_are_queried_in_parts(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     for group in ["a", "b", "c", "d'"] {
         let mut batch = table.batch();
@@ -242,7 +242,7 @@ pub async fn sets_of_keys_are_asked_in_parts(backend: &Backend) {
 
 /// A continuation is a position: a row written after it is returned, one written before it is not, and a row that was
 /// returned is not returned again.
-pub async fn a_position_is_no_snapshot(backend: &Backend) {
+pub async fn continuation_is_not_a_snapshot(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     for number in [10, 20, 30, 40] {
         table.insert(&Tracked::new("g", number, "v")).await.unwrap();

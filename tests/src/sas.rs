@@ -7,7 +7,7 @@ use azure_table::{DateTime, DynamicEntity, TablePermissions, TableSas};
 use crate::Backend;
 
 /// A table's signature allows its operations on that table, and nothing else.
-pub async fn a_table_sas_allows_what_it_says(backend: &Backend) {
+pub async fn table_sas_allows_only_its_permissions(backend: &Backend) {
     let key = backend.service().account_key().unwrap();
     let table = backend.fresh_table::<DynamicEntity>().await;
     let other = backend.fresh_table::<DynamicEntity>().await;
@@ -64,7 +64,7 @@ pub async fn a_table_sas_allows_what_it_says(backend: &Backend) {
 }
 
 /// An expired signature, or one of another key, is rejected.
-pub async fn a_worthless_sas_is_refused(backend: &Backend) {
+pub async fn expired_or_foreign_sas_is_rejected(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
     let key = backend.service().account_key().unwrap();
     let wrong = azure_table::AccountKey::new(key.account(), "AAECAwQFBgc=").unwrap();

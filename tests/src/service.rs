@@ -9,7 +9,7 @@ use futures::TryStreamExt;
 use crate::Backend;
 
 /// Each operation on a table finds, deletes and recreates it.
-pub async fn a_table_comes_and_goes(backend: &Backend) {
+pub async fn table_is_created_found_and_deleted(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     assert!(!table.table_exists().await.unwrap());
     assert_eq!(table.delete_table_if_exists().await.unwrap(), Deletion::WasMissing);
@@ -20,7 +20,7 @@ pub async fn a_table_comes_and_goes(backend: &Backend) {
 }
 
 /// One of many concurrent creations creates the table, and the others find it.
-pub async fn a_table_is_made_once_by_many(backend: &Backend) {
+pub async fn concurrent_creations_create_a_table_once(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     let made = futures::future::join_all((0..16).map(|_| table.create_table_if_not_exists())).await;
     let created = made.iter().filter(|made| matches!(made, Ok(Creation::Created))).count();
@@ -60,7 +60,7 @@ pub async fn tables_are_ensured_below_a_prefix(backend: &Backend) {
 }
 
 /// A write to a missing table creates it, alone or in a batch; a read does not.
-pub async fn a_write_makes_its_table_on_request(backend: &Backend) {
+pub async fn write_creates_its_table_on_request(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     let eager = table.create_on_not_found();
     let error = eager.get(("p", "r")).await.unwrap_err();
@@ -118,7 +118,7 @@ pub async fn access_policies_are_changed_one_by_one(backend: &Backend) {
 }
 
 /// A signature without members of its own is valid as long as its policy exists.
-pub async fn a_policy_gives_and_takes_rights(backend: &Backend) {
+pub async fn policy_grants_and_revokes_permissions(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
     let policy = StoredAccessPolicy {
         start: Some(DateTime::now() - Duration::from_secs(60)),
@@ -172,7 +172,7 @@ pub async fn properties_are_set_and_read(backend: &Backend) {
 }
 
 /// The secondary reports its replication state.
-pub async fn statistics_come_from_the_second_region(backend: &Backend) {
+pub async fn statistics_are_those_of_the_secondary(backend: &Backend) {
     let statistics = backend.service().statistics().await.unwrap();
     assert_eq!(statistics.status, azure_table::service::GeoReplicationStatus::Live);
     assert!(statistics.last_sync_time.is_some());

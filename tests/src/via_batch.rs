@@ -8,7 +8,7 @@ use crate::Backend;
 use crate::keys::AWKWARD;
 
 /// Every kind of operation, for every awkward key, and for keys whose URL has more than 18,000 characters.
-pub async fn keys_need_no_address(backend: &Backend) {
+pub async fn awkward_keys_work_through_a_batch(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
     // Services differ in their limits for URLs: Azurite has 512 units for a key.
     let long = "漢".repeat(if backend.name() == "Azurite" { 512 } else { 1_024 });
@@ -51,7 +51,7 @@ pub async fn keys_need_no_address(backend: &Backend) {
 }
 
 /// Missing rows, existing rows and other versions are reported as without a batch.
-pub async fn refusals_are_those_of_single_operations(backend: &Backend) {
+pub async fn rejections_equal_those_of_single_operations(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
     let via_batch = table.with(&CallOptions::new().via_batch());
     let (there, missing) = (DynamicEntity::new("p", "there"), DynamicEntity::new("p", "missing"));

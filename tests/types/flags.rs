@@ -28,7 +28,7 @@ struct Member {
 }
 
 #[tokio::test]
-async fn flags_are_one_int32_and_keep_unknown_bits() {
+async fn flags_are_stored_as_int32_and_keep_unknown_bits() {
     let table = fresh_table::<Member>().await;
     let member = Member {
         team: "t".into(),

@@ -273,7 +273,7 @@ struct Line {
 }
 
 #[tokio::test]
-async fn a_bucket_is_found_again_and_all_of_them_have_everything() {
+async fn buckets_are_stable_and_contain_all_rows() {
     let table = fresh_table::<Line>().await;
     let bucket = |id: &str| Bucket::<16>::of(id);
     for n in 0..50 {
@@ -295,7 +295,7 @@ async fn a_bucket_is_found_again_and_all_of_them_have_everything() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_none_names_its_field() {
+async fn invalid_key_names_its_field() {
     let table = fresh_table::<Row<(String, u8)>>().await;
     let row = Row {
         group: "g".into(),

@@ -89,7 +89,7 @@ async fn an_int32_is_widened() {
 
 /// If the service sends types, text is text, whatever it looks like.
 #[tokio::test]
-async fn text_is_not_taken_for_another_type() {
+async fn text_is_not_read_as_another_type() {
     use azure_table::entity::ReadProperty;
     use azure_table::{DateTime, DynamicEntity, Emulator, Guid, TableServiceClient};
 

@@ -238,7 +238,7 @@ async fn every_property_is_found_by_a_filter() {
 }
 
 #[tokio::test]
-async fn a_u64_beyond_int64_is_refused_before_it_is_sent() {
+async fn u64_beyond_int64_is_rejected_before_it_is_sent() {
     let table = fresh_table::<Everything>().await;
     let entity = Everything {
         unsigned_64: u64::MAX,

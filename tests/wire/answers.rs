@@ -12,7 +12,7 @@ on_both_networks! {
 }
 
 #[tokio::test]
-async fn html_is_said_to_be_html() {
+async fn html_response_is_named_as_html() {
     let page = "<!DOCTYPE html><html><body>Welcome to nginx!</body></html>";
     for status in [200, 404] {
         let html = ResponseTemplate::new(status).set_body_raw(page, "text/html");
@@ -41,7 +41,7 @@ async fn html_is_said_to_be_html() {
 
 /// Identifies the failed operation of many.
 #[tokio::test]
-async fn a_refused_entity_is_named() {
+async fn rejected_entity_is_named() {
     let exists =
         r#"{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-US","value":"It\u001bexists."}}}"#;
     let server = Server::answering(ResponseTemplate::new(409).set_body_string(exists)).await;
@@ -75,7 +75,7 @@ async fn bidirectional_control_of_the_service_is_escaped() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_shown_as_what_the_live_service_says() {
+async fn wrong_key_has_the_message_of_the_live_service() {
     let refusal = r#"{"odata.error":{"code":"AuthenticationFailed","message":{"lang":"en-US","value":"Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.\nRequestId:a\nTime:b"}}}"#;
     let answer = ResponseTemplate::new(403)
         .insert_header("x-ms-error-code", "AuthenticationFailed")

@@ -85,7 +85,7 @@ async fn a_batch_is_one_request_with_crlf_and_absolute_addresses() {
 
 /// The failing operation is named by the index of the message, by a code without one, or not at all.
 #[tokio::test]
-async fn the_failing_operation_is_named_only_when_it_is_known() {
+async fn failing_operation_is_named_only_if_known() {
     let error = |status: &str, code: &str, message: &str| {
         let body = format!(r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"{message}"}}}}}}"#);
         answer(&part(&format!("{status}\r\nContent-Type: application/json"), &body))
@@ -129,7 +129,7 @@ async fn the_failing_operation_is_named_only_when_it_is_known() {
 
 /// A success that cannot be parsed must not look like a failure.
 #[tokio::test]
-async fn an_unreadable_answer_leaves_the_batch_in_doubt() {
+async fn invalid_response_leaves_the_batch_in_doubt() {
     for answer in [
         ResponseTemplate::new(202).set_body_raw("cut off", "multipart/mixed; boundary=x"),
         ResponseTemplate::new(202).set_body_string("plain"),
@@ -155,7 +155,7 @@ async fn an_unreadable_answer_leaves_the_batch_in_doubt() {
 
 /// A server fault inside the 202 is a server fault.
 #[tokio::test]
-async fn an_inner_server_fault_is_one() {
+async fn inner_server_error_is_a_server_error() {
     let body = r#"{"odata.error":{"code":"InternalError","message":{"lang":"en-US","value":"0:Oops."}}}"#;
     let server = Server::answering(answer(&part("500 Internal Server Error", body))).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
@@ -168,7 +168,7 @@ async fn an_inner_server_fault_is_one() {
 
 /// More parts than operations, or fewer, are not a success, and do not mean that nothing was applied.
 #[tokio::test]
-async fn an_answer_of_another_form_is_no_success() {
+async fn response_of_another_form_is_not_a_success() {
     let good = part("204 No Content\r\nETag: W/\"1\"", "");
     let cut = part("204 No Content\r\nCache-Con", "");
     let refused = part("409 Conflict\r\nContent-Type: application/json", "{}");

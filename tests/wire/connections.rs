@@ -153,7 +153,7 @@ async fn idle_connections_are_limited_on_request() {
 
 /// The server sends first and closes: hyper returns the request unsent, so the write is not in doubt.
 #[tokio::test]
-async fn request_that_was_given_back_is_not_in_doubt() {
+async fn unsent_request_of_a_closed_connection_is_not_in_doubt() {
     let read = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&read);
     let server = Sockets::doing(Network::Hyper, move |mut connection| {

@@ -83,7 +83,7 @@ async fn each_write_has_its_verb_address_and_condition() {
 
 /// An entity that was read with its version is written under it, by every method.
 #[tokio::test]
-async fn a_version_that_was_read_is_the_condition() {
+async fn etag_that_was_read_is_the_condition() {
     let entity = r#"{"odata.etag":"W/\"read\"","PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-02T03:04:05Z"}"#;
     let server = Server::answering_in_turn([
         ResponseTemplate::new(200).set_body_string(entity),
@@ -126,7 +126,7 @@ async fn get_asks_for_no_metadata_and_the_whole_entity() {
 
 /// Cosmos DB accepts a merge only as a POST with the method in a header.
 #[tokio::test]
-async fn cosmos_gets_its_merges_through_post() {
+async fn cosmos_merges_are_sent_as_post() {
     let canned = Canned::new([Step::answer(204, &[("etag", "e")], "")]);
     let connection_string = format!(
         "{};TableEndpoint=https://contoso.table.cosmos.azure.com:443/",

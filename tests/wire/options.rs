@@ -51,7 +51,7 @@ async fn ids_and_headers_of_a_call_are_sent() {
 }
 
 #[tokio::test]
-async fn an_id_is_made_and_stands_in_the_error() {
+async fn request_id_is_generated_and_in_the_error() {
     let canned = Canned::new([Step::status(400), Step::status(400)]);
     let table = canned.service().dynamic_table("Things").unwrap();
     let error = table.get(("p", "r")).await.unwrap_err();
@@ -84,7 +84,7 @@ async fn the_charge_of_cosmos_is_summed() {
 }
 
 #[tokio::test]
-async fn wishes_that_cannot_be_are_refused_before_they_are_sent() {
+async fn invalid_options_are_rejected_before_a_request() {
     let canned = Canned::new([]);
     let service = canned.service();
     let table = service.dynamic_table("Things").unwrap();
@@ -130,7 +130,7 @@ async fn wishes_that_cannot_be_are_refused_before_they_are_sent() {
 }
 
 #[tokio::test]
-async fn a_request_is_shown_without_being_sent() {
+async fn request_is_returned_as_text_without_being_sent() {
     let canned = Canned::new([]);
     let table = canned.service().dynamic_table("Things").unwrap();
     let shown = table
@@ -222,7 +222,7 @@ async fn settings_show_the_effective_values() {
 }
 
 #[tokio::test]
-async fn no_more_attempts_are_on_their_way_than_allowed() {
+async fn max_in_flight_limits_the_attempts() {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -268,7 +268,7 @@ async fn no_more_attempts_are_on_their_way_than_allowed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_for_a_free_place_ends_with_the_calls_time() {
+async fn wait_for_a_permit_ends_with_the_timeout() {
     let canned = Canned::new([Step::Hang]);
     let service = canned.service().max_in_flight(1);
     let table = service.dynamic_table("Things").unwrap();
@@ -288,7 +288,7 @@ async fn waiting_for_a_free_place_ends_with_the_calls_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_of_a_call_is_one_for_all_that_it_takes() {
+async fn timeout_covers_all_requests_of_a_call() {
     let missing = r#"{"odata.error":{"code":"TableNotFound","message":{"lang":"en-US","value":"No."}}}"#;
     // The write, a wait of 0.4 s, creating the table, and nothing more in time.
     let canned = Canned::new([Step::status(503), Step::answer(404, &[], missing), Step::Hang]);
@@ -323,7 +323,7 @@ async fn the_time_of_a_call_is_one_for_all_that_it_takes() {
 
 /// A certificate in another form would never be trusted, and the first request would fail without an explanation.
 #[test]
-fn certificates_that_are_not_pem_are_refused() {
+fn certificates_that_are_not_pem_are_rejected() {
     let pem = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n";
     for other in [&b""[..], b"\x30\x82\x01\x0a", b"certificate.pem"] {
         for builder in [Network::Reqwest, Network::Hyper].into_iter().flat_map(|network| {
@@ -410,7 +410,7 @@ async fn later_header_replaces_an_earlier_one_of_its_name() {
 }
 
 #[tokio::test]
-async fn error_tells_wait_clock_and_harmless_headers() {
+async fn error_contains_wait_clock_and_public_headers() {
     let ahead = std::time::SystemTime::now() + Duration::from_secs(120);
     let headers = [
         ("date", &*httpdate::fmt_http_date(ahead)),

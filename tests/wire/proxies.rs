@@ -302,7 +302,7 @@ async fn environment_selects_proxy(network: Network) {
 
 /// An invalid address must not lead to direct connections.
 #[test]
-fn address_of_no_proxy_is_rejected() {
+fn invalid_proxy_address_is_rejected() {
     for url in ["", "no url", "ftp://127.0.0.1", "socks4://127.0.0.1", "http://"] {
         let error = Network::Hyper.builder().proxy(url).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{url}: {error}");

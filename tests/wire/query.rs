@@ -50,7 +50,7 @@ async fn operators_keep_their_grouping() {
 
 /// A page without rows is not the end, half a token is a token, an empty header is not.
 #[tokio::test]
-async fn every_kind_of_page_leads_on() {
+async fn every_kind_of_page_is_followed() {
     let server = Server::answering_in_turn([
         page(&["1"], &[("NextPartitionKey", "1!4!cA--"), ("NextRowKey", "1!4!Mg--")]),
         page(&[], &[("NextPartitionKey", "half")]),
@@ -96,7 +96,7 @@ async fn a_limit_ends_the_requests() {
 }
 
 #[tokio::test]
-async fn nothing_is_sent_for_a_query_that_cannot_work() {
+async fn invalid_query_sends_nothing() {
     let server = Server::answering(page(&[], &[])).await;
     let posts = server.service().table::<Post>("Posts").unwrap();
     for (query, why) in [
@@ -114,7 +114,7 @@ async fn nothing_is_sent_for_a_query_that_cannot_work() {
 
 /// The error of a row that cannot be decoded names its keys, the property and both types.
 #[tokio::test]
-async fn a_row_that_does_not_fit_is_named() {
+async fn row_that_cannot_be_decoded_is_named() {
     let body = r#"{"value":[{"PartitionKey":"ch","RowKey":"2517023007999999999_a","rating":"5"}]}"#;
     let server = Server::answering(ResponseTemplate::new(200).set_body_string(body)).await;
     let posts = server.service().table::<Post>("Posts").unwrap();
@@ -143,7 +143,7 @@ async fn a_row_that_does_not_fit_is_named() {
 
 /// If a rejected request may be too long, the error says so and names an alternative; other errors do not.
 #[tokio::test]
-async fn a_refused_set_of_keys_names_what_to_do_instead() {
+async fn rejected_set_of_keys_names_the_alternative() {
     let refused = |status, code: &str| {
         let body = format!(r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"Bad."}}}}}}"#);
         ResponseTemplate::new(status).set_body_string(body)

@@ -9,7 +9,7 @@ use azure_table_tests::canned::{CONTOSO, Canned, Step};
 
 /// An operation of several requests shows the first one, as it is then sent.
 #[tokio::test]
-async fn the_first_request_of_several_is_shown() {
+async fn first_request_of_an_operation_is_returned_as_text() {
     let canned = Canned::new([]);
     let service = canned.service().prefixed("t42").unwrap();
     let table = service.dynamic_table("Orders").unwrap();
@@ -50,7 +50,7 @@ async fn the_first_request_of_several_is_shown() {
 }
 
 #[tokio::test]
-async fn what_would_be_refused_is_not_shown() {
+async fn invalid_request_has_no_text() {
     let service = Canned::new([]).service();
     let table = service.dynamic_table("Orders").unwrap();
     let policies = || (0..6).map(|n| StoredAccessPolicy::new(n.to_string()));
@@ -86,7 +86,7 @@ fn assert_lines(text: &str, lines: &[&str]) {
 }
 
 #[tokio::test]
-async fn settings_show_all_that_was_set() {
+async fn settings_contain_every_setting() {
     let service = TableServiceClient::from_connection_string(CONTOSO)
         .unwrap()
         .transport(Canned::new([]));
@@ -126,7 +126,7 @@ async fn settings_show_all_that_was_set() {
 }
 
 #[tokio::test]
-async fn a_table_has_settings_of_its_own() {
+async fn table_has_its_own_settings() {
     let service = Canned::new([]).service().prefixed("t42").unwrap();
     let table = service.dynamic_table("Orders").unwrap();
     let brief = table

@@ -58,7 +58,7 @@ async fn properties_are_read_and_written() {
 }
 
 #[tokio::test]
-async fn too_many_cors_rules_are_refused_here() {
+async fn too_many_cors_rules_are_rejected_before_a_request() {
     let server = Server::answering(ResponseTemplate::new(202)).await;
     let properties = ServiceProperties::default().cors(vec![CorsRule::new(["*"], ["GET"]); 6]);
     let error = server.service().set_properties(properties).await.unwrap_err();
@@ -72,7 +72,7 @@ async fn too_many_cors_rules_are_refused_here() {
 }
 
 #[tokio::test]
-async fn statistics_are_asked_of_the_second_region() {
+async fn statistics_are_requested_from_the_secondary() {
     let document = "<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceStats><GeoReplication><Status>live</Status>\
         <LastSyncTime>Wed, 19 Jan 2022 21:39:24 GMT</LastSyncTime></GeoReplication></StorageServiceStats>";
     let server = Server::answering(answer(document)).await;
@@ -85,7 +85,7 @@ async fn statistics_are_asked_of_the_second_region() {
 }
 
 #[tokio::test]
-async fn a_policy_is_added_to_those_that_there_are() {
+async fn policy_is_added_to_the_existing_ones() {
     let there = "<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier><Id>old</Id><AccessPolicy>\
         <Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>";
     let server = Server::answering_in_turn([answer(there), ResponseTemplate::new(204)]).await;
@@ -108,7 +108,7 @@ async fn a_policy_is_added_to_those_that_there_are() {
 }
 
 #[tokio::test]
-async fn a_change_of_policies_that_cannot_be_is_refused_before_it_is_written() {
+async fn invalid_change_of_policies_is_rejected_before_the_write() {
     let there = "<SignedIdentifiers><SignedIdentifier><Id>old</Id></SignedIdentifier></SignedIdentifiers>";
     let server = Server::answering(answer(there)).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
@@ -180,7 +180,7 @@ async fn missing_table_of_cosmos_db_is_created_and_missing_entity_is_not() {
 }
 
 #[tokio::test]
-async fn what_cosmos_does_not_have_is_not_asked() {
+async fn unsupported_operations_of_cosmos_are_not_sent() {
     let canned = azure_table_tests::canned::Canned::new([]);
     let service = azure_table::TableServiceClient::new(
         "https://contoso.table.cosmos.azure.com",

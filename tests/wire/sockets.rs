@@ -140,18 +140,18 @@ impl Connection {
 }
 
 on_both_networks! {
-    an_announced_body_of_ten_gigabytes_is_refused_unread,
-    a_body_without_end_is_cut_at_the_limit,
+    announced_body_of_ten_gigabytes_is_rejected_unread,
+    endless_body_is_cut_at_the_limit,
     read_with_a_response_beyond_the_limit_is_not_retried,
-    headers_without_end_are_cut,
-    an_answer_byte_by_byte_ends_with_the_attempts_time,
-    a_body_that_is_cut_is_an_answer_cut,
-    a_read_whose_answer_broke_is_repeated,
-    what_is_not_http_is_a_broken_connection,
-    an_answer_may_end_with_its_connection,
-    a_connection_that_was_closed_while_idle_is_no_failure,
-    a_close_that_crosses_a_write_is_told_as_it_is(flavor = "multi_thread", worker_threads = 2),
-    a_request_that_was_read_and_not_answered_is_in_doubt,
+    endless_headers_are_cut,
+    response_byte_by_byte_ends_with_the_attempt_timeout,
+    truncated_body_is_an_incomplete_response,
+    read_with_a_broken_response_is_retried,
+    bytes_that_are_not_http_are_a_broken_connection,
+    response_may_end_with_its_connection,
+    idle_connection_closed_by_the_server_is_not_a_failure,
+    close_during_a_write_is_reported_correctly(flavor = "multi_thread", worker_threads = 2),
+    unanswered_write_is_in_doubt,
     a_call_ends_in_time_on_a_server_that_never_answers,
 }
 
@@ -166,7 +166,7 @@ fn source(error: &Error) -> String {
     error.source().unwrap().to_string()
 }
 
-async fn an_announced_body_of_ten_gigabytes_is_refused_unread(network: Network) {
+async fn announced_body_of_ten_gigabytes_is_rejected_unread(network: Network) {
     let head = "HTTP/1.1 201 Created\r\nContent-Length: 10000000000\r\n\r\n";
     let server = Sockets::pouring(network, head, vec![b' '; 1 << 16]).await;
     let error = server.lost_write().await;
@@ -177,7 +177,7 @@ async fn an_announced_body_of_ten_gigabytes_is_refused_unread(network: Network) 
     assert!(server.written() < BUFFERS, "{}", server.written());
 }
 
-async fn a_body_without_end_is_cut_at_the_limit(network: Network) {
+async fn endless_body_is_cut_at_the_limit(network: Network) {
     let mut chunk = b"10000\r\n".to_vec();
     chunk.resize(chunk.len() + 0x1_0000, b' ');
     chunk.extend_from_slice(b"\r\n");
@@ -222,7 +222,7 @@ async fn read_with_a_response_beyond_the_limit_is_not_retried(network: Network) 
     assert!(!error.may_have_applied());
 }
 
-async fn headers_without_end_are_cut(network: Network) {
+async fn endless_headers_are_cut(network: Network) {
     let server = Sockets::pouring(
         network,
         "HTTP/1.1 201 Created\r\n",
@@ -238,7 +238,7 @@ async fn headers_without_end_are_cut(network: Network) {
     assert!(server.written() < BUFFERS, "{}", server.written());
 }
 
-async fn an_answer_byte_by_byte_ends_with_the_attempts_time(network: Network) {
+async fn response_byte_by_byte_ends_with_the_attempt_timeout(network: Network) {
     for head in ["", "HTTP/1.1 201 Created\r\nContent-Length: 1000\r\n\r\n"] {
         let mut server = Sockets::doing(network, move |mut connection| async move {
             connection.request().await;
@@ -260,7 +260,7 @@ async fn an_answer_byte_by_byte_ends_with_the_attempts_time(network: Network) {
     }
 }
 
-async fn a_body_that_is_cut_is_an_answer_cut(network: Network) {
+async fn truncated_body_is_an_incomplete_response(network: Network) {
     for answer in [
         "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{\"odata",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{\"odata\r\n",
@@ -288,7 +288,7 @@ async fn a_body_that_is_cut_is_an_answer_cut(network: Network) {
     }
 }
 
-async fn a_read_whose_answer_broke_is_repeated(network: Network) {
+async fn read_with_a_broken_response_is_retried(network: Network) {
     for first in [
         "",
         "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{",
@@ -309,7 +309,7 @@ async fn a_read_whose_answer_broke_is_repeated(network: Network) {
     }
 }
 
-async fn what_is_not_http_is_a_broken_connection(network: Network) {
+async fn bytes_that_are_not_http_are_a_broken_connection(network: Network) {
     for garbage in [
         "SSH-2.0-OpenSSH_9.6\r\n",
         "\0\0\0\0",
@@ -332,7 +332,7 @@ async fn what_is_not_http_is_a_broken_connection(network: Network) {
     }
 }
 
-async fn an_answer_may_end_with_its_connection(network: Network) {
+async fn response_may_end_with_its_connection(network: Network) {
     let server = Sockets::doing(network, |mut connection| async move {
         connection.request().await;
         connection
@@ -359,7 +359,7 @@ async fn closing(network: Network) -> Sockets {
     .await
 }
 
-async fn a_connection_that_was_closed_while_idle_is_no_failure(network: Network) {
+async fn idle_connection_closed_by_the_server_is_not_a_failure(network: Network) {
     let server = closing(network).await;
     for _ in 0..5 {
         server.table().insert(&DynamicEntity::new("p", "r")).await.unwrap();
@@ -368,7 +368,7 @@ async fn a_connection_that_was_closed_while_idle_is_no_failure(network: Network)
     assert_eq!(server.connections(), 5);
 }
 
-async fn a_close_that_crosses_a_write_is_told_as_it_is(network: Network) {
+async fn close_during_a_write_is_reported_correctly(network: Network) {
     let server = closing(network).await;
     let (mut written, mut in_doubt) = (0, 0);
     for _ in 0..200 {
@@ -394,7 +394,7 @@ async fn a_close_that_crosses_a_write_is_told_as_it_is(network: Network) {
     assert_eq!((written, written + in_doubt), (server.connections(), 200));
 }
 
-async fn a_request_that_was_read_and_not_answered_is_in_doubt(network: Network) {
+async fn unanswered_write_is_in_doubt(network: Network) {
     // The second request of the connection is read to its end; it is unknown if it was applied.
     let server = Sockets::doing(network, |mut connection| async move {
         if connection.request().await {

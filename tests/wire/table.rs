@@ -57,7 +57,7 @@ async fn list_tables_follows_its_pages() {
 /// The same pages as a stream, by the rules of queries: an empty page is not the end, no request follows a limit, and a
 /// position belongs to its list.
 #[tokio::test]
-async fn tables_are_a_stream() {
+async fn tables_are_listed_as_a_stream() {
     let page = |names: &[&str], next: Option<&str>| {
         let tables: Vec<_> = names
             .iter()

@@ -45,7 +45,7 @@ fn table(canned: &Canned) -> TableClient {
 }
 
 #[tokio::test]
-async fn a_read_stands_outside_of_a_change_set_and_a_write_in_one() {
+async fn read_is_outside_of_a_change_set_and_write_inside() {
     let server = Server::answering(ResponseTemplate::new(500)).await;
     let table = server
         .service()
@@ -99,7 +99,7 @@ async fn a_read_stands_outside_of_a_change_set_and_a_write_in_one() {
 }
 
 #[tokio::test]
-async fn an_echo_is_asked_for_by_a_header() {
+async fn echo_is_requested_by_a_header() {
     let server = Server::answering(ResponseTemplate::new(500)).await;
     let table = server
         .service()
@@ -133,7 +133,7 @@ async fn an_echo_is_asked_for_by_a_header() {
 
 /// If a URL is rejected before the service sees it, the error names the alternative.
 #[tokio::test]
-async fn a_refused_address_names_the_way_around_it() {
+async fn rejected_url_names_via_batch() {
     let html = [("content-type", "text/html; charset=us-ascii")];
     let row = "r".repeat(1_000);
     let key = ("p", row.as_str());
@@ -182,7 +182,7 @@ async fn a_refused_address_names_the_way_around_it() {
 }
 
 #[tokio::test]
-async fn the_part_is_the_answer() {
+async fn response_is_that_of_the_part() {
     let entity = DynamicEntity::new("p", "r");
     let (head, body) = refusal("409 Conflict", "EntityAlreadyExists");
     let canned = Canned::new([answer(true, &head, &body), answer(true, &head, &body)]);
@@ -210,7 +210,7 @@ async fn the_part_is_the_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_leaves_a_write_in_doubt_and_a_read_not() {
+async fn invalid_response_leaves_only_writes_in_doubt() {
     let two = "--b\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n\r\n".repeat(2) + "--b--";
     for step in [
         Step::answer(202, &[TYPE], "cut off"),
@@ -240,7 +240,7 @@ async fn an_answer_that_is_none_leaves_a_write_in_doubt_and_a_read_not() {
 
 /// The secondary is not known to accept a batch: it is a POST.
 #[tokio::test]
-async fn reads_by_batch_ask_the_primary() {
+async fn reads_by_batch_go_to_the_primary() {
     for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {
         let canned = Canned::new([answer(
             false,
@@ -272,7 +272,7 @@ impl Observer for Heard {
 }
 
 #[tokio::test]
-async fn observers_hear_what_failed_inside() {
+async fn observers_receive_the_failure_of_the_part() {
     let (missing, body) = refusal("404 Not Found", "ResourceNotFound");
     let (exists, other) = refusal("409 Conflict", "EntityAlreadyExists");
     let canned = Canned::new([

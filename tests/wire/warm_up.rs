@@ -20,7 +20,7 @@ on_both_networks! {
     warm_up_opens_connections_that_later_requests_use,
     idle_connections_count_and_are_kept_by_the_settings,
     warm_up_beyond_a_limit_is_rejected_unsent,
-    rejected_credential_is_no_error_and_no_service_is_one,
+    warm_up_accepts_a_rejected_credential_but_not_an_unreachable_service,
     first_request_over_tls_is_faster_after_a_warm_up,
 }
 
@@ -96,7 +96,7 @@ async fn warm_up_beyond_a_limit_is_rejected_unsent(network: Network) {
     assert_eq!((requests.load(Ordering::SeqCst), server.connections()), (0, 0));
 }
 
-async fn rejected_credential_is_no_error_and_no_service_is_one(network: Network) {
+async fn warm_up_accepts_a_rejected_credential_but_not_an_unreachable_service(network: Network) {
     let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
     let server = server.spawn();
     let endpoint = format!("http://{}/devstoreaccount1", server.address());

@@ -100,7 +100,7 @@ async fn assert_places_are_free(client: &Client, faults: &Faults, said: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropped_operation_sends_no_more_and_is_applied_once_at_most() {
+async fn dropped_operation_sends_nothing_more_and_is_applied_at_most_once() {
     let mut drops = 0;
     for operation in OPERATIONS {
         let emulator = account().await;
@@ -195,7 +195,7 @@ async fn dropped_send_of_a_writer_takes_nothing() {
 
 /// The owner of the write still knows what was in flight, and nothing else sends it.
 #[tokio::test(start_paused = true)]
-async fn outcomes_that_are_given_up_tell_what_was_sent() {
+async fn finished_outcomes_report_what_was_sent() {
     for fault in [Fault::HangRequest, Fault::HangResponse] {
         let emulator = Emulator::new();
         let faults = Faults::new(emulator.clone());

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_found_if_there_is_one() {
+    fn order_is_found_if_one_exists() {
         use Outcome::{Done, Refused, Unknown};
         let insert = || call((0, 1), None, Some(Some(1)), Done);
         assert!(check(vec![insert()], last(Some(1))).is_ok());

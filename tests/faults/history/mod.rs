@@ -173,29 +173,29 @@ fn check_histories(of: &str, seeds: u64, options: &CallOptions, is_grouped: bool
 }
 
 #[test]
-fn sixteen_clients_see_one_table_whatever_goes_wrong() {
+fn history_of_sixteen_clients_is_linearizable_under_faults() {
     check_histories("plain", SEEDS, &CallOptions::new(), false);
 }
 
 #[test]
-fn sixteen_clients_that_hedge_their_reads_see_one_table() {
+fn history_with_hedged_reads_is_linearizable() {
     let hedge = Hedge::after(Duration::from_millis(100)).share(1.0);
     check_histories("hedged reads", SEEDS / 3, &CallOptions::new().hedge(hedge), false);
 }
 
 #[test]
-fn sixteen_clients_that_share_their_reads_see_one_table() {
+fn history_with_shared_reads_is_linearizable() {
     check_histories("shared reads", SEEDS / 3, &CallOptions::new().shared_reads(true), false);
 }
 
 #[test]
-fn sixteen_callers_of_two_groups_see_one_table_whatever_goes_wrong() {
+fn history_of_two_groups_is_linearizable_under_faults() {
     check_histories("grouped writes", SEEDS, &CallOptions::new(), true);
 }
 
 /// The check can fail: it does with a retry that sends every failed write again.
 #[test]
-fn a_blind_repetition_shows_in_a_history() {
+fn history_check_finds_a_blind_retry() {
     let wrong = (0..10)
         .filter(|seed| !history(*seed, BlindResend, &CallOptions::new(), false).wrong.is_empty())
         .count();

@@ -105,7 +105,7 @@ fn run(seeds: u64, only: &[&str], between: Between) -> Report {
 }
 
 #[test]
-fn every_operation_tells_the_truth_whatever_goes_wrong() {
+fn every_operation_reports_its_effect_under_every_fault() {
     let seeds = std::env::var("AZURE_TABLE_FAULT_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
     let begun = Instant::now();
     let report = run(seeds, &[], |faults| Arc::new(faults));
@@ -124,7 +124,7 @@ fn every_operation_tells_the_truth_whatever_goes_wrong() {
 
 /// The matrix can fail: it does with a retry that sends every failed write again.
 #[test]
-fn a_blind_repetition_of_writes_is_found() {
+fn matrix_finds_a_blind_retry_of_writes() {
     let lost = ["answer lost", "500 after applying"];
     let report = run(12, &lost, |faults| Arc::new(BlindResend(faults)));
     for name in [

@@ -168,7 +168,7 @@ async fn complete_in_batch(place: Place) {
             batch.push(item.completion())?;
             batch.insert(&DynamicEntity::new("p", name))?;
         }
-        // Without an item the list is empty, which is an error.
+        // Without an item the batch is empty, which is an error.
         batch.submit().await.map(drop)
     };
     let (_, _) = join(work((a, "a")), work((b, "b"))).await;
