@@ -422,7 +422,7 @@ async fn polls_read_the_primary_in_every_location_mode() {
 
 /// Filters on Timestamp return wrong rows or none there (azure-sdk-for-net#31171, #32468).
 #[tokio::test(start_paused = true)]
-async fn cosmos_db_is_not_asked_to_filter_by_timestamp() {
+async fn changes_of_cosmos_db_are_not_filtered_by_the_service() {
     let table = fixture(Emulator::cosmos()).await;
     table.write("a", 1, 1).await;
     table.clock.advance(600 * SECOND);
@@ -436,7 +436,7 @@ async fn cosmos_db_is_not_asked_to_filter_by_timestamp() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn plan_says_what_a_poll_reads_and_what_it_cannot_see() {
+async fn plan_names_the_rows_of_a_poll_and_its_limits() {
     let table = fixture(Emulator::new().with_page_ends(PageEnds::new().examined(10))).await;
     for id in 0..95 {
         table.write("a", id, 1).await;

@@ -54,7 +54,7 @@ const ALLOWED: [(&str, &str, &str); 16] = [
         "what is rejected has no value to check",
     ),
     (
-        "tests/emulator/replay/again.rs",
+        "tests/emulator/replay/repeated_session.rs",
         "make_table",
         "a table that is there is not made again",
     ),

@@ -62,7 +62,7 @@ async fn unspecified_address_is_reported_as_a_reachable_one() {
 }
 
 #[tokio::test]
-async fn cosmos_can_be_used_by_the_string_that_the_server_gives() {
+async fn cosmos_works_with_the_connection_string_of_the_server() {
     let server = EmulatorServer::bind(Emulator::cosmos(), "127.0.0.1:0").await.unwrap();
     let service = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
     let running = server.spawn();

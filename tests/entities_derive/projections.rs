@@ -66,7 +66,7 @@ fn blog(rating: i32) -> Blog {
 }
 
 #[tokio::test]
-async fn a_projection_asks_for_its_columns_only() {
+async fn projection_requests_only_its_columns() {
     let table = table::<Blog>().await;
     for rating in 1..=3 {
         table.insert(&blog(rating)).await.unwrap();

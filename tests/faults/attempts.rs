@@ -63,7 +63,7 @@ impl RetryPolicy for Ended {
 }
 
 #[tokio::test(start_paused = true)]
-async fn policy_is_told_of_success_after_any_attempt() {
+async fn policy_is_notified_of_success_after_any_attempt() {
     /// The attempts that succeeded.
     #[derive(Debug)]
     struct Succeeded(Arc<Mutex<Vec<u32>>>);

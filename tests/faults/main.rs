@@ -17,7 +17,7 @@ use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, TableClient, Tabl
 use azure_table_tests::canned::{Canned, Step};
 
 mod attempts;
-mod batch_answers;
+mod batch_responses;
 mod bulk;
 mod bulk_rows;
 mod clock;

@@ -149,7 +149,7 @@ async fn request_goes_on_until_its_last_caller_has_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn request_that_nobody_waits_for_is_not_sent() {
+async fn request_without_a_waiting_caller_is_not_sent() {
     let shared = Shared::new().await;
     shared.next(Fault::DelayResponse(100 * MILLI));
     let first = tokio::spawn(shared.table.get(("p", "r")));

@@ -205,7 +205,7 @@ fn tasks_that_wait_for_each_other_are_named() {
 }
 
 #[test]
-fn bound_ends_an_exploration_and_says_so() {
+fn bound_ends_an_exploration_and_is_reported() {
     let found = explore(on_one_row(3)).max_schedules(7).run();
     assert_eq!((found.schedules(), found.bound()), (7, Some(Bound::Schedules(7))));
     assert!(!found.is_proof());

@@ -100,7 +100,7 @@ fn entities(exchange: &Exchange) -> usize {
 }
 
 #[tokio::test]
-async fn fence_costs_what_its_page_says() -> Result<()> {
+async fn fence_has_the_documented_cost() -> Result<()> {
     let mut costs = Costs::new().await?;
     let rows = costs.rows.clone();
     let mut fence = costs.of("`open`, new header", Fence::open(&rows, &row("$h"))).await?;
@@ -117,7 +117,7 @@ async fn fence_costs_what_its_page_says() -> Result<()> {
 }
 
 #[tokio::test]
-async fn log_costs_what_its_page_says() -> Result<()> {
+async fn log_has_the_documented_cost() -> Result<()> {
     let mut costs = Costs::new().await?;
     let table = costs.table();
     let events = ["a".to_owned(), "b".to_owned()];
@@ -140,7 +140,7 @@ async fn log_costs_what_its_page_says() -> Result<()> {
 }
 
 #[tokio::test]
-async fn queue_costs_what_its_page_says() -> Result<()> {
+async fn queue_has_the_documented_cost() -> Result<()> {
     let mut costs = Costs::new().await?;
     let queue = Queue::<u32>::new(&costs.table(), "g", "~");
     costs.of("`push`", queue.push(&1)).await?;
@@ -157,7 +157,7 @@ async fn queue_costs_what_its_page_says() -> Result<()> {
 }
 
 #[tokio::test]
-async fn leases_cost_what_their_page_says() -> Result<()> {
+async fn leases_have_the_documented_cost() -> Result<()> {
     let mut costs = Costs::new().await?;
     let leases = Leases::new(&costs.table(), MINUTE);
     let first = costs.of("`acquire`, new row", leases.acquire("g", "l", "a")).await?;
@@ -172,7 +172,7 @@ async fn leases_cost_what_their_page_says() -> Result<()> {
 }
 
 #[tokio::test]
-async fn sequence_costs_what_its_page_says() -> Result<()> {
+async fn sequence_has_the_documented_cost() -> Result<()> {
     let mut costs = Costs::new().await?;
     let mut sequence = Sequence::new(&costs.table(), "g", "s").block(2);
     costs.of("`next`, new row", sequence.next()).await?;
@@ -183,7 +183,7 @@ async fn sequence_costs_what_its_page_says() -> Result<()> {
 }
 
 #[tokio::test]
-async fn unique_values_cost_what_their_page_says() -> Result<()> {
+async fn unique_values_have_the_documented_cost() -> Result<()> {
     let mut costs = Costs::new().await?;
     let values = Unique::new(&costs.rows, "~");
     costs.of("`insert`", values.insert(&row("1"), "m")).await?;
@@ -205,7 +205,7 @@ async fn unique_values_cost_what_their_page_says() -> Result<()> {
 }
 
 #[tokio::test]
-async fn values_across_partitions_cost_what_their_page_says() -> Result<()> {
+async fn values_across_partitions_have_the_documented_cost() -> Result<()> {
     let mut costs = Costs::new().await?;
     let claims = TableServiceClient::on(costs.spy.clone()).dynamic_table("Claims")?;
     claims.create_table().await?;
@@ -235,7 +235,7 @@ async fn values_across_partitions_cost_what_their_page_says() -> Result<()> {
 }
 
 #[tokio::test]
-async fn sequence_ends_at_its_last_number_and_gives_none_twice() -> Result<()> {
+async fn sequence_ends_at_its_last_number_and_never_repeats_one() -> Result<()> {
     let costs = Costs::new().await?;
     let table = costs.table();
     let mut stored = DynamicEntity::new("g", "s");
@@ -255,7 +255,7 @@ async fn sequence_ends_at_its_last_number_and_gives_none_twice() -> Result<()> {
 }
 
 #[tokio::test]
-async fn expiry_costs_what_its_pages_say() -> Result<()> {
+async fn expiry_has_the_documented_cost() -> Result<()> {
     let mut costs = Costs::new().await?;
     let now = DateTime::from_unix_seconds(0);
     assert_eq!(costs.rows.bulk().insert([row("1"), row("2")]).await?.applied(), 2);

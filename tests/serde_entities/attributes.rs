@@ -108,7 +108,7 @@ fn flattened_fields_are_properties_of_the_entity() {
 }
 
 #[test]
-fn tagged_and_untagged_enums_are_told_apart_by_their_properties() {
+fn tagged_and_untagged_enums_are_distinguished_by_their_properties() {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Deposit {
         #[serde(rename = "PartitionKey")]

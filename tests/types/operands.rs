@@ -47,7 +47,7 @@ fn a_single_is_widened() {
 }
 
 #[test]
-fn text_is_given_in_any_form() {
+fn operands_of_text_have_any_form() {
     fn all<T: Property<Compared = String>>() {
         let (owned, borrowed) = (String::from("x"), "x");
         let column = column::<T>();
@@ -79,7 +79,7 @@ fn text_is_given_in_any_form() {
 }
 
 #[test]
-fn bytes_are_given_in_any_form() {
+fn operands_of_bytes_have_any_form() {
     fn all<T: Property<Compared = Vec<u8>>>() {
         let column = column::<T>();
         for filter in [

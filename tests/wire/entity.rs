@@ -102,7 +102,7 @@ async fn etag_that_was_read_is_the_condition() {
 }
 
 #[tokio::test]
-async fn get_asks_for_no_metadata_and_the_whole_entity() {
+async fn get_requests_no_metadata_and_the_whole_entity() {
     let entity =
         r#"{"PartitionKey":"ch","RowKey":"2517023007999999999_a","Timestamp":"2026-01-02T03:04:05Z","rating":3}"#;
     let server = Server::answering(ResponseTemplate::new(200).set_body_string(entity)).await;

@@ -1,6 +1,5 @@
 //! Exact requests: the bytes of each operation, and the handling of unusual responses.
 
-mod answers;
 mod batch;
 mod connections;
 mod entity;
@@ -13,5 +12,6 @@ mod server;
 mod service;
 mod sockets;
 mod table;
+mod unusual_responses;
 mod via_batch;
 mod warm_up;

@@ -146,7 +146,7 @@ async fn invalid_change_of_policies_is_rejected_before_the_write() {
 }
 
 #[tokio::test]
-async fn ping_asks_for_one_table() {
+async fn ping_lists_one_table() {
     let server = Server::answering(ResponseTemplate::new(200).set_body_string(r#"{"value":[]}"#)).await;
     server.service().ping().await.unwrap();
     assert_eq!(line(&server.only_request().await), "GET /acct/Tables?$top=1");

@@ -114,7 +114,7 @@ fn header(name: &str, value: &str) -> String {
 }
 
 fn table_token(token: &str) -> String {
-    let text = super::again::decoded_token(token).unwrap_or_else(|| token.to_owned());
+    let text = super::repeated_session::decoded_token(token).unwrap_or_else(|| token.to_owned());
     let Some((name, id)) = text.split_once('\u{1}') else {
         return without(&text, "-RID:~", "#");
     };

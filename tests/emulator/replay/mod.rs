@@ -1,17 +1,17 @@
 //! Recorded live sessions, sent to the emulator: it answers as the live service did.
 //!
 //! Every exchange is sent with its own signature, at the recorded time, and compared on five levels (`compare.rs`),
-//! which the test prints. [`LEFT_OUT`] lists exchanges that cannot be repeated, with the reason. `again.rs` creates the
-//! state that a session assumes. Requests that a recorder masked are reconstructed from their responses (`masked.rs`),
-//! and counted separately.
+//! which the test prints. [`LEFT_OUT`] lists exchanges that cannot be repeated, with the reason. `repeated_session.rs`
+//! creates the state that a session assumes. Requests that a recorder masked are reconstructed from their responses
+//! (`masked.rs`), and counted separately.
 
-mod again;
 mod compare;
 mod masked;
+mod repeated_session;
 mod session;
 
-use again::Replay;
 use compare::{LEVELS, Seen};
+use repeated_session::Replay;
 
 /// Exchanges that cannot be repeated: session, first and last index, reason.
 const LEFT_OUT: &[(&str, usize, usize, &str)] = &[

@@ -91,7 +91,7 @@ async fn retrieve_from_a_missing_table_is_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn batch_creates_its_missing_table_if_the_handle_says_so() {
+async fn batch_creates_its_missing_table_if_the_handle_has_the_option() {
     let service = TableServiceClient::on(Emulator::new());
     let table = service.dynamic_table("Things").unwrap();
     let mut batch = table.create_on_not_found().batch();
