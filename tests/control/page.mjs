@@ -1,6 +1,6 @@
-// The page of the control port in a browser: what a person sees and clicks. Run by `tests/control/run`.
+// The page of the control port in a browser, as a person uses it. Run by `tests/control/run`.
 //
-// The browser is driven over a pipe by its own protocol, so this needs no package.
+// A pipe and the protocol of the browser control it, so this needs no package.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
@@ -58,7 +58,7 @@ async function startBrowser() {
     faults, evaluate,
     open: url => send("Page.navigate", { url }),
     dark: () => send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: "dark" }] }),
-    // Empty until the page is there.
+    // Empty until the page is loaded.
     text: id => evaluate(`document.getElementById(${JSON.stringify(id)})?.innerText ?? ""`),
     async shows(id, text) {
       for (let n = 0; n < 100; n++) {
@@ -152,7 +152,7 @@ async function asksForTheToken(page) {
   await page.screenshot("token");
 }
 
-// Runs the curl lines of the guide one after the other. `?follow` ends by a time limit, and that is right.
+// Runs the curl lines of the guide one after the other. `?follow` ends by the time limit, as intended.
 async function everyCurlOfTheGuideSucceeds() {
   const { control } = await startEmulator();
   const guide = readFileSync(new URL("../../azure-table/docs/emulator.md", import.meta.url), "utf8");

@@ -45,7 +45,7 @@ pub(crate) fn active_mutant() -> u32 {
 
 
 class Mutant:
-    """One change of one place, and what became of it."""
+    """One change of one place, and its outcome."""
 
     def __init__(self, number, listed):
         self.number = number
@@ -79,7 +79,7 @@ class Source:
         return start, end
 
     def signature(self, start):
-        """The function's signature, without what is documented or derived."""
+        """The function's signature, without comments and attributes."""
         start = self.text.rfind("\n", 0, start) + 1
         return re.compile(r"^\s*(pub(\([\w ]+\))? )?(const )?(async )?fn [^{]*{", re.MULTILINE).search(self.text, start)
 
@@ -111,7 +111,7 @@ class Source:
 
 
 def copy_sources():
-    """Copies what git knows or would add."""
+    """Copies the files that git tracks or would add."""
     listed = subprocess.check_output(["git", "ls-files", "-zco", "--exclude-standard"], cwd=ROOT, text=True)
     kept = {file for file in listed.split("\0") if file and (ROOT / file).is_file()}
     if COPY.exists():
@@ -123,7 +123,7 @@ def copy_sources():
 
 
 def write(path, content):
-    """Leaves a file alone that has this content, so that it is not compiled again."""
+    """Writes a file unless it has this content, so that it is not compiled again."""
     if not path.exists() or path.read_bytes() != content:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -133,7 +133,7 @@ def cargo(*arguments):
     run = subprocess.run(
         ["cargo", *arguments, *PACKAGES, *OPTIMIZED, "--message-format=json"],
         cwd=COPY,
-        # Cargo takes the copy's packages for those of the sources: each has a folder of its own.
+        # Cargo confuses the packages of the copy with those of the sources, so each has its own folder.
         env={**os.environ, "CARGO_TARGET_DIR": str(WORK / "target")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -163,7 +163,7 @@ def build(sources, targets):
             }
         errors = [m["message"] for m in messages if m["reason"] == "compiler-message" and m["message"]["level"] == "error"]
         spans = [span for error in errors for span in error["spans"] if span["is_primary"]]
-        # Where the switch itself does not compile, none of the function's mutants can be selected.
+        # If the switch itself does not compile, none of the function's mutants can be selected.
         for place, outcome in enumerate(("unviable", "unswitchable")):
             rejected = {
                 mutant
@@ -201,7 +201,7 @@ class Tests:
         self.limit = 20 + 5 * (time.monotonic() - start)
 
     def run(self, number):
-        """Stops at the first test that fails. Returns what became of the mutant, and that test."""
+        """Stops at the first test that fails. Returns the outcome of the mutant, and that test."""
         process = subprocess.Popen(
             self.command,
             cwd=self.directory,
@@ -231,7 +231,7 @@ class Tests:
 
 
 class Judges:
-    """All tests, those first that are likely to find a mutant and soon done."""
+    """All tests; first those that are fast and likely to find a mutant."""
 
     def __init__(self, programs):
         skips = [argument for name in LONG_TESTS for argument in ("--skip", name)]

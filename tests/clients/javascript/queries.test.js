@@ -31,7 +31,7 @@ test("filters of every type select", async (t) => {
     odata`s eq ${"O'Brien"}`,
     odata`t eq ${true}`,
     odata`i eq ${5}`,
-    // The client's template (13.3.2) leaves out the L of an Int64, and the service then reads an Int32.
+    // The client's template (13.3.2) omits the L of an Int64, so the service reads an Int32.
     "l eq 5000000000L",
     odata`d eq ${0.5}`,
     odata`w eq ${time}`,

@@ -1,4 +1,4 @@
-// What the suites of the official JavaScript client share: the account that the environment names, and fresh tables.
+// Shared code of the suites of the official JavaScript client: the account of the environment, and new tables.
 // `tests/clients/run` sets the environment and starts them.
 
 import assert from "node:assert/strict";
@@ -56,7 +56,7 @@ export async function refused(status, code, call) {
     () => assert.fail(`it was not refused with ${code}`),
     (error) => error,
   );
-  // Of an answer in JSON, of one in XML, of an operation in a batch.
+  // The code of a response in JSON, in XML, or of an operation in a batch.
   const found = error.details?.odataError?.code ?? error.details?.errorCode ?? error.code;
   assert.deepEqual([error.statusCode, found], [status, code], error.message);
   return error;

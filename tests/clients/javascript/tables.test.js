@@ -1,6 +1,6 @@
 // Tables, their names, the service's properties.
 //
-// Statistics are left out: this client (13.3.2) finds the second region by the host name alone, which emulators do not have.
+// Statistics are left out: this client (13.3.2) finds the secondary only by its host name, which emulators do not have.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ test("a table is created once and listed", async (t) => {
   const table = await freshTable(t);
   const names = (await all(service().listTables())).map((table) => table.name);
   assert.ok(names.includes(table.tableName));
-  // This client takes a table that is there for made.
+  // This client reports an existing table as created.
   await service().createTable(table.tableName);
   await service().createTable(table.tableName.toUpperCase());
 });
@@ -41,7 +41,7 @@ test("a deleted table is not found", async () => {
   await table.deleteTable();
   await refused(404, "TableNotFound", () => table.createEntity({ partitionKey: "p", rowKey: "r" }));
   await refused(404, "TableNotFound", () => all(table.listEntities()));
-  // This client takes a delete of what is not there for done.
+  // This client reports the delete of a missing table as done.
   await table.deleteTable();
 });
 
@@ -83,7 +83,7 @@ test("properties are set and read", async () => {
   assert.deepEqual([properties.hourMetrics.enabled, properties.hourMetrics.includeAPIs], [true, true]);
   assert.equal(properties.cors.length, 1);
   assert.deepEqual([properties.cors[0].allowedMethods, properties.cors[0].maxAgeInSeconds], ["GET,PUT", 60]);
-  // What is not named stays.
+  // Properties that the call does not name stay.
   await service().setProperties({ cors: [] });
   assert.equal((await service().getProperties()).logging.read, true);
 });

@@ -1,4 +1,4 @@
-// Entity group transactions: what succeeds and what fails, whole.
+// Entity group transactions: they succeed or fail as a whole.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-"""What the suites of the official Python client share: the account that the environment names, and a fresh table for each test.
+"""Shared code of the suites of the official Python client: the account of the environment, and a new table for each test.
 
 `tests/clients/run` sets the environment and starts them.
 """
@@ -20,7 +20,7 @@ def settings():
 
 
 class Smoke(unittest.TestCase):
-    """A test with a service, and a table of its own."""
+    """A test with a service and its own table."""
 
     def setUp(self):
         self.service = TableServiceClient.from_connection_string(CONNECTION_STRING, retry_total=0)
@@ -52,7 +52,7 @@ class Smoke(unittest.TestCase):
 
 
 def code_of(error):
-    """The service's code. The client does not read it out of every answer (create_entity leaves it in there)."""
+    """The service's code. The client does not parse it from every response, such as that of create_entity."""
     found = getattr(error, "error_code", None)
     if found is None:
         found = json.loads(error.response.text())["odata.error"]["code"]

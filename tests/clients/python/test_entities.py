@@ -54,7 +54,7 @@ class Writes(Smoke):
         self.assert_refused(404, "ResourceNotFound", self.table.get_entity, "p", "r")
 
     def test_a_delete_of_nothing_is_done(self):
-        # The client says so; the service answers 404.
+        # The service returns 404, and the client raises this error.
         self.table.delete_entity("p", "missing")
 
     def test_a_selection_has_its_properties_alone(self):

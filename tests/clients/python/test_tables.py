@@ -39,7 +39,7 @@ class Tables(Smoke):
         gone = self.service.get_table_client(name)
         self.assert_refused(404, "TableNotFound", gone.create_entity, {"PartitionKey": "p", "RowKey": "r"})
         self.assert_refused(404, "TableNotFound", lambda: list(gone.list_entities()))
-        # This client takes a delete of what is not there for done.
+        # This client reports the delete of a missing table as done.
         gone.delete_table()
 
     def test_bad_names_are_refused(self):
@@ -81,7 +81,7 @@ class Service(Smoke):
         self.assertEqual((rule.allowed_origins, rule.allowed_methods), (["https://contoso.com"], ["GET", "PUT"]))
         self.assertEqual((rule.allowed_headers, rule.max_age_in_seconds), (["x-ms-*"], 60))
 
-        # What is not named stays.
+        # Properties that the call does not name stay.
         self.service.set_service_properties(cors=[])
         properties = self.service.get_service_properties()
         self.assertEqual(properties["cors"], [])

@@ -1,4 +1,4 @@
-"""Entity group transactions: what succeeds and what fails, whole."""
+"""Entity group transactions: they succeed or fail as a whole."""
 
 from azure.core import MatchConditions
 from azure.data.tables import RequestTooLargeError, TableTransactionError, UpdateMode

@@ -1,4 +1,4 @@
-// Compares what failed with expected.txt, whose lines are `file: title | reason`. Fails if a test fails that is not listed, or one
+// Compares the failed tests with expected.txt, whose lines are `file: title | reason`. Fails if a test fails that is not listed, or one
 // passes that is.
 
 const fs = require("fs");

@@ -1,4 +1,4 @@
-# Azurite's tests of tables, with an emulator of ours for each of its suites.
+# Azurite's tests of tables, each suite with its own emulator of this crate.
 
 install() {
     local tool
@@ -27,7 +27,7 @@ install() {
     # The empty text is no Guid. Source: REST "Understanding the Table service data model".
     sed -i 's/{ value: "", type: "Guid" }/{ value: "d3365292-0f33-4e13-9ec6-2ea5053c32ad", type: "Guid" }/' \
         source/tests/table/models/*.ts
-    # Constants and types come from Azurite as its package has it. Its server is ours too, where a test does not use the factory.
+    # Constants and types come from Azurite as its package has it. Its server is also replaced, for tests that do not use the factory.
     cp -r node_modules/azurite/dist/src source/src
     rm source/src/table/TableServer.*
     cat >source/src/table/TableServer.ts <<'TYPESCRIPT'

@@ -1,5 +1,5 @@
 # The tests of azure-data-tables, as they run on live accounts: their hosts lead to two emulators, over HTTPS.
-# `standin` has what they need of the tools of the SDK's repository, which are not published.
+# `standin` replaces the tools of the SDK's repository, which are not published.
 
 install() {
     command -v python3 >/dev/null || fail "python3 is missing: install Python 3.11 or later, with venv and pip"
@@ -19,7 +19,7 @@ install() {
     fi
 }
 
-# The token says who it is for and is signed by nobody, which the emulator does not check.
+# The token has an audience and no signature, which the emulator does not check.
 token() {
     python3 - <<'PYTHON'
 import base64, json, time

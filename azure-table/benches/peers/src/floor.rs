@@ -1,5 +1,5 @@
-//! The least that a careful person writes: a shared reqwest client, a key whose HMAC state is computed once, serde_json
-//! into a plain struct.
+//! The minimum for a careful author: a shared reqwest client, a key whose HMAC state is computed once, serde_json into
+//! a plain struct.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub struct Floor {
     client: reqwest::Client,
     base: String,
     mac: Hmac<Sha256>,
-    /// Whether a batch reads the status and the ETag of each operation, or only counts the operations.
+    /// A batch reads the status and the ETag of each operation; otherwise it only counts the operations.
     reads_etags: bool,
     orders: Vec<Plain>,
 }

@@ -1,6 +1,6 @@
-//! The same work by several clients: the least code that does it, this crate, and the older client for Rust.
+//! The same work by several clients: the minimal code, this crate, and the older client for Rust.
 //!
-//! `bin/server.rs` answers from prepared bytes in a process of its own. `bin/peers.rs` compares CPU time and
+//! `bin/server.rs` is a separate process that answers from prepared bytes. `bin/peers.rs` compares CPU time and
 //! `bin/allocations.rs` allocations. Each client is one module that implements [`Peer`]; `order.rs` has the entity that
 //! all of them write and read.
 
@@ -16,23 +16,23 @@ use std::ops::Range;
 
 use futures::stream::{self, StreamExt as _};
 
-/// The rows of a page, which is the most that the service returns.
+/// The rows of a page: the maximum of the service.
 pub const PAGE: usize = 1_000;
-/// The operations of a batch, which is the most that the service takes.
+/// The operations of a batch: the maximum of the service.
 pub const BATCH: usize = 100;
-/// The point reads that are in flight together.
+/// The number of point reads in flight.
 pub const IN_FLIGHT: usize = 64;
 /// The account of the requests.
 pub const ACCOUNT: &str = "acct";
 /// Its key, in base64.
 pub const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
 
-/// What is compared.
+/// The work that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Point reads, one after the other.
     Get,
-    /// Point reads, [`IN_FLIGHT`] together.
+    /// Point reads, [`IN_FLIGHT`] of them concurrent.
     GetInFlight,
     /// Inserts, one after the other.
     Insert,
@@ -44,7 +44,7 @@ pub enum Operation {
     Row,
     /// Inserts in batches of [`BATCH`], one batch after the other.
     Batch,
-    /// Inserts of a bulk, eight batches together.
+    /// Inserts of a bulk, eight batches concurrent.
     Bulk,
 }
 
@@ -94,16 +94,16 @@ pub trait Peer {
     fn insert(&self, n: usize) -> impl Future<Output = ()>;
     /// Merges an order.
     fn merge(&self, n: usize) -> impl Future<Output = ()>;
-    /// Reads as many rows, page by page.
+    /// Reads this many rows, page by page.
     fn pages(&self, rows: usize) -> impl Future<Output = ()>;
-    /// Reads as many rows, one by one.
+    /// Reads this many rows, one by one.
     fn rows(&self, rows: usize) -> impl Future<Output = ()>;
     /// Inserts the orders of a batch.
     fn batch(&self, orders: Range<usize>) -> impl Future<Output = ()>;
-    /// Inserts as many orders, eight batches together. Returns whether the client can.
+    /// Inserts this many orders, eight batches concurrent. Returns `false` if the client cannot.
     fn bulk(&self, orders: usize) -> impl Future<Output = bool>;
 
-    /// Does `units` of the work, at least a page or a batch. Returns whether the client can.
+    /// Does `units` of the work, at least a page or a batch. Returns `false` if the client cannot.
     fn run(&self, operation: Operation, units: usize) -> impl Future<Output = bool> {
         async move {
             match operation {

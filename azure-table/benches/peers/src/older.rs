@@ -19,8 +19,8 @@ pub struct Older {
 }
 
 impl Older {
-    /// Creates a client of the server at `address`. By default each of its requests opens a connection; `is_pooled`
-    /// gives it a pool.
+    /// Creates a client of the server at `address`. By default each of its requests opens a connection; with
+    /// `is_pooled` it has a pool.
     pub fn new(address: &str, is_pooled: bool) -> Self {
         let location = CloudLocation::Custom {
             account: ACCOUNT.to_owned(),

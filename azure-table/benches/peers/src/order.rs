@@ -101,10 +101,10 @@ mod text {
     }
 }
 
-/// Makes the order of number `n`.
+/// Creates the order of number `n`.
 pub fn order(n: usize) -> Order {
     Order {
-        // As many to a partition as a batch has.
+        // Each partition has the rows of one batch.
         customer: format!("customer-{:06}", n / crate::BATCH),
         number: format!("{n:010}"),
         product: format!("Product number {n}"),
@@ -120,7 +120,7 @@ pub fn order(n: usize) -> Order {
     }
 }
 
-/// Makes the same for serde.
+/// Creates the same for serde.
 pub fn plain(n: usize) -> Plain {
     let order = order(n);
     Plain {

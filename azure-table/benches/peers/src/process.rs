@@ -3,14 +3,14 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// A server in a process of its own, which ends with this value.
+/// A server in a separate process, which ends when this value is dropped.
 pub struct Server {
     child: Child,
     address: String,
 }
 
 impl Server {
-    /// Starts the program `server`, which is built beside this one.
+    /// Starts the program `server`, which is next to this one.
     pub fn start(arguments: &[&str]) -> Self {
         let program = std::env::current_exe().expect("a path").with_file_name("server");
         let mut child = Command::new(program)

@@ -26,7 +26,7 @@ struct Responses {
     latency: Duration,
 }
 
-/// Answers on `listener` for ever. A query has `pages`, and each response leaves after `latency`.
+/// Answers on `listener` forever. A query has `pages`, and each response is sent after `latency`.
 pub async fn serve(listener: TcpListener, pages: usize, latency: Duration) {
     let entity = |is_full| {
         let etag = format!("ETag: {ETAG}\r\n");

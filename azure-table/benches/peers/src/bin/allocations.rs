@@ -1,6 +1,6 @@
 //! Allocations of each operation, by the floor, this crate and the older client. Exits with 1 if a bar is missed.
 //!
-//! The second of two equal rounds is counted: the first opens connections and fills what is kept.
+//! The second of two equal rounds is counted: the first opens connections and fills caches.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use azure_table_peers::ours::Ours;
 use azure_table_peers::process::Server;
 use azure_table_peers::{Operation, Peer};
 
-/// Few: counts repeat.
+/// Few, because counts are the same in every run.
 fn units(operation: Operation) -> usize {
     operation.units() / 10
 }

@@ -1,7 +1,8 @@
 //! CPU time and elapsed time of each operation, as multiples of the floor's. Exits with 1 if a bar is missed.
 //!
-//! Client and server are processes on the same core, so that no call waits for a sleeping core. The clients alternate, and the medians of their CPU time (user and
-//! system) are compared. A/A is the floor against itself: a bar counts as missed only beyond bar × A/A.
+//! Client and server are processes on the same core, so that no call waits for a sleeping core. The clients alternate,
+//! and the medians of their CPU time (user and system) are compared. A/A is the floor against itself: a bar counts as
+//! missed only beyond bar × A/A.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -25,7 +26,7 @@ fn bar(operation: Operation) -> f64 {
     }
 }
 
-/// The same on the transport without reqwest, where it is another.
+/// The multiple for the transport without reqwest, if it differs.
 fn lean_bar(operation: Operation) -> f64 {
     match operation {
         Operation::Get | Operation::GetInFlight | Operation::Insert | Operation::Merge => 0.85,
@@ -42,7 +43,7 @@ struct Times {
 
 impl Times {
     fn measure(&mut self, runtime: &Runtime, peer: &impl Peer, operation: Operation, is_warm: bool) {
-        // A client that opens a connection per request runs out of ports otherwise.
+        // Otherwise a client that opens a connection per request runs out of ports.
         let units = operation.units();
         let (cpu, elapsed) = (ProcessTime::now(), Instant::now());
         let is_able = runtime.block_on(peer.run(operation, units));
@@ -67,7 +68,7 @@ fn main() -> Result<ExitCode, lexopt::Error> {
             Long("rounds") => rounds = arguments.value()?.parse()?,
             Long("without-others") => with_others = false,
             Long("only") => only = Some(arguments.value()?.string()?),
-            // What cargo passes on.
+            // The arguments that cargo passes.
             Long("bench") => {}
             _ => return Err(argument.unexpected()),
         }

@@ -1,4 +1,4 @@
-"""What the tests of azure-data-tables import of the SDK's own test tools, as far as they need it against an emulator.
+"""The parts of the SDK's test tools that the tests of azure-data-tables need against an emulator.
 
 The tests run as they do on a live account. The hosts of accounts lead to the emulators instead of the network: by
 AZURE_TABLE_FOREIGN_HOSTS, a JSON object of domain and port. Certificates are checked as usual.
@@ -108,7 +108,7 @@ def recorded_by_proxy(test):
 
 
 class ResponseCallback:
-    """Changes the status of responses on their way to the client."""
+    """Changes the status of responses before the client receives them."""
 
     def __init__(self, status=None, new_status=None):
         self.status, self.new_status = status, new_status
