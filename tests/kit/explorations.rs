@@ -1,6 +1,6 @@
 //! Every operation, every pattern and every mistake in the list of explorations.
 
-use azure_table_tests::explorations::{operations, patterns, wrong};
+use azure_table_tests::explorations::{mistakes, operations, patterns};
 use azure_table_tests::house::root;
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ fn patterns_are_correct_in_every_order_with_one_fault() {
 #[test]
 fn mistakes_are_found_within_a_second_with_the_output_of_the_guide() {
     let guide = std::fs::read_to_string(root().join("azure-table/docs/explorations.md")).unwrap();
-    for mistake in wrong::ALL {
+    for mistake in mistakes::ALL {
         let found = (mistake.wrong)();
         let failure = found.failure().unwrap_or_else(|| panic!("{}: {found}", mistake.name));
         assert!(guide.contains(failure.story()), "{}: {failure}", mistake.name);

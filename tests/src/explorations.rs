@@ -4,9 +4,9 @@
 
 use azure_table::testing::Exploration;
 
+pub mod mistakes;
 pub mod operations;
 pub mod patterns;
-pub mod wrong;
 
 /// One body, explored with up to this many faults per run.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use azure_table::testing::FaultRecord;
 use azure_table::{ETag, Error, ErrorKind, LocationMode};
 use http::Method;
 
-use super::many::{judge_each, judge_selected};
+use super::bulk_promises::{judge_each, judge_selected};
 use super::model::State;
 use super::operation::{Change, Claim, Entry, Origin, Parts, Promise, Read, Said, View};
 use super::options::{Options, Sent, TIMEOUT};

@@ -11,16 +11,16 @@
 //! An operation is an entry of `operations/`. `complete.rs` fails for each method of the client that sends and has no
 //! entry.
 
+mod bulk_promises;
+mod case_runner;
 mod complete;
 mod judge;
-mod many;
 pub(crate) mod model;
 mod operation;
 mod operations;
 mod options;
 mod report;
 pub(crate) mod scenario;
-mod unit;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -29,11 +29,11 @@ use std::time::Instant;
 
 use azure_table::Emulator;
 
+use self::case_runner::{CaseRunner, LOCATIONS};
 use self::judge::Broken;
 use self::options::Between;
 use self::report::Report;
 use self::scenario::{BlindResend, Mode, Scenario};
-use self::unit::{LOCATIONS, Unit};
 
 /// The number of random cases of an operation and a fault.
 const SEEDS: u64 = 51;
@@ -79,19 +79,19 @@ fn run(seeds: u64, only: &[&str], between: Between) -> Report {
         let mut report = Report::default();
         while let Some((entry, index, seeds)) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
             runtime.block_on(async {
-                let mut unit = Unit::new(entry, *index, between).await;
+                let mut runner = CaseRunner::new(entry, *index, between).await;
                 if seeds.start == 0 {
                     for mode in [Mode::Once, Mode::Always] {
                         for (seed, location) in (0..).zip(LOCATIONS) {
-                            unit.case(mode, location, seed, &mut report).await;
+                            runner.case(mode, location, seed, &mut report).await;
                         }
                     }
                 }
                 for seed in seeds.clone() {
                     let location = LOCATIONS[seed as usize % LOCATIONS.len()];
-                    unit.case(Mode::Random, location, seed, &mut report).await;
+                    runner.case(Mode::Random, location, seed, &mut report).await;
                 }
-                unit.finish().await;
+                runner.finish().await;
             });
         }
         total.lock().unwrap().add(report);

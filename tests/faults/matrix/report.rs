@@ -5,9 +5,9 @@ use std::fmt::{self, Display, Formatter};
 
 use azure_table::LocationMode;
 
+use super::case_runner::LOCATIONS;
 use super::judge::Broken;
 use super::scenario::{MODES, Mode};
-use super::unit::LOCATIONS;
 
 #[derive(Default)]
 pub(crate) struct Report {

@@ -1,4 +1,4 @@
-//! All cases of one operation and one fault.
+//! Runs all cases of one operation and one fault.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -61,7 +61,7 @@ impl Credential for Token {
     }
 }
 
-pub(crate) struct Unit<'a> {
+pub(crate) struct CaseRunner<'a> {
     entry: &'a Entry,
     scenario: Scenario,
     between: Between,
@@ -74,7 +74,7 @@ pub(crate) struct Unit<'a> {
     values: i64,
 }
 
-impl<'a> Unit<'a> {
+impl<'a> CaseRunner<'a> {
     pub(crate) async fn new(entry: &'a Entry, scenario: usize, between: Between) -> Self {
         let clock = EmulatorClock::system();
         let emulator = Emulator::new().with_clock(clock.clone()).with_token(Token::TEXT);
