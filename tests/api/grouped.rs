@@ -26,7 +26,7 @@ const LATENCY: Duration = Duration::from_millis(100);
 impl Slow {
     async fn new() -> Self {
         let faults = Faults::new(Emulator::new());
-        // One request has each of these faults.
+        // A request receives at most one fault of each `Faults`.
         let delays = Faults::new(faults.clone());
         let spy = Spy::new(delays.clone());
         let service = TableServiceClient::on(spy.clone());

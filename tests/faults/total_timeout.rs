@@ -329,7 +329,7 @@ async fn writes_by_query_end_at_their_total_timeout() {
     assert_over(interrupted.error(), begun);
 }
 
-/// The last outcomes of a report are notified.
+/// The last progress report contains the outcomes of the end.
 #[tokio::test(start_paused = true)]
 async fn batches_of_several_partitions_end_together() {
     let Fixture { faults, table, .. } = fixture().await;

@@ -123,7 +123,7 @@ async fn a_script_stands_behind_faults_and_before_a_service() {
     truth.create_table().await.unwrap();
     let script = Script::new()
         .then_any(ResponseTemplate::internal_error())
-        // The insert was applied, and then repeated.
+        // The read-back finds no row, so the insert is sent again.
         .then(OperationKind::Query, ResponseTemplate::page::<Blog>([]))
         .then(OperationKind::Insert, Fault::Instead(std::sync::Arc::new(emulator)));
     let faults = Faults::new(script.clone());

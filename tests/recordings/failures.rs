@@ -157,7 +157,7 @@ async fn recorded_reads_in_a_batch_equal_a_get() {
     let mut batch = table(missing).batch();
     batch.get(("partition1", "row1")).unwrap();
     assert_eq!(batch.submit().await.unwrap()[0].status(), 404);
-    // The batch contained no write.
+    // A delete with this response fails.
     let delete = table(missing)
         .delete(("partition1", "row1"))
         .via_batch()

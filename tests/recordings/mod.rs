@@ -12,7 +12,7 @@ use serde_json::Value;
 mod failures;
 mod requests;
 
-/// The responses of a recording, by name, so that an unused one is noticed.
+/// The number of responses by kind, so that a recording that is no longer read is noticed.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     entities: usize,

@@ -68,7 +68,7 @@ pub struct Post {
     pub channel: String,
     /// The time.
     pub posted: Descending<DateTime>,
-    /// The number.
+    /// The id.
     pub id: String,
     /// The rating.
     pub rating: i32,

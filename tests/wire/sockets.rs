@@ -271,7 +271,7 @@ async fn truncated_body_is_an_incomplete_response(network: Network) {
             let server = Sockets::doing(network, move |mut connection| async move {
                 connection.request().await;
                 connection.write(answer).await;
-                // Waits until a response arrives: a reset may discard it.
+                // Gives the response time to arrive, because a reset may discard it.
                 sleep(Duration::from_millis(50)).await;
                 if resets {
                     connection.stream.set_zero_linger().unwrap();

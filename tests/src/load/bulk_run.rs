@@ -27,7 +27,7 @@ pub struct ManyWrites {
     pub partitions: usize,
     /// The limit in entities per second.
     pub limit: f64,
-    /// The number of entities of the burst, before the first request.
+    /// The burst that the limit allows before the first request, in entities.
     pub saved: f64,
 }
 
