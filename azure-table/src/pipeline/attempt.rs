@@ -3,8 +3,8 @@
 //! An attempt is one request, or two if it is hedged: `hedged_attempt.rs`.
 //!
 //! The client signs a request again until the credential is stable: it reads the credential's generation before and
-//! after. The generation may change by a fetch for this attempt or by a rotation. Then nobody could say which
-//! authorization was sent, and its rejection would be judged wrongly.
+//! after. A fetch for this attempt or a rotation may change the generation. Then the authorization that was sent would
+//! be unknown, and its rejection would be misjudged.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Pipeline {
     /// Acquires the permits of a request and authorizes it.
     ///
     /// # Errors
-    /// The client has no transport, no credential is available, or no time is left. Nothing is sent.
+    /// - The client has no transport, no credential is available, or no time is left. Nothing is sent.
     pub(super) async fn ready(
         &self,
         call: &Call,
@@ -90,7 +90,7 @@ impl Pipeline {
             Ok(unsigned)
         };
         let mut authorized = self.authorize_within(limit, &unsigned).await?;
-        // Only now: the source of a credential may need a connection itself.
+        // Only now, because the source of a credential may need a connection itself.
         let permit = match transport.connection_limit() {
             Some(connections) => Some(connections.acquire(deadline, *attempt_timeout).await?),
             None => None,
@@ -102,7 +102,7 @@ impl Pipeline {
             transport: &**transport,
             authorized,
             location,
-            // To authorize and to wait may have taken their time.
+            // Authorizing and waiting may have taken time.
             limit: deadline.remaining().map_or(limit, |left| left.min(limit)),
             _permits: (permit, slot),
         })
@@ -176,7 +176,8 @@ impl Pipeline {
             let mut request = unsigned()?;
             self.credential.authorize(&mut request, &context).await?;
             tries += 1;
-            // The proof may have been fetched for this, or changed in between: then it would not be known which it is.
+            // The credential may have been fetched for this attempt, or changed meanwhile, so its generation would be
+            // unknown.
             let now = self.credential.generation();
             if now == generation || tries == MOST_SIGNATURES {
                 return Ok(Authorized {
@@ -205,7 +206,7 @@ impl Pipeline {
             generation: ended.generation,
             operation: call.common_operation(),
         };
-        // It hears in any case: what it fetched may be worthless, too.
+        // Called in any case: what the credential fetched may be invalid too.
         let advice = self.credential.rejected(&refusal);
         let service = refusal.service_time().filter(|_| refusal.is_unauthenticated());
         let far = service.filter(|service| is_far(ended.signed_at, *service));
@@ -223,7 +224,7 @@ impl Pipeline {
             return Ok(None);
         };
         match deadline.limit(Arc::clone(&in_flight.slots).acquire_owned()).await {
-            // It is never closed.
+            // The semaphore is never closed.
             Some(slot) => Ok(slot.ok()),
             None => Err(Error::new(
                 ErrorKind::Timeout,
@@ -259,7 +260,8 @@ pub(crate) struct Refused {
 /// A request that waited longer for a connection is signed again: its date must not be mistaken for a wrong clock.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// The maximum number of signatures per attempt. After that, the request is sent although the credential still changes.
+/// The maximum number of signatures per attempt. After that, the request is sent although the credential is still
+/// changing.
 const MOST_SIGNATURES: u32 = 4;
 
 /// A request that may be sent: it is authorized, and it has its permits.

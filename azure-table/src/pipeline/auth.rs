@@ -191,7 +191,7 @@ impl AuthorizationFailure<'_> {
     }
 }
 
-/// Leaves out the response, which may repeat a signature.
+/// Omits the response, which may repeat a signature.
 impl fmt::Debug for AuthorizationFailure<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AuthorizationFailure")

@@ -1,4 +1,4 @@
-//! The number of connections that a transport may use at once.
+//! The number of connections that a transport may use concurrently.
 //!
 //! Owns [`ConnectionLimit`] and the wait for a turn. An attempt holds a permit from before it sends until its response
 //! is read to the end. A connection that is idle in the pool needs none.
@@ -17,17 +17,17 @@ use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::pipeline::deadline::Deadline;
 
-/// A limit of the requests that a transport sends at once, each on a connection of its own. Clones share it.
+/// A limit of the requests that a transport sends concurrently, each on its own connection. Clones share it.
 ///
-/// The client asks a transport for its [`connection_limit`](crate::transport::Transport::connection_limit). A request
-/// beyond the limit waits until one before it has its complete response. Requests wait in the order of their calls.
+/// The client reads a transport's [`connection_limit`](crate::transport::Transport::connection_limit). A request beyond
+/// the limit waits until an earlier one has its complete response. Requests wait in the order of their calls.
 #[derive(Clone)]
 pub struct ConnectionLimit(Arc<Slots>);
 
 struct Slots {
     limit: usize,
     free: Semaphore,
-    /// The number of permits that were ever released: those who wait see whether anybody moves.
+    /// The number of permits released so far, which shows waiting calls whether there is progress.
     released: AtomicUsize,
 }
 
@@ -49,8 +49,8 @@ impl ConnectionLimit {
 
     /// Waits for a permit until the deadline.
     ///
-    /// A request in flight ends within its own timeout, so somebody always moves, unless a caller holds a future that
-    /// it no longer polls. Such a wait would have no end: it is one when no permit was released for `patience`.
+    /// A request in flight ends within its own timeout, so there is always progress, unless a caller holds a future
+    /// that it no longer polls. Then the wait would never end, so it fails if no permit is released for `patience`.
     ///
     /// # Errors
     /// - `Timeout`: the deadline passed, or no permit was released for `patience`. Both name the limit.
@@ -72,11 +72,11 @@ impl ConnectionLimit {
                 Some(slot) => {
                     let permit = ConnectionPermit {
                         waited: begun.elapsed(),
-                        // It is never closed.
+                        // The semaphore is never closed.
                         _slot: slot.map_err(|e| Error::new(ErrorKind::Connection, e.to_string()))?,
                         released,
                     };
-                    // The connection of the response before returns to the pool in a task of its own, which goes first.
+                    // The connection of the previous response returns to the pool in a separate task, which runs first.
                     tokio::task::yield_now().await;
                     return Ok(permit);
                 }

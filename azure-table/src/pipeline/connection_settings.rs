@@ -1,13 +1,13 @@
 //! The settings that both HTTP transports take: connections, timeouts, proxy, certificates.
 //!
-//! Owns their defaults and checks. What a transport makes of them is its own: `http` and `hyper_transport`.
+//! Owns their defaults and checks. Each transport applies them itself: `http` and `hyper_transport`.
 
 use std::time::Duration;
 
 use crate::model::error::{Error, Result};
 use crate::pipeline::connection_limit::ConnectionLimit;
 
-/// Leaves a process with 1,024 file handles room for two transports, each while it replaces its connections.
+/// Leaves room for two transports in a process with 1,024 file handles, even while each replaces its connections.
 ///
 /// Other clients: 100 in httpx (Python), 500 in Reactor Netty (Azure SDK for Java), 50 in the Azure SDK for .NET
 /// Framework, no limit in Go and .NET.
@@ -19,11 +19,11 @@ const POOL_IDLE: Duration = Duration::from_secs(20);
 pub(super) struct ConnectionSettings {
     /// `None` without a limit.
     pub(super) max_connections: Option<usize>,
-    /// `None` for as many as there may be connections.
+    /// `None` for as many as the maximum number of connections.
     pub(super) max_idle_per_host: Option<usize>,
     pub(super) connect_timeout: Duration,
     pub(super) pool_idle_timeout: Duration,
-    /// The proxy's URL, which may hold a password.
+    /// The proxy's URL, which may contain a password.
     pub(super) proxy: Option<String>,
     pub(super) root_certificates: Vec<Vec<u8>>,
 }
@@ -52,7 +52,7 @@ impl ConnectionSettings {
 
     /// Returns the root certificates as one text in PEM.
     ///
-    /// A reader of PEM skips what is none: a certificate in DER would be trusted by nobody, and nobody would say so.
+    /// A PEM parser skips everything that is not PEM: a certificate in DER would be ignored without an error.
     pub(super) fn pem(&self) -> Result<Vec<u8>> {
         if self.root_certificates.iter().all(|pem| has_certificate(pem)) {
             return Ok(self.root_certificates.join(&b'\n'));
@@ -73,7 +73,7 @@ pub(super) fn not_pem(error: impl std::error::Error + Send + Sync + 'static) -> 
     Error::invalid_input("the root certificates are not in PEM").with_source(error)
 }
 
-/// Returns the error for a proxy's URL that cannot be read. Does not show it: it may hold a password.
+/// Returns the error for an invalid URL of a proxy. Does not show it, because it may contain a password.
 pub(super) fn invalid_proxy() -> Error {
     Error::invalid_input(
         "the proxy's address is no URL such as http://proxy:8080, with one of the schemes http, https, socks5, socks5h",

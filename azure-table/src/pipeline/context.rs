@@ -32,7 +32,7 @@ pub struct OperationContext {
 #[derive(Debug, Default)]
 struct Log {
     diagnostics: Diagnostics,
-    /// Includes the attempts that were left out.
+    /// Includes the attempts that were omitted.
     request_charge: Option<f64>,
     /// The contexts that record each attempt too.
     followers: Vec<OperationContext>,
@@ -58,12 +58,12 @@ impl OperationContext {
 
     /// Returns the attempts in the order in which they ended.
     ///
-    /// Of more than 128 attempts, it keeps the last ones.
+    /// If there are more than 128 attempts, it keeps the last ones.
     pub fn attempts(&self) -> Vec<Attempt> {
         self.log().diagnostics.attempts.clone()
     }
 
-    /// Returns the attempts and the number of those left out.
+    /// Returns the attempts and the number of those omitted.
     pub fn diagnostics(&self) -> Diagnostics {
         self.log().diagnostics.clone()
     }

@@ -1,4 +1,4 @@
-//! The transport of a client that sets none: reqwest's, else hyper's, else none.
+//! The transport of a client that sets none: reqwest's, otherwise hyper's, otherwise none.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::pipeline::http::HttpTransport;
 use crate::pipeline::hyper_transport::HyperTransport;
 use crate::pipeline::transport::Transport;
 
-/// Creates the default transport; `None` in a build without one.
+/// Creates the default transport, or returns `None` in a build without one.
 ///
-/// `https` says whether it must be able to open TLS connections.
+/// `https` requires support for TLS connections.
 #[cfg(feature = "reqwest")]
 pub(crate) fn default_transport(https: bool) -> Result<Option<Arc<dyn Transport>>> {
     Ok(Some(Arc::new(HttpTransport::new(https)?)))

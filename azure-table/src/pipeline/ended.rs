@@ -30,7 +30,7 @@ pub(crate) struct Ended {
     pub(crate) signed_at: SystemTime,
     /// The generation of the credential that authorized it.
     pub(crate) generation: u64,
-    /// The response, or how far the request got and the reason why no response arrived.
+    /// The response, or the progress of the request and the reason why no response arrived.
     pub(crate) outcome: Result<Response<Bytes>, (Delivery, Error)>,
     /// The rejection, if the response rejects the request.
     pub(crate) rejection: Option<Rejection>,

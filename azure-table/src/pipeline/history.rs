@@ -160,7 +160,7 @@ fn leaves_open(error: &Error) -> bool {
     }
 }
 
-/// Returns the remedy if the service rejects an address for the keys in it.
+/// Returns the remedy if the service rejects a URL because of the keys in it.
 fn address_advice(call: &Call, response: &Response<Bytes>) -> Option<String> {
     // An insert has its keys in the body already.
     let has_keys = call.entity.is_some() && call.request.uri().path().ends_with(')');
@@ -173,7 +173,7 @@ fn address_advice(call: &Call, response: &Response<Bytes>) -> Option<String> {
     ))
 }
 
-/// Returns the headers of a response that rejects, as an error keeps them.
+/// Returns the headers of a response that rejects, in the form that an error keeps.
 fn kept_headers(response: &Response<Bytes>) -> ResponseHeaders {
     let service = answer::date(response.headers());
     ResponseHeaders::of(

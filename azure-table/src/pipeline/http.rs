@@ -3,12 +3,13 @@
 //! It never follows redirects, because a request carries its signature. TLS is set up by `tls`, a response is read into
 //! `response_body`, and the settings shared with the other transport are `connection_settings`.
 //!
-//! A connection that the server closed while it was idle is no failure. If hyper sees the close before it sent a byte
-//! of the next request, it takes another connection. If the close crosses the request, nobody can say whether the
+//! A connection that the server closed while it was idle is not a failure. If hyper sees the close before it sent a
+//! byte of the next request, it uses another connection. If the close crosses the request, it is unknown whether the
 //! server read it: that is [`Delivery::MaybeSent`].
 //!
-//! The client speaks HTTP/1.1 only: the service was never seen to offer HTTP/2. A reqwest client built elsewhere cannot
-//! be used: it may follow redirects and so send a signature and a row to another host. There is no way to ask it.
+//! The client uses HTTP/1.1 only: the service was never seen to offer HTTP/2. A reqwest client built elsewhere cannot
+//! be used: it may follow redirects and so send a signature and a row to another host, and it does not reveal that
+//! setting.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,7 +52,7 @@ pub struct HttpTransport {
 }
 
 impl HttpTransport {
-    /// Creates a new pool. `https` says whether it must be able to open TLS connections.
+    /// Creates a new pool. `https` requires support for TLS connections.
     pub(crate) fn new(https: bool) -> Result<Self> {
         Self::builder().build_for(https)
     }
@@ -75,16 +76,16 @@ pub struct HttpTransportBuilder {
 type Configure = dyn FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send;
 
 impl HttpTransportBuilder {
-    /// Sets the maximum number of requests in flight, each on a connection of its own; 256 by default, at least 1.
+    /// Sets the maximum number of requests in flight, each on its own connection; 256 by default, at least 1.
     ///
-    /// `None` removes the limit: then a burst opens a connection for each of its requests, up to the limit of open
-    /// files of the process. The limit holds for all hosts and clients that share the transport.
+    /// `None` removes the limit: then a burst opens a connection for each of its requests, up to the process's limit of
+    /// open files. The limit applies to all hosts and clients that share the transport.
     ///
     /// Further requests wait in the order of their calls. The wait counts toward the `timeout` and the `total_timeout`
-    /// of a call. The `attempt_timeout` starts after it, since it measures the service. A call fails with
+    /// of a call. The `attempt_timeout` starts after it, because it measures the service. A call fails with
     /// [`Timeout`](crate::ErrorKind::Timeout) if no request in flight ends for the length of an attempt timeout.
     ///
-    /// The pool also opens connections that it then keeps idle: up to twice as many may be open.
+    /// The pool also keeps idle connections: up to twice as many connections may be open.
     pub fn max_connections(mut self, connections: impl Into<Option<usize>>) -> Self {
         self.settings.max_connections = connections.into();
         self
@@ -104,8 +105,7 @@ impl HttpTransportBuilder {
         self
     }
 
-    /// Sets the maximum number of idle connections per host; by default that of
-    /// [`max_connections`](Self::max_connections).
+    /// Sets the maximum number of idle connections per host. The default is [`max_connections`](Self::max_connections).
     ///
     /// A connection beyond it is closed after its response. 0 opens a connection for each request.
     pub fn pool_max_idle_per_host(mut self, connections: usize) -> Self {
@@ -113,7 +113,7 @@ impl HttpTransportBuilder {
         self
     }
 
-    /// Sends all requests through this proxy, with a user and password in its URL if it has them.
+    /// Sends all requests through this proxy. The URL may contain a user and a password.
     ///
     /// The schemes are `http`, `https`, `socks5` (host names are resolved here) and `socks5h` (the proxy resolves
     /// them). Requests to an `https` endpoint pass through an HTTP proxy in a tunnel.
@@ -126,7 +126,7 @@ impl HttpTransportBuilder {
 
     /// Trusts these certificates in addition to those that the platform trusts.
     ///
-    /// `pem` holds the certificate of a server or of its authority, in PEM.
+    /// `pem` contains the certificate of a server or of its authority, in PEM.
     pub fn root_certificates(mut self, pem: impl AsRef<[u8]>) -> Self {
         self.settings.root_certificates.push(pem.as_ref().to_vec());
         self
@@ -134,7 +134,7 @@ impl HttpTransportBuilder {
 
     /// Changes any other setting of reqwest.
     ///
-    /// Redirects are never followed, whatever is set here: a request carries the credential, and the URL may contain a
+    /// Redirects are never followed, whatever this sets: a request carries the credential, and the URL may contain a
     /// shared access signature. For the same reason the transport does not accept a client that was built elsewhere.
     pub fn configure(
         mut self,
@@ -256,8 +256,8 @@ impl Transport for HttpTransport {
 
 /// The URL of the latest request.
 ///
-/// reqwest reads URLs by the rules of browsers, half of which is work for the host. Requests mostly have the host of
-/// the one before: then only the path is read.
+/// reqwest parses URLs by the rules of browsers, which spends half of the work on the host. Most requests have the same
+/// host as the previous one: then only the path is parsed.
 #[derive(Default)]
 struct LatestUrl(Mutex<Option<(Origin, Url)>>);
 
@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn url_after_another_is_that_of_the_request() {
+    fn url_after_another_url_is_that_of_the_request() {
         let latest = LatestUrl::default();
         for text in [
             "http://127.0.0.1:10002/acct/T(PartitionKey='a%20%2F%3F%23',RowKey='%2E%2E%2F%5C')?$select=A%26B&$top=5",
@@ -337,7 +337,7 @@ mod tests {
             "http://[::1]:1/a/%2e%2E/b",
             "http://[::1]:1/",
         ] {
-            // As the first, and after one of the same host or of another.
+            // As the first URL, and after one of the same host or of another.
             let expected = Url::parse(text).unwrap();
             for latest in [&LatestUrl::default(), &latest, &latest] {
                 assert_eq!(latest.url(text.parse().unwrap()).unwrap(), expected);

@@ -1,10 +1,10 @@
 //! A transport on hyper: a connection pool without the layers of a general HTTP client.
 //!
-//! Behaves as `http` does: no redirects, HTTP/1.1 only, the platform's certificates, the environment's proxies. It owns
-//! the pool and says how far a failed request got. Connections are opened by `connector`, through `proxies`.
+//! Behaves like `http`: no redirects, HTTP/1.1 only, the platform's certificates, the environment's proxies. It owns
+//! the pool and reports the progress of a failed request. Connections are opened by `connector`, through `proxies`.
 //!
-//! hyper gives a request back if its connection closed before the first byte was written. The pool then sends it on
-//! another connection, unless the connection was new. Such an error says "canceled", and is
+//! hyper returns a request if its connection closed before the first byte was written. The pool then sends it on
+//! another connection, unless the connection was new. Such an error has the text "canceled", and is
 //! [`Delivery::NothingSent`].
 
 use std::fmt;
@@ -35,8 +35,8 @@ mod secure;
 
 /// A [`Transport`] with a connection pool over hyper. Clones share it.
 ///
-/// It does what `HttpTransport` does, with fewer allocations per request and without reqwest in the build. It is the
-/// default in a build without the feature `reqwest`; elsewhere set it by
+/// It has the functions of `HttpTransport`, with fewer allocations per request and without reqwest in the build. It is
+/// the default in a build without the feature `reqwest`; otherwise set it with
 /// [`TableServiceClient::transport`](crate::TableServiceClient::transport).
 ///
 /// HTTPS needs the feature `rustls`. The feature `native-tls` has no effect here.
@@ -60,7 +60,7 @@ pub struct HyperTransport {
 }
 
 impl HyperTransport {
-    /// Creates a new pool. `https` says whether it must be able to open TLS connections.
+    /// Creates a new pool. `https` requires support for TLS connections.
     #[cfg(not(feature = "reqwest"))]
     pub(crate) fn new(https: bool) -> Result<Self> {
         Self::builder().build_for(https)
@@ -83,16 +83,16 @@ pub struct HyperTransportBuilder {
 }
 
 impl HyperTransportBuilder {
-    /// Sets the maximum number of requests in flight, each on a connection of its own; 256 by default, at least 1.
+    /// Sets the maximum number of requests in flight, each on its own connection; 256 by default, at least 1.
     ///
-    /// `None` removes the limit: then a burst opens a connection for each of its requests, up to the limit of open
-    /// files of the process. The limit holds for all hosts and clients that share the transport.
+    /// `None` removes the limit: then a burst opens a connection for each of its requests, up to the process's limit of
+    /// open files. The limit applies to all hosts and clients that share the transport.
     ///
     /// Further requests wait in the order of their calls. The wait counts toward the `timeout` and the `total_timeout`
-    /// of a call. The `attempt_timeout` starts after it, since it measures the service. A call fails with
+    /// of a call. The `attempt_timeout` starts after it, because it measures the service. A call fails with
     /// [`Timeout`](crate::ErrorKind::Timeout) if no request in flight ends for the length of an attempt timeout.
     ///
-    /// As many connections may be open to each host, idle ones included.
+    /// The limit also applies to the open connections to each host, including idle ones.
     pub fn max_connections(mut self, connections: impl Into<Option<usize>>) -> Self {
         self.settings.max_connections = connections.into();
         self
@@ -112,8 +112,7 @@ impl HyperTransportBuilder {
         self
     }
 
-    /// Sets the maximum number of idle connections per host; by default that of
-    /// [`max_connections`](Self::max_connections).
+    /// Sets the maximum number of idle connections per host. The default is [`max_connections`](Self::max_connections).
     ///
     /// A connection beyond it is closed after its response. 0 opens a connection for each request.
     pub fn pool_max_idle_per_host(mut self, connections: usize) -> Self {
@@ -121,7 +120,7 @@ impl HyperTransportBuilder {
         self
     }
 
-    /// Sends all requests through this proxy, with a user and password in its URL if it has them.
+    /// Sends all requests through this proxy. The URL may contain a user and a password.
     ///
     /// The schemes are `http`, `https`, `socks5` (host names are resolved here) and `socks5h` (the proxy resolves
     /// them). Requests to an `https` endpoint pass through an HTTP proxy in a tunnel.
@@ -134,7 +133,7 @@ impl HyperTransportBuilder {
 
     /// Trusts these certificates in addition to those that the platform trusts.
     ///
-    /// `pem` holds the certificate of a server or of its authority, in PEM.
+    /// `pem` contains the certificate of a server or of its authority, in PEM.
     pub fn root_certificates(mut self, pem: impl AsRef<[u8]>) -> Self {
         self.settings.root_certificates.push(pem.as_ref().to_vec());
         self
@@ -166,7 +165,7 @@ impl HyperTransportBuilder {
     }
 }
 
-/// Shows no settings: a proxy's may contain a password.
+/// Shows no settings: those of a proxy may contain a password.
 impl fmt::Debug for HyperTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("HyperTransport")
@@ -201,7 +200,7 @@ impl Transport for HyperTransport {
 async fn read(mut pieces: Incoming) -> Result<Bytes, TransportError> {
     let mut body = ResponseBody::new(pieces.size_hint().exact())?;
     while let Some(frame) = pieces.frame().await {
-        // Trailers are no data.
+        // Trailers are not part of the body.
         if let Ok(piece) = frame.map_err(cut)?.into_data() {
             body.push(piece)?;
         }
@@ -219,7 +218,7 @@ fn unanswered(error: ClientError) -> TransportError {
     TransportError::new(reached, error)
 }
 
-/// Returns `true` if hyper gave the request back before it wrote a byte of it.
+/// Returns `true` if hyper returned the request before it wrote a byte of it.
 fn is_canceled(error: &ClientError) -> bool {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
     source.is_some_and(hyper::Error::is_canceled)

@@ -1,6 +1,6 @@
-//! The traces of an injected fault, for a server that answers through the transport with the fault.
+//! The traces of an injected fault, for a server that responds through the transport with the fault.
 //!
-//! Owns the two that a response or an error carries. The faults are those of the test kit (`testing/fault.rs`).
+//! Owns the two types that a response or an error carries. The faults belong to the test kit (`testing/fault.rs`).
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl fmt::Display for InjectedFault {
 pub(crate) struct CutResponse {
     /// The complete response.
     pub(crate) response: Response<Bytes>,
-    /// The bytes of its body that arrive.
+    /// The number of bytes of its body that arrive.
     pub(crate) at: usize,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for CutResponse {
     }
 }
 
-/// Shows the lengths alone.
+/// Shows only the lengths.
 impl fmt::Debug for CutResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CutResponse({self})")

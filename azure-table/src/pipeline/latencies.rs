@@ -1,19 +1,19 @@
 //! The distribution of recent latencies.
 //!
-//! Owns [`Latencies`], a histogram whose buckets grow with the latency. It forgets by numbers, not by time: the latest
-//! attempts count, whatever the traffic. Every read of a hedging client asks for a percentile, so no list is sorted.
+//! Owns [`Latencies`], a histogram whose buckets grow with the latency. It keeps a number of recent latencies, not a
+//! period of time, whatever the traffic. Every read of a hedging client needs a percentile, so no list is sorted.
 
 use std::mem;
 use std::time::Duration;
 
-/// The buckets of each power of two of microseconds. A percentile is too long by at most an eighth.
+/// The number of buckets per power of two of microseconds. A percentile is too long by at most an eighth.
 const PER_OCTAVE: u64 = 8;
 const OCTAVE_BITS: u32 = PER_OCTAVE.trailing_zeros();
 /// The number of buckets up to the longest latency, 2^32 µs.
 const BUCKETS: usize = 240;
-/// The number of latencies after which the older half is forgotten.
+/// The number of latencies after which the older half is dropped.
 const GENERATION: u32 = 1_000;
-/// The number of latencies below which no percentile is known.
+/// The minimum number of latencies for a percentile.
 const MIN_SAMPLES: u32 = 100;
 
 /// Between 1,000 and 2,000 recent latencies.
@@ -45,7 +45,7 @@ impl Latencies {
         }
     }
 
-    /// Returns the latency that this percentage of the latencies does not exceed, or `None` while too few are known.
+    /// Returns the latency that this percentage of the latencies does not exceed, or `None` with too few samples.
     pub(crate) fn percentile(&self, percent: u8) -> Option<Duration> {
         let total = self.recent.total + self.older.total;
         if total < MIN_SAMPLES {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn percentile_is_known_from_a_hundred_latencies_on() {
+    fn percentile_needs_a_hundred_latencies() {
         let mut latencies = Latencies::default();
         for _ in 0..95 {
             latencies.record(10 * MILLI);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn old_latencies_are_forgotten() {
+    fn old_latencies_are_dropped() {
         let mut latencies = Latencies::default();
         for _ in 0..1_000 {
             latencies.record(10 * MILLI);

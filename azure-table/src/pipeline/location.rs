@@ -7,9 +7,9 @@ use crate::model::location::Location;
 /// Two rules hold in every mode:
 ///
 /// - Only a GET may leave the primary. Writes, reads inside a batch and user delegation keys are sent to the primary.
-/// - A read that a write depends on is sent to the primary. This holds for `modify`, `refresh`, `refresh_etag`,
+/// - A read that a write depends on is sent to the primary. This applies to `modify`, `refresh`, `refresh_etag`,
 ///   `delete_where`, `patch_where`, `update_where`, `upgrade_where`, `upgrade_all`, `ensure_tables` and the changes of
-///   access policies. It also holds when the client reads back a lost write.
+///   access policies. It also applies when the client reads back a write in doubt.
 ///
 /// The secondary lags behind the primary; [`statistics`](crate::TableServiceClient::statistics) returns the last
 /// synchronization time. If the secondary does not find an entity, a mode with both locations reads it from the
@@ -29,7 +29,7 @@ pub enum LocationMode {
     ///
     /// After a failure they alternate between secondary and primary.
     PrimaryThenSecondary,
-    /// Reads go to the secondary only, except where a write depends on them.
+    /// Reads go to the secondary only, except if a write depends on them.
     SecondaryOnly,
     /// Reads go to the secondary first.
     ///

@@ -1,6 +1,6 @@
-//! The cost of a client's calls, as far as the client sees it.
+//! The cost of a client's calls, as visible to the client.
 //!
-//! Owns the counts. The amount that the service bills for them is not known here.
+//! Owns the counts. The amount that the service bills for them is unknown here.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,9 +51,9 @@ pub struct Cost {
     ///
     /// An estimate of the transactions on the bill of Storage: see [`CostMeter`].
     pub requests: u64,
-    /// The number of these that were the second request of a hedged read.
+    /// The number of requests that were the second one of a hedged read.
     ///
-    /// The bill has both requests of such a read, also the one that the client cancelled.
+    /// Both requests of such a read are billed, including the one that the client cancelled.
     pub hedges: u64,
     /// The number of attempts that the service throttled or could not serve (429, 503).
     pub refused: u64,

@@ -1,9 +1,9 @@
 //! The next step of a call after an attempt.
 //!
-//! Owns the decision as two pure functions, without I/O, clock and features. [`classify`] decides what it can from the
-//! end of an attempt, and [`plan`] decides from the answer of the retry policy. The policy runs between them, because
-//! it may draw jitter and spend a budget. The tables of their tests are the specification. `retry_loop.rs` takes the
-//! steps, and `protocol/read_back.rs` decides whether a stored row shows a write.
+//! Owns the decision as two pure functions, without I/O, clock and features. [`classify`] decides from the end of an
+//! attempt where that is enough, and [`plan`] decides from the result of the retry policy. The policy runs between
+//! them, because it may draw jitter and spend a budget. The tables of their tests are the specification.
+//! `retry_loop.rs` executes the steps, and `protocol/read_back.rs` decides whether a stored row shows a write.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::pipeline::retry::{Decision, FailedAttempt, Failure};
 use crate::pipeline::transport::Delivery;
 use crate::protocol::request::Call;
 
-/// The maximum number of attempts with a renewed authorization. Two: a challenge may come first, then the rejection of
-/// an old token.
+/// The maximum number of attempts with a renewed authorization. Two, because a challenge may be followed by the
+/// rejection of an old token.
 const MAX_RENEWALS: u32 = 2;
 
-/// The maximum wait that the service may ask for: the longest wait of the storage clients themselves since 2010.
+/// The maximum wait that the service may request: the longest wait of the storage clients themselves since 2010.
 pub(crate) const MAX_ASKED_WAIT: Duration = Duration::from_secs(90);
 
 /// The state of a call between two attempts.
@@ -26,8 +26,8 @@ pub(crate) struct CallState {
     pub(crate) mode: LocationMode,
     /// The location of the current attempt.
     pub(crate) location: Location,
-    /// The number of the attempt as the policy counts: an attempt after a renewed authorization or at the other
-    /// location is the same one.
+    /// The number of the attempt for the policy. An attempt after a renewed authorization or at the other location has
+    /// the same number.
     pub(crate) attempt: u32,
     /// The number of attempts with a renewed authorization.
     pub(crate) renewals: u32,
@@ -68,7 +68,7 @@ impl CallState {
 pub(crate) struct AttemptEnd<'a> {
     /// A rejection, or no complete response. `None` for a response that does not reject.
     pub(crate) failed: Option<FailedAttempt<'a>>,
-    /// The rejection changed the credential or the clock: the same request has another authorization now.
+    /// The rejection changed the credential or the clock: the same request now has another authorization.
     pub(crate) is_renewed: bool,
 }
 
@@ -94,10 +94,11 @@ pub(crate) enum Next {
     Resend {
         wait: Duration,
         location: Location,
-        /// Reads a write in doubt back before the request is sent again. If it was applied, the call ends with it.
+        /// Reads a write in doubt back before the request is sent again. If it was applied, the call ends with its
+        /// result.
         reads_back: bool,
     },
-    /// Reads a write in doubt back. The call ends with it if it was applied, else with the failure.
+    /// Reads a write in doubt back. The call ends with its result if it was applied, otherwise with the failure.
     ReadBack,
     /// The call ends with the failure.
     Fail,
@@ -109,13 +110,13 @@ impl Next {
         matches!(self, Self::ReadBack | Self::Resend { reads_back: true, .. })
     }
 
-    /// Returns `true` if the call ends with the attempt, after it was read back where the step says so.
+    /// Returns `true` if the call ends with the attempt, after reading it back if the step requires that.
     pub(crate) fn ends_call(self) -> bool {
         matches!(self, Self::Done | Self::ReadBack | Self::Fail)
     }
 }
 
-/// Returns the step after an attempt, as far as the client decides it without the policy.
+/// Returns the step after an attempt, as far as the client decides without the policy.
 pub(crate) fn classify(state: &CallState, end: &AttemptEnd<'_>) -> Next {
     let Some(failed) = &end.failed else {
         return Next::Done;
@@ -126,9 +127,9 @@ pub(crate) fn classify(state: &CallState, end: &AttemptEnd<'_>) -> Next {
         Failure::Answer(404, _) if state.location == Location::Secondary && state.mode.has(Location::Primary) => {
             Next::TryPrimary
         }
-        // The response would be as long again.
+        // The response would be just as long again.
         Failure::Transport(Delivery::ResponseTooLong { .. }) if !failed.is_write() => Next::Fail,
-        // The attempt before may have caused the rejection.
+        // An earlier attempt may have caused the rejection.
         Failure::Answer(404 | 409 | 412, _) if state.in_doubt => Next::ReadBack,
         _ => Next::AskPolicy,
     }
@@ -156,10 +157,10 @@ pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Deci
     }
 }
 
-/// Returns the wait of the policy, or the longer one that the service asks for.
+/// Returns the wait of the policy, or the longer one that the service requests.
 ///
-/// Returns `None` if the service asks for more than [`MAX_ASKED_WAIT`] and than the policy would wait. Also returns
-/// `None` if no time is left for an attempt after the wait, counted from before the policy was asked.
+/// Returns `None` if the service requests more than [`MAX_ASKED_WAIT`] and more than the policy's own wait. Also
+/// returns `None` if no time is left for an attempt after the wait, counted from before the policy was asked.
 fn effective_wait(wait: Duration, failed: &FailedAttempt<'_>) -> Option<Duration> {
     let asked = failed.asked_wait.unwrap_or_default();
     let wait = (asked <= wait.max(MAX_ASKED_WAIT)).then_some(wait.max(asked))?;

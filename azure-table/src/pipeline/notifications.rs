@@ -71,7 +71,7 @@ impl<'a> Notifications<'a> {
         span.failed(error);
     }
 
-    /// A request of the attempt leaves.
+    /// A request of the attempt is being sent.
     pub(crate) fn sending(&self, location: Location, is_hedge: bool) {
         self.observers().notify(&Event::Sending(Sending {
             operation: self.call.operation.name(),
@@ -84,7 +84,7 @@ impl<'a> Notifications<'a> {
         }));
     }
 
-    /// The attempt ended. Its span ends too: the wait before the next attempt is no part of it.
+    /// The attempt ended. Its span ends too, without the wait before the next attempt.
     pub(crate) fn received(&mut self, span: AttemptSpan, ended: &Ended) {
         self.history.read(ended, self.call);
         self.record(span, ended);
@@ -142,7 +142,7 @@ impl<'a> Notifications<'a> {
             (Ok(_), Some(rejection)) if self.call.expected == Some(rejection.status) => None,
             (Ok((response, _)), Some(rejection)) => Some(match response.status().as_u16() {
                 400.. => answer::error(response).kind(),
-                // The rejection is inside.
+                // The rejection is that of an operation in the batch.
                 _ => ErrorKind::of_answer(rejection.status, rejection.code.as_deref()),
             }),
             (Ok(_), None) => None,

@@ -1,7 +1,6 @@
 //! The events that observers of a client receive while its calls run.
 //!
-//! Owns [`Observer`] and [`Event`]. `meter.rs` counts costs and `trace.rs` records spans; both are made from the same
-//! events.
+//! Owns [`Observer`] and [`Event`]. `meter.rs` counts costs and `trace.rs` records spans, both from the same events.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use crate::protocol::profile::Profile;
 
 /// Receives the events of a client's calls.
 ///
-/// The client calls it in the calls' own tasks: it should be quick, and never block or panic.
+/// The client calls it in the calls' own tasks, so it should return quickly, and never block or panic.
 /// [`settings`](crate::TableServiceClient::settings) shows its `Debug`, so that must not show secrets.
 ///
 /// ```
@@ -75,7 +74,7 @@ impl fmt::Debug for Observers {
 pub enum Event<'a> {
     /// An attempt starts, or the second request of a hedged one.
     Sending(Sending<'a>),
-    /// An attempt ended, with or without a response. Of a hedged one, each request.
+    /// An attempt ended, with or without a response. A hedged attempt has one event per request.
     Received(&'a Attempt),
     /// An attempt failed, and the client retries after a wait.
     Retrying {
@@ -112,21 +111,21 @@ pub enum Event<'a> {
         /// The number of entities.
         entities: usize,
     },
-    /// A batch of [grouped](crate::TableClient::grouped) writes leaves. The calls that send it follow.
+    /// A batch of [grouped](crate::TableClient::grouped) writes is sent. The events of its calls follow.
     GroupedBatch(GroupedBatch<'a>),
-    /// A grouped write has its result. The call of its batch has an event of its own, [`Completed`](Self::Completed).
+    /// A grouped write has its result. The call of its batch has a separate event, [`Completed`](Self::Completed).
     GroupedWrite(GroupedWrite<'a>),
 }
 
-/// A batch of grouped writes that leaves.
+/// A batch of grouped writes that is being sent.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GroupedBatch<'a> {
     /// The table.
     pub table: &'a str,
-    /// The number of writes. One alone is sent without a batch.
+    /// The number of writes. A single write is sent without a batch.
     pub writes: usize,
-    /// The time that the first of them has waited, since its first poll.
+    /// The time that the first write has waited, since its first poll.
     pub waited: Duration,
 }
 
@@ -138,7 +137,7 @@ pub struct GroupedWrite<'a> {
     pub operation: &'a str,
     /// The table.
     pub table: &'a str,
-    /// The number of writes in its last request, itself included.
+    /// The number of writes in its last request, including itself.
     pub batch_size: usize,
     /// The time since its first poll.
     pub elapsed: Duration,
@@ -176,7 +175,7 @@ pub struct Completed<'a> {
     pub table: Option<&'a str>,
     /// The account, if it is known.
     pub account: Option<&'a str>,
-    /// The service that the client talks to.
+    /// The service behind the endpoint.
     pub profile: Profile,
     /// The number of entities that the call writes.
     pub writes: usize,

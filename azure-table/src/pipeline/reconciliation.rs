@@ -1,12 +1,12 @@
 //! The reconciliation of a write in doubt: the client reads its rows back.
 //!
 //! Owns the reads. The client reads before it sends a write again, so that the write is not applied twice. It also
-//! reads after a repetition was rejected, since the attempt before may have caused the rejection (`next_step.rs`).
-//! `protocol/read_back.rs` judges the rows.
+//! reads after a repeated write was rejected, because an earlier attempt may have caused the rejection
+//! (`next_step.rs`). `protocol/read_back.rs` judges the rows.
 //!
-//! To resend first and read after a 409 or 412 would save a read if the request was lost. But it would apply an upsert
-//! twice, and a batch with one. The time is the service's, by the `Date` of the read, with a margin of two seconds for
-//! the fraction that a `Date` cuts off.
+//! Sending again first and reading after a 409 or 412 would save a read if the request was lost. But it would apply an
+//! upsert twice, and a batch with one. The time is the service's, from the `Date` of the read, with a margin of two
+//! seconds for the fraction that a `Date` omits.
 
 use std::time::SystemTime;
 
@@ -33,7 +33,7 @@ use crate::protocol::row_write::RowWrite;
 
 /// The maximum number of pages read for a batch. Its range may contain any number of other rows.
 const MOST_PAGES: usize = 5;
-/// The drift between two readings of the clocks, and the fraction that a `Date` cuts off, in seconds.
+/// The drift between two readings of the clocks, and the fraction that a `Date` omits, in seconds.
 const DRIFT: i64 = 2;
 
 impl Pipeline {
@@ -74,13 +74,14 @@ impl Pipeline {
                 let verdict =
                     DateTime::try_from(first_sent).map(|first_sent| read_back::judge(writes, &rows, first_sent));
                 match verdict {
-                    // By a date that is wrong itself, the row of this very write looks old.
+                    // If the date is wrong, the row of this very write looks old.
                     Ok(Verdict::NotApplied) if is_beyond_clocks(offset) => Verdict::Unknown,
                     Ok(verdict) => verdict,
                     Err(_) => Verdict::Unknown,
                 }
             }
-            // Who may not read cannot find out; nor is it found out where too many other rows are in between.
+            // A caller without permission to read gets no verdict, and neither does a batch with too many other rows in
+            // its range.
             Ok(None) | Err(_) => Verdict::Unknown,
         }
     }
@@ -105,7 +106,7 @@ impl Pipeline {
         let mut rows = Vec::new();
         let mut from = None;
         for _ in 0..MOST_PAGES {
-            // Each page is a call: it has what the ones before left.
+            // Each page is a call, with the time that the previous ones left.
             options.set(|values| values.timeout = deadline.remaining());
             let call = request.call(&self.endpoint, from.as_ref())?;
             let answered = self.boxed(call, options.clone()).await;
@@ -170,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clocks_differ_by_no_more_than_the_service_tolerates() {
+    fn clock_difference_is_limited_to_what_the_service_tolerates() {
         for (offset, expected) in [(0, false), (900, false), (901, true), (-900, false), (-901, true)] {
             assert_eq!(is_beyond_clocks(offset), expected, "{offset}");
         }

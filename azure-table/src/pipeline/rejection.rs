@@ -1,7 +1,7 @@
 //! A response that rejects an attempt.
 //!
 //! Owns the effective status and code, which in a batch are those of the failed operation, and the wait that a response
-//! asks for.
+//! requests.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl Rejection {
     }
 }
 
-/// Returns the wait that a response asks for, or the rejecting part of a batch response.
+/// Returns the wait that a response, or the rejecting part of a batch response, requests.
 pub(crate) fn asked_wait(call: &Call, response: &Response<Bytes>) -> Option<Duration> {
     let whole = wait_asked_for(response.headers());
     if call.has_answers_inside() && response.status().is_success() {
@@ -54,7 +54,7 @@ pub(crate) fn asked_wait(call: &Call, response: &Response<Bytes>) -> Option<Dura
     whole
 }
 
-/// Returns the minimum wait that a response asks for in either of its headers.
+/// Returns the minimum wait that a response requests in either of its headers.
 ///
 /// `Retry-After` may be a number of seconds or a date.
 ///
@@ -68,7 +68,7 @@ fn wait_asked_for(headers: &HeaderMap) -> Option<Duration> {
     let seconds = number("retry-after").map(Duration::from_secs);
     let until_date = || {
         let date = httpdate::parse_http_date(text("retry-after")?).ok()?;
-        // By the clock that the date is of. One that is over asks for no wait.
+        // By the clock that produced the date. A date in the past requests no wait.
         let now = answer::date(headers).unwrap_or_else(clock::now);
         Some(date.duration_since(now).unwrap_or_default())
     };
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_service_may_ask_in_seconds_or_milliseconds() {
+    fn wait_is_in_seconds_or_milliseconds() {
         let mut headers = HeaderMap::new();
         assert_eq!(wait_asked_for(&headers), None);
         headers.insert("x-ms-retry-after-ms", "250".parse().unwrap());
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn service_may_ask_for_a_date() {
+    fn wait_may_be_a_date() {
         let asked = |date: Option<&str>, retry_after: &str| {
             let mut headers = HeaderMap::new();
             headers.insert("retry-after", retry_after.parse().unwrap());

@@ -1,6 +1,6 @@
 //! The body of a response, collected from its pieces up to [`MAX_ANSWER`], whatever length the response announces.
 //!
-//! Both HTTP transports read into it. A body that arrived in one piece is handed over as it arrived, without a copy.
+//! Both HTTP transports read into it. A body that arrived in one piece is returned without a copy.
 
 use bytes::{Bytes, BytesMut};
 
@@ -9,19 +9,18 @@ use crate::pipeline::transport::{Delivery, TransportError};
 /// The maximum body of a response, in bytes.
 ///
 /// A page has up to 1,000 entities and 4 MiB, an entity 1 MiB. As JSON they are a few times as long: a character may
-/// take six bytes, and metadata accompanies each value. A longer body is no response of a Table service, and is
-/// discarded.
+/// take six bytes, and each value has metadata. A longer body is not a response of a Table service, and is discarded.
 ///
 /// Source: REST "Understanding the Table service data model", "Query timeout and pagination".
 const MAX_ANSWER: usize = 64 << 20;
-/// The maximum buffer reserved for an announced length: that of a large page. An announcement costs no more.
+/// The maximum buffer reserved for an announced length: that of a large page. A larger announcement reserves no more.
 const MAX_RESERVED: usize = 4 << 20;
 
 /// The part of a body that has arrived.
 pub(super) struct ResponseBody {
     announced: usize,
     first: Bytes,
-    /// The first piece and all later ones. Empty while there is only one.
+    /// The first piece and all later ones. Empty while only one has arrived.
     joined: BytesMut,
 }
 
@@ -29,7 +28,7 @@ impl ResponseBody {
     /// Creates an empty body. `announced` is the length that the response announces, in bytes.
     ///
     /// # Errors
-    /// The announced length exceeds the limit. The caller does not read on, and so closes the connection.
+    /// - The announced length exceeds the limit. The caller stops reading, which closes the connection.
     pub(super) fn new(announced: Option<u64>) -> Result<Self, TransportError> {
         let announced = usize::try_from(announced.unwrap_or_default()).unwrap_or(usize::MAX);
         if announced > MAX_ANSWER {
@@ -45,7 +44,7 @@ impl ResponseBody {
     /// Appends a piece.
     ///
     /// # Errors
-    /// The body exceeds the limit. The caller does not read on, and so closes the connection.
+    /// - The body exceeds the limit. The caller stops reading, which closes the connection.
     pub(super) fn push(&mut self, piece: Bytes) -> Result<(), TransportError> {
         let length = self.first.len().max(self.joined.len()) + piece.len();
         if length > MAX_ANSWER {
@@ -78,7 +77,7 @@ fn too_long(bytes: usize) -> TransportError {
     TransportError::new(Delivery::ResponseTooLong { bytes, limit }, why)
 }
 
-/// Returns the error of a response that started and did not end well.
+/// Returns the error of a response that started and was interrupted.
 pub(super) fn cut(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> TransportError {
     TransportError::new(Delivery::ResponseCut, source)
 }
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn limit_is_in_all_bytes() {
+    fn limit_applies_to_the_sum_of_all_pieces() {
         let half = Bytes::from(vec![b' '; MAX_ANSWER / 2]);
         let mut body = ResponseBody::new(Some(MAX_ANSWER as u64)).unwrap();
         body.push(half.clone()).unwrap();

@@ -6,13 +6,13 @@
 //!
 //! The policy decides whether and when the client retries. The retry loop enforces four rules that no policy can break:
 //!
-//! - No wait is shorter than the service asks for.
+//! - No wait is shorter than the service requests.
 //! - The timeout of the call limits all attempts.
 //! - Writes go to the primary.
 //! - The client reads back a write in doubt before it sends it again.
 //!
-//! The default waits are short (0.4, 0.8, 1.6 s). A stalled partition is back within seconds, and a wrong address
-//! should be reported in three. Each client has its own retry budget; its clones share it.
+//! The default waits are short (0.4, 0.8, 1.6 s). A stalled partition recovers within seconds, and a wrong URL should
+//! be reported within three. Each client has its own retry budget, which its clones share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,12 +38,12 @@ pub(crate) mod linear;
 /// - A 401 or 403 that renewed the credential.
 /// - A 404 of the secondary in a mode with both locations.
 /// - A 404, 409 or 412 of a write in doubt, which the client reads back.
-/// - A read whose response is longer than the transport reads: it fails.
+/// - A read whose response is longer than the transport's limit fails.
 ///
 /// In every policy the client itself keeps these rules:
 ///
-/// - No wait is shorter than the service asks for (`Retry-After`), and none exceeds the remaining time of the call.
-/// - If the service asks for more than 90 s, the call fails, unless the policy's own wait is as long.
+/// - No wait is shorter than the service requests (`Retry-After`), and none exceeds the remaining time of the call.
+/// - If the service requests more than 90 s, the call fails, unless the policy's own wait is as long.
 /// - Before a write in doubt is sent again, the client reads it back to see if it was applied.
 ///
 /// ```
@@ -82,7 +82,7 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
 
     /// Returns this policy without its [`RetryBudget`], or `None` if it has none.
     ///
-    /// A [`Bulk`](crate::Bulk) and its like ask for it: their concurrency limits their retries, so they spend no
+    /// A [`Bulk`](crate::Bulk) and similar operations use it: their concurrency limits their retries, so they spend no
     /// budget. Implement it for a policy that wraps another one. Returns `None` by default.
     fn without_budget(&self) -> Option<Arc<dyn RetryPolicy>> {
         None
@@ -96,7 +96,7 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
         let _ = attempt;
     }
 
-    /// Called when the retry that was decided last is never sent.
+    /// Called when the last decided retry is never sent.
     ///
     /// This happens when no time is left, when the client gets no permit or no credential, or when the call is dropped.
     /// Does nothing by default.
@@ -120,7 +120,7 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
         LimitElapsed::new(self, elapsed)
     }
 
-    /// Returns this policy with a budget: no retry when nothing is left of it.
+    /// Returns this policy with a budget. It does not retry when the budget is empty.
     fn budget(self, budget: RetryBudget) -> WithBudget<Self>
     where
         Self: Sized,
@@ -137,7 +137,7 @@ pub enum Decision {
     Stop,
     /// Sends another attempt.
     Retry {
-        /// The wait before the attempt. The client waits longer if the service asks for more.
+        /// The wait before the attempt. The client waits longer if the service requests it.
         wait: Duration,
         /// The location of the attempt, or `None` for the one that the call's location mode selects. Writes always go
         /// to the primary.
@@ -274,7 +274,7 @@ impl<'a> FailedAttempt<'a> {
         }
     }
 
-    /// Returns the minimum wait that the service asks for: `Retry-After`, `x-ms-retry-after-ms`.
+    /// Returns the minimum wait that the service requests: `Retry-After`, `x-ms-retry-after-ms`.
     pub fn retry_after(&self) -> Option<Duration> {
         self.asked_wait
     }
@@ -301,8 +301,8 @@ impl<'a> FailedAttempt<'a> {
 
     /// Returns `true` if the write is in doubt: the service may or may not have applied it.
     ///
-    /// This is so if no complete response arrived although the request may have been sent, or if the service failed
-    /// while it processed the request. The client reads back such a write before it sends it again.
+    /// This is the case if no complete response arrived although the request may have been sent, or if the service
+    /// failed while it processed the request. The client reads back such a write before it sends it again.
     pub fn is_ambiguous(&self) -> bool {
         self.is_write()
             && match self.failure {
@@ -330,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_write_is_in_doubt_only_if_it_may_have_been_applied() {
+    fn write_is_in_doubt_only_if_it_may_have_been_applied() {
         let write = |failed: FailedAttempt<'static>| FailedAttempt {
             effect: Effect::Write,
             ..failed

@@ -34,7 +34,7 @@ impl Pipeline {
     /// Sends the request until a response needs no further attempt.
     pub(crate) async fn run(&self, call: &mut Call, options: &CallOptions) -> Result<Answer> {
         let span = CallSpan::new(&self.endpoint, call);
-        // Futures are large: behind a pin they are not moved.
+        // Futures are large: pinned ones are not moved.
         span.around(pin!(self.run_in(&span, call, options))).await
     }
 
@@ -72,7 +72,7 @@ impl Pipeline {
         }
     }
 
-    /// Takes one step after the other, as `next_step` decides.
+    /// Executes the steps that `next_step` decides, until the call ends.
     async fn attempts(
         &self,
         call: &Call,
@@ -90,7 +90,7 @@ impl Pipeline {
             let ended = self
                 .attempt(call, options, &limits, state, notifications, &mut retry)
                 .await?;
-            // A hedged read may have its response from the other location.
+            // A hedged read may have the response of the other location.
             state.location = ended.location;
             let first_sent = *first_sent.get_or_insert(ended.begun);
             let is_renewed = self.renews_authorization(call, &ended, notifications);
@@ -115,7 +115,7 @@ impl Pipeline {
                     (state.attempt, state.location) = (state.attempt + 1, location);
                     clock::pause(wait).await;
                 }
-                // `AskPolicy` was replaced above; the other two act below.
+                // `AskPolicy` was replaced above; the other two are handled below.
                 Next::AskPolicy | Next::ReadBack | Next::Fail => {}
             }
             if next.reads_back() {
@@ -127,7 +127,7 @@ impl Pipeline {
                         retry.succeeded(state.attempt);
                         return Ok((Response::new(Bytes::new()), Some(rows)));
                     }
-                    // No attempt so far was applied. An ambiguous last one may still be.
+                    // No earlier attempt was applied. An ambiguous last one may still be.
                     Verdict::NotApplied => state.in_doubt = end.is_ambiguous(),
                     Verdict::Unknown => {}
                 }
@@ -159,7 +159,7 @@ impl Pipeline {
         retry.sent();
         notifications.sending(state.location, false);
         if let Some(hedge) = hedge_of(call, options) {
-            // Boxed, since few calls are hedged and every call would be as large.
+            // Boxed, because few calls are hedged and the future of every call would be as large.
             let attempt = HedgedAttempt {
                 pipeline: self,
                 call,
@@ -240,7 +240,7 @@ impl<'a> PendingRetry<'a> {
         match (decision, next) {
             (Decision::Retry { .. }, Next::Resend { .. }) => self.is_pending = true,
             (Decision::Retry { .. }, _) => self.policy.retry_cancelled(),
-            // The service is well: it responds.
+            // The service responds, so it is available.
             (Decision::Stop, _) if !failed.is_transient() => self.policy.succeeded(failed.attempt),
             (Decision::Stop, _) => {}
         }

@@ -16,13 +16,13 @@ use crate::pipeline::options::CallOptions;
 use crate::pipeline::write_group::WriteGroup;
 use crate::protocol::http_request::header_value;
 
-/// The default timeout of one attempt. The service works for at most 30 s; the rest is for the transfer of the
-/// response.
+/// The default timeout of one attempt. The service processes a request for at most 30 s; the rest is for the transfer
+/// of the response.
 ///
 /// Source: REST "Setting timeouts for Table service operations".
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The minimum timeout of an attempt that writes: the service may work on it that long.
+/// The minimum timeout of an attempt that writes: the service may process it for that long.
 pub(crate) const WORKING_TIME: Duration = Duration::from_secs(30);
 
 /// The `User-Agent` of each request.
@@ -44,7 +44,7 @@ pub(crate) struct ClientSettings {
     pub(crate) creates_missing_tables: bool,
     /// The only variant of an enum of entities that the table's handle reads and writes.
     pub(crate) variant: Option<&'static MarkedVariant>,
-    /// The variant that the enum of `variant` itself is; no call of such a handle is sent.
+    /// The variant that the enum of `variant` itself is. No call of such a handle is sent.
     pub(crate) outer_variant: Option<&'static MarkedVariant>,
     /// The group that single writes join.
     pub(crate) group: Option<Arc<dyn WriteGroup>>,
@@ -102,7 +102,7 @@ impl ClientSettings {
     }
 
     pub(crate) fn with_in_flight(mut self, limit: usize) -> Self {
-        // A limit of none would never send anything.
+        // A limit of 0 would never send anything.
         let limit = limit.clamp(1, Semaphore::MAX_PERMITS);
         self.in_flight = Some(InFlight {
             limit,

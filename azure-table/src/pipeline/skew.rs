@@ -1,7 +1,7 @@
 //! The difference between the service's clock and this machine's.
 //!
-//! It is measured when a rejection shows it, and kept for all calls of the client. The service rejects requests signed
-//! with a wrong time as if their key were wrong.
+//! It is measured when a rejection shows it, and applies to all calls of the client. The service rejects requests
+//! signed with a wrong time as if their key were wrong.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};

@@ -1,7 +1,6 @@
 //! TLS by rustls with the ring provider, for both HTTP transports.
 //!
-//! The settings belong to the client; the process shares only the certificates that the platform trusts. The platform
-//! decides on trust.
+//! The settings belong to the client. The process shares only the certificates that the platform trusts.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,9 +13,9 @@ use rustls_platform_verifier::Verifier;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::pipeline::connection_settings::not_pem;
 
-/// Returns a configuration that trusts the certificates of the platform, and `more` of them in PEM.
+/// Returns a configuration that trusts the certificates of the platform, and additional ones in PEM.
 ///
-/// Without HTTPS nothing is loaded, so that a machine without certificates can still talk to an emulator.
+/// Without HTTPS nothing is loaded, so that a machine without certificates can still use an emulator.
 pub(super) fn client_config(https: bool, more: &[u8]) -> Result<ClientConfig> {
     let unusable = |e: rustls::Error| Error::new(ErrorKind::Connection, "TLS cannot be set up").with_source(e);
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -2,10 +2,10 @@
 //!
 //! Owns the names of spans and fields. Each call is a span, named `{operation} {table}`. Each attempt is a span inside
 //! it, without the wait before the next one. A retry is an event of level WARN. A rejection that is a valid result,
-//! such as the 404 of a `get`, is no error. A batch of grouped writes has a span of its own, which follows from those
-//! of its callers; a write that left alone is in the span of its caller. Spans never contain keys, filters or values.
+//! such as the 404 of a `get`, is not an error. A batch of grouped writes has its own span, which follows from those of
+//! its callers; a write that was sent alone is in the span of its caller. Spans never contain keys, filters or values.
 //!
-//! Source: OpenTelemetry semantic conventions 1.44, database client spans. There are none for Azure Tables:
+//! Source: OpenTelemetry semantic conventions 1.44, database client spans. They do not cover Azure Tables:
 //! `azure.table` as the system's name is ours, `azure.cosmosdb` is registered.
 
 #[cfg(not(feature = "tracing"))]

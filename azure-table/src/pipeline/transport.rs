@@ -1,7 +1,7 @@
 //! The interface to the network.
 //!
-//! Owns [`Transport`] and [`TransportError`], which says how far a failed request got. The default transport is
-//! `http.rs`. The emulator and test doubles also implement this trait, below the retry loop.
+//! Owns [`Transport`] and [`TransportError`], which contains the progress of a failed request. The default transport is
+//! in `http.rs`. The emulator and test doubles also implement this trait, below the retry loop.
 
 use std::fmt;
 use std::pin::Pin;
@@ -20,21 +20,21 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// Sends `request` to the host of its absolute URI.
     ///
-    /// The query of the URI may contain a shared access signature: leave the query out when you log requests. The
-    /// header with an account key's signature is marked as sensitive.
+    /// The query of the URI may contain a shared access signature: omit the query when you log requests. The header
+    /// with an account key's signature is marked as sensitive.
     ///
     /// # Errors
-    /// No complete response arrived. The error says how far the request got: [`Delivery`].
+    /// - No complete response arrived. The error contains the progress of the request: [`Delivery`].
     fn send(&self, request: http::Request<Bytes>) -> BoxFuture<'_, Result<http::Response<Bytes>, TransportError>>;
 
     /// Returns the service behind the transport, if the transport knows it.
     ///
-    /// An emulator and a transport that wraps one know it. Returns `None` by default: the address decides.
+    /// An emulator and a transport that wraps one know it. Returns `None` by default: the URL decides.
     fn profile(&self) -> Option<Profile> {
         None
     }
 
-    /// Returns `false` if the transport opens no connections, as an emulator in the process.
+    /// Returns `false` if the transport opens no connections, such as an emulator in the process.
     ///
     /// [`warm_up`](crate::TableServiceClient::warm_up) then sends nothing. A transport that wraps another one forwards
     /// the call. Returns `true` by default.
@@ -42,10 +42,10 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
         true
     }
 
-    /// Returns the limit of the requests that the transport sends at once.
+    /// Returns the limit of the requests that the transport sends concurrently.
     ///
-    /// The client waits for its turn before it calls [`send`](Self::send), so that the wait is no part of the attempt
-    /// and a request that still waits is known to be unsent. A transport that wraps another one forwards the call, or
+    /// The client waits for its turn before it calls [`send`](Self::send), so the attempt does not include the wait,
+    /// and a waiting request is certainly unsent. A transport that wraps another one should forward the call; otherwise
     /// its connections are not limited. Returns `None`, without a limit, by default.
     fn connection_limit(&self) -> Option<&ConnectionLimit> {
         None
@@ -66,9 +66,10 @@ pub enum Delivery {
     ///
     /// The service may have acted on it.
     MaybeSent,
-    /// The response started and broke off. The service has acted.
+    /// The response started and was interrupted. The service has processed the request.
     ResponseCut,
-    /// The response is longer than the transport reads, and its rest was discarded. The service has acted.
+    /// The response is longer than the transport's limit, and its rest was discarded. The service has processed the
+    /// request.
     ///
     /// The client does not repeat a read, because the response would be as long again. A write is in doubt, as after
     /// [`ResponseCut`](Self::ResponseCut).
@@ -90,7 +91,7 @@ pub struct TransportError {
 impl TransportError {
     /// Creates an error from the progress of the request and its cause.
     ///
-    /// `source` must not show secrets: leave out URLs with queries.
+    /// `source` must not show secrets: omit URLs with queries.
     pub fn new(reached: Delivery, source: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>) -> Self {
         Self {
             reached,
@@ -98,12 +99,12 @@ impl TransportError {
         }
     }
 
-    /// Returns how far the request got.
+    /// Returns the progress of the request.
     pub fn delivery(&self) -> Delivery {
         self.reached
     }
 
-    /// Returns the cause, for an error whose text says how far the request got.
+    /// Returns the cause, for an error whose text contains the progress of the request.
     pub(crate) fn into_source(self) -> Box<dyn std::error::Error + Send + Sync + 'static> {
         self.source
     }

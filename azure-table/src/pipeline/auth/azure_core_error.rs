@@ -7,7 +7,8 @@ use azure_core::http::StatusCode;
 
 use crate::model::error::{Error, ErrorKind};
 
-/// Converts the error and keeps it inside: `error.downcast_ref::<azure_table::Error>()` returns it. Feature `entra`.
+/// Converts the error and keeps it as the inner error: `error.downcast_ref::<azure_table::Error>()` returns it. Feature
+/// `entra`.
 ///
 /// An error with a status becomes `HttpResponse` with the service's code. Other errors become `Connection`,
 /// `Credential`, `DataConversion` or `Other`. `azure_core` considers `Connection` safe to repeat, so a write that is in

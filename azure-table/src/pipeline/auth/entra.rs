@@ -155,7 +155,7 @@ impl EntraCredential {
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());
-        // What other clones know was learned without it.
+        // The audiences that other clones learned do not apply to this scope.
         self.shared = Arc::default();
         self
     }
@@ -228,7 +228,7 @@ impl EntraCredential {
             || self.scope.as_ref().is_some_and(is_of)
     }
 
-    /// Remembers the audience of a challenge. Returns `false` if it was known or the challenge does not name it.
+    /// Stores the audience of a challenge. Returns `false` if it was known or the challenge does not name it.
     fn learn(&self, challenge: &Challenge, resource: &str, endpoint: &Endpoint) -> bool {
         let tenant = match (&self.source, &challenge.tenant) {
             (Source::One(_), _) => None,
@@ -315,7 +315,7 @@ impl Credential for EntraCredential {
     }
 }
 
-/// Shows no secrets. Leaves out the token source, whose `Debug` may show anything.
+/// Shows no secrets. Omits the token source, whose `Debug` may show anything.
 impl fmt::Debug for EntraCredential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let source = match self.source {
@@ -420,7 +420,7 @@ mod tests {
         request.headers_mut().remove(AUTHORIZATION)
     }
 
-    /// Says that an attempt of the present generation was refused with this challenge.
+    /// Reports that the service rejected an attempt of the current generation with this challenge.
     fn rejected(credential: &EntraCredential, endpoint: &str, challenge: &str) -> Option<String> {
         let endpoint = Endpoint::parse(endpoint, None).unwrap();
         let response = Response::builder()
@@ -451,7 +451,7 @@ mod tests {
     const FABRIKAM: &str = "https://fabrikam.table.core.windows.net";
 
     #[tokio::test]
-    async fn a_token_is_kept_until_shortly_before_it_expires_and_shared_by_accounts() {
+    async fn token_is_kept_until_shortly_before_it_expires_and_shared_by_accounts() {
         let source = Arc::new(Counting::default());
         let credential = EntraCredential::new(Arc::<Counting>::clone(&source));
         let first = authorized(&credential, CONTOSO, Duration::ZERO).await.unwrap();
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refused_token_is_forgotten_once() {
+    async fn rejected_token_is_discarded_once() {
         let credential = EntraCredential::new(Arc::new(Counting::default()));
         authorized(&credential, CONTOSO, Duration::ZERO).await;
         let generation = credential.generation();
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_is_good_for_the_service_alone_is_asked_for() {
+    async fn only_tokens_for_the_service_itself_are_requested() {
         let credential = EntraCredential::new(Arc::new(Counting::default()));
         for strange in [
             "https://vault.azure.net",
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_named_scope_is_asked_for_whatever_the_service_says() {
+    async fn explicit_scope_overrides_the_challenge() {
         let credential =
             EntraCredential::new(Arc::new(Counting::default())).scope("https://tables.contoso.com/.default");
         for asked in ["https://storage.azure.com", "https://tables.contoso.com"] {
@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_one_clone_names_is_not_learned_by_another() {
+    async fn scope_of_one_clone_is_not_used_by_another() {
         let credential = EntraCredential::new(Arc::new(Counting::default()));
         let named = credential.clone().scope("https://tables.contoso.com/.default");
         assert!(rejected(&named, CONTOSO, &challenge("https://storage.azure.cn")).is_some());
@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_tenant_comes_from_the_challenge() {
+    async fn tenant_comes_from_the_challenge() {
         let tenants = Arc::new(RwLock::new(Vec::new()));
         let made = Arc::clone(&tenants);
         let credential = EntraCredential::by_tenant(move |tenant| {
@@ -580,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_role_is_named() {
+    fn missing_role_is_named() {
         let role = |profile, code, operation| missing_role(profile, Some(code), operation).unwrap_or_default();
         let storage = |operation| role(Profile::Storage, "AuthorizationPermissionMismatch", operation);
         assert!(

@@ -70,7 +70,7 @@ impl<T> Renewing<T> {
             Present::Stale(value) => Some(value),
             Present::None => None,
         };
-        // One fetches. While the old value still works, nobody waits for it.
+        // One call fetches. While the old value is still valid, the others do not wait for it.
         let _fetching = match &old {
             Some(old) => match self.fetching.try_lock() {
                 Ok(guard) => guard,
@@ -84,7 +84,7 @@ impl<T> Renewing<T> {
         let Some(old) = old else {
             return Ok(self.put(now, fetch().await?));
         };
-        // Nobody waits long for what is not needed yet.
+        // While the old value is still valid, the wait for a new one is short.
         match clock::within(PATIENCE, fetch()).await {
             Some(Ok(fetched)) => Ok(self.put(now, fetched)),
             Some(Err(_)) | None => {
@@ -161,7 +161,7 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3_600);
 
     #[tokio::test]
-    async fn many_callers_fetch_once() {
+    async fn concurrent_callers_fetch_once() {
         let renewing = Arc::new(Renewing::new());
         let fetches = Arc::new(AtomicUsize::new(0));
         let now = SystemTime::now();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_is_fetched_before_it_expires_and_after_it_was_refused() {
+    async fn value_is_fetched_before_it_expires_and_after_a_rejection() {
         let renewing = Renewing::new();
         let start = SystemTime::UNIX_EPOCH + HOUR;
         let fetched = |value| Fetched {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn while_the_old_one_works_a_failure_is_no_harm() {
+    async fn failed_fetch_is_ignored_while_the_old_value_is_valid() {
         let renewing = Renewing::new();
         let start = SystemTime::UNIX_EPOCH + HOUR;
         let good = || async {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn while_the_old_one_works_a_source_that_hangs_is_not_waited_for() {
+    async fn hanging_source_is_not_waited_for_while_the_old_value_is_valid() {
         let renewing = Renewing::new();
         let start = SystemTime::UNIX_EPOCH + HOUR;
         let good = || async {

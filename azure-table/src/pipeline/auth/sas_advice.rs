@@ -1,6 +1,7 @@
 //! Advice on why the service rejects a shared access signature.
 //!
-//! The service says little, and the same for an expired signature as for a wrong one. The signature itself says more.
+//! The service's error is the same for an expired signature as for a wrong one. The signature itself shows the
+//! difference.
 //!
 //! Source: REST "SAS error codes".
 
@@ -12,7 +13,7 @@ use crate::protocol::sas_token::SasToken;
 
 /// Returns advice about a rejection.
 pub(crate) fn advice(token: &SasToken, refusal: &AuthorizationFailure<'_>) -> Option<String> {
-    // Cosmos DB has another word for the same.
+    // Cosmos DB uses another code for the same error.
     let code = if refusal.is_unauthenticated() {
         "AuthenticationFailed"
     } else {
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_refusal_has_its_own_words() {
+    fn each_rejection_has_its_own_advice() {
         let now: DateTime = "2026-01-01T00:00:00Z".parse().unwrap();
         let advice = |sas: &str, code: &str| of(&SasParameters::parse(sas), code, OperationKind::Insert, now).unwrap();
         for (sas, code, words) in [

@@ -1,4 +1,4 @@
-//! Opens the connections of the pool: TCP, through a proxy where one applies, with TLS where the endpoint has it.
+//! Opens the connections of the pool: TCP, through a proxy if one applies, with TLS if the endpoint requires it.
 
 use std::future::ready;
 use std::io;
@@ -33,7 +33,7 @@ const KEEPALIVE_RETRIES: u32 = 3;
 #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Opens connections within a time. A clone is cheap: the pool clones it for each request.
+/// Opens connections within a timeout. Clones are cheap: the pool clones it for each request.
 #[derive(Clone)]
 pub(super) struct Connector(Arc<Timed>);
 
@@ -45,7 +45,7 @@ struct Timed {
 impl Connector {
     pub(super) fn new(proxies: Arc<Proxies>, tls: &Config, timeout: Duration, open: Option<OpenConnections>) -> Self {
         let mut tcp = HttpConnector::new();
-        // TLS is the business of the layers above.
+        // The layers above handle TLS.
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(timeout));
@@ -93,11 +93,11 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// Connects to an endpoint, directly or through its proxy. TLS with the endpoint comes on top.
+/// Connects to an endpoint, directly or through its proxy. TLS with the endpoint is added on top.
 #[derive(Clone)]
 struct Route {
     tcp: HttpConnector,
-    /// A proxy may speak TLS itself.
+    /// A proxy may use TLS itself.
     to_proxy: Secure<HttpConnector>,
     proxies: Arc<Proxies>,
     open: Option<Arc<OpenConnections>>,
@@ -165,10 +165,10 @@ impl Route {
     }
 }
 
-/// The port of a SOCKS proxy whose URL names none.
+/// The port of a SOCKS proxy whose URL has none.
 const SOCKS_PORT: u16 = 1080;
 
-/// Returns the address that a SOCKS proxy is asked for, always with its port.
+/// Returns the address that a SOCKS proxy connects to, always with its port.
 ///
 /// Host names are resolved here and not by hyper-util, which would block the thread.
 async fn for_socks(endpoint: &Uri, resolves_here: bool) -> Result<Uri, BoxError> {
@@ -205,7 +205,7 @@ fn with_port(address: &Uri, default: u16) -> Result<Uri, BoxError> {
 /// A connection to an endpoint or to its proxy.
 pub(super) struct Routed {
     stream: SecureStream<Tcp>,
-    /// The other side is a proxy that takes whole requests, with absolute URLs.
+    /// The other side is a proxy that accepts complete requests with absolute URLs.
     forwards_requests: bool,
     _permit: Option<OwnedSemaphorePermit>,
 }
@@ -226,7 +226,7 @@ impl Routed {
 }
 
 impl Connection for Routed {
-    /// Leaves out the addresses of both ends: hyper-util would copy them into each response.
+    /// Omits the addresses of both ends: hyper-util would copy them into each response.
     fn connected(&self) -> Connected {
         Connected::new().proxy(self.forwards_requests)
     }

@@ -1,6 +1,6 @@
 //! The number of open connections per host.
 //!
-//! A request that finds no idle connection asks for a new one, and takes the first that comes: the new one, or one
+//! A request that finds no idle connection requests a new one, and uses the first one available: the new one, or one
 //! whose response was just read. In the second case the pool keeps the new one as well. Without this limit a burst
 //! would open up to twice as many connections as it has requests in flight.
 
@@ -23,7 +23,7 @@ pub(super) fn requested<F: Future>(sending: F) -> impl Future<Output = F::Output
     IS_REQUESTED.scope((), sending)
 }
 
-/// A limit for each host, so that idle connections to one host take nothing from another.
+/// A limit for each host, so that idle connections to one host do not reduce the limit of another.
 pub(super) struct OpenConnections {
     limit: usize,
     hosts: Mutex<HashMap<Option<Authority>, Arc<Semaphore>>>,
@@ -39,7 +39,8 @@ impl OpenConnections {
 
     /// Waits until the host may have one more connection. The permit lives as long as the connection.
     ///
-    /// Returns `None` if the request has got another connection: the pool then polls this future on a task of its own.
+    /// Returns `None` if the request has obtained another connection: the pool then polls this future on a separate
+    /// task.
     pub(super) async fn permit(&self, host: &Uri) -> Option<OwnedSemaphorePermit> {
         let host = host.authority().cloned();
         let slots = {

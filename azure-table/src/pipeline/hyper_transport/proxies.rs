@@ -1,4 +1,4 @@
-//! The proxies of the settings or of the environment, and which of them a request takes.
+//! The proxies of the settings or of the environment, and their selection for a request.
 
 use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
@@ -13,7 +13,7 @@ pub(super) struct Proxies(Matcher);
 pub(super) enum ProxyKind {
     /// HTTP: whole requests, or a tunnel.
     Http,
-    /// SOCKS 5: a tunnel. `resolves_here` says whether host names are resolved on this side.
+    /// SOCKS 5: a tunnel. `resolves_here` is `true` if the client resolves host names.
     Socks5 { resolves_here: bool },
 }
 
@@ -32,7 +32,8 @@ impl Proxies {
     /// Returns the proxy at this URL for all requests, or those of the environment if `url` is `None`.
     ///
     /// # Errors
-    /// `InvalidInput`: the URL is not that of a supported proxy. Without this check hyper-util would connect directly.
+    /// - `InvalidInput`: the URL is not that of a supported proxy. Without this check hyper-util would connect
+    ///   directly.
     pub(super) fn new(url: Option<&str>) -> Result<Self> {
         let Some(url) = url else {
             return Ok(Self(Matcher::from_system()));
@@ -45,7 +46,7 @@ impl Proxies {
         }
     }
 
-    /// Returns the proxy for this address. `None` if connections are direct.
+    /// Returns the proxy for this address, or `None` if connections are direct.
     pub(super) fn of(&self, address: &Uri) -> Option<Intercept> {
         self.0.intercept(address)
     }

@@ -1,4 +1,4 @@
-//! TLS around a connector, in builds with `rustls`; nothing around it in others.
+//! TLS around a connector, in builds with `rustls`; otherwise the plain connector.
 
 pub(super) use imp::{Config, Secure, SecureStream, plain, secure, tls};
 

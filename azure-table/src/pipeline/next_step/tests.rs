@@ -5,12 +5,12 @@ use crate::model::operation_kind::OperationKind;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A call before its first attempt ended.
+/// Returns a call before its first attempt ended.
 fn first(mode: LocationMode) -> CallState {
     CallState::new(mode)
 }
 
-/// A call on the primary at its second attempt.
+/// Returns a call on the primary at its second attempt.
 fn second() -> CallState {
     CallState {
         attempt: 2,
@@ -18,7 +18,7 @@ fn second() -> CallState {
     }
 }
 
-/// The same, with a first attempt that may have been applied.
+/// Returns the same call, with a first attempt that may have been applied.
 fn in_doubt() -> CallState {
     CallState {
         in_doubt: true,
@@ -26,7 +26,7 @@ fn in_doubt() -> CallState {
     }
 }
 
-/// A read at the secondary.
+/// Returns a read at the secondary.
 fn at_secondary(mode: LocationMode) -> CallState {
     CallState {
         location: Location::Secondary,
@@ -81,13 +81,13 @@ fn response_and_rejection_are_classified_by_status_state_and_location() {
         (Insert,          renewed(0),                         code(403, "AuthenticationFailed"),    false, AskPolicy),
         (Insert,          renewed(0),                         code(403, "AuthorizationFailure"),    false, AskPolicy),
         (Insert,          in_doubt(),                         status(403),                          true,  RenewCredential),
-        // The secondary may not have it yet.
+        // The secondary may not have the entity yet.
         (Get,             at_secondary(SecondaryThenPrimary), code(404, "ResourceNotFound"),        false, TryPrimary),
         (Get,             at_secondary(PrimaryThenSecondary), code(404, "ResourceNotFound"),        false, TryPrimary),
         (Get,             at_secondary(SecondaryOnly),        code(404, "ResourceNotFound"),        false, AskPolicy),
         (Get,             at_secondary(SecondaryThenPrimary), status(503),                          false, AskPolicy),
         (Get,             both,                               code(404, "ResourceNotFound"),        false, AskPolicy),
-        // A rejection of a repeated write may be the work of the attempt before.
+        // An earlier attempt may have caused the rejection of a repeated write.
         (Insert,          in_doubt(),                         code(409, "EntityAlreadyExists"),     false, ReadBack),
         (Replace,         in_doubt(),                         code(412, "UpdateConditionNotSatisfied"), false, ReadBack),
         (Merge,           in_doubt(),                         code(404, "ResourceNotFound"),        false, ReadBack),
@@ -97,14 +97,14 @@ fn response_and_rejection_are_classified_by_status_state_and_location() {
         (Insert,          in_doubt(),                         status(400),                          false, AskPolicy),
         (Insert,          in_doubt(),                         code(503, "ServerBusy"),              false, AskPolicy),
         (Insert,          in_doubt(),                         NO_RESPONSE,                          false, AskPolicy),
-        // Without a doubt it is a conflict.
+        // Without an earlier attempt in doubt it is a conflict.
         (Insert,          only,                               code(409, "EntityAlreadyExists"),     false, AskPolicy),
         (Insert,          second(),                           code(409, "EntityAlreadyExists"),     false, AskPolicy),
         (Replace,         second(),                           code(412, "UpdateConditionNotSatisfied"), false, AskPolicy),
         // The same read would have the same response.
         (Get,             only,                               LONG_RESPONSE,                        false, Fail),
         (Insert,          only,                               LONG_RESPONSE,                        false, AskPolicy),
-        // All else is the policy's.
+        // The policy decides everything else.
         (Get,             only,                               status(500),                          false, AskPolicy),
         (Get,             only,                               NOTHING_SENT,                         false, AskPolicy),
         (Insert,          only,                               CUT_RESPONSE,                         false, AskPolicy),
@@ -125,8 +125,8 @@ fn response_and_rejection_are_classified_by_status_state_and_location() {
     }
 }
 
-/// Each write of the guide's table ("Writes whose answer was lost") has a row: the step depends on the effect alone.
-/// What the stored rows then say of it, by ETag and write id, is the table of `protocol/read_back.rs`.
+/// Each write of the guide's table ("Writes whose answer was lost") has a row: the step depends only on the effect. The
+/// table of `protocol/read_back.rs` has the conclusions from the stored rows, by ETag and write id.
 #[test]
 fn decision_of_the_policy_becomes_a_step() {
     use LocationMode::{PrimaryOnly, PrimaryThenSecondary, SecondaryOnly, SecondaryThenPrimary};
@@ -146,14 +146,14 @@ fn decision_of_the_policy_becomes_a_step() {
     let one = first(PrimaryOnly);
     #[rustfmt::skip]
     let table = [
-        // Reads and what is sure not to be applied are sent again as they are.
+        // Reads, and attempts that were certainly not applied, are sent again unchanged.
         (Get,                  one,        NO_RESPONSE,             retry, resend(false)),
         (Get,                  one,        status(500),             retry, resend(false)),
         (Insert,               one,        NOTHING_SENT,            retry, resend(false)),
         (Insert,               one,        code(503, "ServerBusy"), retry, resend(false)),
         (Insert,               one,        status(429),             retry, resend(false)),
         (Insert,               in_doubt(), code(503, "ServerBusy"), retry, resend(false)),
-        // A write in doubt is read back first, whatever it is.
+        // Every write in doubt is read back first.
         (Insert,               one,        NO_RESPONSE,             retry, resend(true)),
         (Insert,               one,        CUT_RESPONSE,            retry, resend(true)),
         (Insert,               one,        status(500),             retry, resend(true)),
@@ -201,10 +201,10 @@ fn retry_at(location: Location) -> Decision {
     }
 }
 
-/// The rows: the wait of the policy, the wait that the service asks for, the time that is left, the wait before the
+/// The columns: the wait of the policy, the wait that the service requests, the time that is left, the wait before the
 /// next attempt.
 #[test]
-fn retry_waits_as_long_as_the_service_asks_and_the_time_allows() {
+fn retry_waits_as_long_as_the_service_requests_and_the_time_allows() {
     let seconds = Duration::from_secs;
     #[rustfmt::skip]
     let table = [

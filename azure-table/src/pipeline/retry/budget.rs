@@ -14,14 +14,14 @@ use crate::model::clock::Instant;
 /// The defaults: the share of a retry that a successful call earns, and the retries that each second earns.
 const SHARE: f64 = 0.2;
 const PER_SECOND: u32 = 10;
-/// The time after which about a third of what was earned is left.
+/// The time after which about a third of the earned retries is left.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// A budget that limits retries to a share of the calls that succeeded before.
+/// A budget that limits retries to a share of the calls that succeeded recently.
 ///
-/// While a service works, successful calls earn retries, so callers survive a short failure however many they are.
-/// While it is down, nothing is earned: the retries are soon spent, and do not overload the service when it comes back.
-/// First attempts are never held back.
+/// While a service works, successful calls earn retries, so any number of callers survives a short failure. While it is
+/// down, nothing is earned: the retries are soon spent, and do not overload the service when it recovers. First
+/// attempts are never delayed.
 ///
 /// By default, each successful call earns 0.2 retries, and each second 10 more. A retry costs 1. Earnings expire within
 /// about 10 s:
@@ -32,10 +32,10 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// | 100 successful calls/s | 300 |
 /// | 10,000 successful calls/s | 20,100 |
 ///
-/// In a lasting outage, 10 retries are sent per second, whatever the traffic.
+/// In a lasting outage, 10 retries per second are sent, whatever the traffic.
 ///
 /// Clones share the balance: pass one budget to all clients of an endpoint. By default, every client has its own. The
-/// batches of a [`Bulk`](crate::Bulk) spend none, since its [`concurrency`](crate::Bulk::concurrency) already limits
+/// batches of a [`Bulk`](crate::Bulk) spend none, because its [`concurrency`](crate::Bulk::concurrency) already limits
 /// them.
 ///
 /// Source: the retry budget of Twitter's Finagle, with its defaults; "Site Reliability Engineering" (2016), chapter 21.
@@ -76,7 +76,7 @@ impl RetryBudget {
 
     /// Returns the number of retries that may be sent now.
     pub fn available(&self) -> u32 {
-        // Saturates.
+        // The conversion saturates.
         self.now().retries as u32
     }
 
@@ -100,7 +100,7 @@ impl RetryBudget {
         self.now().retries += self.share;
     }
 
-    /// Returns the balance of this moment.
+    /// Returns the current balance.
     fn now(&self) -> MutexGuard<'_, Balance> {
         let mut balance = self.balance.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();

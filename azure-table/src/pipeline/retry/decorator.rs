@@ -144,7 +144,7 @@ impl<P: RetryPolicy> RetryPolicy for WithBudget<P> {
     fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
         match self.policy.decide(failed) {
             Decision::Retry { .. } if !self.budget.spend() => {
-                // The policy may have a budget of its own.
+                // The policy may have its own budget.
                 self.policy.retry_cancelled();
                 Decision::Stop
             }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn limited_policy_hears_of_the_end_of_a_call() {
+    fn limited_policy_forwards_the_end_of_a_call() {
         #[derive(Debug, Default)]
         struct Heard(Arc<(AtomicU32, AtomicU32)>);
         impl RetryPolicy for Heard {

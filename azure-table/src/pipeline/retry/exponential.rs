@@ -7,11 +7,11 @@ use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 /// Exponential backoff: retries transient failures, with waits that double and ±20 % of jitter.
 ///
 /// The default sends three retries, after about 0.4, 0.8 and 1.6 s. That is long enough for a short stall of a
-/// partition, and short enough to report a wrong address within three seconds. After a throttled attempt the first wait
-/// is about 1 s, because a partition over its target stays so for seconds. [`classic`](Self::classic) has the waits of
-/// the storage clients since 2010.
+/// partition, and short enough to report a wrong URL within three seconds. After a throttled attempt the first wait is
+/// about 1 s, because a partition over its target stays throttled for seconds. [`classic`](Self::classic) has the waits
+/// of the storage clients since 2010.
 ///
-/// If the service asks for a wait longer than `max`, the policy does not retry:
+/// If the service requests a wait longer than `max`, the policy does not retry:
 /// [`Error::retry_after`](crate::Error::retry_after) has that wait.
 ///
 /// The wait before retry n, from 0: `min(min + (2ⁿ − 1) · U(0.8, 1.2) · delta, max)`.
@@ -25,7 +25,7 @@ pub struct ExponentialRetry {
     retries: u32,
     /// The minimum of the first wait after a throttled attempt.
     throttled: Duration,
-    /// Jitters the first wait too.
+    /// The first wait has jitter too.
     spreads_first: bool,
 }
 
@@ -104,7 +104,7 @@ impl RetryPolicy for ExponentialRetry {
             return Decision::Stop;
         }
         match failed.retry_after() {
-            // Who wants to wait longer than the longest wait says so: the caller is told instead.
+            // A longer wait than `max` is left to the caller, who sees it in the error.
             Some(asked) if asked > self.max => Decision::Stop,
             _ => Decision::after(self.wait(failed)),
         }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_pass_is_tried_again_and_nothing_else() {
+    fn only_transient_failures_are_retried() {
         let policy = ExponentialRetry::default();
         for status in [408, 429, 500, 502, 503, 504] {
             assert_eq!(waits(&policy, status, None).len(), 3, "{status}");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_classic_waits_are_those_that_were_printed() {
+    fn classic_waits_are_the_published_ones() {
         for _ in 0..200 {
             let waits = waits(&ExponentialRetry::classic(), 500, None);
             assert_eq!(waits[0], 3_000);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_more_than_the_longest_wait_ends_the_call() {
+    fn request_for_more_than_the_longest_wait_ends_the_call() {
         let mut failed = FailedAttempt::with_response(503, None);
         failed.asked_wait = Some(Duration::from_secs(86_400));
         assert_eq!(ExponentialRetry::default().decide(&failed), Decision::Stop);

@@ -6,7 +6,7 @@ use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
 /// Linear backoff: retries transient failures, with the same wait before each retry.
 ///
-/// The waits have no jitter: clients that fail together come back together.
+/// The waits have no jitter: clients that fail together retry together.
 ///
 /// Source: the retry policies of the .NET storage client library.
 #[derive(Clone, Debug)]

@@ -76,7 +76,7 @@ impl CallSpan {
             "azure.cosmosdb.operation.request_charge" = Empty,
             "azure.table.attempts" = Empty,
         );
-        // Only of two and more is there a size.
+        // Only a batch of two or more operations has a size.
         if call.is_batch() && call.rows.len() != 1 {
             span.record("db.operation.batch.size", call.rows.len());
         }
@@ -126,8 +126,8 @@ impl CallSpan {
     }
 }
 
-/// Returns the name of an operation. That of a batch is the registered one, or `BATCH` with the name that its
-/// operations share.
+/// Returns the name of an operation. A batch has the registered name, or `BATCH` with the name that its operations
+/// share.
 fn operation_name(endpoint: &Endpoint, call: &Call) -> String {
     if !call.is_batch() {
         return call.operation.name().to_owned();
@@ -210,7 +210,7 @@ impl AttemptSpan {
             self.0.record("azure.service.request.id", id);
         }
         match (&ended.outcome, &ended.rejection) {
-            // No failure: its response was no longer needed.
+            // Not a failure: its response was no longer needed.
             _ if ended.is_cancelled => {
                 self.0.record("azure.table.cancelled", true);
             }

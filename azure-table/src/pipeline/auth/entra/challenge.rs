@@ -3,8 +3,8 @@
 //! Owns its parser. `entra.rs` decides whether to trust it.
 //!
 //! A challenge does not choose the audience of a token. The service may name the tenant. As scope it may name its own
-//! audience in any cloud, its own host, or the scope set by the user. Anything else would hand tokens for other
-//! services to whoever answers at the address.
+//! audience in any cloud, its own host, or the scope set by the user. Anything else would send tokens for other
+//! services to any server at this URL.
 //!
 //! Source: RFC 9110 §11.6.1; the challenge of Azure Table storage as recorded (`authorization_uri`, `resource_id`,
 //! bare); other services of Azure quote the values and put commas between them.
@@ -99,7 +99,7 @@ mod tests {
     const TENANT: &str = "72f988bf-86f1-41af-91ab-2d7cd011db47";
 
     #[test]
-    fn bare_quoted_and_mixed_challenges_say_the_same() {
+    fn bare_quoted_and_mixed_challenges_are_equivalent() {
         let uri = format!("https://login.microsoftonline.com/{TENANT}/oauth2/authorize");
         for text in [
             format!("Bearer authorization_uri={uri} resource_id=https://storage.azure.com"),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_tenant_gives_none() {
+    fn challenge_without_tenant_has_none() {
         for uri in [
             "https://login.microsoftonline.com",
             "https://login.microsoftonline.com/",
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_to_its_end(text in "[ -~]{0,60}") {
+        fn any_text_is_parsed_to_its_end(text in "[ -~]{0,60}") {
             let _ = Challenge::parse(&text);
             let _ = Challenge::parse(&format!("Bearer {text}"));
         }
