@@ -1,21 +1,21 @@
-//! Coordination through rows: what many services write by hand. Feature `patterns`.
+//! Coordination through rows: patterns that many services implement by hand. Feature `patterns`.
 //!
 //! | pattern | promise |
 //! |---|---|
-//! | [`Fence`] | all batches of a partition in one order, none on the base of an old state |
+//! | [`Fence`] | all batches of a partition in one order, none based on an old state |
 //! | [`Leases`], [`Lease`] | at most one holder at a time, with a token that orders their writes |
 //! | [`Log`], [`LogStream`] | events in one order without a gap, an append with a key applied at most once |
 //! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
-//! | [`Sequence`] | numbers that are never given twice |
+//! | [`Sequence`] | numbers that are never returned twice |
 //! | [`Unique`] | at most one entity of a partition with a value |
 //! | [`UniqueAcross`] | at most one entity of a table with a value |
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
 //! | [`Periodic`] | a table for each month or day, dropped as a whole |
 //!
 //! Each is tested in every order of its requests, without and with a lost request or response (`testing::explore`). The
-//! pages say what each operation costs, in requests and in entities sent and received, and what happens in a crash.
+//! pages state the cost of each operation, in requests and in entities sent and received, and the effects of a crash.
 //!
-//! They are written on the public interface alone, so your own patterns can be like them.
+//! They use only the public interface, so your own patterns can be built the same way.
 //!
 //! ```
 //! use azure_table::patterns::Sequence;

@@ -1,10 +1,10 @@
-//! Writes that come second: the row is not as it was read.
+//! Conflicts: writes to a row that has changed since it was read.
 //!
-//! Owns what tells them from other errors, and the handle whose reads see all writes before.
+//! Distinguishes them from other errors. Owns the handle whose reads see all earlier writes.
 
 use azure_table::{CallOptions, Error, ErrorKind, LocationMode, Result, TableClient};
 
-/// Returns a handle that reads the primary, whatever the client does: a copy may lack what was written before.
+/// Returns a handle that reads the primary, whatever the client's mode: the secondary may lack recent writes.
 pub(super) fn on_primary<E>(table: &TableClient<E>) -> TableClient<E> {
     table.with(&CallOptions::new().location_mode(LocationMode::PrimaryOnly))
 }
@@ -18,7 +18,7 @@ pub(super) fn was_unchanged<T>(written: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// Returns `true` if a row is not as it was read.
+/// Returns `true` if the row has changed since it was read.
 pub(super) fn is_conflict(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::ConditionNotMet | ErrorKind::NotFound)
 }

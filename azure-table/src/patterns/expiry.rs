@@ -1,4 +1,4 @@
-//! Rows with an end: one by one, or a table at a time.
+//! Rows that expire: one by one, or a table at a time.
 //!
 //! Owns [`Expiring`] and [`Periodic`].
 
@@ -17,13 +17,13 @@ use azure_table::{
 /// **Promise.** No row is read at its deadline or after it, swept or not. A sweep deletes no row whose deadline was
 /// extended before the delete.
 ///
-/// The deadline is a property of your entity. Every method takes the time from you: [`DateTime::now`], or the same for
-/// several calls. A machine whose clock is wrong by a minute reads and sweeps a minute off. Rows without the property
-/// are neither found by [`query`](Self::query) nor swept.
+/// The deadline is a property of your entity. You pass the current time to every method: [`DateTime::now`], or the same
+/// time to several calls. A machine whose clock is wrong by a minute reads and sweeps a minute off. Rows without the
+/// property are neither found by [`query`](Self::query) nor swept.
 ///
-/// **Cost.** [`get`](Self::get): one read. [`query`](Self::query): that of the query; rows past their deadline are
-/// filtered out by the service. [`sweep`](Self::sweep): one request per 1,000 expired rows to find them, more where the
-/// service reads many others, and one batch for up to 100 rows of a partition.
+/// **Cost.** [`get`](Self::get): one read. [`query`](Self::query): that of the query; the service filters out rows past
+/// their deadline. [`sweep`](Self::sweep): one request per 1,000 expired rows to find them, more if the service
+/// examines many others, and one batch for up to 100 rows of a partition.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -31,7 +31,7 @@ use azure_table::{
 /// | `query`, all expired | Query | 0 |
 /// | `sweep`, 2 rows of a partition | Query, Batch | 4 |
 ///
-/// **Crash.** A sweep that ended early is completed by the next one: deleted rows are not found again.
+/// **Crash.** The next sweep completes one that was interrupted, without finding the deleted rows again.
 ///
 /// ```
 /// use std::time::Duration;
@@ -72,7 +72,7 @@ pub struct Expiring<E> {
 }
 
 impl<E: TableEntity> Expiring<E> {
-    /// Names the property with the deadline: a [`DateTime`], or a type that converts to it.
+    /// Creates the handle. `deadline` is the property with the deadline: a [`DateTime`], or a type that converts to it.
     pub fn new<T>(table: &TableClient<E>, deadline: Column<E, T>) -> Self
     where
         DateTime: TryFrom<T>,
@@ -91,7 +91,7 @@ impl<E: TableEntity> Expiring<E> {
         self.table.query().filter(self.deadline.gt(now))
     }
 
-    /// Reads the entity of this key. Returns `None` if there is no entity, or its deadline is not after `now`.
+    /// Reads the entity with this key. Returns `None` if no entity has the key, or its deadline is not after `now`.
     ///
     /// # Errors
     /// - Those of [`get`](TableClient::get).
@@ -106,11 +106,12 @@ impl<E: TableEntity> Expiring<E> {
         Ok(is_alive.then_some(entity))
     }
 
-    /// Deletes the rows whose deadline is not after `now`, each under its ETag.
+    /// Deletes the rows whose deadline is not after `now`, each under the condition of its ETag.
     ///
     /// Limit its rate with [`max_rate`](DeleteWhere::max_rate) and its time with
-    /// [`total_timeout`](DeleteWhere::total_timeout), and follow it with [`on_progress`](DeleteWhere::on_progress). A
-    /// position resumes it behind the rows that were read, and a new sweep does from the beginning.
+    /// [`total_timeout`](DeleteWhere::total_timeout), and follow its progress with
+    /// [`on_progress`](DeleteWhere::on_progress). It can be resumed at a position after the rows that were read. A new
+    /// sweep starts at the beginning.
     ///
     /// # Errors
     /// - Those of [`delete_where`](TableClient::delete_where). The report counts a row that was written meanwhile as
@@ -120,17 +121,17 @@ impl<E: TableEntity> Expiring<E> {
     }
 }
 
-/// A table for each month or day, dropped as a whole.
+/// One table per month or day, which is dropped as a whole.
 ///
 /// **Promise.** All rows of one period are in one table. [`drop_before`](Self::drop_before) deletes no table whose
 /// period ends after the time.
 ///
 /// The name of a table is the prefix and the period in UTC: `Events202601` or `Events20260131`. Other tables with this
-/// prefix and as many digits would be dropped too. A table is created with the first write that needs it.
+/// prefix and the same number of digits would be dropped too. A table is created by the first write that needs it.
 ///
 /// **Cost.** [`at`](Self::at): no request; the first write of a period takes two more.
-/// [`drop_before`](Self::drop_before): one request per 1,000 tables, and one for each table that it deletes, however
-/// many rows that has.
+/// [`drop_before`](Self::drop_before): one request per 1,000 tables, and one for each table that it deletes, regardless
+/// of its rows.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -138,8 +139,8 @@ impl<E: TableEntity> Expiring<E> {
 /// | `insert`, first of a period | Insert, CreateTable, Insert | 2 |
 /// | `drop_before`, one table | ListTables, DeleteTable | 0 |
 ///
-/// **Crash.** The next `drop_before` deletes the tables that are left. A late write to a period that was dropped
-/// creates its table again.
+/// **Crash.** The next `drop_before` deletes the remaining tables. A late write to a dropped period creates its table
+/// again.
 ///
 /// ```
 /// use azure_table::patterns::Periodic;
@@ -167,7 +168,7 @@ pub struct Periodic<E> {
     entity: PhantomData<fn() -> E>,
 }
 
-/// The time of one table.
+/// The period of one table.
 #[derive(Clone, Copy, Debug)]
 enum Period {
     Month,
@@ -175,12 +176,12 @@ enum Period {
 }
 
 impl<E: TableEntity> Periodic<E> {
-    /// Creates the tables of a prefix, one for each month.
+    /// Creates a handle to tables with this prefix, one per month.
     pub fn monthly(service: &TableServiceClient, prefix: impl Into<String>) -> Self {
         Self::new(service, prefix.into(), Period::Month)
     }
 
-    /// Creates the tables of a prefix, one for each day.
+    /// Creates a handle to tables with this prefix, one per day.
     pub fn daily(service: &TableServiceClient, prefix: impl Into<String>) -> Self {
         Self::new(service, prefix.into(), Period::Day)
     }
@@ -194,21 +195,21 @@ impl<E: TableEntity> Periodic<E> {
         }
     }
 
-    /// Returns the table of the period that a time is in. Its first write creates it.
+    /// Returns the table of the period that contains `time`. Its first write creates it.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the name is not one of a table, since the prefix does
-    ///   not begin with a letter, has other characters than letters and digits, or is too long.
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the name is not a table name, because the prefix does
+    ///   not begin with a letter, has characters other than letters and digits, or is too long.
     pub fn at(&self, time: DateTime) -> Result<TableClient<E>> {
         let table = self.service.table(self.name(time))?;
         Ok(table.create_on_not_found())
     }
 
-    /// Deletes the tables of the periods that end at this time or before it. Returns their names.
+    /// Deletes the tables of the periods that end at `time` or earlier. Returns their names.
     ///
     /// # Errors
-    /// - Those of [`list_tables`](TableServiceClient::list_tables) and [`delete_table`](TableClient::delete_table).
-    ///   Tables may be left for the next call.
+    /// - Those of [`list_tables`](TableServiceClient::list_tables) and [`delete_table`](TableClient::delete_table). The
+    ///   next call deletes the remaining tables.
     pub async fn drop_before(&self, time: DateTime) -> Result<Vec<String>> {
         let current = self.name(time);
         let is_older = |name: &String| {
@@ -226,7 +227,7 @@ impl<E: TableEntity> Periodic<E> {
         Ok(old)
     }
 
-    /// Returns the name of the table of a time.
+    /// Returns the name of the table for a time.
     fn name(&self, time: DateTime) -> String {
         // 2026-01-31T…
         let length = match self.period {

@@ -8,17 +8,17 @@ use super::conflict::on_primary;
 
 /// A header row whose ETag guards every batch of its partition.
 ///
-/// **Promise.** All transactions through fences on the same header happen one after the other, and each is made from
-/// the header that the one before left. So whatever the header says of the partition (a balance, a length, a state) is
-/// true of every state of the partition that anyone can read.
+/// **Promise.** All transactions through fences on the same header are serialized, and each is based on the header that
+/// the previous one wrote. So every state of the partition that anyone can read matches its header (a balance, a
+/// length, a state).
 ///
 /// The header is your entity, in the partition and the table of the rows that it guards. Give it a
 /// [`write_id`](macro@crate::TableEntity): after a lost response it shows whether the transaction was applied. Without
 /// one, such a call fails with [`may_have_applied`](crate::Error::may_have_applied). Writes of the partition that do
 /// not go through a fence are not guarded.
 ///
-/// **Cost.** [`open`](Self::open): one read; two requests more for a new header. [`transact`](Self::transact): one
-/// batch of the operations and the header; in each conflict one read and one batch more. A batch has 99 operations
+/// **Cost.** [`open`](Self::open): one read; two more requests for a new header. [`transact`](Self::transact): one
+/// batch of the operations and the header; one more read and batch per conflict. A batch has up to 99 operations
 /// besides the header.
 ///
 /// | call | requests | entities |
@@ -75,12 +75,12 @@ use super::conflict::on_primary;
 pub struct Fence<H> {
     table: TableClient<H>,
     header: Versioned<H>,
-    /// The header is not as it was read: a closure changed it, and the change was not written.
+    /// The header differs from the stored one: a closure changed it, and the change was not written.
     is_stale: bool,
     conflicts: u32,
 }
 
-/// The conflicts of one call that are tolerated by default.
+/// The default number of conflicts that one call tolerates.
 const CONFLICTS: u32 = 16;
 
 impl<H: TableEntity + ReadEntity> Fence<H> {
@@ -115,7 +115,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
 
     /// Returns the header as it was last read or written.
     ///
-    /// After a call that failed it may have the change of its closure: [`refresh`](Self::refresh) reads it again.
+    /// After a failed call it may contain the change of the closure: [`refresh`](Self::refresh) reads it again.
     pub fn header(&self) -> &H {
         &self.header
     }
@@ -134,15 +134,15 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
 
     /// Changes the header and writes it with the operations that the closure returns, as one transaction.
     ///
-    /// If another transaction came first, the header is read again, and the closure is called again: it must do
-    /// nothing but compute. It may run several times.
+    /// If another transaction came first, the header is read again and the closure is called again. It may run several
+    /// times, so it must have no side effects.
     ///
     /// # Errors
     /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): more conflicts than [`conflicts`](Self::conflicts) allows.
     /// - The error of an operation, with its [`batch_index`](crate::Error::batch_index): the header is 0, the
     ///   operations follow from 1. Nothing was written.
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): an operation is of another partition, there are more than 99, or
-    ///   two are of one row.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): an operation has another partition, there are more than 99, or two
+    ///   have the same row.
     /// - The error that the closure returns. Nothing was written.
     pub async fn transact<F>(&mut self, mut change: F) -> Result<()>
     where

@@ -1,6 +1,6 @@
 //! Leases: at most one holder at a time.
 //!
-//! Owns [`Leases`], [`Lease`] and the row of a lease. The rule of its times is `term.rs`.
+//! Owns [`Leases`], [`Lease`] and the row of a lease. The rule for its times is in `term.rs`.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -13,19 +13,18 @@ use tokio::time::Instant;
 use super::conflict::on_primary;
 use super::term::{Term, service_time};
 
-/// The leases of a table, with their time.
+/// The leases in a table, with their duration.
 ///
 /// **Promise.** At most one [`Lease`] on a row is [valid](Lease::is_valid) at a time, whatever the clocks of the
-/// machines show. Each has a higher [token](Lease::token) than the one before.
+/// machines show. Each has a higher [token](Lease::token) than the previous one.
 ///
-/// A lease is over by the service's clock, a [margin](Self::margin) after its time; its holder stops by its own clock,
-/// a margin before. So the promise needs clocks that run equally fast, within the margin: not clocks that are set
-/// equally. A process that stands still cannot stop in time. What it then writes must be rejected: store the token in
-/// what you write, and refuse a lower one.
+/// For others, a lease ends by the service's clock, a [margin](Self::margin) after its duration. Its holder stops by
+/// its own clock, a margin before. So the clocks must run at the same speed, within the margin, but need not show the
+/// same time. A suspended process cannot stop in time, and what it writes afterwards must be rejected: store the token
+/// with your writes, and reject a lower one.
 ///
-/// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each
-/// [`renew`](Lease::renew) and [`release`](Lease::release): one write. [`run`](Lease::run) renews at a third of the
-/// time.
+/// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each [`renew`](Lease::renew) and
+/// [`release`](Lease::release): one write. [`run`](Lease::run) renews after a third of the duration.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -35,7 +34,7 @@ use super::term::{Term, service_time};
 /// | `renew` | Replace | 1 |
 /// | `release` | Replace | 1 |
 ///
-/// **Crash.** The lease is free a margin after its time. A lost response to `acquire` or `renew` is read back.
+/// **Crash.** The lease is free a margin after its duration. A lost response to `acquire` or `renew` is read back.
 ///
 /// ```
 /// use std::time::Duration;
@@ -63,7 +62,7 @@ pub struct Leases {
     term: Term,
 }
 
-/// A lease that was acquired. Dropped, it is free after its time; [`release`](Self::release) frees it at once.
+/// An acquired lease. If it is dropped, it is free after its duration; [`release`](Self::release) frees it immediately.
 #[derive(Debug)]
 pub struct Lease {
     of: Leases,
@@ -71,7 +70,7 @@ pub struct Lease {
     valid_until: Instant,
 }
 
-/// The row of a lease. Its Timestamp is the beginning of its time.
+/// The row of a lease. Its Timestamp is the start of the lease.
 #[derive(TableEntity, Clone, Debug)]
 struct LeaseRow {
     #[table(partition_key)]
@@ -89,7 +88,7 @@ struct LeaseRow {
 }
 
 impl Leases {
-    /// Creates the leases of a table, each of this time.
+    /// Creates leases in a table, each of this duration.
     ///
     /// The margin is a tenth of it.
     pub fn new<E: TableEntity>(table: &TableClient<E>, time: Duration) -> Self {
@@ -106,13 +105,13 @@ impl Leases {
         self
     }
 
-    /// Acquires the lease of this row, if nobody has it. Returns `None` if somebody has.
+    /// Acquires the lease of this row, if it is free. Returns `None` if another holder has it.
     ///
-    /// `holder` is shown to those who look at the table. The row is inserted if it is missing.
+    /// `holder` is stored for people who look at the table. The row is inserted if it is missing.
     ///
     /// # Errors
-    /// - An error with [`may_have_applied`](crate::Error::may_have_applied): the lease may be held by nobody who
-    ///   knows, until its time is over.
+    /// - An error with [`may_have_applied`](crate::Error::may_have_applied): the lease may be held, without a known
+    ///   holder, until its duration is over.
     pub async fn acquire(&self, partition_key: &str, row_key: &str, holder: &str) -> Result<Option<Lease>> {
         let context = OperationContext::new();
         let read = self
@@ -136,11 +135,11 @@ impl Leases {
             row,
             valid_until: Instant::now(),
         };
-        // The token tells nothing yet: whoever came first raised it too.
+        // The token proves nothing here: another writer that came first raised it too.
         Ok(lease.write_once().await?.then_some(lease))
     }
 
-    /// Inserts the row of a lease that nobody has had.
+    /// Inserts the row of a lease that did not exist.
     async fn insert(&self, partition_key: &str, row_key: &str, holder: &str) -> Result<Option<Lease>> {
         let entity = LeaseRow {
             partition: partition_key.to_owned(),
@@ -165,41 +164,41 @@ impl Leases {
 }
 
 impl Lease {
-    /// Returns the number of this lease: higher than that of every lease before it.
+    /// Returns the number of this lease, which is higher than that of every earlier lease.
     ///
-    /// Store it in what you write, and refuse to replace a higher one.
+    /// Store it with your writes, and refuse to replace a higher one.
     pub fn token(&self) -> i64 {
         self.row.token
     }
 
-    /// Returns `true` while the lease is certainly nobody else's.
+    /// Returns `true` while certainly no other holder has the lease.
     pub fn is_valid(&self) -> bool {
         Instant::now() < self.valid_until
     }
 
-    /// Begins the time of the lease anew. Returns `false` if it is somebody else's by now.
+    /// Restarts the duration of the lease. Returns `false` if another holder has it now.
     ///
     /// # Errors
-    /// - Those of [`replace`](TableClient::replace). The lease is as valid as before.
+    /// - Those of [`replace`](TableClient::replace). The lease is valid for as long as before.
     pub async fn renew(&mut self) -> Result<bool> {
         self.write().await
     }
 
-    /// Frees the lease at once.
+    /// Frees the lease immediately.
     ///
     /// # Errors
-    /// - Those of [`replace`](TableClient::replace). The lease is free after its time.
+    /// - Those of [`replace`](TableClient::replace). The lease is free after its duration.
     pub async fn release(mut self) -> Result<()> {
         self.row.holder = None;
         self.write().await.map(drop)
     }
 
-    /// Runs `work`, and renews the lease at a third of its time.
+    /// Runs `work`, and renews the lease after each third of its duration.
     ///
-    /// Returns `None` if the lease was lost first, or could not be renewed before its end. The work was dropped then,
-    /// at the end for the holder, which is before that for others. Like every future, it is dropped at an `await`.
-    /// After an error of a renewal the next one is tried, as long as there is time. A renewal in flight is awaited
-    /// when the work ends.
+    /// Returns `None` if the lease was lost, or could not be renewed before its end. `work` was dropped then, at the
+    /// end for the holder, which is before the end for others. Like every future, it is dropped at an `await`. After a
+    /// failed renewal the next one follows, as long as there is time. When the work ends, a renewal in flight is
+    /// awaited.
     pub async fn run<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         loop {
@@ -213,7 +212,7 @@ impl Lease {
                 let renewal = pin!(tokio::time::timeout_at(self.valid_until, self.write()));
                 match select(work.as_mut(), renewal).await {
                     Either::Left((done, renewal)) => {
-                        // It may be applied, and `release` needs the ETag that it makes.
+                        // It may be applied, and `release` needs its ETag.
                         let _ = renewal.await;
                         return Some(done);
                     }
@@ -221,7 +220,7 @@ impl Lease {
                 }
             };
             match renewed {
-                // Renewed, or to be tried once more.
+                // Renewed, or to be retried.
                 Ok(Ok(true) | Err(_)) => {}
                 Ok(Ok(false)) => {
                     self.valid_until = Instant::now();
@@ -232,13 +231,13 @@ impl Lease {
         }
     }
 
-    /// Writes the row under its ETag. Returns `false` if somebody else has the lease.
+    /// Writes the row under its ETag. Returns `false` if another holder has the lease.
     async fn write(&mut self) -> Result<bool> {
         if self.write_once().await? {
             return Ok(true);
         }
-        // An earlier write of this lease may have been applied though its response was lost. Who acquires it raises the
-        // token.
+        // An earlier write of this lease may have been applied although its response was lost. Another holder would
+        // have raised the token.
         let read = self.of.table.get(&self.row).versioned().await?;
         match read.filter(|read| read.token == self.row.token && read.holder.is_some()) {
             Some(read) => self.row.etag = read.etag,

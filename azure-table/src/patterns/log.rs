@@ -1,6 +1,6 @@
-//! Events in one order, with a number each.
+//! Events in one order, each with a number.
 //!
-//! Owns [`Log`], [`LogStream`], the header and the rows of a log. The transactions are those of `fence.rs`.
+//! Owns [`Log`], [`LogStream`], the header and the rows of a log. Its transactions use `fence.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,20 +19,20 @@ use super::conflict::on_primary;
 
 /// The events of one partition, numbered from 0 without a gap.
 ///
-/// **Promise.** An append is applied as a whole or not at all, and its events have consecutive positions. A reader sees
-/// the events in the order of their positions, and none is missing before the last one that it sees. An append with a
-/// [key](Self::append_once) is applied at most once, however often it is called, by whatever processes.
+/// **Promise.** An append is applied completely or not at all, and its events have consecutive positions. A reader sees
+/// the events in the order of their positions, without gaps. An append with a [key](Self::append_once) is applied at
+/// most once, however often it is called, by any number of processes.
 ///
-/// The events are any type with serde's traits, stored as JSON. The log has a partition for itself: the header
+/// The events are any type with serde's traits, stored as JSON. The log needs a partition of its own: the header
 /// `$log`, a row per event whose RowKey is the position in 20 digits, and a row `~{key}` per append with a key. Cosmos
-/// DB promises no order of rows, so a log is for Table storage.
+/// DB does not guarantee the order of rows, so use a log only on Table storage.
 ///
-/// **Cost.** [`open`](Self::open): one read; two requests more for a new log. [`append`](Self::append) and
-/// [`append_at`](Self::append_at): one batch of the events and the header; in each conflict one read and one batch
-/// more. [`append_once`](Self::append_once): the same with one row more; two batches at most and one read if it was
-/// appended before. [`position`](Self::position): one read. [`read_from`](Self::read_from): one request per 1,000
-/// events. [`trim`](Self::trim): one batch for the header, one request per 1,000 rows to find them, one batch per 100
-/// to delete them.
+/// **Cost.** [`open`](Self::open): one read; two more requests for a new log. [`append`](Self::append) and
+/// [`append_at`](Self::append_at): one batch of the events and the header; one more read and batch per conflict.
+/// [`append_once`](Self::append_once): the same with one more row; at most two batches and one read if it was appended
+/// before. [`position`](Self::position): one read. [`read_from`](Self::read_from): one request per 1,000 events.
+/// [`trim`](Self::trim): one batch for the header, one request per 1,000 rows to find them, one batch per 100 to delete
+/// them.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -47,9 +47,9 @@ use super::conflict::on_primary;
 /// | `read_from`, 8 events | Query | 8 |
 /// | `trim`, 8 events and a key | Batch, Query, Batch, Query, Delete | 19 |
 ///
-/// **Crash.** A batch is applied as a whole or not at all. After a lost response the events show whether they were
+/// **Crash.** A batch is applied completely or not at all. After a lost response the events show whether they were
 /// appended. If that cannot be read either, the error has [`may_have_applied`](crate::Error::may_have_applied), and an
-/// append with a key can be called again. A `trim` that ends early is completed by the next one.
+/// append with a key can be repeated. The next `trim` completes one that was interrupted.
 ///
 /// ```
 /// use azure_table::patterns::Log;
@@ -123,9 +123,9 @@ struct AppendRow {
     write: Option<Guid>,
 }
 
-/// The operations of a batch besides the header.
+/// The maximum number of operations in a batch besides the header.
 const MOST_EVENTS: usize = 99;
-/// The beginning of the RowKeys of keys: behind all digits.
+/// The prefix of the RowKeys for keys: it sorts after all digits.
 const KEYS: &str = "~";
 
 impl<T> Log<T> {
@@ -147,7 +147,7 @@ impl<T> Log<T> {
         })
     }
 
-    /// Reads the positions of the first event that is kept, and of the next event.
+    /// Reads the position of the first stored event, and that of the next event.
     ///
     /// # Errors
     /// - Those of [`Fence::refresh`].
@@ -157,16 +157,16 @@ impl<T> Log<T> {
         Ok(header.first.unsigned_abs()..header.next.unsigned_abs())
     }
 
-    /// Deletes the events before a position, and the keys of appends that end before it. Returns how many rows it
-    /// deleted.
+    /// Deletes the events before a position, and the keys of appends that end before it. Returns the number of deleted
+    /// rows.
     ///
     /// An append whose key was deleted would be applied again: keep events for longer than callers retry.
     ///
     /// # Errors
-    /// - Those of [`Fence::transact`] and [`delete_where`](TableClient::delete_where). Rows may be left for the next
-    ///   call.
+    /// - Those of [`Fence::transact`] and [`delete_where`](TableClient::delete_where). The next call deletes the
+    ///   remaining rows.
     pub async fn trim(&mut self, before: u64) -> Result<u64> {
-        // The header first: no event is missing behind the first position.
+        // The header first, so that no event after the first position is missing.
         self.fence
             .transact(|header| {
                 let before = i64::try_from(before).unwrap_or(i64::MAX).min(header.next);
@@ -189,14 +189,14 @@ impl<T: Serialize> Log<T> {
     /// Appends 1 to 99 events. Returns their positions.
     ///
     /// # Errors
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): no event, more than 99, or one that is not JSON.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): no events, more than 99, or one that is not JSON.
     /// - Those of [`Fence::transact`].
     pub async fn append(&mut self, events: &[T]) -> Result<Range<u64>> {
         let appended = self.transact(events, Condition::None).await?;
         appended.ok_or_else(|| Error::invalid_input("an append without a position was at another one"))
     }
 
-    /// Appends 1 to 99 events if the next position is this one. Returns `false` if it is not; nothing is written then.
+    /// Appends 1 to 99 events if the next position is `position`. Otherwise returns `false` and writes nothing.
     ///
     /// # Errors
     /// - Those of [`append`](Self::append).
@@ -211,7 +211,7 @@ impl<T: Serialize> Log<T> {
     /// Appends 1 to 98 events, unless an append with this key was applied before. Returns their positions in both
     /// cases.
     ///
-    /// The key is the caller's, such as the ID of an order, and fit for a RowKey.
+    /// The caller chooses the key, such as the ID of an order. It must be a valid part of a RowKey.
     ///
     /// # Errors
     /// - Those of [`append`](Self::append). Call it again if the error has
@@ -302,7 +302,7 @@ pub struct LogStream<T> {
 }
 
 impl<T: DeserializeOwned> LogStream<T> {
-    /// Reads the next event and its position. Returns `None` behind the last event.
+    /// Reads the next event and its position. Returns `None` after the last event.
     pub async fn try_next(&mut self) -> Result<Option<(u64, T)>> {
         let row = self.rows.try_next().await?;
         row.map(|row| self.event(&row)).transpose()
@@ -369,7 +369,7 @@ fn rows(partition: &str, positions: &Range<u64>, texts: &[String], condition: Co
     operations
 }
 
-/// Returns `true` if the key of the append exists: its row is the first operation behind the header.
+/// Returns `true` if the key of the append exists: its row is the first operation after the header.
 fn is_known_key(error: &Error) -> bool {
     error.kind() == ErrorKind::AlreadyExists && error.batch_index() == Some(1) && !error.may_have_applied()
 }

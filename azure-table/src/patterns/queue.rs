@@ -1,6 +1,6 @@
-//! Work that waits in rows, and who works on it.
+//! Work items in rows, and the workers that hold them.
 //!
-//! Owns [`Queue`], [`Item`] and the row of an item. The rule of its times is `term.rs`.
+//! Owns [`Queue`], [`Item`] and the row of an item. The rule for its times is in `term.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,21 +15,22 @@ use tokio::time::Instant;
 use super::conflict::{on_primary, was_unchanged};
 use super::term::{Term, service_time};
 
-/// The items of work in one partition. Also an outbox, beside the rows of your own.
+/// The work items in one partition. Also an outbox, next to your own rows.
 ///
-/// **Promise.** An item that was pushed is delivered until somebody completes it: at least once. At most one worker
-/// at a time has an item that is [valid](Item::is_valid), whatever the clocks of the machines show. On Storage, items
-/// are taken in the order of their [IDs](Item::id), as long as each is completed; Cosmos DB promises no order. The ID
-/// is equal in every delivery: refuse work that was done under it.
+/// **Promise.** A pushed item is delivered until a worker completes it: at least once. At most one worker at a time has
+/// an item that is [valid](Item::is_valid), whatever the clocks of the machines show. On Storage, items are taken in
+/// the order of their [IDs](Item::id), as long as each is completed; Cosmos DB does not guarantee the order. The ID is
+/// equal in every delivery: skip work that was already done under it.
 ///
-/// An item is free again by the service's clock, a tenth behind its visibility time; its worker stops by its own clock,
-/// a tenth before. So the promise needs clocks that run equally fast, within a tenth: not clocks that are set equally.
+/// For other workers, an item is free again by the service's clock, a tenth after its visibility time. Its worker stops
+/// by its own clock, a tenth before. So the clocks must run at the same speed, within a tenth, but need not show the
+/// same time.
 ///
 /// The items are any type with serde's traits, stored as JSON, in rows whose RowKey is `{prefix}{id}`. As an
-/// [`operation`](Self::operation) an item rides in your own batch: written if the batch is, and only then.
+/// [`operation`](Self::operation), an item is part of your own batch and is written only if the batch is.
 ///
-/// **Cost.** [`push`](Self::push): one write. [`take`](Self::take): one query of up to 32 rows and one write; one write
-/// more for each item that another worker takes meanwhile, one query more for every 32 items in work.
+/// **Cost.** [`push`](Self::push): one write. [`take`](Self::take): one query of up to 32 rows and one write; one more
+/// write for each item that another worker takes meanwhile, one more query for every 32 items in work.
 /// [`complete`](Item::complete), [`abandon`](Item::abandon) and [`extend`](Item::extend): one write.
 ///
 /// | call | requests | entities |
@@ -41,8 +42,9 @@ use super::term::{Term, service_time};
 /// | `abandon` | Replace | 1 |
 /// | `complete` | Delete | 1 |
 ///
-/// **Crash.** The item of a worker that ended is free a tenth behind its visibility time. A lost response to `push`,
-/// `take` or `extend` is read back. If that fails as well, an item that nobody knows to have is delivered later.
+/// **Crash.** The item of a worker that ended is free a tenth after its visibility time. A lost response to `push`,
+/// `take` or `extend` is read back. If that fails as well, an item may be held without a known worker, and is delivered
+/// later.
 ///
 /// ```
 /// use std::time::Duration;
@@ -75,7 +77,8 @@ pub struct Queue<T> {
     payload: PhantomData<fn() -> T>,
 }
 
-/// An item in work. Dropped, it is free after its visibility time; [`abandon`](Self::abandon) frees it at once.
+/// An item in work. If it is dropped, it is free after its visibility time; [`abandon`](Self::abandon) frees it
+/// immediately.
 pub struct Item<T> {
     table: TableClient<ItemRow>,
     row: Versioned<ItemRow>,
@@ -85,7 +88,7 @@ pub struct Item<T> {
     valid_until: Instant,
 }
 
-/// The row of an item. Its Timestamp is the beginning of its visibility time, if it has one.
+/// The row of an item. Its Timestamp is the start of its visibility time, if it has one.
 #[derive(TableEntity, Clone, Debug)]
 struct ItemRow {
     #[table(partition_key)]
@@ -103,12 +106,12 @@ struct ItemRow {
     write: Option<Guid>,
 }
 
-/// The rows of one query.
+/// The maximum number of rows per query.
 const PAGE: usize = 32;
 
 impl<T> Queue<T> {
-    /// Creates the queue of a partition. Its rows begin with `prefix`, which no other row of the partition may begin
-    /// with.
+    /// Creates a handle to the queue in a partition. Its RowKeys begin with `prefix`, which no other row of the
+    /// partition may begin with.
     pub fn new<E: TableEntity>(
         table: &TableClient<E>,
         partition_key: impl Into<String>,
@@ -139,11 +142,12 @@ impl<T: Serialize> Queue<T> {
         Ok(id)
     }
 
-    /// Adds an item under an ID of your own, fit for a RowKey. Returns `false` if an item waits or is in work under it.
+    /// Adds an item under your own ID, which must be a valid part of a RowKey. Returns `false` if an item with this ID
+    /// waits or is in work.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the payload is not JSON, or the ID not fit for a
-    ///   RowKey.
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the payload is not JSON, or the ID is not a valid part
+    ///   of a RowKey.
     /// - Those of [`insert`](TableClient::insert). Call it again with the same ID if the error has
     ///   [`may_have_applied`](crate::Error::may_have_applied).
     pub async fn push_with_id(&self, id: &str, payload: &T) -> Result<bool> {
@@ -173,15 +177,15 @@ impl<T: Serialize> Queue<T> {
 }
 
 impl<T: DeserializeOwned> Queue<T> {
-    /// Takes the first item that nobody has, for this time.
+    /// Takes the first free item for this visibility time.
     ///
     /// Returns `None` if all are in work, or the queue is empty.
     ///
     /// # Errors
-    /// - [`Other`](azure_table::ErrorKind::Other): the payload is not a `T`. The item is taken all the same, and free
-    ///   after its time.
-    /// - An error with [`may_have_applied`](crate::Error::may_have_applied): an item may be taken by nobody who knows,
-    ///   until its time is over.
+    /// - [`Other`](azure_table::ErrorKind::Other): the payload is not a `T`. The item is taken nevertheless, and free
+    ///   after its visibility time.
+    /// - An error with [`may_have_applied`](crate::Error::may_have_applied): an item may be held, without a known
+    ///   worker, until its visibility time is over.
     pub async fn take(&self, visibility: Duration) -> Result<Option<Item<T>>> {
         let context = OperationContext::new();
         let query = self.table.query().partition(&self.partition);
@@ -209,17 +213,17 @@ impl<T: DeserializeOwned> Queue<T> {
 }
 
 impl<T> Item<T> {
-    /// Returns the ID: equal in every delivery of the item.
+    /// Returns the ID, which is equal in every delivery of the item.
     pub fn id(&self) -> &str {
         self.row.key.get(self.prefix..).unwrap_or_default()
     }
 
-    /// Returns what was pushed.
+    /// Returns the payload that was pushed.
     pub fn payload(&self) -> &T {
         &self.payload
     }
 
-    /// Returns the number of deliveries, with this one. Use it to put an item aside that fails again and again.
+    /// Returns the number of deliveries, including this one. Use it to set aside an item that fails repeatedly.
     pub fn deliveries(&self) -> i32 {
         self.row.deliveries
     }
@@ -234,19 +238,19 @@ impl<T> Item<T> {
         tokio::time::timeout_at(self.valid_until, work).await.ok()
     }
 
-    /// Begins a new visibility time. Returns `false` if another worker has the item by now, or it is complete.
+    /// Starts a new visibility time. Returns `false` if another worker has the item now, or it is complete.
     ///
     /// # Errors
     /// - Those of [`replace`](TableClient::replace). The item is valid for the shorter of both times.
     pub async fn extend(&mut self, visibility: Duration) -> Result<bool> {
-        // If it is applied and its response is lost, the shorter time counts for the others.
+        // If the write is applied and its response is lost, the shorter time applies to other workers.
         self.valid_until = self.valid_until.min(Term::new(visibility).valid_until());
         let written = write(&self.table, &mut self.row, Some(visibility)).await?;
         self.valid_until = written.unwrap_or_else(Instant::now);
         Ok(written.is_some())
     }
 
-    /// Deletes the item. Returns `false` if another worker has it by now, or it is complete.
+    /// Deletes the item. Returns `false` if another worker has it now, or it is complete.
     ///
     /// # Errors
     /// - Those of [`delete`](TableClient::delete). If it was not applied, the item is delivered again.
@@ -257,21 +261,21 @@ impl<T> Item<T> {
     /// Returns the operation that [completes](Self::complete) the item, for a batch of the same partition.
     ///
     /// The rows of that batch are then written once, however often the item is delivered. The batch fails with
-    /// [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet) if another worker has the item by now.
+    /// [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet) if another worker has the item now.
     pub fn completion(&self) -> TableOperation {
         TableOperation::delete::<ItemRow>(&self.row)
     }
 
-    /// Frees the item at once. Returns `false` if another worker has it by now, or it is complete.
+    /// Frees the item immediately. Returns `false` if another worker has it now, or it is complete.
     ///
     /// # Errors
-    /// - Those of [`replace`](TableClient::replace). The item is free after its time.
+    /// - Those of [`replace`](TableClient::replace). The item is free after its visibility time.
     pub async fn abandon(mut self) -> Result<bool> {
         Ok(write(&self.table, &mut self.row, None).await?.is_some())
     }
 }
 
-/// Writes the row under its ETag, for a worker or for none. Returns the end for the worker, or `None` if another write
+/// Writes the row under its ETag, with or without a worker. Returns the end for the worker, or `None` if another write
 /// came first.
 async fn write(
     table: &TableClient<ItemRow>,
@@ -306,7 +310,7 @@ impl<T> fmt::Debug for Queue<T> {
     }
 }
 
-/// Without the payload, which may be large.
+/// Omits the payload, which may be large.
 impl<T> fmt::Debug for Item<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Item")

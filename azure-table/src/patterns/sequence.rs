@@ -1,4 +1,4 @@
-//! Numbers that are never given twice.
+//! Numbers that are never returned twice.
 //!
 //! Owns [`Sequence`] and its row.
 
@@ -8,13 +8,13 @@ use azure_table::{Guid, Result, TableClient, TableEntity};
 
 use super::conflict::on_primary;
 
-/// A source of numbers, from 1, shared by all who use the same row.
+/// A source of numbers from 1 on, shared by all users of the same row.
 ///
-/// **Promise.** No number is given twice, by whatever processes, and the numbers of one `Sequence` value rise. Numbers
-/// may be skipped: the rest of a block when a process ends, and a block whose response was lost.
+/// **Promise.** No number is returned twice, by any number of processes, and the numbers of one `Sequence` value
+/// increase. Numbers may be skipped: the rest of a block when a process ends, and a block whose response was lost.
 ///
-/// **Cost.** One read and one write for each [block](Self::block) of numbers; the same again in each conflict. No
-/// request for the other numbers.
+/// **Cost.** One read and one write for each [block](Self::block) of numbers; the same again per conflict. No request
+/// for the other numbers.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -22,11 +22,11 @@ use super::conflict::on_primary;
 /// | `next` within a block | none | 0 |
 /// | `next`, new block | Get, Replace | 2 |
 ///
-/// **Crash.** What is left of the block is never given.
+/// **Crash.** The rest of the block is never returned.
 ///
-/// Rows that are only to sort by time need no sequence: with the feature `ulid` or `uuid` a key field is a
-/// `ulid::Ulid` or a UUID of version 7, made without a request. Two of one millisecond are in no order, nor are those
-/// of two machines whose clocks differ.
+/// Rows that only need to sort by time need no sequence: with the feature `ulid` or `uuid` a key field is a
+/// `ulid::Ulid` or a UUID of version 7, which is created without a request. Two of the same millisecond are not
+/// ordered, and neither are those of two machines whose clocks differ.
 ///
 /// ```
 /// use azure_table::patterns::Sequence;
@@ -42,13 +42,13 @@ use super::conflict::on_primary;
 /// # Ok(())
 /// # }
 /// ```
-// Not `Clone`: both would give the rest of the block.
+// Not `Clone`: both values would return the rest of the block.
 #[derive(Debug)]
 pub struct Sequence {
     table: TableClient<SequenceRow>,
     key: (String, String),
     block: u32,
-    /// The numbers of the current block that are left: the next one, and the last.
+    /// The remaining numbers of the current block: the next one, and the last.
     left: RangeInclusive<i64>,
 }
 
@@ -56,7 +56,7 @@ pub struct Sequence {
 #[expect(clippy::reversed_empty_ranges, reason = "it is meant to be empty")]
 const NONE: RangeInclusive<i64> = 1..=0;
 
-/// The blocks that may be lost in one call.
+/// The maximum number of blocks that may be lost in one call.
 const TRIES: u32 = 4;
 
 /// The row of a sequence: the last number of the last block.
@@ -87,7 +87,7 @@ impl Sequence {
         }
     }
 
-    /// Sets how many numbers are taken at once: 100 by default, at least 1.
+    /// Sets the number of numbers in a block: 100 by default, at least 1.
     #[must_use]
     pub fn block(mut self, numbers: u32) -> Self {
         self.block = numbers.max(1);
@@ -98,7 +98,7 @@ impl Sequence {
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the next block would end beyond `i64::MAX`.
-    /// - Those of [`modify`](TableClient::modify). No number was given; a block may have been skipped.
+    /// - Those of [`modify`](TableClient::modify). No number was returned; a block may have been skipped.
     pub async fn next(&mut self) -> Result<i64> {
         if let Some(number) = self.left.next() {
             return Ok(number);
@@ -126,7 +126,7 @@ impl Sequence {
             tries += 1;
             match self.table.modify((partition, name), take).or_insert(none).await {
                 Ok(row) => return Ok(row.last - block + 1..=row.last),
-                // Taken perhaps, and then nobody has it: the next one is as good.
+                // The block may be taken, but no process has it. The next one is just as good.
                 Err(e) if e.may_have_applied() && e.status().is_some() && tries < TRIES => {}
                 Err(e) => return Err(e),
             }

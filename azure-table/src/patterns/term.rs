@@ -1,7 +1,7 @@
-//! The time for which somebody holds a row, by two clocks.
+//! The time for which a holder has a row, by two clocks.
 //!
 //! Owns [`Term`]: its form in the row, its end for the holder by the holder's clock, and its end for all others by the
-//! service's. It begins with the Timestamp of the row. Who holds a row, and why, is the file's that uses it.
+//! service's. It begins with the Timestamp of the row. The files that use it define who holds a row, and why.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use azure_table::telemetry::OperationContext;
 use azure_table::{DateTime, Versioned};
 use tokio::time::Instant;
 
-/// The time of a holder, and what is added to it for others and taken from it for the holder.
+/// The time of a holder, and the margin that is added for others and subtracted for the holder.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Term {
     time: Duration,
     margin: Duration,
 }
 
-/// A longer time counts as this: an [`Instant`] cannot be any distance away.
+/// The maximum time, because an [`Instant`] has a limited range. Longer times are reduced to it.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
 
 impl Term {
-    /// A term of this time, with a tenth of it as margin.
+    /// Creates a term of this time, with a tenth of it as margin.
     pub(super) fn new(time: Duration) -> Self {
         let time = time.min(LONGEST);
         Self {
@@ -29,7 +29,7 @@ impl Term {
         }
     }
 
-    /// The term of a row, from its [milliseconds](Self::milliseconds).
+    /// Restores the term of a row, from its [milliseconds](Self::milliseconds).
     pub(super) fn stored(milliseconds: i64) -> Self {
         Self::new(Duration::from_millis(milliseconds.unsigned_abs()))
     }
@@ -46,26 +46,26 @@ impl Term {
         self.margin
     }
 
-    /// The time as the row has it. Rounded up: others must not see a shorter time than the holder.
+    /// Returns the time in its stored form. Rounded up: others must not see a shorter time than the holder.
     pub(super) fn milliseconds(self) -> i64 {
         let milliseconds = self.time.as_nanos().div_ceil(1_000_000);
         i64::try_from(milliseconds).unwrap_or(i64::MAX)
     }
 
-    /// The end for a holder whose write is sent now. The Timestamp of that write is later.
+    /// Returns the end for a holder whose write is sent now. The Timestamp of that write is later.
     pub(super) fn valid_until(self) -> Instant {
         Instant::now() + self.time.saturating_sub(self.margin)
     }
 
-    /// Returns `true` if the row is free for others at `now`, by the service's clock. Not free if nobody knows the
-    /// time.
+    /// Returns `true` if the row is free for others at `now`, by the service's clock. An unknown time counts as not
+    /// free.
     pub(super) fn is_over<E>(self, row: &Versioned<E>, now: Option<DateTime>) -> bool {
         let age = now.and_then(|now| now.duration_since(row.timestamp).ok());
         age.is_some_and(|age| age >= self.time.saturating_add(self.margin))
     }
 }
 
-/// The service's time of the last response.
+/// Returns the service's time from the last response.
 pub(super) fn service_time(context: &OperationContext) -> Option<DateTime> {
     let attempts = context.attempts();
     let time = attempts.last()?.service_time()?;
@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    /// The term as others read it from the row.
+    /// Returns the term as others read it from the row.
     fn for_others(term: Term) -> Term {
         Term::stored(term.milliseconds()).with_margin(term.margin())
     }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn row_is_not_free_while_nobody_knows_the_time() {
+    fn row_is_not_free_while_the_time_is_unknown() {
         let begun = DateTime::from_unix_seconds(1_800_000_000);
         let term = Term::new(Duration::from_secs(30));
         assert!(!term.is_over(&row(begun), None));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn any_time_has_an_end() {
+    fn every_term_ends() {
         let term = Term::new(Duration::MAX);
         assert!(term.valid_until() > Instant::now());
         assert_eq!(for_others(term).milliseconds(), term.milliseconds());

@@ -6,16 +6,16 @@ use azure_table::{ErrorKind, Guid, Result, TableClient, TableEntity, TableOperat
 
 use super::conflict::on_primary;
 
-/// A second key of the entities of a partition: one row more for each value, in the same transaction.
+/// A second key for the entities of a partition: one additional row per value, in the same transaction.
 ///
 /// **Promise.** In each partition at most one entity has a value, and the entity with a value is found by one read.
 ///
-/// The row of a value has the RowKey `{prefix}{value}` in the partition of its entity: choose a prefix that no
-/// entity's RowKey begins with, and leave its range out of your queries. All writes that change the value go through
-/// this type. Pass `delete` and `replace` the value that is stored.
+/// The row of a value has the RowKey `{prefix}{value}` in the partition of its entity: choose a prefix that no entity's
+/// RowKey begins with, and exclude its range from your queries. All writes that change the value must use this type.
+/// Pass the stored value to `delete` and `replace`.
 ///
 /// **Cost.** [`insert`](Self::insert), [`replace`](Self::replace) and [`delete`](Self::delete): one batch of two or
-/// three operations. [`find`](Self::find): one read, and yours for the entity.
+/// three operations. [`find`](Self::find): one read, plus yours for the entity.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -75,7 +75,7 @@ struct ValueRow {
 }
 
 impl<E: TableEntity> Unique<E> {
-    /// Creates the second key of the entities in a table. Rows of values begin with `prefix`.
+    /// Creates a handle to the second key of a table's entities. The RowKeys of values begin with `prefix`.
     pub fn new(table: &TableClient<E>, prefix: impl Into<String>) -> Self {
         Self {
             table: on_primary(table),
@@ -83,7 +83,7 @@ impl<E: TableEntity> Unique<E> {
         }
     }
 
-    /// Inserts the entity with its value. Returns `false` if another entity has the value; nothing is written then.
+    /// Inserts the entity with its value. If another entity has the value, returns `false` and writes nothing.
     ///
     /// # Errors
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists): the entity's own key exists.
@@ -93,11 +93,11 @@ impl<E: TableEntity> Unique<E> {
             .await
     }
 
-    /// Replaces the entity, whose value changes from `old` to `new`. Returns `false` if another entity has the new
-    /// value; nothing is written then.
+    /// Replaces the entity, whose value changes from `old` to `new`. If another entity has the new value, returns
+    /// `false` and writes nothing.
     ///
     /// # Errors
-    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity was written since it was read.
+    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`NotFound`](ErrorKind::NotFound): the entity was deleted, or has no row for the old value.
     pub async fn replace(&self, entity: &Versioned<E>, old: &str, new: &str) -> Result<bool> {
         let row = self.row(&entity.entity, new)?;
@@ -112,7 +112,7 @@ impl<E: TableEntity> Unique<E> {
     /// Deletes the entity and frees its value.
     ///
     /// # Errors
-    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity was written since it was read.
+    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`NotFound`](ErrorKind::NotFound): the entity was deleted, or has no row for the value.
     pub async fn delete(&self, entity: &Versioned<E>, value: &str) -> Result<()> {
         let key = azure_table::Key::<E>::of(entity)?;
@@ -146,7 +146,7 @@ impl<E: TableEntity> Unique<E> {
         TableOperation::delete::<ValueRow>((partition_key, format!("{}{value}", self.prefix)))
     }
 
-    /// Submits the operations, of which the second is the row of the new value. Returns `false` if that exists.
+    /// Submits the operations. The second one is the row of the new value. Returns `false` if that row exists.
     async fn submit<const N: usize>(&self, operations: [TableOperation; N]) -> Result<bool> {
         let mut batch = self.table.batch();
         for operation in operations {

@@ -1,6 +1,6 @@
-//! Values that at most one entity of a table has, whatever its partition.
+//! Values that at most one entity of a table has, in any partition.
 //!
-//! Owns [`UniqueAcross`], the rows of its values and their claims. A value within one partition is `unique.rs`.
+//! Owns [`UniqueAcross`], the rows of its values and their claims. For values within one partition see `unique.rs`.
 
 use std::time::Duration;
 
@@ -10,21 +10,20 @@ use azure_table::{DateTime, Guid, Key, Result, TableClient, TableEntity, TableOp
 use super::conflict::{is_conflict, on_primary, was_unchanged};
 use super::term::{Term, service_time};
 
-/// A second key of the entities of a table, in all its partitions. Within one, [`Unique`](super::Unique) takes one
-/// request instead of three.
+/// A second key for the entities of a table, in all its partitions. Within one partition, [`Unique`](super::Unique)
+/// takes one request instead of three.
 ///
 /// **Promise.** At most one entity of the table has a value, whatever the clocks of the machines show. No transaction
-/// spans two partitions, so the value is reserved, then written with its entity, which confirms it.
+/// spans two partitions, so the value is first reserved, then confirmed in the transaction that writes its entity.
 ///
-/// A value has two rows. One is in the partition of its entity, with the RowKey `{prefix}{value}`: choose a prefix
-/// that no entity's RowKey begins with, and leave its range out of your queries. The other, its claim, is in a second
-/// table, in a partition of its own: the PartitionKey is the value, the RowKey the table's name and the prefix. So a
-/// value must fit into both keys.
+/// A value has two rows. One is in the partition of its entity, with the RowKey `{prefix}{value}`: choose a prefix that
+/// no entity's RowKey begins with, and exclude its range from your queries. The other, its claim, is in a second table,
+/// in a partition of its own: the PartitionKey is the value, the RowKey the table's name and the prefix. So a value
+/// must be valid in both keys.
 ///
-/// All writes that change the value go through this type. Pass `delete` and `replace` the value that is stored.
+/// All writes that change the value must use this type. Pass the stored value to `delete` and `replace`.
 ///
-/// **Cost.** Three requests for a value that is free. A value whose last writer crashed takes up to
-/// six more.
+/// **Cost.** Three requests for a free value. A value whose last writer crashed takes up to six more.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -35,10 +34,10 @@ use super::term::{Term, service_time};
 /// | `replace`, new value | Insert, Insert, Get, Batch, Delete | 7 |
 /// | `delete` | Get, Batch, Delete | 4 |
 ///
-/// **Crash.** A value that was reserved and not confirmed stays reserved for the [time of a
-/// reservation](Self::reservation_time), by the service's clock. Then the next insert takes it. A writer that was
-/// only slow finds its reservation gone, and writes nothing. [`repair`](Self::repair) deletes the rows that nobody
-/// asks for again.
+/// **Crash.** A value that was reserved and not confirmed stays reserved for the [reservation
+/// time](Self::reservation_time), by the service's clock. Then the next insert takes it. A writer that was only slow
+/// finds its reservation gone, and writes nothing. [`repair`](Self::repair) deletes rows whose value is never used
+/// again.
 ///
 /// ```
 /// use azure_table::patterns::UniqueAcross;
@@ -80,14 +79,15 @@ pub struct UniqueAcross<E> {
     reservation: Term,
 }
 
-/// The row of a value, in the partition of its entity. Reserved, its Timestamp is the beginning of the reservation.
+/// The row of a value, in the partition of its entity. While it is reserved, its Timestamp is the start of the
+/// reservation.
 #[derive(TableEntity, Clone, Debug)]
 struct ValueRow {
     #[table(partition_key)]
     partition: String,
     #[table(row_key)]
     value: String,
-    /// The RowKey of the entity that has the value, or is to have it.
+    /// The RowKey of the entity that has or will have the value.
     #[table(rename = "Owner")]
     owner: String,
     #[table(rename = "Confirmed")]
@@ -96,7 +96,7 @@ struct ValueRow {
     write: Option<Guid>,
 }
 
-/// The claim of a value: where its row is. Without that row it claims nothing.
+/// The claim of a value: the location of its row. Without that row the claim has no effect.
 #[derive(TableEntity, Clone, Debug)]
 struct ClaimRow {
     #[table(partition_key)]
@@ -111,18 +111,18 @@ struct ClaimRow {
     write: Option<Guid>,
 }
 
-/// A value that is reserved: its row and its claim, as they were written.
+/// A reserved value: its row and its claim, as written.
 struct Reservation {
     row: Versioned<ValueRow>,
     claim: Versioned<ClaimRow>,
 }
 
 impl<E: TableEntity> UniqueAcross<E> {
-    /// Creates the second key of the entities in a table. Rows of values begin with `prefix`; their claims are in
-    /// `claims`.
+    /// Creates a handle to the second key of a table's entities. The RowKeys of values begin with `prefix`; their
+    /// claims are in `claims`.
     ///
-    /// Several tables and prefixes can share a table of claims. On Cosmos DB, tables whose names differ only in case
-    /// cannot.
+    /// Several tables and prefixes can share a table of claims, except tables on Cosmos DB whose names differ only in
+    /// case.
     pub fn new<C: TableEntity>(entities: &TableClient<E>, claims: &TableClient<C>, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
         Self {
@@ -136,20 +136,20 @@ impl<E: TableEntity> UniqueAcross<E> {
 
     /// Sets the time after which a value may be taken from a writer that did not confirm it: one minute by default.
     ///
-    /// The promise holds with any time. A writer that takes longer writes nothing.
+    /// The promise holds for any time. A writer that takes longer writes nothing.
     #[must_use]
     pub fn reservation_time(mut self, time: Duration) -> Self {
         self.reservation = Term::new(time);
         self
     }
 
-    /// Inserts the entity with its value. Returns `false` if an entity has the value, or is about to; nothing is
-    /// written then.
+    /// Inserts the entity with its value. If another entity has the value or has reserved it, returns `false` and
+    /// writes nothing.
     ///
     /// # Errors
     /// - [`AlreadyExists`](azure_table::ErrorKind::AlreadyExists): the entity's own key exists.
-    /// - Those of [`insert`](TableClient::insert). The value may be reserved for its
-    ///   [time](Self::reservation_time). Ask [`find`](Self::find) before you call it again: this entity may have it.
+    /// - Those of [`insert`](TableClient::insert). The value may be reserved for its [time](Self::reservation_time).
+    ///   Call [`find`](Self::find) before you retry: this entity may have the value.
     pub async fn insert(&self, entity: &E, value: &str) -> Result<bool> {
         let key = Key::of(entity)?;
         match self.reserve(&key, value).await? {
@@ -158,11 +158,11 @@ impl<E: TableEntity> UniqueAcross<E> {
         }
     }
 
-    /// Replaces the entity, whose value changes from `old` to `new`. Returns `false` if another entity has the new
-    /// value, or is about to; nothing is written then.
+    /// Replaces the entity, whose value changes from `old` to `new`. If another entity has the new value or has
+    /// reserved it, returns `false` and writes nothing.
     ///
     /// # Errors
-    /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity was written since it was read.
+    /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`NotFound`](azure_table::ErrorKind::NotFound): the entity was deleted, or has no row for the old value.
     /// - Those of [`replace`](TableClient::replace). The new value may be reserved for its
     ///   [time](Self::reservation_time).
@@ -188,7 +188,7 @@ impl<E: TableEntity> UniqueAcross<E> {
     /// Deletes the entity and frees its value.
     ///
     /// # Errors
-    /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity was written since it was read.
+    /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`NotFound`](azure_table::ErrorKind::NotFound): the entity was deleted, or has no row for the value.
     pub async fn delete(&self, entity: &Versioned<E>, value: &str) -> Result<()> {
         let key = Key::<E>::of(entity)?;
@@ -216,13 +216,14 @@ impl<E: TableEntity> UniqueAcross<E> {
         }
     }
 
-    /// Deletes what writers left that did not end: reservations over their time, and claims of values that no entity
-    /// has. Returns the number of rows that it deleted.
+    /// Deletes the rows that interrupted writers left: expired reservations, and claims of values that no entity has.
+    /// Returns the number of deleted rows.
     ///
-    /// Safe beside all other calls. Never needed for the promise; it reads both tables as a whole.
+    /// It can run concurrently with all other calls. The promise does not depend on it. It reads both tables
+    /// completely.
     ///
     /// # Errors
-    /// - Those of [`query`](TableClient::query) and [`delete`](TableClient::delete). What was deleted stays so.
+    /// - Those of [`query`](TableClient::query) and [`delete`](TableClient::delete). Completed deletes are not undone.
     pub async fn repair(&self) -> Result<u64> {
         let mut deleted = 0;
         let claims = self.claims.query().filter(ClaimRow::OF.eq(self.claim_key.as_str()));
@@ -247,21 +248,21 @@ impl<E: TableEntity> UniqueAcross<E> {
 
     /// Reserves a value for the entity with this key. Returns `None` if it is taken.
     async fn reserve(&self, key: &Key<E>, value: &str) -> Result<Option<Reservation>> {
-        // The row before the claim: who sees a claim without its row knows that nobody will confirm it.
+        // The row before the claim: a claim without its row shows that no writer will confirm it.
         let Some(row) = self.reserve_row(key, value).await? else {
             return Ok(None);
         };
         match self.claim(&row, value).await? {
             Some(claim) => Ok(Some(Reservation { row, claim })),
             None => {
-                // If this fails, the row is over after its time.
+                // If this fails, the reservation expires after its time.
                 let _ = self.entities.typed::<ValueRow>().delete(&row).await;
                 Ok(None)
             }
         }
     }
 
-    /// Writes the row of a value, not yet confirmed. Returns `None` if the partition has the value.
+    /// Writes the row of a value, unconfirmed. Returns `None` if the partition has the value.
     async fn reserve_row(&self, key: &Key<E>, value: &str) -> Result<Option<Versioned<ValueRow>>> {
         let rows = self.entities.typed::<ValueRow>();
         let row = ValueRow {
@@ -277,7 +278,7 @@ impl<E: TableEntity> UniqueAcross<E> {
             }
             match self.row_of(key.partition_key(), value).await? {
                 (None, _) => {}
-                // Over, or reserved for this entity by an earlier call.
+                // Expired, or reserved for this entity by an earlier call.
                 (Some(old), now)
                     if !old.is_confirmed && (old.owner == row.owner || self.reservation.is_over(&old, now)) =>
                 {
@@ -294,7 +295,7 @@ impl<E: TableEntity> UniqueAcross<E> {
         }
     }
 
-    /// Points the claim of a value to its row. Returns `None` if it points to another one that counts.
+    /// Points the claim of a value to its row. Returns `None` if it points to another valid row.
     async fn claim(&self, row: &ValueRow, value: &str) -> Result<Option<Versioned<ClaimRow>>> {
         let claim = ClaimRow {
             value: value.to_owned(),
@@ -312,7 +313,7 @@ impl<E: TableEntity> UniqueAcross<E> {
             if old.partition != row.partition && !self.is_free(&old.partition, value).await? {
                 return Ok(None);
             }
-            // Written even if it points here: who read it before this row was there must not replace it.
+            // Written even if it points here: a writer that read it before this row existed must not replace it.
             let old = Versioned {
                 entity: claim.clone(),
                 ..old
@@ -323,7 +324,7 @@ impl<E: TableEntity> UniqueAcross<E> {
         }
     }
 
-    /// Returns `true` if nobody has the value in a partition, nor will by what was reserved there.
+    /// Returns `true` if the partition does not have the value. Deletes an expired reservation.
     async fn is_free(&self, partition_key: &str, value: &str) -> Result<bool> {
         let rows = self.entities.typed::<ValueRow>();
         loop {
@@ -354,7 +355,7 @@ impl<E: TableEntity> UniqueAcross<E> {
             Err(e) if e.may_have_applied() => Err(e),
             Err(e) if e.batch_index() == Some(0) && is_conflict(&e) => Ok(false),
             Err(e) => {
-                // What is left if this fails is free after its time.
+                // If this fails, the reservation expires after its time.
                 let _ = self.entities.typed::<ValueRow>().delete(&reserved.row).await;
                 self.free(Some(reserved.claim)).await;
                 Err(e)
@@ -378,10 +379,11 @@ impl<E: TableEntity> UniqueAcross<E> {
         self.claims.get((value, &self.claim_key)).versioned().await
     }
 
-    /// Deletes a claim that was read before its row was deleted: one that was written since then is another's.
+    /// Deletes a claim that was read before its row was deleted. A claim that was written later belongs to another
+    /// writer.
     async fn free(&self, claim: Option<Versioned<ClaimRow>>) {
         if let Some(claim) = claim {
-            // A claim without its row claims nothing, so nothing is wrong if this fails.
+            // A claim without its row has no effect, so a failure does no harm.
             let _ = self.claims.delete(&claim).await;
         }
     }
@@ -391,7 +393,7 @@ impl<E: TableEntity> UniqueAcross<E> {
     }
 }
 
-/// A row as it was written just now.
+/// Returns a row as it was just written.
 fn written<R>(entity: R, etag: azure_table::ETag) -> Versioned<R> {
     Versioned {
         entity,
