@@ -29,7 +29,7 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("entity", "of"),
 ];
 
-/// The message about an attribute that is none of the `known`; `place` says where it stands.
+/// Returns the error for an attribute that is not one of the `known`, at this `place`.
 pub(crate) fn unknown(name: &str, place: &str, known: &[&str]) -> String {
     let meant = meant(name, known)
         .map(|meant| format!("did you mean `{meant}`? "))

@@ -85,7 +85,7 @@ use crate::protocol::signature::SigningKey;
 /// # }
 /// ```
 ///
-/// Source: REST "Table service REST API"; recorded answers of live accounts.
+/// Source: REST "Table service REST API"; recorded responses of live accounts.
 ///
 #[doc = include_str!("unknowns.md")]
 #[derive(Clone)]
@@ -159,7 +159,7 @@ impl Emulator {
     /// # }
     /// ```
     ///
-    /// Source: "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of live accounts.
+    /// Source: "Azure Cosmos DB for Table: frequently asked questions"; recorded responses of live accounts.
     pub fn cosmos() -> Self {
         let mut cosmos = Self::new();
         cosmos.settings_mut().rules = Some(&COSMOS);

@@ -11,7 +11,7 @@
 //! for Cosmos DB: the order of tables, filters on Timestamp that do not work, request units.
 //!
 //! Source: REST "Understanding the Table service data model", "Performing entity group transactions", "Query timeout
-//! and pagination"; "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of both.
+//! and pagination"; "Azure Cosmos DB for Table: frequently asked questions"; recorded responses of both.
 
 pub(crate) mod refusal;
 pub(crate) mod table_name;

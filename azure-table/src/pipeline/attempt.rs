@@ -31,7 +31,7 @@ use crate::pipeline::skew::is_far;
 use crate::pipeline::transport::{Delivery, Transport, TransportError};
 use crate::protocol::request::Call;
 
-/// The maximum timeout that a request asks for, in seconds; it is also the service's own limit.
+/// The maximum timeout that a request specifies, in seconds. It is also the service's own limit.
 ///
 /// Source: REST "Setting timeouts for Table service operations".
 const MOST_SERVICE_TIME: u64 = 30;

@@ -39,7 +39,7 @@ pub(crate) struct CallHistory {
     entity: Option<Arc<KeyTexts>>,
     pub(crate) effect: Effect,
     pub(crate) attempts: u32,
-    /// The wait that the last response asks for.
+    /// The wait that the last response requests.
     pub(crate) asked_wait: Option<Duration>,
     /// The headers of the last response, if it rejects.
     pub(crate) headers: ResponseHeaders,

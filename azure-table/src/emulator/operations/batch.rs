@@ -207,7 +207,7 @@ fn request_line<'a>(message: &'a Message<'_>) -> Option<(&'a str, &'a str)> {
     Some((method, uri))
 }
 
-/// Makes the changes of a change set. Returns a response for each, or a single one for the failed change, and the
+/// Applies the changes of a change set. Returns a response for each, or a single one for the failed change, and the
 /// number of changes.
 fn change_set(
     store: &SharedStore,

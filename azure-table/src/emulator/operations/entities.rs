@@ -1,7 +1,7 @@
 //! Operations on one entity: reads and changes.
 //!
 //! Translates a call into a change of a row, and the outcome into a response. `store.rs` changes the row.
-//! `operations/batch.rs` makes many changes at once with both halves of a write from here.
+//! `operations/batch.rs` makes many changes together with both halves of a write from here.
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Query Entities".
@@ -31,7 +31,7 @@ pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Re
     Ok(answer)
 }
 
-/// Makes the only change of a request, and returns the response.
+/// Applies the only change of a request, and returns the response.
 pub(crate) fn write(shared: &SharedStore, call: &Call<'_>) -> Result<Answer> {
     let read = change(call);
     let mut store = shared.write();

@@ -6,7 +6,7 @@
 //! rejected as PropertyValueTooLarge (seen for 2,048 characters); which of the two documented codes for a repeated name
 //! applies to keys.
 //!
-//! Source: REST "Insert Entity", "Understanding the Table service data model"; recorded refusals.
+//! Source: REST "Insert Entity", "Understanding the Table service data model"; recorded errors.
 
 use crate::codec::json::token::{JsonError, Reader};
 use crate::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};

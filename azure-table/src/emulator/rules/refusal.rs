@@ -266,7 +266,7 @@ refusals! {
     /// An operation that no shared access signature permits, or a row outside of its range (both seen live).
     AUTHORIZATION_FAILURE = 403 "AuthorizationFailure", Store,
         "This request is not authorized to perform this operation.";
-    /// Recorded, with the headers of the store's refusals. That the four below have the same headers is not confirmed;
+    /// Recorded, with the headers of the store's errors. That the four below have the same headers is not confirmed;
     /// their texts are those of REST "SAS error codes".
     PERMISSION_MISMATCH = 403 "AuthorizationPermissionMismatch", Store,
         "This request is not authorized to perform this operation using this permission.";

@@ -32,7 +32,7 @@ use crate::protocol::profile::Profile;
 
 mod challenge;
 
-/// The end of a scope that asks for all permissions granted beforehand.
+/// The suffix of a scope for all permissions granted beforehand.
 const DEFAULT_SCOPE: &str = "/.default";
 
 /// A credential that sends Entra ID (Azure Active Directory) tokens, over HTTPS only.
@@ -42,7 +42,7 @@ const DEFAULT_SCOPE: &str = "/.default";
 /// one fetch.
 ///
 /// The scope is that of the endpoint's cloud and service, such as `https://storage.azure.com/.default` or
-/// `https://cosmos.azure.com/.default`. If the service asks for another scope, the credential accepts it if it is one
+/// `https://cosmos.azure.com/.default`. If the service requests another scope, the credential accepts it if it is one
 /// of these or the service's own host.
 ///
 /// ```
@@ -212,7 +212,7 @@ impl EntraCredential {
         Ok(())
     }
 
-    /// Returns `true` if the client may request a token for the resource that a challenge asks for.
+    /// Returns `true` if the client may request a token for the resource that a challenge names.
     ///
     /// Allowed are this service in any cloud, its own host, and the scope set by the user. A server that could choose
     /// freely would receive tokens for other targets: a vault, a subscription, or the user's accounts at another

@@ -15,7 +15,7 @@ use http::{HeaderMap, Uri};
 /// The maximum length of a tenant's name: that of a DNS name.
 const MAX_TENANT: usize = 253;
 
-/// A challenge that asks for a token.
+/// A challenge for a token.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Challenge {
     /// A GUID or a domain.
