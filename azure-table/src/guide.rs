@@ -12,6 +12,8 @@
 //! | `testing` (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
 //! | `explorations` (the same features) | Does my code hold in every order of its requests, and when one is lost? |
 //! | `emulator` (feature `emulator-durable`) | How do I keep tables in a folder? What survives a crash? |
+//! | [`migrate_azure_data_tables`] | I come from the Rust crate `azure_data_tables` 0.21. |
+//! | [`migrate_dotnet`] | I come from .NET: `Azure.Data.Tables` or `CloudTable`. |
 //!
 //! A first program is on the [front page](crate).
 
@@ -48,3 +50,9 @@ pub mod explorations {}
 #[cfg(feature = "emulator-durable")]
 #[doc = include_str!("../docs/emulator.md")]
 pub mod emulator {}
+
+#[doc = include_str!("../docs/migrate_azure_data_tables.md")]
+pub mod migrate_azure_data_tables {}
+
+#[doc = include_str!("../docs/migrate_dotnet.md")]
+pub mod migrate_dotnet {}
