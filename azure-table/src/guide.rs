@@ -12,8 +12,13 @@
 //! | `testing` (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
 //! | `explorations` (the same features) | Does my code hold in every order of its requests, and when one is lost? |
 //! | `emulator` (feature `emulator-durable`) | How do I keep tables in a folder? What survives a crash? |
+//! | [`performance`] | Which call for which volume? What does a request cost? What should I measure? |
+//! | [`pitfalls`] | What goes wrong with tables, and what does the client do about it? |
 //! | [`migrate_azure_data_tables`] | I come from the Rust crate `azure_data_tables` 0.21. |
 //! | [`migrate_dotnet`] | I come from .NET: `Azure.Data.Tables` or `CloudTable`. |
+//! | [`migrate_java`] | I come from Java: `azure-data-tables`. |
+//! | [`migrate_javascript`] | I come from JavaScript or TypeScript: `@azure/data-tables`. |
+//! | [`migrate_python`] | I come from Python: `azure-data-tables`. |
 //!
 //! A first program is on the [front page](crate).
 
@@ -51,8 +56,23 @@ pub mod explorations {}
 #[doc = include_str!("../docs/emulator.md")]
 pub mod emulator {}
 
+#[doc = include_str!("../docs/performance.md")]
+pub mod performance {}
+
+#[doc = include_str!("../docs/pitfalls.md")]
+pub mod pitfalls {}
+
 #[doc = include_str!("../docs/migrate_azure_data_tables.md")]
 pub mod migrate_azure_data_tables {}
 
 #[doc = include_str!("../docs/migrate_dotnet.md")]
 pub mod migrate_dotnet {}
+
+#[doc = include_str!("../docs/migrate_java.md")]
+pub mod migrate_java {}
+
+#[doc = include_str!("../docs/migrate_javascript.md")]
+pub mod migrate_javascript {}
+
+#[doc = include_str!("../docs/migrate_python.md")]
+pub mod migrate_python {}
