@@ -14,11 +14,18 @@
 //! | `emulator` (feature `emulator-durable`) | How do I keep tables in a folder? What survives a crash? |
 //! | [`performance`] | Which call for which volume? What does a request cost? What should I measure? |
 //! | [`pitfalls`] | What goes wrong with tables, and what does the client do about it? |
-//! | [`migrate_azure_data_tables`] | I come from the Rust crate `azure_data_tables` 0.21. |
-//! | [`migrate_dotnet`] | I come from .NET: `Azure.Data.Tables` or `CloudTable`. |
-//! | [`migrate_java`] | I come from Java: `azure-data-tables`. |
-//! | [`migrate_javascript`] | I come from JavaScript or TypeScript: `@azure/data-tables`. |
-//! | [`migrate_python`] | I come from Python: `azure-data-tables`. |
+//!
+//! # From another client
+//!
+//! Each has a table of its calls and ours, a program in both, and five surprises.
+//!
+//! | client | guide |
+//! |---|---|
+//! | Rust: the crate `azure_data_tables` 0.21 | [`migrate_azure_data_tables`] |
+//! | .NET: `Azure.Data.Tables`, `Microsoft.Azure.Cosmos.Table`, `WindowsAzure.Storage` | [`migrate_dotnet`] |
+//! | Java: `com.azure:azure-data-tables` | [`migrate_java`] |
+//! | JavaScript, TypeScript: `@azure/data-tables` | [`migrate_javascript`] |
+//! | Python: `azure-data-tables` | [`migrate_python`] |
 //!
 //! A first program is on the [front page](crate).
 

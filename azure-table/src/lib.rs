@@ -40,6 +40,7 @@
 //! | handle errors and lost responses | [`Error`], [guide to retries](guide::retries) |
 //! | test without an account | `Emulator`, [`azure_table::test`](macro@crate::test), the [`guide`] |
 //! | observe and measure | [`telemetry`] |
+//! | come from another client | [guides by language](guide#from-another-client) |
 //! | find what another SDK calls otherwise | [README](https://github.com/azure-table-rs/azure-table#where-is-) |
 //!
 //! Features: `derive`, `reqwest` and `rustls` are on by default; `hyper-transport`, `emulator`, `test-util`, `tracing`,
