@@ -8,6 +8,7 @@ use azure_table_tests::polls::longest_polls;
 const MOST: Duration = Duration::from_millis(40 * 5);
 
 #[tokio::test]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 async fn no_future_blocks_its_thread_for_long() {
     for poll in longest_polls().await.iter().filter(|poll| !poll.is_synchronous) {
         assert!(poll.longest <= MOST, "{poll:?}");

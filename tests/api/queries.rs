@@ -54,7 +54,7 @@ async fn plan_names_the_access_path_and_its_reason() {
         (
             blogs.query().partition("a").filter(Blog::RATING.ge(2)),
             AccessPath::Partition,
-            "`rating` is not Edm.Int32",
+            "`rating` is absent or not Edm.Int32",
         ),
         (
             blogs.query().filter(Blog::CHANNEL.between("a", "b")),

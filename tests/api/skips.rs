@@ -16,7 +16,7 @@ const ALLOWED: [(&str, &str, &str); 16] = [
     (
         "tests/faults/patterns.rs",
         "promises_of_patterns_hold_under_every_fault",
-        "how many runs of each pair, 3 by default",
+        "the number of runs of each pair, 1 by default",
     ),
     (
         "tests/src/explorations/",
@@ -36,7 +36,7 @@ const ALLOWED: [(&str, &str, &str); 16] = [
     (
         "tests/src/bulk_stress.rs",
         "random_bulks_have_the_result_of_single_writes",
-        "how often, two by default",
+        "the number of runs, one by default",
     ),
     (
         "tests/src/untrusted/filter.rs",

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use super::matrix::scenario::{Mode, Scenario};
 
 /// The number of random runs of each promise and fault.
-const SEEDS: u64 = 3;
+const SEEDS: u64 = 1;
 /// The timeout of a call. All calls of a promise fit into the time of a lease and of an item.
 const TIMEOUT: Duration = Duration::from_secs(3);
 

@@ -13,6 +13,7 @@ fn operations_are_correct_in_every_order() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 fn operations_are_correct_in_every_order_with_one_fault() {
     // Three tasks take half a minute: `--example explorations` runs them.
     for case in operations::ALL.iter().filter(|case| !case.name.contains("three")) {
@@ -22,6 +23,7 @@ fn operations_are_correct_in_every_order_with_one_fault() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 fn patterns_are_correct_in_every_order() {
     for case in patterns::all() {
         let found = (case.explore)(0);
@@ -30,6 +32,7 @@ fn patterns_are_correct_in_every_order() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 fn patterns_are_correct_in_every_order_with_one_fault() {
     // These take up to a minute: `--example explorations` runs them.
     let slow = [

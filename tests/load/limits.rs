@@ -32,6 +32,7 @@ async fn a_partition_gives_its_rate_whatever_is_asked_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 async fn an_account_gives_its_rate_over_all_partitions() {
     let (emulator, table) = table(ServiceModel::today().account_entities_per_second(300)).await;
     let load = ClosedLoop {

@@ -22,6 +22,7 @@ async fn holds_its_bars(figure: Figure, seconds: impl Fn(usize) -> Option<u64>) 
 /// the refused share is known to three points; the example `simulation` and the unit tests of the emulator's `load` look at
 /// more of them, more closely.
 #[tokio::test(start_paused = true)]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 async fn batches_of_100_into_one_partition_fare_as_in_figure_15() {
     let seconds = |workers| match workers {
         20 => Some(6),
@@ -35,11 +36,13 @@ async fn batches_of_100_into_one_partition_fare_as_in_figure_15() {
 /// What is refused are a few requests in ten thousand: here only their order of magnitude can be seen. The example `simulation`
 /// and the unit tests of the emulator's `load` count them for longer.
 #[tokio::test(start_paused = true)]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 async fn inserts_into_one_partition_fare_as_in_figure_8() {
     holds_its_bars(FIGURE_8, |_| Some(10)).await;
 }
 
 #[tokio::test(start_paused = true)]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 async fn reads_are_faster_than_inserts_as_in_figure_9() {
     const SECONDS: u64 = 10;
     let (emulator, table) = table(ServiceModel::in_2010()).await;
@@ -77,6 +80,7 @@ async fn most_single_calls_take_as_long_as_in_figures_3_and_4() {
 }
 
 #[tokio::test(start_paused = true)]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 async fn the_same_seed_gives_the_same_fate() {
     let mut seen = Vec::new();
     for seed in [1, 1, 2] {

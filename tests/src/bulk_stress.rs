@@ -14,7 +14,7 @@ use crate::Backend;
 use crate::keys::AWKWARD;
 
 /// The number of seeds, and the variable that sets another one.
-const SEEDS: u64 = 2;
+const SEEDS: u64 = 1;
 const SEEDS_VARIABLE: &str = "AZURE_TABLE_BULK_SEEDS";
 
 const PARTITIONS: usize = 32;

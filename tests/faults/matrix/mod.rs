@@ -36,11 +36,11 @@ use self::report::Report;
 use self::scenario::{BlindResend, Mode, Scenario};
 
 /// The number of random cases of an operation and a fault.
-const SEEDS: u64 = 51;
+const SEEDS: u64 = 12;
 /// Bulks are slow: they have one random case for this many of others.
 const SHARE_OF_BULKS: u64 = 4;
 /// The minimum number of cases of a whole run.
-const CASES: u64 = 100_000;
+const CASES: u64 = 20_000;
 /// Cases on one emulator: its clock must not get 15 minutes ahead of the client's.
 const MOST_CASES: u64 = 192;
 /// The tables that are created and deleted; a state has some of them.
