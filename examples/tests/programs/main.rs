@@ -10,6 +10,7 @@ mod copy_table;
 mod entra;
 mod expenses;
 mod export;
+mod heartbeat_and_logs;
 #[cfg(feature = "csv")]
 mod import_csv;
 mod latest_first;
