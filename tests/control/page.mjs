@@ -1,81 +1,17 @@
-// The page of the control port in a browser, as a person uses it. Run by `tests/control/run`.
-//
-// A pipe and the protocol of the browser control it, so this needs no package.
+// The page of the control port in a browser: what a person sees and clicks. Run by `tests/control/run`.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { readFileSync } from "node:fs";
+import { folder, run, start } from "../browser/browser.mjs";
 
 const [program, browser, screenshots] = process.argv.slice(2);
 const KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 const TOKEN = "a-token-for-the-tests";
-const children = [];
-const profile = mkdtempSync(join(tmpdir(), "azure-table-control-"));
 
 async function startEmulator(environment = {}) {
-  const child = spawn(program, ["--port", "0", "--control", "0", "--ready-json", "--quiet"],
-    { env: { ...process.env, ...environment }, stdio: ["ignore", "pipe", "ignore"] });
-  children.push(child);
-  const [line] = await new Promise((resolve, reject) => {
-    createInterface(child.stdout).once("line", line => resolve([line]));
-    child.once("exit", code => reject(new Error(`the emulator ended with ${code}`)));
-  });
+  const { line } = await start(program, ["--port", "0", "--control", "0", "--ready-json", "--quiet"], environment);
   return JSON.parse(line);
-}
-
-async function startBrowser() {
-  const child = spawn(browser, ["--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-    "--no-first-run", `--user-data-dir=${profile}`, "--window-size=1280,900", "about:blank"],
-    { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
-  children.push(child);
-  const waiting = new Map(), faults = [];
-  let last = 0, rest = "", session;
-  child.stdio[4].on("data", data => {
-    const messages = (rest + data).split("\0");
-    rest = messages.pop();
-    for (const { id, result, error, method, params } of messages.map(text => JSON.parse(text))) {
-      if (method === "Runtime.exceptionThrown") faults.push(params.exceptionDetails.exception?.description ?? "exception");
-      if (method === "Log.entryAdded" && params.entry.level === "error") faults.push(`${params.entry.text} ${params.entry.url ?? ""}`);
-      if (id) (error ? waiting.get(id)[1](new Error(error.message)) : waiting.get(id)[0](result));
-    }
-  });
-  const send = (method, params = {}) => new Promise((resolve, reject) => {
-    waiting.set(++last, [resolve, reject]);
-    child.stdio[3].write(`${JSON.stringify({ id: last, method, params, sessionId: session })}\0`);
-  });
-  const { targetId } = await send("Target.createTarget", { url: "about:blank" });
-  session = (await send("Target.attachToTarget", { targetId, flatten: true })).sessionId;
-  for (const domain of ["Page", "Runtime", "Log"]) await send(`${domain}.enable`);
-  const evaluate = async expression => {
-    const { result, exceptionDetails } = await send("Runtime.evaluate", { expression, returnByValue: true });
-    assert.equal(exceptionDetails, undefined, exceptionDetails?.exception?.description);
-    return result.value;
-  };
-  return {
-    faults, evaluate,
-    open: url => send("Page.navigate", { url }),
-    dark: () => send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: "dark" }] }),
-    // Empty until the page is loaded.
-    text: id => evaluate(`document.getElementById(${JSON.stringify(id)})?.innerText ?? ""`),
-    async shows(id, text) {
-      for (let n = 0; n < 100; n++) {
-        if ((await this.text(id)).includes(text)) return;
-        await new Promise(resolve => setTimeout(resolve, 100));
-      }
-      assert.fail(`#${id} does not show ${JSON.stringify(text)} within 10 s: ${await this.text(id)}`);
-    },
-    click: (id, text) => evaluate(`[...document.querySelectorAll("#${id} button")]
-      .find(it => it.textContent === ${JSON.stringify(text)}).click()`),
-    async screenshot(name) {
-      if (!screenshots) return;
-      const { data } = await send("Page.captureScreenshot", { captureBeyondViewport: true });
-      mkdirSync(screenshots, { recursive: true });
-      writeFileSync(join(screenshots, `${name}.png`), Buffer.from(data, "base64"));
-    },
-  };
 }
 
 // Lists the tables as a client does, signed with the public key.
@@ -159,18 +95,7 @@ async function everyCurlOfTheGuideSucceeds() {
   const commands = guide.split("\n").filter(line => /^(curl|echo) /.test(line));
   assert.ok(commands.length > 20, `${commands.length} lines found`);
   const script = ["curl() { command curl -sS --fail-with-body --max-time 3 \"$@\" || [ $? = 28 ]; }", "set -e", ...commands].join("\n");
-  execFileSync("bash", ["-c", script], { cwd: profile, env: { ...process.env, CONTROL: control }, stdio: "pipe" });
+  execFileSync("bash", ["-c", script], { cwd: folder, env: { ...process.env, CONTROL: control }, stdio: "pipe" });
 }
 
-const limit = setTimeout(() => { console.error("control: not done after 90 s"); process.exit(1); }, 90_000);
-process.on("exit", () => {
-  children.forEach(child => child.kill("SIGKILL"));
-  try { rmSync(profile, { recursive: true, force: true, maxRetries: 5 }); } catch { /* The browser still ends. */ }
-});
-const page = await startBrowser();
-for (const test of [showsTablesRequestsAndFaults, asksForTheToken, everyCurlOfTheGuideSucceeds]) {
-  await test(page);
-  console.log(`ok ${test.name}`);
-}
-clearTimeout(limit);
-process.exit(0);
+await run("control", [showsTablesRequestsAndFaults, asksForTheToken, everyCurlOfTheGuideSucceeds], browser, screenshots);

@@ -24,6 +24,8 @@ mod show_table;
 mod table_basics;
 #[cfg(feature = "telemetry")]
 mod telemetry;
+#[cfg(feature = "web")]
+mod web_pages;
 
 use std::process::{Command, Stdio};
 
