@@ -10,6 +10,8 @@ mod copy_table;
 mod entra;
 mod expenses;
 mod export;
+#[cfg(feature = "parquet")]
+mod export_parquet;
 mod heartbeat_and_logs;
 #[cfg(feature = "csv")]
 mod import_csv;

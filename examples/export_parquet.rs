@@ -1,0 +1,167 @@
+//! A table as a Parquet file, with the columns and types of a struct: for DuckDB, pandas or Spark.
+//!
+//! `cargo run -p azure-table-examples --features parquet --example export_parquet` loads a week of earthquakes into an
+//! emulator inside of this process, exports them, and reads the file back. With `AZURE_STORAGE_CONNECTION_STRING` the
+//! table is on that account. `… --example export_parquet -- quakes.parquet` keeps the file. For tables without a struct,
+//! see `export`.
+//!
+//! Source: AzCopy 7, which exported tables; the format is that of Apache Parquet.
+
+#![expect(clippy::print_stdout, reason = "an example talks to a person")]
+
+use std::error::Error;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use azure_table::{DateTime, Descending, TableClient, TableEntity, TableServiceClient};
+use azure_table_examples::{connect, finish, on_own_tables};
+use chrono::{NaiveDateTime, Utc};
+use parquet::basic::{Compression, ConvertedType};
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::record::{RecordWriter, RowAccessor as _};
+use parquet_derive::ParquetRecordWriter;
+use serde::{Deserialize, Deserializer};
+
+/// The rows that are written together, and in memory at a time. A file for much data takes 100,000 and more.
+const ROW_GROUP: usize = 1_000;
+
+/// A row of the table.
+#[derive(TableEntity, Deserialize)]
+#[table(row_key = "{time}_{id}")]
+struct Quake {
+    #[table(partition_key)]
+    #[serde(rename = "net")]
+    network: String,
+    #[serde(deserialize_with = "milliseconds")]
+    time: Descending<DateTime>,
+    id: String,
+    #[serde(rename = "mag")]
+    magnitude: Option<f64>,
+    place: String,
+    depth: f64,
+}
+
+/// A row of the file. The derive makes the schema of the file from it.
+#[derive(ParquetRecordWriter)]
+struct Record {
+    network: String,
+    id: String,
+    time: NaiveDateTime,
+    magnitude: Option<f64>,
+    place: String,
+    depth_km: f64,
+}
+
+impl From<Quake> for Record {
+    fn from(quake: Quake) -> Self {
+        let time: chrono::DateTime<Utc> = quake.time.0.into();
+        Self {
+            network: quake.network,
+            id: quake.id,
+            time: time.naive_utc(),
+            magnitude: quake.magnitude,
+            place: quake.place,
+            depth_km: quake.depth,
+        }
+    }
+}
+
+fn milliseconds<'de, D: Deserializer<'de>>(json: D) -> Result<Descending<DateTime>, D::Error> {
+    i64::deserialize(json).map(|millis| Descending(DateTime::from_unix_millis(millis)))
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    finish(run().await)
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
+    on_own_tables(&connect()?, work).await
+}
+
+async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
+    let quakes = service.table::<Quake>("Quakes")?;
+    quakes.create_table().await?;
+    let events: Result<Vec<Quake>, _> = include_str!("data/earthquakes.jsonl")
+        .lines()
+        .map(serde_json::from_str)
+        .collect();
+    println!("loaded     {}", quakes.bulk().insert(events?).await?);
+
+    let kept = std::env::args_os().nth(1).map(PathBuf::from);
+    let own = || std::env::temp_dir().join(format!("quakes-{}.parquet", std::process::id()));
+    let path = kept.clone().unwrap_or_else(own);
+    export(&quakes, &path).await?;
+    read_back(&path)?;
+    if kept.is_none() {
+        std::fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+async fn export(quakes: &TableClient<Quake>, path: &Path) -> Result<(), Box<dyn Error>> {
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let none: [Record; 0] = [];
+    let schema = none.as_slice().schema()?;
+    let mut file = SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties))?;
+    let mut write = |records: &mut Vec<Record>| -> Result<(), Box<dyn Error>> {
+        let mut group = file.next_row_group()?;
+        records.as_slice().write_to_row_group(&mut group)?;
+        group.close()?;
+        records.clear();
+        Ok(())
+    };
+    let mut records = Vec::with_capacity(ROW_GROUP);
+    // The export means every row.
+    let mut rows = quakes.query().allow_table_scan().stream();
+    while let Some(quake) = rows.try_next().await? {
+        records.push(Record::from(quake));
+        if records.len() == ROW_GROUP {
+            write(&mut records)?;
+        }
+    }
+    if !records.is_empty() {
+        write(&mut records)?;
+    }
+    file.close()?;
+    Ok(())
+}
+
+/// Prints what another program finds in the file: its columns, its size, and the strongest quake.
+fn read_back(path: &Path) -> Result<(), Box<dyn Error>> {
+    let file = SerializedFileReader::new(File::open(path)?)?;
+    let metadata = file.metadata().file_metadata();
+    println!(
+        "exported   {} rows in {} row groups, {} bytes\n",
+        metadata.num_rows(),
+        file.num_row_groups(),
+        std::fs::metadata(path)?.len()
+    );
+    for column in metadata.schema_descr().columns() {
+        let meaning = match column.converted_type() {
+            ConvertedType::NONE => String::new(),
+            meaning => meaning.to_string(),
+        };
+        println!(
+            "  {:<10} {:<10}  {meaning}",
+            column.name(),
+            column.physical_type().to_string()
+        );
+    }
+    let mut strongest = (f64::MIN, String::new());
+    for row in file.get_row_iter(None)? {
+        let row = row?;
+        // The magnitude may be absent.
+        if let Ok(magnitude) = row.get_double(3)
+            && magnitude > strongest.0
+        {
+            strongest = (magnitude, row.get_string(4)?.clone());
+        }
+    }
+    println!("\nstrongest  {:.1} {}", strongest.0, strongest.1);
+    Ok(())
+}
