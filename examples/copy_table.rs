@@ -15,15 +15,14 @@ use std::error::Error;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Lines};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use azure_table::query::PageStream;
 use azure_table::{Continuation, DynamicEntity, EdmValue, Emulator, TableClient, TableServiceClient};
-use azure_table_examples::job::{Interrupt, PositionFile, append};
+use azure_table_examples::arguments::Arguments;
+use azure_table_examples::job::{Interrupt, PagePosition, PositionFile, append};
 use azure_table_examples::{account_of, connect, finish, is_emulated};
-use lexopt::prelude::{Long, Value};
-use serde::{Deserialize, Serialize};
 
 const USAGE: &str = "usage: copy_table [--diff] FROM TO    each side a table, or a file *.jsonl";
 const PAGE: usize = 1_000;
@@ -36,50 +35,28 @@ enum Side {
     File(PathBuf),
 }
 
-/// The position after a page that is stored on the other side.
-#[derive(Serialize, Deserialize, Default, Debug)]
-struct Position {
-    rows: usize,
-    /// The length of the file that is written: a crash may leave half a page behind it.
-    bytes: u64,
-    continuation: Option<Continuation>,
-}
-
 #[tokio::main]
 async fn main() -> ExitCode {
     finish(run().await)
 }
 
 async fn run() -> Done<()> {
-    let (mut sides, mut diff_only) = (Vec::new(), false);
-    let mut arguments = lexopt::Parser::from_env();
-    while let Some(argument) = arguments.next()? {
-        match argument {
-            Long("diff") => diff_only = true,
-            Value(side) => sides.push(side.into_string().map_err(|_| "a side is no UTF-8")?),
-            _ => return Err(format!("{}\n{USAGE}", argument.unexpected()).into()),
-        }
-    }
-    if sides.is_empty() && is_emulated() {
+    let arguments = Arguments::parse(USAGE, &["diff"])?;
+    if arguments.is_empty() && is_emulated() {
         return demonstration().await;
     }
-    let [from, to] = &sides[..] else {
-        return Err(USAGE.into());
-    };
+    let [from, to] = arguments.values()?;
     let source = connect()?;
     let target = account_of("AZURE_TABLE_TARGET")?.unwrap_or_else(|| source.clone());
     let place = |service: &TableServiceClient, side: &str| {
-        let name = Path::new(side)
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        format!("{}-{name}", service.account().unwrap_or_default())
+        let account = service.account().unwrap_or_default();
+        format!("{account}-{}", side.replace(['/', '.'], "-"))
     };
-    let position = PositionFile::new(format!("{}-to-{}.position", place(&source, from), place(&target, to)));
-    let (from, to) = (side(&source, from)?, side(&target, to)?);
+    let position = format!("{}-to-{}.position", place(&source, &from), place(&target, &to));
+    let position = PositionFile::new(position);
+    let (from, to) = (side(&source, &from)?, side(&target, &to)?);
     let interrupt = Interrupt::listen();
-    if !diff_only && !copy(&from, &to, &position, || interrupt.is_set()).await? {
+    if arguments.option("diff").is_none() && !copy(&from, &to, &position, || interrupt.is_set()).await? {
         return Err("interrupted: the same command resumes".into());
     }
     diff(&from, &to).await
@@ -94,10 +71,7 @@ fn side(service: &TableServiceClient, name: &str) -> azure_table::Result<Side> {
 
 /// Copies from the stored position on. Returns whether the whole is copied, or `stop` ended it.
 async fn copy(from: &Side, to: &Side, file: &PositionFile, mut stop: impl FnMut() -> bool) -> Done<bool> {
-    let mut position: Position = match file.load()? {
-        Some(text) => serde_json::from_str(&text)?,
-        None => Position::default(),
-    };
+    let mut position: PagePosition = file.load()?.unwrap_or_default();
     if position.rows > 0 {
         println!("resume     after {} rows", position.rows);
     }
@@ -113,7 +87,7 @@ async fn copy(from: &Side, to: &Side, file: &PositionFile, mut stop: impl FnMut(
             break;
         }
         position.continuation = continuation;
-        file.save(&serde_json::to_string(&position)?)?;
+        file.save(&position)?;
         if stop() {
             println!("stopped    after {} rows", position.rows);
             return Ok(false);
@@ -152,7 +126,7 @@ enum Pages {
 }
 
 impl Pages {
-    fn open(side: &Side, position: &Position) -> Done<Self> {
+    fn open(side: &Side, position: &PagePosition) -> Done<Self> {
         Ok(match (side, &position.continuation) {
             (Side::Table(table), Some(after)) => Self::Table(table.query().resume_from(after.clone()).pages()),
             (Side::Table(table), None) => Self::Table(table.query().pages()),
@@ -196,12 +170,12 @@ impl Pages {
 /// Prints the rows that differ. It holds the keys and a hash of each row: Cosmos DB returns rows in no order.
 async fn diff(from: &Side, to: &Side) -> Done<()> {
     let mut expected = BTreeMap::new();
-    let mut pages = Pages::open(from, &Position::default())?;
+    let mut pages = Pages::open(from, &PagePosition::default())?;
     while let Some((rows, _)) = pages.next().await? {
         expected.extend(rows.iter().map(|row| (key(row), hash(row))));
     }
     let (mut equal, mut changed, mut extra) = (0, 0, 0);
-    let mut pages = Pages::open(to, &Position::default())?;
+    let mut pages = Pages::open(to, &PagePosition::default())?;
     while let Some((rows, _)) = pages.next().await? {
         for row in rows {
             let (count, mark) = match expected.remove(&key(&row)) {
@@ -238,30 +212,27 @@ fn hash(row: &DynamicEntity) -> u64 {
 }
 
 async fn demonstration() -> Done<()> {
-    let storage = TableServiceClient::on(Emulator::new());
+    let storage = Emulator::new();
+    storage.seed(
+        "Quakes",
+        (0..3_500_i64).map(|n| {
+            let mut row = DynamicEntity::new(format!("network{}", n % 7), format!("{n:05}"));
+            row.insert("Felt", n * 1_000_000_000);
+            row.insert("Magnitude", EdmValue::Double(n as f64 / 1_000.0));
+            row
+        }),
+    )?;
+    let quakes = TableServiceClient::on(storage).dynamic_table("Quakes")?;
     let cosmos = TableServiceClient::on(Emulator::cosmos());
-    let quakes = storage.dynamic_table("Quakes")?;
-    quakes.create_table().await?;
-    let rows = (0..3_500_i64).map(|n| {
-        let mut row = DynamicEntity::new(format!("network{}", n % 7), format!("{n:05}"));
-        row.insert("Felt", n * 1_000_000_000);
-        row.insert("Magnitude", EdmValue::Double(n as f64 / 1_000.0));
-        row
-    });
-    println!(
-        "filled     an emulator of Azure Storage: {}",
-        quakes.bulk().insert(rows).await?
-    );
-
     let folder = std::env::temp_dir().join(format!("copy_table-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let position = PositionFile::new(folder.join("position"));
     let copied = cosmos.dynamic_table("Quakes")?;
-    let loaded = cosmos.dynamic_table("Loaded")?;
+    let loaded = Side::Table(cosmos.dynamic_table("Loaded")?);
     let dump = Side::File(folder.join("quakes.jsonl"));
-    let (from, to) = (Side::Table(quakes.clone()), Side::Table(copied.clone()));
+    let (from, to) = (Side::Table(quakes), Side::Table(copied.clone()));
 
-    println!("\nto an emulator of Cosmos DB, interrupted after its second page:");
+    println!("\nfrom an emulator of Azure Storage to one of Cosmos DB, interrupted after its second page:");
     let mut pages = 0;
     copy(&from, &to, &position, || {
         pages += 1;
@@ -281,8 +252,8 @@ async fn demonstration() -> Done<()> {
 
     println!("\nto a file of JSON lines, and from the file to a table:");
     copy(&from, &dump, &position, || false).await?;
-    copy(&dump, &Side::Table(loaded.clone()), &position, || false).await?;
-    diff(&from, &Side::Table(loaded)).await?;
+    copy(&dump, &loaded, &position, || false).await?;
+    diff(&from, &loaded).await?;
     std::fs::remove_dir_all(folder)?;
     Ok(())
 }

@@ -3,8 +3,8 @@
 //! `cargo run -p azure-table-examples --example export` exports a few quakes of an emulator inside of this process.
 //! `… --example export -- --columns Place,Magnitude --filter 'Magnitude ge 5.0' Quakes quakes.jsonl` is for the account
 //! of `AZURE_STORAGE_CONNECTION_STRING`. After Ctrl-C the same command resumes. For Parquet:
-//! `duckdb -c "copy 'quakes.jsonl' to 'quakes.parquet'"`, or `export_parquet` for rows of a struct. To load the rows again
-//! with their types, see `copy_table`.
+//! `duckdb -c "copy 'quakes.jsonl' to 'quakes.parquet'"`, or `export_parquet` for rows of a struct. To load the
+//! rows again with their types, see `copy_table`.
 //!
 //! Source: AzCopy 7, which exported tables as JSON.
 
@@ -14,23 +14,15 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
-use azure_table::{Continuation, DateTime, DynamicEntity, EdmValue, Filter, TableServiceClient};
-use azure_table_examples::job::{Interrupt, PositionFile, append};
+use azure_table::{DateTime, DynamicEntity, EdmValue, Filter, TableServiceClient};
+use azure_table_examples::arguments::Arguments;
+use azure_table_examples::job::{Interrupt, PagePosition, PositionFile, append};
 use azure_table_examples::{connect, finish, is_emulated};
 use indicatif::ProgressBar;
-use lexopt::prelude::{Long, Value, ValueExt};
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 const USAGE: &str = "usage: export [--columns A,B,…] [--filter ODATA] TABLE FILE.jsonl";
-
-/// The position after a page that is stored in the file.
-#[derive(Serialize, Deserialize, Default)]
-struct Position {
-    rows: usize,
-    bytes: u64,
-    continuation: Option<Continuation>,
-}
 
 /// A row as JSON for other tools: numbers are numbers, and no member names a type.
 struct Plain<'a>(&'a DynamicEntity);
@@ -59,35 +51,22 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<(), Box<dyn Error>> {
-    let (mut columns, mut filter, mut values) = (Vec::new(), None, Vec::new());
-    let mut arguments = lexopt::Parser::from_env();
-    while let Some(argument) = arguments.next()? {
-        match argument {
-            Long("columns") => columns = arguments.value()?.string()?.split(',').map(String::from).collect(),
-            Long("filter") => filter = Some(arguments.value()?.string()?),
-            Value(value) => values.push(value.string()?),
-            _ => return Err(format!("{}\n{USAGE}", argument.unexpected()).into()),
-        }
-    }
+    let arguments = Arguments::parse(USAGE, &["columns=", "filter="])?;
     let service = connect()?;
-    let is_demonstration = values.is_empty() && is_emulated();
-    if is_demonstration {
+    let is_demonstration = arguments.is_empty() && is_emulated();
+    let [table, path] = if is_demonstration {
         fill(&service).await?;
         let file = std::env::temp_dir().join(format!("quakes-{}.jsonl", std::process::id()));
-        values = vec!["Quakes".into(), file.to_string_lossy().into_owned()];
-    }
-    let [table, path] = &values[..] else {
-        return Err(USAGE.into());
+        ["Quakes".into(), file.to_string_lossy().into_owned()]
+    } else {
+        arguments.values()?
     };
-    let path = Path::new(path);
+    let path = Path::new(&path);
 
     let file = PositionFile::new(path.with_extension("position"));
-    let mut position = match file.load()? {
-        Some(text) => serde_json::from_str(&text)?,
-        None => Position::default(),
-    };
-    let mut query = service.dynamic_table(table)?.query();
-    if let Some(filter) = filter {
+    let mut position: PagePosition = file.load()?.unwrap_or_default();
+    let mut query = service.dynamic_table(&table)?.query();
+    if let Some(filter) = arguments.option("filter") {
         query = query.filter(Filter::raw(filter));
     }
     if let Some(after) = position.continuation.take() {
@@ -95,6 +74,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         // A continuation of another table or filter is an error here.
         query = query.resume_from(after);
     }
+    let columns = arguments.list("columns");
     let mut pages = match columns.is_empty() {
         true => query.pages(),
         false => query.select_names(columns).pages(),
@@ -115,7 +95,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         position.continuation = page.continuation().cloned();
         // The last page has no continuation: after a crash it is written again, not the whole.
         if position.continuation.is_some() {
-            file.save(&serde_json::to_string(&position)?)?;
+            file.save(&position)?;
             if interrupt.is_set() {
                 return Err(format!("{} rows so far: the same command resumes", position.rows).into());
             }

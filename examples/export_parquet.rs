@@ -2,8 +2,8 @@
 //!
 //! `cargo run -p azure-table-examples --features parquet --example export_parquet` loads a week of earthquakes into an
 //! emulator inside of this process, exports them, and reads the file back. With `AZURE_STORAGE_CONNECTION_STRING` the
-//! table is on that account. `… --example export_parquet -- quakes.parquet` keeps the file. For tables without a struct,
-//! see `export`.
+//! table is on that account. `… --example export_parquet -- quakes.parquet` keeps the file. For tables without a
+//! struct, see `export`.
 //!
 //! Source: AzCopy 7, which exported tables; the format is that of Apache Parquet.
 

@@ -1,7 +1,7 @@
 //! Logs of many instances in buckets, a heartbeat for each instance, and days that are dropped as a whole.
 //!
-//! Source: "How to get the most out of Windows Azure Tables" (2010), the logging system of components and instances, and
-//! the "append only" pattern.
+//! Source: "How to get the most out of Windows Azure Tables" (2010), the logging system of components and instances,
+//! and the "append only" pattern.
 //!
 //! `cargo run --example heartbeat_and_logs` runs on an emulator inside of this process. With
 //! `AZURE_STORAGE_CONNECTION_STRING` the logs are on that account; the servers under load are always the emulator's.

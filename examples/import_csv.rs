@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use azure_table::{DynamicEntity, EdmType, EdmValue, TableClient};
+use azure_table_examples::arguments::Arguments;
 use azure_table_examples::job::{Interrupt, PositionFile};
 use azure_table_examples::{connect, finish, is_emulated};
 use csv::{Reader, StringRecord};
 use indicatif::{ProgressBar, ProgressStyle};
-use lexopt::prelude::{Long, Value, ValueExt};
 
 const USAGE: &str = "usage: import_csv [--keys A,B] [--type COLUMN=Edm.TYPE]… FILE.csv TABLE";
 
@@ -32,14 +32,6 @@ const GUESSED: [&str; 6] = [
 ];
 
 type Done<T> = Result<T, Box<dyn Error>>;
-
-/// The command line.
-#[derive(Default)]
-struct Arguments {
-    keys: Vec<String>,
-    types: Vec<(String, String)>,
-    values: Vec<String>,
-}
 
 /// A column of the file.
 #[derive(Debug)]
@@ -57,19 +49,17 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Done<()> {
-    let mut arguments = Arguments::parse()?;
-    if arguments.values.is_empty() && is_emulated() {
-        arguments.values = vec![
-            concat!(env!("CARGO_MANIFEST_DIR"), "/data/cities.csv").into(),
-            "Cities".into(),
-        ];
-    }
-    let [file, table] = &arguments.values[..] else {
-        return Err(USAGE.into());
+    let arguments = Arguments::parse(USAGE, &["keys=", "type="])?;
+    let [file, table] = if arguments.is_empty() && is_emulated() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/data/cities.csv");
+        [file, "Cities"].map(String::from)
+    } else {
+        arguments.values()?
     };
+    let named: Option<Vec<_>> = arguments.all("type").map(|named| named.split_once('=')).collect();
     let path = PathBuf::from(file);
-    let (columns, rows) = guess(&path, &arguments.types)?;
-    let keys = key_columns(&columns, &arguments.keys)?;
+    let (columns, rows) = guess(&path, &named.ok_or(USAGE)?)?;
+    let keys = key_columns(&columns, &arguments.list("keys"))?;
     println!(
         "\n{rows} rows, keys {} and {}",
         columns[keys.0].header, columns[keys.1].header
@@ -80,13 +70,13 @@ async fn run() -> Done<()> {
             column.property, column.edm_type, column.values
         );
     }
-    let table = connect()?.dynamic_table(table)?;
+    let table = connect()?.dynamic_table(&table)?;
     table.create_table_if_not_exists().await?;
     import(&table, &path, &columns, keys, rows).await
 }
 
 /// Reads the file once for the narrowest type that all values of a column have.
-fn guess(path: &Path, named: &[(String, String)]) -> Done<(Vec<Column>, u64)> {
+fn guess(path: &Path, named: &[(&str, &str)]) -> Done<(Vec<Column>, u64)> {
     let mut reader = Reader::from_path(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let headers = reader.headers()?.clone();
     let mut fitting = vec![GUESSED.to_vec(); headers.len()];
@@ -101,7 +91,7 @@ fn guess(path: &Path, named: &[(String, String)]) -> Done<(Vec<Column>, u64)> {
         }
     }
     let column = |(index, header): (usize, &str)| {
-        let by_name = named.iter().find(|(name, _)| name == header);
+        let by_name = named.iter().find(|(name, _)| *name == header);
         let edm_type = match by_name {
             Some((_, name)) => EdmType::from_name(name)
                 .ok_or_else(|| format!("{header}: no type {name:?}"))?
@@ -165,11 +155,7 @@ async fn import(
     let position = PositionFile::new(format!("{}-to-{}.position", path.display(), table.name()));
     // The number of rows belongs to this file as it is.
     let bytes = std::fs::metadata(path)?.len();
-    let before = match position
-        .load()?
-        .map(|text| serde_json::from_str::<(u64, u64)>(&text))
-        .transpose()?
-    {
+    let before = match position.load::<(u64, u64)>()? {
         None => 0,
         Some((before, known)) if known == bytes => before,
         Some(_) => return Err(format!("the file has changed since {}", position.path().display()).into()),
@@ -200,7 +186,7 @@ async fn import(
         .insert_or_replace(source)
         .on_progress(|so_far| {
             bar.set_position(before + so_far.settled());
-            let saved = position.save(&format!("[{}, {bytes}]", before + so_far.settled()));
+            let saved = position.save(&(before + so_far.settled(), bytes));
             unsaved = saved.err().or(unsaved.take());
         })
         .await?;
@@ -236,24 +222,4 @@ fn entity(record: &StringRecord, columns: &[Column], (partition, row): (usize, u
         entity.insert(&column.property, value);
     }
     Ok(entity)
-}
-
-impl Arguments {
-    fn parse() -> Done<Self> {
-        let mut arguments = Self::default();
-        let mut parser = lexopt::Parser::from_env();
-        while let Some(argument) = parser.next()? {
-            match argument {
-                Long("keys") => arguments.keys = parser.value()?.string()?.split(',').map(Into::into).collect(),
-                Long("type") => {
-                    let text = parser.value()?.string()?;
-                    let (column, edm_type) = text.split_once('=').ok_or(USAGE)?;
-                    arguments.types.push((column.into(), edm_type.into()));
-                }
-                Value(value) => arguments.values.push(value.string()?),
-                _ => return Err(format!("{}\n{USAGE}", argument.unexpected()).into()),
-            }
-        }
-        Ok(arguments)
-    }
 }

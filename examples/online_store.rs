@@ -98,13 +98,8 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     let store = service.table::<StoreRow>("Store")?;
     store.create_table().await?;
     for kind in ["home", "office"] {
-        let (customer, kind) = ("c7".to_owned(), kind.to_owned());
-        let address = Address {
-            customer,
-            kind,
-            city: "Oslo".to_owned(),
-        };
-        store.variant().insert(&address).await?;
+        let [customer, kind, city] = ["c7", kind, "Oslo"].map(String::from);
+        store.variant().insert(&Address { customer, kind, city }).await?;
     }
     let new = Customer {
         id: "c7".into(),
@@ -174,20 +169,18 @@ async fn everything(store: &TableClient<StoreRow>) -> Result<(), Box<dyn Error>>
     let (customer, addresses, orders): (Option<Customer>, Vec<Address>, Families<Order, OrderLine>) =
         query.gather().await?;
     let customer = customer.ok_or("no such customer")?;
-    println!(
-        "\ncustomer   {} {}, {} orders",
-        customer.id, customer.name, customer.orders
-    );
+    let Customer {
+        id,
+        name,
+        orders: count,
+        ..
+    } = customer;
+    println!("\ncustomer   {id} {name}, {count} orders");
     for address in addresses {
         println!("address    {:<8} {}", address.kind, address.city);
     }
     for (order, lines) in orders.iter() {
-        println!(
-            "order      {:<8} {}  {}",
-            order.number,
-            order.placed,
-            price(order.cents)
-        );
+        print_order(order.number, order.placed, order.cents);
         for line in lines {
             println!("             {:<6} {:<20}  {}", line.line, line.item, price(line.cents));
         }
@@ -203,12 +196,7 @@ async fn indexes(store: &TableClient<StoreRow>) -> Result<(), Box<dyn Error>> {
         .under(Key::<LatestOrder>::prefix(("c7",))?);
     println!("\nlatest first, {:?}:", latest.plan()?.path());
     for order in latest.limit(2).all().await? {
-        println!(
-            "order      {:<8} {}  {}",
-            order.number,
-            order.placed,
-            price(order.cents)
-        );
+        print_order(order.number, order.placed.0, order.cents);
     }
 
     let with_tea = store
@@ -224,14 +212,13 @@ async fn indexes(store: &TableClient<StoreRow>) -> Result<(), Box<dyn Error>> {
         .collect();
     for (_, order) in store.variant::<Order>().get_many(keys).all().await? {
         let order = order.ok_or("an index row without its order")?;
-        println!(
-            "order      {:<8} {}  {}",
-            order.number,
-            order.placed,
-            price(order.cents)
-        );
+        print_order(order.number, order.placed, order.cents);
     }
     Ok(())
+}
+
+fn print_order(number: u32, placed: DateTime, cents: i64) {
+    println!("order      {number:<8} {placed}  {}", price(cents));
 }
 
 fn price(cents: i64) -> String {

@@ -9,49 +9,16 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use azure_table::{DateTime, DynamicEntity, Filter, TableServiceClient};
+use azure_table::{DateTime, DynamicEntity, Filter, TableClient, TableServiceClient};
+use azure_table_examples::arguments::Arguments;
 use azure_table_examples::{CONNECTION_STRING, connect, finish};
 use comfy_table::Table;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use lexopt::prelude::{Long, Value, ValueExt};
 
 const USAGE: &str = "usage: show_table [--columns A,B,…] [--filter ODATA] [--rows N] TABLE";
 
 /// The columns of every entity, before those that were asked for.
 const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];
-
-/// The command line.
-struct Arguments {
-    table: String,
-    columns: Vec<String>,
-    filter: Option<String>,
-    rows: usize,
-}
-
-impl Arguments {
-    fn parse() -> Result<Self, Box<dyn Error>> {
-        let mut arguments = Self {
-            table: String::new(),
-            columns: Vec::new(),
-            filter: None,
-            rows: 20,
-        };
-        let mut parser = lexopt::Parser::from_env();
-        while let Some(argument) = parser.next()? {
-            match argument {
-                Long("columns") => {
-                    let names = parser.value()?.string()?;
-                    arguments.columns = names.split(',').map(|name| name.trim().to_owned()).collect();
-                }
-                Long("filter") => arguments.filter = Some(parser.value()?.string()?),
-                Long("rows") => arguments.rows = parser.value()?.parse()?,
-                Value(table) => arguments.table = table.string()?,
-                _ => return Err(format!("{}\n{USAGE}", argument.unexpected()).into()),
-            }
-        }
-        Ok(arguments)
-    }
-}
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -59,29 +26,28 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<(), Box<dyn Error>> {
-    let mut arguments = Arguments::parse()?;
+    let arguments = Arguments::parse(USAGE, &["columns=", "filter=", "rows="])?;
+    let limit = arguments.option("rows").unwrap_or("20").parse()?;
+    let mut columns = arguments.list("columns");
     let service = connect()?;
-    if std::env::var_os(CONNECTION_STRING).is_none() {
-        arguments.table = "Quakes".to_owned();
-        fill(&service, &arguments.table).await?;
-    }
-    if arguments.table.is_empty() {
-        return Err(USAGE.into());
-    }
+    let table = if std::env::var_os(CONNECTION_STRING).is_none() {
+        fill(&service).await?
+    } else {
+        let [table] = arguments.values()?;
+        service.dynamic_table(&table)?
+    };
 
-    let mut query = service.dynamic_table(&arguments.table)?.query().limit(arguments.rows);
-    if let Some(filter) = arguments.filter {
+    let mut query = table.query().limit(limit);
+    if let Some(filter) = arguments.option("filter") {
         query = query.filter(Filter::raw(filter));
     }
-    let rows = match arguments.columns.is_empty() {
+    let rows = match columns.is_empty() {
         true => query.all().await?,
-        false => query.select_names(arguments.columns.clone()).all().await?,
+        false => query.select_names(columns.clone()).all().await?,
     };
-
-    let columns = match arguments.columns.is_empty() {
-        true => names_of(&rows),
-        false => arguments.columns,
-    };
+    if columns.is_empty() {
+        columns = names_of(&rows);
+    }
     println!("{}", as_table(&rows, &columns));
     println!("{} rows", rows.len());
     Ok(())
@@ -113,8 +79,8 @@ fn as_table(rows: &[DynamicEntity], columns: &[String]) -> Table {
 }
 
 /// A few rows to show on the emulator.
-async fn fill(service: &TableServiceClient, table: &str) -> Result<(), Box<dyn Error>> {
-    let quakes = service.dynamic_table(table)?;
+async fn fill(service: &TableServiceClient) -> Result<TableClient<DynamicEntity>, Box<dyn Error>> {
+    let quakes = service.dynamic_table("Quakes")?;
     quakes.create_table_if_not_exists().await?;
     for (network, id, place, magnitude, time) in [
         ("ak", "0231", "12 km N of Ester, Alaska", 1.6, "2026-03-01T04:11:09.5Z"),
@@ -127,5 +93,5 @@ async fn fill(service: &TableServiceClient, table: &str) -> Result<(), Box<dyn E
         quake.insert("Time", time.parse::<DateTime>()?);
         quakes.insert_or_replace(&quake).await?;
     }
-    Ok(())
+    Ok(quakes)
 }

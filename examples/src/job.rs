@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use azure_table::Continuation;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
 /// Tells a job to stop at its next good place, after the first Ctrl-C. The second Ctrl-C ends the process.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
@@ -33,7 +37,18 @@ impl Interrupt {
     }
 }
 
-/// A file with the position of a job.
+/// The position of a job that reads pages and writes a file.
+#[derive(Serialize, Deserialize, Default, Debug)]
+pub struct PagePosition {
+    /// The number of rows so far.
+    pub rows: usize,
+    /// The length of the file that is written. A crash may leave half a page behind it.
+    pub bytes: u64,
+    /// The next page, or `None` before the first one.
+    pub continuation: Option<Continuation>,
+}
+
+/// A file with the position of a job, as JSON.
 #[derive(Clone, Debug)]
 pub struct PositionFile(PathBuf);
 
@@ -51,10 +66,10 @@ impl PositionFile {
     /// Returns the stored position, or `None` if the job starts fresh.
     ///
     /// # Errors
-    /// The file cannot be read.
-    pub fn load(&self) -> Result<Option<String>> {
-        match fs::read_to_string(&self.0) {
-            Ok(text) => Ok(Some(text)),
+    /// The file cannot be read, or is of another job.
+    pub fn load<P: DeserializeOwned>(&self) -> Result<Option<P>> {
+        match fs::read(&self.0) {
+            Ok(json) => Ok(Some(serde_json::from_slice(&json)?)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -64,9 +79,9 @@ impl PositionFile {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn save(&self, position: &str) -> Result<()> {
+    pub fn save(&self, position: &impl Serialize) -> Result<()> {
         let new = self.0.with_extension("new");
-        fs::write(&new, position)?;
+        fs::write(&new, serde_json::to_vec(position)?)?;
         fs::rename(new, &self.0)
     }
 

@@ -4,6 +4,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "examples talk to a person")]
 
+pub mod arguments;
 pub mod job;
 
 use std::error::Error;

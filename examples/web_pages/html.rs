@@ -122,6 +122,10 @@ fn save_form(blog: &Blog, etag: &ETag, button: &str) -> Markup {
 fn fields(blog: Option<&Blog>) -> Markup {
     html! {
         label { "Title" input name="title" required maxlength="100" value=[blog.map(|blog| &blog.title)]; }
-        label { "Text" textarea name="text" rows="6" maxlength=(MAX_TEXT) { @if let Some(blog) = blog { "\n" (blog.text) } } }
+        label {
+            "Text"
+            // HTML drops the first line break.
+            textarea name="text" rows="6" maxlength=(MAX_TEXT) { @if let Some(blog) = blog { "\n" (blog.text) } }
+        }
     }
 }

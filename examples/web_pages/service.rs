@@ -161,7 +161,7 @@ impl Problem {
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let (status, text) = match error.kind() {
-            // The text of the client names the value and its limit. A visitor hardly sees it: the forms have the limits.
+            // The text of the client names the value and its limit. The forms have the limits: a program sees it.
             ErrorKind::InvalidInput => (StatusCode::BAD_REQUEST, error.to_string()),
             ErrorKind::NotFound => (StatusCode::NOT_FOUND, "Somebody has deleted the blog.".into()),
             ErrorKind::Throttled if error.status() == Some(429) => (StatusCode::TOO_MANY_REQUESTS, BUSY.into()),
