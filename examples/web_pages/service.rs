@@ -163,6 +163,11 @@ impl From<Error> for Problem {
         let (status, text) = match error.kind() {
             // The text of the client names the value and its limit. The forms have the limits: a program sees it.
             ErrorKind::InvalidInput => (StatusCode::BAD_REQUEST, error.to_string()),
+            // Such as an If-Match that is no ETag.
+            ErrorKind::Rejected => (
+                StatusCode::BAD_REQUEST,
+                error.service_message().unwrap_or("The store rejects it.").into(),
+            ),
             ErrorKind::NotFound => (StatusCode::NOT_FOUND, "Somebody has deleted the blog.".into()),
             ErrorKind::Throttled if error.status() == Some(429) => (StatusCode::TOO_MANY_REQUESTS, BUSY.into()),
             ErrorKind::Throttled => (StatusCode::SERVICE_UNAVAILABLE, BUSY.into()),

@@ -178,6 +178,7 @@ async fn program_saves_under_if_match() {
     assert_eq!(put(Some(seen), "second").await.0, StatusCode::PRECONDITION_FAILED);
     // The state that is asked for is there already: the response to the first save may have been lost.
     assert_eq!(put(Some(seen), "first").await.0, StatusCode::SEE_OTHER);
+    assert_eq!(put(Some("no etag"), "third").await.0, StatusCode::BAD_REQUEST);
     let current = headers[header::ETAG].to_str().unwrap();
     assert_eq!(put(Some(current), "second").await.0, StatusCode::SEE_OTHER);
     assert_eq!(site.text(1).await, "second");
