@@ -1,7 +1,7 @@
 //! Rows that come newest first or highest first, because their keys count backwards.
 //!
-//! Sources: "Windows Azure Table" (2009), retrieving the latest items, by rating and time too; the gamers of "Windows
-//! Azure Storage Client for Java Tables Deep Dive" (2012).
+//! Sources: "Windows Azure Table" (2009), retrieving the latest items, by rating and time too, and the home page of a
+//! social network; the gamers of "Windows Azure Storage Client for Java Tables Deep Dive" (2012).
 //!
 //! `cargo run --example latest_first` runs on an emulator inside of this process. With
 //! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account.
@@ -34,6 +34,30 @@ struct Score {
     gamer: String,
 }
 
+/// What a user did last, of any kind. The time comes before the kind, since the home page shows all kinds.
+#[derive(TableEntity)]
+#[table(tag = "Kind")]
+enum Change {
+    Wrote(Post),
+    Uploaded(Photo),
+}
+
+#[derive(TableEntity)]
+#[table(partition_key = "{user}", row_key = "{created}_Blog")]
+struct Post {
+    user: String,
+    created: Descending<DateTime>,
+    text: String,
+}
+
+#[derive(TableEntity)]
+#[table(partition_key = "{user}", row_key = "{created}_Photo")]
+struct Photo {
+    user: String,
+    created: Descending<DateTime>,
+    caption: String,
+}
+
 #[tokio::main]
 async fn main() -> ExitCode {
     finish(run().await)
@@ -44,8 +68,9 @@ async fn run() -> Result<(), Box<dyn Error>> {
 }
 
 async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
-    service.ensure_tables(["Blogs", "Scores"]).await?;
+    service.ensure_tables(["Blogs", "Changes", "Scores"]).await?;
     latest_blogs(&service.table("Blogs")?).await?;
+    home_page(&service.table("Changes")?).await?;
     best_gamers(&service.table("Scores")?).await
 }
 
@@ -69,6 +94,42 @@ async fn latest_blogs(blogs: &TableClient<Blog>) -> Result<(), Box<dyn Error>> {
     let newer = blogs.query().partition("Football").filter(Blog::POSTED.gt(since));
     println!("\nnewer than {since}, {:?}:", newer.plan()?.path());
     print(&newer.all().await?);
+    Ok(())
+}
+
+/// The latest changes of a user, of all kinds and of one.
+async fn home_page(changes: &TableClient<Change>) -> Result<(), Box<dyn Error>> {
+    let mut batch = changes.batch();
+    for (day, text) in [
+        (3, "hello"),
+        (4, "photo of a boat"),
+        (9, "on a boat"),
+        (11, "photo of a gull"),
+    ] {
+        let created = format!("2009-05-{day:02}T12:00:00Z").parse::<DateTime>()?.into();
+        let (user, text) = ("joe".to_owned(), text.to_owned());
+        if let Some(caption) = text.strip_prefix("photo of ").map(str::to_owned) {
+            let photo = Photo { user, created, caption };
+            batch.insert(&Change::Uploaded(photo))?;
+        } else {
+            batch.insert(&Change::Wrote(Post { user, created, text }))?;
+        }
+    }
+    batch.submit().await?;
+
+    println!("\nthe home page of joe, the latest three:");
+    for change in changes.query().partition("joe").limit(3).all().await? {
+        match change {
+            Change::Wrote(Post { created, text, .. }) => println!("  {created}  Blog   {text}"),
+            Change::Uploaded(Photo { created, caption, .. }) => println!("  {created}  Photo  {caption}"),
+        }
+    }
+    // A range from `…_Photo` to `…_Photo`, as the paper has it, is one of times alone: the kind is a filter.
+    let photos = changes.variant::<Photo>().query().partition("joe");
+    println!("\nphotos only, {:?}:", photos.plan()?.path());
+    for Photo { created, caption, .. } in photos.all().await? {
+        println!("  {created}  Photo  {caption}");
+    }
     Ok(())
 }
 

@@ -36,3 +36,15 @@ fn the_highest_score_is_first_and_then_the_latest() {
     assert_eq!(names, ["Kim", "Ben", "Ada"], "{text}");
     assert!(text.contains("2 gamers have 10000"), "{text}");
 }
+
+#[test]
+fn the_home_page_has_all_kinds_and_the_photo_page_one() {
+    let text = output("latest_first");
+    let all = [
+        "2009-05-11T12:00:00Z  Photo  a gull",
+        "2009-05-09T12:00:00Z  Blog   on a boat",
+        "2009-05-04T12:00:00Z  Photo  a boat",
+    ];
+    assert_eq!(paragraph(&text, "the home page of joe"), all, "{text}");
+    assert_eq!(paragraph(&text, "photos only, Partition"), [all[0], all[2]], "{text}");
+}

@@ -6,6 +6,7 @@
 mod composite_keys;
 mod concurrent_updates;
 mod copy_table;
+mod delete_channel;
 #[cfg(feature = "entra")]
 mod entra;
 mod expenses;
