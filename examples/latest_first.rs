@@ -34,7 +34,7 @@ struct Score {
     gamer: String,
 }
 
-/// What a user did last, of any kind. The time comes before the kind, since the home page shows all kinds.
+/// A change by a user, of any kind. The time comes before the kind, since the home page shows all kinds.
 #[derive(TableEntity)]
 #[table(tag = "Kind")]
 enum Change {

@@ -79,6 +79,51 @@ async fn most_single_calls_take_as_long_as_in_figures_3_and_4() {
     assert!(begun.elapsed() < Duration::from_millis(1_200));
 }
 
+/// Figures 5 and 6: a larger batch takes longer, and less for each entity, of which most is saved up to 20 entities.
+#[tokio::test(start_paused = true)]
+async fn batches_save_most_up_to_20_entities_as_in_figures_5_and_6() {
+    const BATCHES: usize = 20;
+    let (_, table) = table(ServiceModel::in_2010()).await;
+    let mut seconds = Vec::new();
+    for size in [1, 20, 100] {
+        let begun = Instant::now();
+        for n in 0..BATCHES {
+            let mut batch = table.batch();
+            for index in 0..size {
+                batch.insert(&row(size, n * size + index)).unwrap();
+            }
+            batch.submit().await.unwrap();
+        }
+        seconds.push(begun.elapsed().as_secs_f64() / BATCHES as f64);
+    }
+    assert!(seconds.is_sorted(), "{seconds:?}");
+    let [one, of_20, of_100] = [seconds[0], seconds[1] / 20.0, seconds[2] / 100.0];
+    assert!(of_100 < of_20 && of_20 < one / 10.0, "{seconds:?}");
+    assert!(one - of_20 > 10.0 * (of_20 - of_100), "{seconds:?}");
+}
+
+/// Figures 12 and 13: batches of 100 into many partitions, 17,000 entities/s and more without a rejection.
+#[tokio::test(start_paused = true)]
+async fn many_partitions_take_17_000_entities_a_second_as_in_figures_12_and_13() {
+    let (emulator, table) = table(ServiceModel::in_2010()).await;
+    let workers = ClosedLoop {
+        warm_up: Duration::from_millis(500),
+        ..closed_loop(18, 1)
+    };
+    let load = workers
+        .run(&emulator, move |worker, n| {
+            let mut batch = table.batch();
+            for index in n * 100..(n + 1) * 100 {
+                let entity = DynamicEntity::new(format!("p{worker}"), format!("{index:08}"));
+                batch.insert(&entity).unwrap();
+            }
+            async move { batch.submit().await.map(drop) }
+        })
+        .await;
+    assert_eq!(load.throttled_requests, 0);
+    assert!(load.accepted_entities >= 17_000, "{load:?}");
+}
+
 #[tokio::test(start_paused = true)]
 #[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 async fn the_same_seed_gives_the_same_fate() {
