@@ -81,6 +81,7 @@ async fn most_single_calls_take_as_long_as_in_figures_3_and_4() {
 
 /// Figures 5 and 6: a larger batch takes longer, and less for each entity, of which most is saved up to 20 entities.
 #[tokio::test(start_paused = true)]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 async fn batches_save_most_up_to_20_entities_as_in_figures_5_and_6() {
     const BATCHES: usize = 20;
     let (_, table) = table(ServiceModel::in_2010()).await;
@@ -104,6 +105,7 @@ async fn batches_save_most_up_to_20_entities_as_in_figures_5_and_6() {
 
 /// Figures 12 and 13: batches of 100 into many partitions, 17,000 entities/s and more without a rejection.
 #[tokio::test(start_paused = true)]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 async fn many_partitions_take_17_000_entities_a_second_as_in_figures_12_and_13() {
     let (emulator, table) = table(ServiceModel::in_2010()).await;
     let workers = ClosedLoop {
