@@ -1,60 +1,9 @@
-//! A typed async client for **Azure Table storage** and the **Cosmos DB Table API**.
-//!
-//! Derive [`TableEntity`] on a struct. The client then writes, reads, queries and batches it, with filters that the
-//! compiler checks, retries that say when a failed write may have been applied, and an emulator for tests.
-//!
-//! ```
-//! use azure_table::{DateTime, Descending, Emulator, TableEntity, TableServiceClient};
-//!
-//! #[derive(TableEntity, Debug)]
-//! struct Blog {
-//!     #[table(partition_key)]
-//!     channel: String,
-//!     #[table(row_key)] // newest first
-//!     posted: Descending<DateTime>,
-//!     text: String,
-//! }
-//!
-//! #[tokio::main]
-//! async fn main() -> azure_table::Result<()> {
-//!     // For an account: TableServiceClient::from_connection_string(&connection_string)?
-//!     let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
-//!     blogs.create_table_if_not_exists().await?;
-//!     let blog = Blog { channel: "Channel9".into(), posted: DateTime::now().into(), text: "Hello".into() };
-//!     blogs.insert(&blog).await?;
-//!     let newest = blogs.query().partition("Channel9").limit(50).all().await?;
-//!     println!("{newest:?}");
-//!     Ok(())
-//! }
-//! ```
-//!
-//! | to | see |
-//! |---|---|
-//! | connect: connection string, key, SAS, Entra ID | [`TableServiceClient`], [guide to accounts](guide::accounts) |
-//! | define entities: keys, types, enums, old rows | [`TableEntity`], [guide to entities](guide::entities) |
-//! | read, write and change one entity | [`TableClient`], [`Versioned`] |
-//! | query and stream | [`TableQuery`], [`Filter`], [guide to queries](guide::queries) |
-//! | follow inserts and updates | [`TableClient::changes`] |
-//! | write many | [`TableBatch`], [`Bulk`], [guide to batches](guide::batches) |
-//! | use rows without a struct | [`DynamicEntity`] |
-//! | handle errors and lost responses | [`Error`], [guide to retries](guide::retries) |
-//! | test without an account | `Emulator`, [`azure_table::test`](macro@crate::test), the [`guide`] |
-//! | observe and measure | [`telemetry`] |
-//! | come from another client | [guides by language](guide#from-another-client) |
-//! | find what another SDK calls otherwise | [README](https://github.com/azure-table-rs/azure-table#where-is-) |
-//!
-//! Features: `derive`, `reqwest` and `rustls` are on by default; `hyper-transport`, `emulator`, `test-util`, `tracing`,
-//! `otel`, `entra` and types of other crates are listed in the README.
+#![doc = include_str!("../docs/crate.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // The derives and the patterns name the crate as others do.
 #[cfg(feature = "patterns")]
 extern crate self as azure_table;
-
-/// Compiles the examples of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
 
 #[doc(hidden)]
 pub mod __private;

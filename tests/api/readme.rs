@@ -1,11 +1,18 @@
-//! Checks the README: its first program is short and complete, and each struct has the same fields in all blocks.
+//! The README as a stranger reads it: the text of the crate's documentation, short, with links that lead somewhere.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fs;
 
 use azure_table_tests::house::root;
+use azure_table_tests::readme::{SOURCE, generated};
+
+/// The most lines of the README.
+const MOST_LINES: usize = 300;
+/// The most lines of its first program, which has an entity, an insert, a get and a stream.
+const MOST_LINES_OF_PROGRAM: usize = 30;
 
 fn readme() -> String {
-    std::fs::read_to_string(root().join("README.md")).unwrap()
+    fs::read_to_string(root().join("README.md")).unwrap()
 }
 
 /// Returns the blocks of code in this language.
@@ -20,16 +27,52 @@ fn blocks<'t>(text: &'t str, language: &str) -> Vec<&'t str> {
         .collect()
 }
 
+/// The targets of links and pictures.
+fn links(text: &str) -> Vec<&str> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    targets.map(|(target, _)| target).collect()
+}
+
 #[test]
-fn first_program_has_twenty_lines_and_its_dependencies() {
+fn readme_is_generated_from_the_documentation_of_the_crate() {
+    assert!(
+        readme() == generated(),
+        "README.md is not what {SOURCE} says: cargo run -p azure-table-tests --example house readme"
+    );
+}
+
+#[test]
+fn readme_is_short_and_hides_nothing() {
+    let readme = readme();
+    let lines = readme.lines().count();
+    assert!(lines <= MOST_LINES, "{lines} lines");
+    let rust = blocks(&readme, "rust");
+    assert!(rust.len() > 4, "{} programs", rust.len());
+    let hidden: Vec<_> = rust
+        .iter()
+        .flat_map(|block| block.lines())
+        .filter(|line| line.starts_with("# "))
+        .collect();
+    assert!(hidden.is_empty(), "{hidden:?}");
+}
+
+#[test]
+fn first_program_is_short_and_has_its_dependencies() {
     let readme = readme();
     let program = blocks(&readme, "rust")[0];
-    assert!(program.contains("fn main") && !program.lines().any(|line| line.starts_with("# ")));
-    for step in ["#[derive(TableEntity", ".insert(", ".query().partition(", ".limit(50)"] {
+    let steps = [
+        "#[derive(TableEntity",
+        "fn main",
+        ".insert(",
+        ".get(",
+        ".query().partition(",
+        ".stream()",
+    ];
+    for step in steps {
         assert!(program.contains(step), "no {step}");
     }
     let lines = program.lines().count();
-    assert!(lines <= 20, "{lines} lines");
+    assert!(lines <= MOST_LINES_OF_PROGRAM, "{lines} lines");
 
     let manifest = blocks(&readme, "toml")[0];
     let dependencies = manifest.split("[dev-dependencies]").next().unwrap();
@@ -40,22 +83,42 @@ fn first_program_has_twenty_lines_and_its_dependencies() {
 }
 
 #[test]
-fn structs_have_the_same_fields_in_all_blocks() {
-    let readme = readme();
-    let mut structs = BTreeMap::new();
-    for block in blocks(&readme, "rust") {
+fn all_programs_use_one_entity() {
+    let source = fs::read_to_string(root().join(SOURCE)).unwrap();
+    let mut entities = BTreeSet::new();
+    let programs = blocks(&source, "rust");
+    for block in &programs {
         let code: String = block
             .lines()
             .map(|line| line.strip_prefix("# ").unwrap_or(line))
-            .flat_map(|line| [line.split("//").next().unwrap_or_default(), "\n"])
+            .flat_map(|line| line.split("//").next().unwrap_or_default().split_whitespace())
             .collect();
-        for declared in code.split("struct ").skip(1) {
-            let (name, rest) = declared.split_once('{').unwrap();
-            let fields: String = rest.split('}').next().unwrap().split_whitespace().collect();
-            let fields = fields.trim_end_matches(',').to_owned();
-            let first = structs.entry(name.trim().to_owned()).or_insert_with(|| fields.clone());
-            assert_eq!(*first, fields, "{name}");
+        for declared in code.split("struct").skip(1) {
+            let entity = declared.split('}').next().unwrap();
+            entities.insert(entity.trim_end_matches(',').to_owned());
         }
     }
-    assert!(structs.len() > 1, "{structs:?}");
+    assert_eq!(entities.len(), 1, "{entities:?}");
+}
+
+#[test]
+fn links_are_absolute_and_lead_to_files_of_this_checkout() {
+    let readme = readme();
+    let here = [
+        "https://github.com/azure-table-rs/azure-table/blob/main/",
+        "https://github.com/azure-table-rs/azure-table/tree/main/",
+        "https://raw.githubusercontent.com/azure-table-rs/azure-table/main/",
+    ];
+    let links = links(&readme);
+    for link in &links {
+        assert!(link.starts_with("https://"), "{link}");
+        if let Some(path) = here.iter().find_map(|prefix| link.strip_prefix(prefix)) {
+            assert!(root().join(path).exists(), "{link}");
+        }
+        let guide = link.strip_prefix("https://docs.rs/azure-table/latest/azure_table/guide/");
+        if let Some((guide, _)) = guide.and_then(|rest| rest.split_once('/')) {
+            assert!(root().join(format!("azure-table/docs/{guide}.md")).exists(), "{link}");
+        }
+    }
+    assert!(links.len() > 20, "{links:?}");
 }

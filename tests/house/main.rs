@@ -1,14 +1,14 @@
 //! Prints the figures of a checkout's sources: lines, files, import cycles, and counts that should fall.
 //!
-//! `cargo run -p azure-table-tests --example house [ROOT]`. With `language` instead of the root it prints the counts of
-//! `tests/api/language.rs`.
+//! `cargo run -p azure-table-tests --example house [ROOT]`; with `language` in place of the root it prints the
+//! counts of `tests/api/language.rs`, with `readme` it writes `README.md` from the documentation of the crate.
 
 #![expect(clippy::print_stdout, reason = "a program for the command line")]
 
 use std::path::Path;
 
 use azure_table_tests::house::{House, SourceFile, root};
-use azure_table_tests::language;
+use azure_table_tests::{language, readme};
 
 /// A file of at most this many lines is a fragment.
 const FRAGMENT: usize = 60;
@@ -17,6 +17,10 @@ fn main() {
     let named = std::env::args().nth(1);
     match named.as_deref() {
         Some("language") => print!("{}", language::table(&language::counts())),
+        Some("readme") => match std::fs::write(root().join("README.md"), readme::generated()) {
+            Ok(()) => println!("README.md is written from {}", readme::SOURCE),
+            Err(error) => println!("README.md is not written: {error}"),
+        },
         named => print_figures(&House::read(named.map_or(root(), Path::new))),
     }
 }

@@ -24,6 +24,7 @@ pub mod load;
 pub mod network;
 pub mod polls;
 pub mod queries;
+pub mod readme;
 pub mod report;
 pub mod sas;
 pub mod service;
