@@ -8,6 +8,7 @@
 //! | [`entities`] | Which Rust types become keys and properties? How does a struct or an enum map to rows? |
 //! | [`queries`] | How do I filter, stream pages, continue later, and read many keys or a whole table? |
 //! | [`batches`] | How do I write several rows at once, or millions? |
+//! | [`operations`] | How many requests does a method send, and what does a lost response mean? |
 //! | [`retries`] | What happens when the network or the service fails, and what is known afterwards? |
 //! | `testing` (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
 //! | `explorations` (the same features) | Does my code hold in every order of its requests, and when one is lost? |
@@ -47,6 +48,9 @@ pub mod batches {}
 
 #[doc = include_str!("../docs/queries.md")]
 pub mod queries {}
+
+#[doc = include_str!("../docs/operations.md")]
+pub mod operations {}
 
 #[doc = include_str!("../docs/retries.md")]
 pub mod retries {}

@@ -41,6 +41,8 @@ use crate::protocol::operation::TableOperation;
 /// # }
 /// ```
 ///
+/// [`guide::operations`](crate::guide::operations): the requests of each method, and the meaning of a lost response.
+///
 /// Source: REST "Performing entity group transactions".
 #[doc(alias = "SubmitTransaction")]
 #[must_use = "nothing is sent until `submit` is awaited"]

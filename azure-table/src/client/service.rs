@@ -39,6 +39,8 @@ use crate::protocol::service_properties::ServiceProperties;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// [`guide::operations`](crate::guide::operations): the requests of each method, and the meaning of a lost response.
 #[derive(Clone)]
 #[doc(alias = "CloudTableClient")]
 pub struct TableServiceClient {

@@ -49,6 +49,8 @@ use crate::protocol::operation::TableOperation;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// [`guide::operations`](crate::guide::operations): the requests of each method, and the meaning of a lost response.
 #[must_use = "nothing is written until its write is awaited"]
 pub struct Bulk<E> {
     table: TableClient<E>,

@@ -70,6 +70,8 @@ const LINGER: Duration = Duration::from_millis(200);
 /// # Ok(())
 /// # }
 /// ```
+///
+/// [`guide::operations`](crate::guide::operations): the requests of each method, and the meaning of a lost response.
 #[must_use = "call `close()`: operations still pending when the writer is dropped are never sent"]
 pub struct Writer<E> {
     run: BulkRun,

@@ -60,6 +60,8 @@ use crate::model::row_key::{IntoRowKey, key_in_partition};
 /// # Ok(())
 /// # }
 /// ```
+///
+/// [`guide::operations`](crate::guide::operations): the requests of each method, and the meaning of a lost response.
 pub struct PartitionClient<E = DynamicEntity> {
     table: TableClient<E>,
     partition_key: String,
