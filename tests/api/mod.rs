@@ -28,7 +28,7 @@ mod partition_client;
 mod public_names;
 mod queries;
 mod readme;
-mod refusals;
+mod rejections;
 mod requests;
 mod run_time_names;
 mod sas_urls;
