@@ -2,6 +2,10 @@
 //!
 //! Owns the builders and their shapes. `protocol` builds the requests, `pipeline` sends them.
 
+// rustdoc lists the methods of a type in the order of modules: first those that the files of the clients have.
+pub(crate) mod service;
+pub(crate) mod table;
+
 pub(crate) mod batch;
 pub(crate) mod bulk;
 pub(crate) mod effective_settings;
@@ -10,9 +14,7 @@ pub(crate) mod ops;
 pub(crate) mod query;
 mod sas_url;
 mod serde_handle;
-pub(crate) mod service;
 pub(crate) mod settings;
 pub(crate) mod shape;
-pub(crate) mod table;
 pub(crate) mod task;
 pub(crate) mod total_timeout;

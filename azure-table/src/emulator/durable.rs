@@ -41,6 +41,7 @@ use crate::emulator::store::journal::Journal;
 /// The lost interval includes the time of the write itself. When more than 64 MiB of changes are pending, responses
 /// wait too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Sync {
     /// Before each response; concurrent requests share a sync.
     Always,

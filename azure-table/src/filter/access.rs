@@ -16,6 +16,7 @@ use crate::model::edm::Edm;
 ///
 /// Source: "Design for querying" (storage table design guide).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum AccessPath {
     /// One entity: both keys are known.
     Point,

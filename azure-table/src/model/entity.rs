@@ -106,6 +106,7 @@ pub trait NamedTable: TableEntity {
 ///
 /// Source: REST "Payload format for Table service operations".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum MetadataLevel {
     /// Values only: the fewest bytes; Int64, DateTime, Guid and Binary arrive as text.
     None,

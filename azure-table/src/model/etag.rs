@@ -90,6 +90,7 @@ impl fmt::Display for ETag {
 
 /// The condition of a replace, merge or delete on the stored entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Condition {
     /// The entity exists, whatever its ETag (`If-Match: *`).
     Exists,

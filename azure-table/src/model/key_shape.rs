@@ -30,6 +30,7 @@ pub const MAX_KEY_FIELDS: usize = 8;
 
 /// A piece of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub enum KeyPiece {
     /// The text of the field of this name.
     Field(&'static str),
