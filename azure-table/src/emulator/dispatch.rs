@@ -23,7 +23,7 @@ use crate::emulator::access;
 use crate::emulator::access::grant::Grant;
 use crate::emulator::access::sas;
 use crate::emulator::load::stamp::Stamp;
-use crate::emulator::load::{Busy, Demand, Limit};
+use crate::emulator::load::{Busy, Demand, Limit, Work};
 use crate::emulator::operations::{Call, Caller};
 use crate::emulator::operations::{batch, cors, documents, entities, query, tables};
 #[cfg(feature = "emulator-http")]
@@ -68,9 +68,13 @@ impl Service {
     }
 
     async fn answer_in_turn(&self, stamp: &Stamp, request: http::Request<Bytes>) -> Response<Bytes> {
-        let latency = stamp.latency(request.method() == Method::GET);
         let (head, body) = request.into_parts();
         let demand = self.demand(&head, &body);
+        let latency = stamp.latency(match &demand {
+            Some(demand) => demand.work,
+            None if head.method == Method::GET => Work::Read,
+            None => Work::Write(0),
+        });
         let request = http::Request::from_parts(head, body);
         pass(latency / 2).await;
         let admitted = demand.as_ref().map(|demand| stamp.admit(demand, Instant::now()));
@@ -80,8 +84,8 @@ impl Service {
                 until(done).await;
                 (None, latency / 2)
             }
-            // A rejected request is not replicated.
-            Some(Err(busy)) => (Some(busy), stamp.latency(true) / 2),
+            // What is refused is copied nowhere.
+            Some(Err(busy)) => (Some(busy), stamp.latency(Work::Read) / 2),
         };
         let (response, rows) = self.respond(request, busy.as_ref()).await;
         if let (Some(demand), 1..) = (&demand, rows) {

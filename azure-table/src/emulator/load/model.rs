@@ -2,8 +2,8 @@
 //!
 //! Owns [`ServiceModel`] and [`RangeSplits`]. `load/range_server.rs` and `load/bucket.rs` apply them to requests.
 //!
-//! Source: "How to get the most out of Windows Azure Tables" (Windows Azure Storage Team, 2010), Figures 3, 4, 8, 9,
-//! 12, 13 and 15; "Scalability and performance targets for Table storage".
+//! Source: "How to get the most out of Windows Azure Tables" (Windows Azure Storage Team, 2010), Figures 3, 4, 6, 8,
+//! 9, 12, 13 and 15; "Scalability and performance targets for Table storage".
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -19,7 +19,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// ([`with_service_model`](crate::Emulator::with_service_model)) a request for entities passes these steps, as in the
 /// live service:
 ///
-/// 1. half of the latency ([`write_latency`](Self::write_latency), [`read_latency`](Self::read_latency)), ± 10 %;
+/// 1. half of the latency ([`write_latency`](Self::write_latency) with
+///    [`write_latency_per_entity`](Self::write_latency_per_entity), or [`read_latency`](Self::read_latency)), ± 10 %;
 /// 2. the limit of its account ([`account_entities_per_second`](Self::account_entities_per_second)) and of its
 ///    partition ([`partition_entities_per_second`](Self::partition_entities_per_second));
 /// 3. the queue of its partition's server, which handles one request after the other. Each takes
@@ -68,6 +69,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 #[must_use = "a model does nothing until an emulator has it"]
 pub struct ServiceModel {
     pub(crate) write_latency: Duration,
+    pub(crate) write_latency_per_entity: Duration,
     pub(crate) read_latency: Duration,
     pub(crate) time_per_request: Duration,
     pub(crate) time_per_entity: Duration,
@@ -95,6 +97,7 @@ impl ServiceModel {
     pub fn new() -> Self {
         Self {
             write_latency: Duration::ZERO,
+            write_latency_per_entity: Duration::ZERO,
             read_latency: Duration::ZERO,
             time_per_request: Duration::ZERO,
             time_per_entity: Duration::ZERO,
@@ -143,23 +146,25 @@ impl ServiceModel {
     ///
     /// | constant | value | from |
     /// |---|--:|---|
-    /// | latency of writes, of reads | 42 ms, 34 ms | Figure 3; 30 workers at 600 inserts/s (Figure 8) |
+    /// | latency of a write | 37 ms, and 5 ms per entity | Figures 3 and 4; 30 workers at 600 inserts/s (Figure 8); gain of larger batches (Figure 6) |
+    /// | latency of a read | 30 ms | Figure 3 |
     /// | time per request, entity | 0.6 ms, 0.405 ms | 1,000 inserts/s (Figure 8); 2,300-2,500 entities/s (Figure 15) |
     /// | time per entity read | 0.05 ms | chosen: reads are faster than inserts (Figure 9) |
-    /// | shedding | 22 %, from 950 ms of wait down to 600 ms | Figure 15: rejections at 50 workers, at 30, none at 20 |
-    /// | longest wait | 1.5 s | chosen: beyond the measured waits |
+    /// | shedding | 22 %, from 450 ms of wait down to 100 ms | Figure 15: rejections at 50 workers, at 30, none at 20 |
+    /// | longest wait | 1 s | chosen: beyond the measured waits |
     /// | queue_chance | 1,500 requests | Figure 8: rejections with 75, 150 and 240 workers |
     ///
-    /// Source: "How to get the most out of Windows Azure Tables" (2010), Figures 3, 8, 9 and 15.
+    /// Source: "How to get the most out of Windows Azure Tables" (2010), Figures 3, 4, 6, 8, 9 and 15.
     pub fn in_2010() -> Self {
         Self::new()
-            .write_latency(Duration::from_millis(42))
-            .read_latency(Duration::from_millis(34))
+            .write_latency(Duration::from_millis(37))
+            .write_latency_per_entity(Duration::from_millis(5))
+            .read_latency(Duration::from_millis(30))
             .time_per_request(Duration::from_micros(600))
             .time_per_entity(Duration::from_micros(405))
             .time_per_entity_read(Duration::from_micros(50))
-            .max_wait(Duration::from_millis(1_500))
-            .shedding(0.22, Duration::from_millis(950), Duration::from_millis(600))
+            .max_wait(Duration::from_secs(1))
+            .shedding(0.22, Duration::from_millis(450), Duration::from_millis(100))
             .queue_chance(1_500)
     }
 
@@ -168,6 +173,14 @@ impl ServiceModel {
     /// The latency varies by ± 10 %. It uses none of the servers' capacity.
     pub fn write_latency(mut self, mean: Duration) -> Self {
         self.write_latency = mean.min(LONGEST);
+        self
+    }
+
+    /// Sets the additional latency per entity of a write, such as each operation of a batch.
+    ///
+    /// It uses none of the servers' capacity either, so batches of other callers run meanwhile.
+    pub fn write_latency_per_entity(mut self, mean: Duration) -> Self {
+        self.write_latency_per_entity = mean.min(LONGEST);
         self
     }
 
@@ -261,6 +274,18 @@ impl ServiceModel {
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
+    }
+
+    /// Returns the mean latency of a request. A write without entities changes a table or the service.
+    pub(crate) fn latency_of(&self, work: Work) -> Duration {
+        match work {
+            Work::Read => self.read_latency,
+            Work::Write(entities) => {
+                let entities = u32::try_from(entities).unwrap_or(u32::MAX);
+                let further = self.write_latency_per_entity.saturating_mul(entities);
+                self.write_latency.saturating_add(further).min(LONGEST)
+            }
+        }
     }
 
     /// Returns the server time of a request.

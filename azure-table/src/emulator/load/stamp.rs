@@ -132,15 +132,10 @@ impl Stamp {
         &self.model
     }
 
-    /// Draws the round-trip latency.
-    pub(crate) fn latency(&self, is_read: bool) -> Duration {
-        let mean = if is_read {
-            self.model.read_latency
-        } else {
-            self.model.write_latency
-        };
+    /// Draws the time of a request and its response outside the servers.
+    pub(crate) fn latency(&self, work: Work) -> Duration {
         let share = self.state().random.f64() * 2.0 - 1.0;
-        mean.mul_f64(1.0 + SPREAD * share)
+        self.model.latency_of(work).mul_f64(1.0 + SPREAD * share)
     }
 
     /// Accepts a request and returns the end of its turn, or rejects it.

@@ -65,6 +65,8 @@ pub(super) struct ModelJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     write_latency_milliseconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    write_latency_per_entity_milliseconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     read_latency_milliseconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     time_per_request_milliseconds: Option<f64>,
@@ -153,11 +155,16 @@ impl ModelJson {
         let preset = preset.map_err(|why| format!("model: {why}"))?;
         let mut model = preset.map_or_else(ServiceModel::new, Preset::model);
         type Set = fn(ServiceModel, Duration) -> ServiceModel;
-        let times: [(&str, Option<f64>, Set); 7] = [
+        let times: [(&str, Option<f64>, Set); 8] = [
             (
                 "writeLatencyMilliseconds",
                 self.write_latency_milliseconds,
                 ServiceModel::write_latency,
+            ),
+            (
+                "writeLatencyPerEntityMilliseconds",
+                self.write_latency_per_entity_milliseconds,
+                ServiceModel::write_latency_per_entity,
             ),
             (
                 "readLatencyMilliseconds",
