@@ -25,6 +25,8 @@ pub struct ManyWrites {
     pub entities: usize,
     /// The number of partitions, one after the other.
     pub partitions: usize,
+    /// How many batches of a partition may be in flight.
+    pub in_flight: usize,
     /// The limit in entities per second.
     pub limit: f64,
     /// The burst that the limit allows before the first request, in entities.
@@ -39,18 +41,21 @@ impl ManyWrites {
             model: ServiceModel::today(),
             entities,
             partitions: 1,
+            in_flight: 4,
             limit: 2_000.0,
             saved: 2_000.0,
         }
     }
 
-    /// One partition of 2010, whose limit is a server that is always busy: 100 entities in 41.1 ms.
+    /// One partition of 2010, whose limit is a server that is always busy: 100 entities in 41.1 ms. A batch takes 0.58 s, so that
+    /// the default of 4 in flight reaches 690 entities/s.
     pub fn one_partition_of_2010(entities: usize) -> Self {
         Self {
             name: "bulk, 2010, one partition",
             model: ServiceModel::in_2010(),
             entities,
             partitions: 1,
+            in_flight: 16,
             limit: 100.0 / 0.0411,
             saved: 0.0,
         }
@@ -63,6 +68,7 @@ impl ManyWrites {
             model: ServiceModel::today(),
             entities,
             partitions: 1_000,
+            in_flight: 4,
             limit: 20_000.0,
             saved: 20_000.0,
         }
@@ -82,8 +88,11 @@ impl ManyWrites {
         let partitions = self.partitions;
         let rows =
             (0..self.entities).map(move |n| DynamicEntity::new(format!("p{:04}", n % partitions), format!("{n:07}")));
-        // Batches are full with this many pending operations.
-        let bulk = table.bulk().max_pending(self.entities.min(100 * partitions));
+        // Batches are full where so many wait.
+        let bulk = table
+            .bulk()
+            .partition_concurrency(self.in_flight)
+            .max_pending(self.entities.min(100 * partitions.max(self.in_flight)));
         let mut write = bulk.insert(rows);
         let begun = Instant::now();
         let mut watched = vec![emulator.load()];
