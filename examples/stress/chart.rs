@@ -194,11 +194,10 @@ where
 
 /// Returns the label of an axis, with as many digits as its end needs.
 fn number(value: f64, end: f64) -> String {
-    if end < 0.2 {
-        return format!("{value:.3}");
+    match end {
+        ..0.05 => format!("{value:.3}"),
+        0.05..0.8 => format!("{value:.2}"),
+        0.8..8.0 => format!("{value:.1}"),
+        _ => crate::post::whole(value),
     }
-    if end < 8.0 {
-        return format!("{value:.1}");
-    }
-    crate::post::whole(value)
 }

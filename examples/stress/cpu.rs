@@ -25,7 +25,7 @@ impl Costs {
         match preset {
             Preset::In2010 => Self {
                 read: micros(5_000),
-                write: micros(4_500),
+                write: micros(3_000),
                 written_entity: micros(350),
             },
             // azure-table itself: PERFORMANCE.md, "Beside the least code and another client".

@@ -51,8 +51,7 @@ impl Measured {
     pub(crate) fn accept(&mut self, entities: u64, latency: Duration) {
         self.accepted_requests += 1;
         self.accepted_entities += entities;
-        self.latencies
-            .saturating_record(u64::try_from(latency.as_micros()).unwrap_or(u64::MAX));
+        record(&mut self.latencies, u64::try_from(latency.as_micros()).unwrap_or(u64::MAX), 1);
     }
 
     /// Adds another VM of the same time.
@@ -99,11 +98,16 @@ impl Measured {
     }
 }
 
-/// Three digits, from a microsecond on.
+/// Records a value that is far below the most that a histogram can grow to.
+fn record(latencies: &mut Histogram<u64>, micros: u64, count: u64) {
+    latencies.record_n(micros.clamp(1, u64::from(u32::MAX)), count).unwrap_or_default();
+}
+
+/// Four digits, from a microsecond on: a whole millisecond begins a bucket. It grows with its values.
 fn latencies() -> Histogram<u64> {
-    match Histogram::new(3) {
+    match Histogram::new(4) {
         Ok(histogram) => histogram,
-        Err(_) => unreachable!("three digits are allowed"),
+        Err(_) => unreachable!("four digits are allowed"),
     }
 }
 
@@ -115,7 +119,7 @@ fn write_latencies<S: Serializer>(latencies: &Histogram<u64>, to: S) -> Result<S
 fn read_latencies<'de, D: Deserializer<'de>>(from: D) -> Result<Histogram<u64>, D::Error> {
     let mut read = latencies();
     for (value, count) in Vec::<(u64, u64)>::deserialize(from)? {
-        read.saturating_record_n(value, count);
+        record(&mut read, value, count);
     }
     Ok(read)
 }

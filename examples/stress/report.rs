@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, Table};
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde_json::json;
 
 use crate::figures::{Figure, limits};
@@ -11,6 +10,9 @@ use crate::outcome::{Outcome, Point};
 use crate::post::{FACTOR, Judgement, Reading, percent, whole};
 use crate::service::{Done, Place};
 use crate::verdict::Verdict;
+
+/// A line below the header, none between rows.
+const LINES: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// Prints the points of a figure.
 pub(crate) fn figure(outcome: &Outcome, place: Place) {
@@ -167,7 +169,7 @@ pub(crate) fn write_json(outcomes: &[Outcome], place: Place, to: &mut dyn Write)
 
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY).set_header(header);
+    table.load_style(LINES).set_header(header);
     table
 }
 
