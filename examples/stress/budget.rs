@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::workload::Workload;
 
-/// What may be sent, and what was.
+/// The requests that may be sent, and those that were.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     /// `None` where requests are free.

@@ -29,7 +29,7 @@ pub(crate) const OURS: [RGBColor; 3] = [
 /// The color of what the text states.
 pub(crate) const POST: RGBColor = RGBColor(0xd3, 0x5a, 0x1a);
 
-/// How a series looks.
+/// The look of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// A line with dots.

@@ -25,8 +25,8 @@ impl Costs {
         match preset {
             Preset::In2010 => Self {
                 read: micros(5_000),
-                write: micros(3_000),
-                written_entity: micros(350),
+                write: micros(2_000),
+                written_entity: micros(375),
             },
             // azure-table itself: PERFORMANCE.md, "Beside the least code and another client".
             Preset::Today => Self {

@@ -26,7 +26,7 @@ pub(crate) struct Measured {
     /// Requests that were sent, those of the warm-up and of the preparation included.
     pub(crate) sent_requests: u64,
     pub(crate) sent_bytes: u64,
-    /// Whether a cap or Ctrl-C ended it early.
+    /// A limit or Ctrl-C ended it early.
     pub(crate) is_cut: bool,
 }
 
@@ -51,7 +51,11 @@ impl Measured {
     pub(crate) fn accept(&mut self, entities: u64, latency: Duration) {
         self.accepted_requests += 1;
         self.accepted_entities += entities;
-        record(&mut self.latencies, u64::try_from(latency.as_micros()).unwrap_or(u64::MAX), 1);
+        record(
+            &mut self.latencies,
+            u64::try_from(latency.as_micros()).unwrap_or(u64::MAX),
+            1,
+        );
     }
 
     /// Adds another VM of the same time.
@@ -100,7 +104,9 @@ impl Measured {
 
 /// Records a value that is far below the most that a histogram can grow to.
 fn record(latencies: &mut Histogram<u64>, micros: u64, count: u64) {
-    latencies.record_n(micros.clamp(1, u64::from(u32::MAX)), count).unwrap_or_default();
+    latencies
+        .record_n(micros.clamp(1, u64::from(u32::MAX)), count)
+        .unwrap_or_default();
 }
 
 /// Four digits, from a microsecond on: a whole millisecond begins a bucket. It grows with its values.

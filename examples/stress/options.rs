@@ -11,7 +11,7 @@ use crate::workload::{MANY, ONE, Operation, ROW_KEY, VmSize, Workload};
 
 pub(crate) const HELP: &str = include_str!("help.txt");
 
-/// What to do.
+/// The first argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Figures,
@@ -158,7 +158,7 @@ impl Options {
         let is_virtual = self.place.is_virtual();
         let workload = &mut self.workload;
         workload.seconds = given.seconds.unwrap_or(if is_virtual { 30.0 } else { 5.0 });
-        workload.warm_up = given.warm_up.unwrap_or((workload.seconds / 6.0).min(5.0));
+        workload.warm_up = given.warm_up.unwrap_or((workload.seconds / 6.0).clamp(1.0, 5.0));
         self.has_own_entity = given.columns.is_some();
         workload.columns = given.columns.unwrap_or_else(|| match is_virtual {
             true => Columns::default(),
@@ -171,7 +171,8 @@ impl Options {
         if self.figures.is_empty() {
             self.figures = IDS.map(str::to_owned).into();
             // On a model it is a flat line, which `list` explains.
-            self.figures.retain(|id| !is_virtual || id != "sizes");
+            let is_flat = is_virtual && self.command == Command::Figures;
+            self.figures.retain(|id| !is_flat || id != "sizes");
         }
     }
 

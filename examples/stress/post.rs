@@ -1,4 +1,4 @@
-//! What the text of 2010 says of its figures, beside what was measured.
+//! The statements of the text of 2010 about its figures, beside what was measured.
 //!
 //! The figures are pictures there. Compared is what the text states: a number, or a shape. On the model of today the
 //! documented targets stand in for the text.
@@ -328,6 +328,7 @@ pub(crate) fn percent(share: f64) -> String {
     match 100.0 * share {
         0.0 => "0 %".to_owned(),
         value if value < 0.1 => format!("{value:.4} %"),
+        value if value < 10.0 => format!("{value:.2} %"),
         value => format!("{value:.1} %"),
     }
 }

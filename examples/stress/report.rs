@@ -22,7 +22,7 @@ pub(crate) fn figure(outcome: &Outcome, place: Place) {
     }
     let mut table = table(&[
         "",
-        outcome_x(&outcome.figure),
+        outcome.figure.x,
         "entities/s",
         "requests/s",
         "mean ms",
@@ -46,14 +46,6 @@ pub(crate) fn figure(outcome: &Outcome, place: Place) {
                 point.measured.failed_requests
             );
         }
-    }
-}
-
-/// Histograms have one point, whose x says nothing.
-fn outcome_x(figure: &Figure) -> &'static str {
-    match figure.shows {
-        crate::figures::Shows::Latencies => "workers",
-        _ => figure.x,
     }
 }
 
@@ -128,7 +120,10 @@ pub(crate) fn list(figures: &[Figure], place: Place) {
         let points: Vec<_> = points.collect();
         table.add_row([figure.id, figure.title, figure.x, &points.join("\n")]);
     }
-    println!("{table}\n\nNot shown, or not as in the text, on the {}:", place.name());
+    println!(
+        "{table}\n\nThe figures of the post are pictures: beside ours stand the numbers and places that its text states."
+    );
+    println!("Not shown, or not as in the post, on the {}:", place.name());
     for figure in figures {
         for limit in limits(figure.id, place) {
             println!("  {:<10}  {limit}", figure.id);

@@ -44,7 +44,7 @@ impl Preset {
     }
 }
 
-/// Where the points run.
+/// A place where points run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In this process, in virtual time.

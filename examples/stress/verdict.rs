@@ -8,7 +8,7 @@ use crate::workload::Workload;
 /// The share of the CPU from which on the clients are the bound.
 const BUSY: f64 = 0.9;
 
-/// What limits a point.
+/// The limit that a point met.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
     ClientBound,

@@ -41,7 +41,7 @@ impl Stop {
     }
 }
 
-/// What the workers share.
+/// The values that all workers share.
 struct Shared {
     task: VmTask,
     table: TableClient<DynamicEntity>,

@@ -209,3 +209,26 @@ async fn a_port_keeps_to_the_model_too() {
         (1, 1)
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_same_seed_gives_the_same_fate() {
+    let mut seen = Vec::new();
+    for seed in [1, 1, 2] {
+        let (emulator, table) = table(ServiceModel::in_2010().queue_chance(100).seed(seed)).await;
+        let load = ClosedLoop {
+            workers: 75,
+            pause: Duration::from_secs(3),
+            warm_up: Duration::from_secs(5),
+            time: Duration::from_secs(4),
+        }
+        .run(&emulator, move |worker, n| {
+            let insert = table.insert(&DynamicEntity::new("p", format!("{worker:03}_{n:08}")));
+            async move { insert.await.map(drop) }
+        })
+        .await;
+        assert!(load.throttled_requests > 0);
+        seen.push(load);
+    }
+    assert_eq!(seen[0], seen[1]);
+    assert_ne!(seen[0], seen[2]);
+}

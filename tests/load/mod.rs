@@ -1,9 +1,10 @@
 //! The emulator under load: what its service model takes, how long it needs, what it refuses. On a paused clock.
+//!
+//! The closed loops of the study of 2010 are those of the example `stress`, whose test holds its figures.
 
 mod adaptive;
 mod limits;
 mod splits;
-mod study;
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use plotters::prelude::*;
 
 /// What we measured.
 pub(crate) const OURS: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
-/// What the study tells, or a limit.
+/// A limit.
 pub(crate) const TOLD: RGBColor = RGBColor(0xd8, 0x6a, 0x2b);
 /// What was refused.
 pub(crate) const REFUSED: RGBColor = RGBColor(0x8e, 0x24, 0x6f);
@@ -35,8 +35,6 @@ pub(crate) struct Panel {
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) series: Vec<Series>,
-    /// Where the curves leave room for it: above on the left, or below on the right.
-    pub(crate) is_legend_above: bool,
 }
 
 /// It begins at 0.
@@ -93,13 +91,9 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Resul
                 + Circle::new((9, 0), radius, style.filled())
         });
     }
-    let position = match panel.is_legend_above {
-        true => SeriesLabelPosition::UpperLeft,
-        false => SeriesLabelPosition::LowerRight,
-    };
     chart
         .configure_series_labels()
-        .position(position)
+        .position(SeriesLabelPosition::LowerRight)
         .margin(14)
         .background_style(WHITE.mix(0.85))
         .border_style(BLACK.mix(0.3))

@@ -24,6 +24,8 @@ mod retry_policies;
 mod sas;
 mod schema_upgrade;
 mod show_table;
+#[cfg(feature = "stress")]
+mod stress;
 mod table_basics;
 #[cfg(feature = "telemetry")]
 mod telemetry;

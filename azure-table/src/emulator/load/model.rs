@@ -146,7 +146,7 @@ impl ServiceModel {
     ///
     /// | constant | value | from |
     /// |---|--:|---|
-    /// | latency of a write | 37 ms, and 5 ms per entity | Figures 3 and 4; 30 workers at 600 inserts/s (Figure 8); gain of larger batches (Figure 6) |
+    /// | latency of a write | 37 ms, and 5 ms per entity | Figures 3, 4 and 6; 30 workers at 600 inserts/s (Figure 8) |
     /// | latency of a read | 30 ms | Figure 3 |
     /// | time per request, entity | 0.6 ms, 0.405 ms | 1,000 inserts/s (Figure 8); 2,300-2,500 entities/s (Figure 15) |
     /// | time per entity read | 0.05 ms | chosen: reads are faster than inserts (Figure 9) |

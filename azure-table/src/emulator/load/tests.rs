@@ -117,7 +117,9 @@ fn more_workers_have_more_batches_rejected() {
         .map(|workers| closed_loop(ServiceModel::in_2010(), workers, 100, 300))
         .into();
     assert!(
-        curve[1..].iter().all(|(accepted, _)| (2_350.0..2_500.0).contains(accepted)),
+        curve[1..]
+            .iter()
+            .all(|(accepted, _)| (2_350.0..2_500.0).contains(accepted)),
         "{curve:?}"
     );
     assert!(curve[0].0 < 2_000.0, "the study reaches 2,300 at 20 workers: {curve:?}");
