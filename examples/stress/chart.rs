@@ -16,7 +16,7 @@ const FONT: &str = "sans-serif";
 const FONT_FILE: &[u8] = include_bytes!("font/DejaVuSans-subset.ttf");
 
 const PANEL: (u32, u32) = (760, 470);
-const TITLE: u32 = 52;
+const TITLE: u32 = 76;
 const LEGEND_ROW: u32 = 24;
 
 const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
@@ -48,6 +48,8 @@ pub(crate) struct Line {
     pub(crate) name: String,
     pub(crate) color: RGBColor,
     pub(crate) look: Look,
+    /// Of the stroke, in pixels.
+    pub(crate) width: u32,
     pub(crate) points: Vec<(f64, f64)>,
 }
 
@@ -60,8 +62,8 @@ pub(crate) struct Panel {
     pub(crate) lines: Vec<Line>,
 }
 
-/// Writes panels side by side as `NAME.svg` and `NAME.png`.
-pub(crate) fn draw(folder: &Path, name: &str, title: &str, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
+/// Writes panels side by side as `NAME.svg` and `NAME.png`, below a title of two lines.
+pub(crate) fn draw(folder: &Path, name: &str, title: [&str; 2], panels: &[Panel]) -> Result<(), Box<dyn Error>> {
     if register_font(FONT, FontStyle::Normal, FONT_FILE).is_err() {
         return Err("the font DejaVuSans-subset.ttf cannot be read".into());
     }
@@ -83,14 +85,19 @@ pub(crate) fn draw(folder: &Path, name: &str, title: &str, panels: &[Panel]) -> 
     Ok(())
 }
 
-fn draw_all<B: DrawingBackend>(root: DrawingArea<B, Shift>, title: &str, panels: &[Panel]) -> Result<(), Box<dyn Error>>
+fn draw_all<B: DrawingBackend>(
+    root: DrawingArea<B, Shift>,
+    title: [&str; 2],
+    panels: &[Panel],
+) -> Result<(), Box<dyn Error>>
 where
     B::ErrorType: 'static,
 {
     root.fill(&WHITE)?;
     let below = root
         .margin(14, 6, 0, 0)
-        .titled(title, (FONT, 20).into_font().color(&INK))?;
+        .titled(title[0], (FONT, 19).into_font().color(&INK))?
+        .titled(title[1], (FONT, 15).into_font().color(&INK))?;
     for (panel, area) in panels.iter().zip(below.split_evenly((1, panels.len()))) {
         let height = area.dim_in_pixel().1 - LEGEND_ROW * panel.lines.len() as u32 - 6;
         let (plot, legend) = area.split_vertically(height);
@@ -107,7 +114,9 @@ where
 {
     let points = || panel.lines.iter().flat_map(|line| &line.points);
     let right = points().fold(0.0, |most: f64, point| most.max(point.0)).max(1e-6);
-    let top = points().fold(0.0, |most: f64, point| most.max(point.1)).max(1e-6) * 1.1;
+    // Where all is zero the axis ends at 1.
+    let top = points().fold(0.0, |most: f64, point| most.max(point.1)) * 1.1;
+    let top = if top > 0.0 { top } else { 1.0 };
     let mut builder = ChartBuilder::on(area);
     builder
         .margin(10)
@@ -132,7 +141,7 @@ where
         .bold_line_style(BLACK.mix(0.12))
         .draw()?;
     for line in &panel.lines {
-        let style = line.color.stroke_width(2);
+        let style = line.color.stroke_width(line.width);
         let path = line.points.iter().copied();
         match line.look {
             Look::Line | Look::Plain => {
@@ -155,7 +164,7 @@ where
 
 fn radius(look: Look) -> Option<i32> {
     match look {
-        Look::Line => Some(3),
+        Look::Line => Some(4),
         Look::Marks => Some(6),
         Look::Plain | Look::Dashed => None,
     }
@@ -172,7 +181,7 @@ where
     for (row, line) in panel.lines.iter().enumerate() {
         let y = (LEGEND_ROW * row as u32 + LEGEND_ROW / 2) as i32;
         let (left, right) = (88, 128);
-        let style = line.color.stroke_width(2);
+        let style = line.color.stroke_width(line.width);
         match line.look {
             Look::Line | Look::Plain => area.draw(&PathElement::new(vec![(left, y), (right, y)], style))?,
             Look::Dashed | Look::Marks => {

@@ -41,8 +41,7 @@ pub(crate) fn draw(outcome: &Outcome, place: Place, folder: &Path) -> Result<(),
         Place::Model(Preset::Today) => add_the_targets(outcome, &mut panels),
         _ => {}
     }
-    let title = format!("{} ({})", heading(figure), place.name());
-    draw_chart(folder, &name, &title, &panels)
+    draw_chart(folder, &name, [&heading(figure), &place.name()], &panels)
 }
 
 fn panel(outcome: &Outcome, y: &str, value: impl Fn(&Point) -> f64) -> Panel {
@@ -50,6 +49,8 @@ fn panel(outcome: &Outcome, y: &str, value: impl Fn(&Point) -> f64) -> Panel {
         name: format!("ours: {}", curve.name),
         color: OURS[n % OURS.len()],
         look: Look::Line,
+        // Wide enough to show behind a later curve that hides it.
+        width: if n == 0 && outcome.curves.len() > 1 { 5 } else { 2 },
         points: curve.points.iter().map(|point| (point.x, value(point))).collect(),
     };
     Panel {
@@ -85,6 +86,7 @@ fn histogram(outcome: &Outcome) -> Panel {
             ),
             color: OURS[n % OURS.len()],
             look: Look::Plain,
+            width: 2,
             points: steps,
         }
     });
@@ -151,6 +153,7 @@ fn line(name: &str, look: Look, points: Vec<(f64, f64)>) -> Line {
         name: name.to_owned(),
         color: POST,
         look,
+        width: 2,
         points,
     }
 }

@@ -41,7 +41,8 @@ impl Points {
     fn at(&self, figure: &str, curve: &str, x: f64) -> &Value {
         let mut points = self.0.iter();
         let point = points.find(|point| point["figure"] == figure && point["curve"] == curve && point["x"] == x);
-        point.unwrap_or_else(|| panic!("no point of figure {figure}, {curve}, {x}"))
+        assert!(point.is_some(), "no point of figure {figure}, {curve}, {x}");
+        point.unwrap()
     }
 
     fn number(&self, figure: &str, curve: &str, x: f64, name: &str) -> f64 {
