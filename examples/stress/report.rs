@@ -67,9 +67,9 @@ fn row(curve: &str, point: &Point) -> Vec<String> {
         whole(point.x),
         whole(measured.entities_per_second()),
         whole(measured.accepted_requests as f64 / measured.seconds),
-        format!("{:.1}", measured.mean_ms()),
-        format!("{:.1}", measured.quantile_ms(0.5)),
-        format!("{:.1}", measured.quantile_ms(0.99)),
+        ms(measured.mean_ms()),
+        ms(measured.quantile_ms(0.5)),
+        ms(measured.quantile_ms(0.99)),
         percent(measured.refused_share()),
         format!("{:.0} %", 100.0 * measured.cpu),
         if measured.is_cut {
@@ -78,6 +78,14 @@ fn row(curve: &str, point: &Point) -> Vec<String> {
             bound
         },
     ]
+}
+
+fn ms(value: f64) -> String {
+    if value < 10.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.1}")
+    }
 }
 
 /// Prints the table of the text's statements. Returns the number of those that differ too much.
