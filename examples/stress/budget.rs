@@ -47,10 +47,6 @@ impl Budget {
         self.sent += requests;
     }
 
-    pub(crate) fn is_spent(&self) -> bool {
-        self.left() == 0
-    }
-
     pub(crate) fn cost(&self, requests: u64) -> f64 {
         requests as f64 / 10_000.0 * self.price
     }

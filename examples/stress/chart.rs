@@ -185,12 +185,7 @@ where
         match line.look {
             Look::Line | Look::Plain => area.draw(&PathElement::new(vec![(left, y), (right, y)], style))?,
             Look::Dashed | Look::Marks => {
-                area.draw(&DashedPathElement::new(
-                    [(left, y), (right, y)].into_iter(),
-                    7,
-                    5,
-                    style,
-                ))?;
+                area.draw(&DashedPathElement::new([(left, y), (right, y)], 7, 5, style))?;
             }
         }
         if let Some(radius) = radius(line.look) {

@@ -119,6 +119,7 @@ async fn run(options: &Options) -> Done<ExitCode> {
         service,
         budget,
         stop,
+        is_cut: false,
         measured: HashMap::new(),
         bar: bar(&figures),
     };
@@ -146,7 +147,7 @@ async fn run(options: &Options) -> Done<ExitCode> {
         println!("pictures   in {}", folder.display());
     }
     println!("elapsed    {:.0} s", begun.elapsed().as_secs_f64());
-    let is_partial = session.stop.is_set() || session.budget.is_spent();
+    let is_partial = session.stop.is_set() || session.is_cut;
     Ok(match (is_partial, different) {
         (true, _) => {
             println!("partial    a limit or Ctrl-C ended the run early");
@@ -162,6 +163,8 @@ struct Session {
     service: Service,
     budget: Budget,
     stop: Stop,
+    /// A limit ended a point, and the run.
+    is_cut: bool,
     /// Points that several figures have are run once.
     measured: HashMap<String, Measured>,
     bar: ProgressBar,
@@ -189,7 +192,7 @@ impl Session {
         for series in &figure.series {
             let mut points = Vec::new();
             for (x, workload) in &series.points {
-                if self.stop.is_set() || self.budget.is_spent() {
+                if self.stop.is_set() || self.is_cut {
                     break;
                 }
                 self.bar
@@ -200,6 +203,7 @@ impl Session {
                     None => {
                         let measured = Box::pin(self.service.measure(workload, self.budget.left(), &self.bar)).await?;
                         self.budget.spend(measured.sent_requests);
+                        self.is_cut |= measured.is_cut;
                         self.measured.insert(key, measured.clone());
                         measured
                     }

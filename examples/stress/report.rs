@@ -97,6 +97,7 @@ pub(crate) fn readings(readings: &[Reading], against: &str) -> usize {
             Judgement::Within => format!("within {FACTOR} ×"),
             Judgement::Holds => "holds".to_owned(),
             Judgement::Chance(requests) => format!("by chance, of {} requests", whole(requests as f64)),
+            Judgement::Reason(why) => why.to_owned(),
             Judgement::Unstated => "no number in the text".to_owned(),
             Judgement::Outside => "OUTSIDE".to_owned(),
         };

@@ -68,7 +68,7 @@ impl Place {
         }
     }
 
-    /// Returns the targets in force, in entities per second: of a partition and of the account.
+    /// Returns the targets of a partition and of the account, in entities per second.
     pub(crate) fn targets(self) -> Option<(f64, f64)> {
         match self {
             Self::Model(Preset::In2010) | Self::Http(Some(Preset::In2010)) => Some((500.0, 5_000.0)),
