@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use azure_table_tests::house::{is_test, root, rust_files};
 
-/// Returns and settings that hide no test: file or folder, function (all of them where it is empty), reason.
+/// Returns and settings that do not skip a test: file or folder, function (all of them if it is empty), reason.
 const ALLOWED: [(&str, &str, &str); 17] = [
     ("examples/show_table.rs", "run", "fills a table on the emulator alone"),
     (

@@ -6,11 +6,11 @@ use std::path::Path;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// What we measured.
+/// Our measurements.
 pub(crate) const OURS: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
 /// A limit.
 pub(crate) const TOLD: RGBColor = RGBColor(0xd8, 0x6a, 0x2b);
-/// What was refused.
+/// Rejected requests.
 pub(crate) const REFUSED: RGBColor = RGBColor(0x8e, 0x24, 0x6f);
 
 const PANEL: (u32, u32) = (640, 440);
@@ -35,6 +35,8 @@ pub(crate) struct Panel {
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) series: Vec<Series>,
+    /// Whether the legend is above on the left, or below on the right: beside the curves.
+    pub(crate) is_legend_above: bool,
 }
 
 /// It begins at 0.
@@ -91,9 +93,13 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Resul
                 + Circle::new((9, 0), radius, style.filled())
         });
     }
+    let position = match panel.is_legend_above {
+        true => SeriesLabelPosition::UpperLeft,
+        false => SeriesLabelPosition::LowerRight,
+    };
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
+        .position(position)
         .margin(14)
         .background_style(WHITE.mix(0.85))
         .border_style(BLACK.mix(0.3))

@@ -62,6 +62,7 @@ fn by_time(writes: &ManyWrites, run: &BulkRun) -> Panel {
                 points: refused,
             },
         ],
+        is_legend_above: false,
     }
 }
 

@@ -84,7 +84,7 @@ impl Service {
                 until(done).await;
                 (None, latency / 2)
             }
-            // What is refused is copied nowhere.
+            // A rejected request is not replicated.
             Some(Err(busy)) => (Some(busy), stamp.latency(Work::Read) / 2),
         };
         let (response, rows) = self.respond(request, busy.as_ref()).await;

@@ -25,7 +25,7 @@ pub struct ManyWrites {
     pub entities: usize,
     /// The number of partitions, one after the other.
     pub partitions: usize,
-    /// How many batches of a partition may be in flight.
+    /// The number of batches of a partition in flight.
     pub in_flight: usize,
     /// The limit in entities per second.
     pub limit: f64,
@@ -88,7 +88,7 @@ impl ManyWrites {
         let partitions = self.partitions;
         let rows =
             (0..self.entities).map(move |n| DynamicEntity::new(format!("p{:04}", n % partitions), format!("{n:07}")));
-        // Batches are full where so many wait.
+        // Batches are full with this many pending operations.
         let bulk = table
             .bulk()
             .partition_concurrency(self.in_flight)
