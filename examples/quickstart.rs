@@ -31,7 +31,7 @@ struct Quake {
     latitude: f64,
     /// In kilometres.
     depth: f64,
-    /// How many people felt it; most often nobody reported.
+    /// The number of people who reported it; absent for most.
     felt: Option<i32>,
     status: String,
 }

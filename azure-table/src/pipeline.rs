@@ -65,7 +65,7 @@ pub(crate) mod trace;
 pub(crate) mod transport;
 pub(crate) mod write_group;
 
-/// What all calls of one client share. A clone shares connections, credential, limits and clock.
+/// The state that all calls of one client share. A clone shares connections, credential, limits and clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
     pub(crate) endpoint: Endpoint,

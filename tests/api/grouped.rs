@@ -469,7 +469,7 @@ async fn write_outside_of_a_full_group_takes_over_an_abandoned_poll() {
     assert!(second.is_ok() && third.is_ok());
 }
 
-/// Dropped by another runtime's thread, by one that is shutting down, and where there is none.
+/// Dropped in its runtime, and after its runtime.
 #[test]
 fn lone_write_goes_on_in_its_runtime_after_its_caller() {
     let faults = Faults::new(Emulator::new());

@@ -35,7 +35,7 @@ pub(crate) struct Panel {
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) series: Vec<Series>,
-    /// Whether the legend is above on the left, or below on the right: beside the curves.
+    /// The legend is above on the left, otherwise below on the right: beside the curves.
     pub(crate) is_legend_above: bool,
 }
 

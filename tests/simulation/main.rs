@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Where the plots go; `None` where help is asked for.
+/// The folder of the plots; `None` if help is requested.
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<PathBuf>, String> {
     let mut plots = PathBuf::from("target/simulation");
     while let Some(argument) = arguments.next() {

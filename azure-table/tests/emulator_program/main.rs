@@ -31,7 +31,7 @@ fn emulator(arguments: &[&str]) -> Command {
     command
 }
 
-/// What a start that fails comes to.
+/// The outcome of a start that fails.
 fn failed(arguments: &[&str]) -> (Option<i32>, String) {
     let Output { status, stdout, stderr } = emulator(arguments).output().unwrap();
     assert!(stdout.is_empty(), "{}", String::from_utf8_lossy(&stdout));
@@ -43,7 +43,7 @@ struct Running {
     child: Child,
     stdout: BufReader<ChildStdout>,
     connection_string: String,
-    /// What it said before it was ready.
+    /// The output before it was ready.
     introduction: String,
 }
 
