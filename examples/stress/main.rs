@@ -45,7 +45,7 @@ use crate::measured::Measured;
 use crate::options::{Command, HELP, Options};
 use crate::outcome::{Curve, Outcome, Point};
 use crate::post::readings;
-use crate::service::{Done, Place, Preset, Service};
+use crate::service::{Done, Place, Service};
 use crate::verdict::Verdict;
 use crate::vm::Stop;
 
@@ -134,11 +134,7 @@ async fn run(options: &Options) -> Done<ExitCode> {
     }
     let mut different = 0;
     if let (Place::Model(preset), Command::Figures) = (options.place, options.command) {
-        let against = match preset {
-            Preset::In2010 => "The text of 2010 and the model of 2010",
-            Preset::Today => "The documented targets and the model of today",
-        };
-        different = report::readings(&readings(&outcomes, preset), against);
+        different = report::readings(&readings(&outcomes, preset), preset);
     }
     if options.place == Place::Account {
         println!("sent       {}", session.budget.summary());

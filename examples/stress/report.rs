@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::figures::{Figure, limits};
 use crate::outcome::{Outcome, Point};
 use crate::post::{FACTOR, Judgement, Reading, percent, whole};
-use crate::service::{Done, Place};
+use crate::service::{Done, Place, Preset};
 use crate::verdict::Verdict;
 
 /// A line below the header, none between rows.
@@ -89,9 +89,13 @@ fn ms(value: f64) -> String {
 }
 
 /// Prints the table of the text's statements. Returns the number of those that differ too much.
-pub(crate) fn readings(readings: &[Reading], against: &str) -> usize {
+pub(crate) fn readings(readings: &[Reading], preset: Preset) -> usize {
+    let (against, theirs) = match preset {
+        Preset::In2010 => ("The text of 2010 and the model of 2010", "the post"),
+        Preset::Today => ("The documented targets and the model of today", "target"),
+    };
     println!("\n{against}, figure by figure");
-    let mut table = table(&["figure", "reading", "the post", "ours", "ratio", ""]);
+    let mut table = table(&["figure", "reading", theirs, "ours", "ratio", ""]);
     for reading in readings {
         let judgement = match reading.judgement {
             Judgement::Within => format!("within {FACTOR} ×"),
