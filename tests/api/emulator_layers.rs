@@ -3,7 +3,7 @@
 use azure_table_tests::house::{House, SourceFile, root};
 
 /// The layers, highest first. `emulator` is the public page.
-const FLOORS: [&str; 14] = [
+const LAYERS: [&str; 14] = [
     "emulator",
     "http",
     "in_process",
@@ -21,15 +21,15 @@ const FLOORS: [&str; 14] = [
 ];
 
 /// Returns the layer of a file, 0 at the top, or `None` outside the emulator.
-fn floor(file: &SourceFile) -> Option<usize> {
+fn layer(file: &SourceFile) -> Option<usize> {
     let name = match file.modules()[..] {
         ["emulator"] => "emulator",
         ["emulator", name, ..] => name,
         _ => return None,
     };
-    let floor = FLOORS.iter().position(|floor| *floor == name);
-    assert!(floor.is_some(), "{} stands on no floor", file.path);
-    floor
+    let layer = LAYERS.iter().position(|layer| *layer == name);
+    assert!(layer.is_some(), "{} belongs to no layer", file.path);
+    layer
 }
 
 #[test]
@@ -37,9 +37,9 @@ fn imports_of_the_emulator_go_downward() {
     let house = House::read(root());
     let mut found = 0;
     for (file, imports) in house.files.iter().zip(house.imports()) {
-        let Some(above) = floor(file) else { continue };
+        let Some(above) = layer(file) else { continue };
         for other in imports.into_iter().map(|import| &house.files[import]) {
-            if let Some(below) = floor(other) {
+            if let Some(below) = layer(other) {
                 assert!(
                     below >= above,
                     "{} imports {}, which stands above",
@@ -65,7 +65,7 @@ fn files_of_the_emulator_have_no_import_cycles() {
 fn emulator_code_uses_rules_instead_of_profiles() {
     for file in House::read(root()).files {
         assert!(
-            floor(&file).is_none_or(|floor| floor == FLOORS.len() - 1) || !file.skeleton.contains("Profile::"),
+            layer(&file).is_none_or(|layer| layer == LAYERS.len() - 1) || !file.skeleton.contains("Profile::"),
             "{}: look a field of the rules up",
             file.path
         );

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use azure_table_tests::house::root;
+use azure_table_tests::house::{root, rust_files};
 use azure_table_tests::readme::{SOURCE, generated};
 
 /// The most lines of the README.
@@ -121,4 +121,42 @@ fn links_are_absolute_and_lead_to_files_of_this_checkout() {
         }
     }
     assert!(links.len() > 20, "{links:?}");
+}
+
+/// Returns the anchor that rustdoc derives from a heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// rustdoc checks the page of a link, not its section.
+#[test]
+fn links_to_sections_of_guides_lead_to_headings() {
+    let folder = root().join("azure-table/docs");
+    let mut texts = rust_files(&root().join("azure-table/src"));
+    let mut sections = BTreeSet::new();
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        let headings = text.lines().filter(|line| line.starts_with('#') && line.contains("# "));
+        sections.extend(headings.map(|line| format!("{name}#{}", anchor(line.trim_start_matches('#')))));
+        texts.push((path, text));
+    }
+    let mut seen = 0;
+    for (path, text) in &texts {
+        for rest in text.split("crate::guide::").skip(1) {
+            let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-#".contains(c)));
+            let target = &rest[..end.unwrap_or(rest.len())];
+            if target.contains('#') {
+                assert!(sections.contains(target), "{}: no section {target}", path.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20, "{seen} links");
 }

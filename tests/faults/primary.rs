@@ -268,7 +268,7 @@ async fn writes_over_a_query_reject_a_continuation_of_the_secondary() {
     for error in errors {
         assert_eq!(error.error().kind(), ErrorKind::InvalidInput, "{error}");
         let text = error.to_string();
-        assert!(text.contains("the continuation is one of the secondary"), "{text}");
+        assert!(text.contains("the continuation is of the secondary"), "{text}");
     }
     assert_eq!(account.values().await, [1, 1]);
 

@@ -297,8 +297,8 @@ impl TableServiceClient {
     /// returns 0.
     ///
     /// The transport closes idle connections after its `pool_idle_timeout`, 20 s by default. It keeps at most
-    /// `pool_max_idle_per_host` of them, unlimited by default, and closes those beyond at once. The connections lead to
-    /// the primary.
+    /// `pool_max_idle_per_host` of them, by default as many as `max_connections`, and closes those beyond at once. The
+    /// connections lead to the primary.
     ///
     /// A response that rejects the credential counts as a success, because it came over an open connection. The
     /// signature of a single table, for example, does not permit a ping. Use [`ping`](Self::ping) to check the

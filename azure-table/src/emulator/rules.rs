@@ -24,7 +24,7 @@ use crate::emulator::rules::refusal::{RaisedBy, Refusal};
 use crate::emulator::rules::table_name::TableNames;
 use crate::protocol::profile::Profile;
 
-/// The maximum length of a URL. HTTP.sys, which is in front of the live service (its `Server` header shows that),
+/// The maximum length of a URL, in bytes. HTTP.sys, which is in front of the live service (its `Server` header shows that),
 /// counts the bytes of a URL in UTF-16 in 16 bits. Whether the service is configured with a lower limit is not
 /// documented.
 ///
@@ -79,7 +79,7 @@ pub(crate) struct Rules {
 
     /// A PartitionKey or a RowKey may be empty.
     pub(crate) takes_empty_keys: bool,
-    /// The maximum RowKey, in bytes of UTF-8.
+    /// The maximum length of a RowKey, in bytes of UTF-8.
     pub(crate) max_row_key_bytes: usize,
     /// Names that no property can have, besides those of the system.
     pub(crate) reserved_properties: &'static [&'static str],

@@ -143,8 +143,8 @@ impl<E: TableEntity> UniqueAcross<E> {
         self
     }
 
-    /// Inserts the entity with its value. If another entity has the value or has reserved it, returns `false` and
-    /// writes nothing.
+    /// Inserts the entity with its value. If an entity has the value, or another one has reserved it, returns `false`
+    /// and writes nothing.
     ///
     /// # Errors
     /// - [`AlreadyExists`](azure_table::ErrorKind::AlreadyExists): the entity's own key exists.
@@ -158,7 +158,7 @@ impl<E: TableEntity> UniqueAcross<E> {
         }
     }
 
-    /// Replaces the entity, whose value changes from `old` to `new`. If another entity has the new value or has
+    /// Replaces the entity, whose value changes from `old` to `new`. If an entity has the new value, or another one has
     /// reserved it, returns `false` and writes nothing.
     ///
     /// # Errors
@@ -324,7 +324,7 @@ impl<E: TableEntity> UniqueAcross<E> {
         }
     }
 
-    /// Returns `true` if the partition does not have the value. Deletes an expired reservation.
+    /// Returns `true` if the partition neither has nor reserves the value. Deletes an expired reservation.
     async fn is_free(&self, partition_key: &str, value: &str) -> Result<bool> {
         let rows = self.entities.typed::<ValueRow>();
         loop {

@@ -376,7 +376,7 @@ const OWN: [HeaderName; 11] = [
 
 /// Headers that no operation can have, with the reason.
 const REFUSED: [(HeaderName, &str); 2] = [
-    (IF_NONE_MATCH, "an answer to it is none that an operation expects"),
+    (IF_NONE_MATCH, "no operation expects a response to it"),
     (
         HeaderName::from_static("content-md5"),
         "it would have to be signed, and the client's signatures leave it out",

@@ -47,7 +47,7 @@ pub(crate) struct Rules {
     pub(crate) tunnels_merge: bool,
     /// A PartitionKey or a RowKey may be empty.
     pub(crate) takes_empty_keys: bool,
-    /// The maximum RowKey in bytes of UTF-8, if shorter than the limit of every service.
+    /// The maximum length of a RowKey, in bytes of UTF-8, if shorter than the limit of every service.
     pub(crate) max_row_key_bytes: Option<usize>,
     /// The maximum entity in bytes of its JSON, for a service without the limits of Azure Storage on values and
     /// entities (FAQ: 2 MB, by the service's own encoding).

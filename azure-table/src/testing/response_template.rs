@@ -31,8 +31,8 @@ const INNER: &str = "changesetresponse_test";
 
 /// A response in the service's form: a status, and an error as JSON, rows from Rust values, or the parts of a batch.
 ///
-/// A [`Script`](crate::testing::Script) responds with it, and [`Faults`](crate::testing::Faults) replace the service's
-/// response with it. If the response is invalid HTTP, or contains a row that the service would reject, the request
+/// A [`Script`](crate::testing::Script) and [`Faults`](crate::testing::Faults) respond with it in place of the service.
+/// If the response is invalid HTTP, or contains a row that the service would reject, the request
 /// fails as if it had never been sent. The error names the reason.
 ///
 /// ```

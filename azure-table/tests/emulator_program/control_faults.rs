@@ -154,7 +154,7 @@ fn faults_that_mean_nothing_are_rejected() {
         ),
         (
             "{\"fault\":\"respond\",\"status\":500,\"headers\":{\"a b\":\"\"}}",
-            "headers: \"a b\" is no name",
+            "headers: \"a b\" is not a header name",
         ),
         (
             "{\"fault\":\"respond\",\"status\":500,\"headers\":{\"a\":\"\\n\"}}",

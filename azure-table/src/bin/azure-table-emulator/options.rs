@@ -85,7 +85,7 @@ Options:
   --version             Print the version
   --help, -h            Print this text
 
-The environment variable AZURE_TABLE_EMULATOR_ACCOUNTS contains accounts as NAME:KEY, separated by semicolons,
+The environment variable AZURE_TABLE_EMULATOR_ACCOUNTS contains accounts as NAME:KEY, separated by semicolons.
 AZURE_TABLE_EMULATOR_CONTROL_TOKEN contains the token of the control port.
 
 Exit codes: 0 after a signal, 1 if something failed, 2 if the options are invalid.

@@ -40,7 +40,7 @@ impl Form {
         let stored = (version.key.partition_key(), version.key.row_key());
         if (partition_key, row_key) != stored {
             return Err(Error::invalid_input(format!(
-                "the row would be written under the key ({}, {}), which is that of another entity",
+                "the key would change to ({}, {}): an update cannot change the key of a row",
                 Shown(partition_key),
                 Shown(row_key)
             )));

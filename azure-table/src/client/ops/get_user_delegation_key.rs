@@ -79,9 +79,9 @@ impl GetUserDelegationKey {
         self
     }
 
-    /// Binds the signatures of the key to users of another tenant.
+    /// Requests a key whose signatures can be bound to users of another tenant.
     ///
-    /// Sign them with [`TableSas::for_user`](crate::TableSas::for_user).
+    /// Bind them with [`TableSas::for_user`](crate::TableSas::for_user).
     pub fn delegated_tenant(mut self, tenant_id: Guid) -> Self {
         self.operation.spec.delegated_tenant = Some(tenant_id);
         self

@@ -1,7 +1,7 @@
 //! Options: the query string of a request, and the format of its response.
 //!
 //! Owns `$filter`, `$select`, `$top`, `$format`, the continuation parameters, and the parsing of `Accept` and `Prefer`.
-//! Not confirmed: the code for an invalid `$top` up to 1000 (the status of more than 1000 is documented); `$top=0`,
+//! Not confirmed: the code for a `$top` that is not a number (the status of more than 1000 is documented); `$top=0`,
 //! here a page without rows and without a continuation (as requested in Azurite's issue 1428); `$select=*`, which means
 //! all properties here.
 //!

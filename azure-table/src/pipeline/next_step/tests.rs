@@ -125,7 +125,7 @@ fn response_and_rejection_are_classified_by_status_state_and_location() {
     }
 }
 
-/// Each write of the guide's table ("Writes whose answer was lost") has a row: the step depends only on the effect. The
+/// Each write of the guide's table ("Writes in doubt") has a row: the step depends only on the effect. The
 /// table of `protocol/read_back.rs` has the conclusions from the stored rows, by ETag and write id.
 #[test]
 fn decision_of_the_policy_becomes_a_step() {

@@ -59,7 +59,7 @@ impl ExponentialRetry {
         }
     }
 
-    /// Creates a policy with the waits of the storage clients since 2010: 3 s, 27 to 39 s, 75 to 90 s.
+    /// Creates a policy with the waits of the storage clients of 2010: 3 s, 27 to 39 s, 75 to 90 s.
     pub const fn classic() -> Self {
         Self::new(
             Duration::from_secs(3),

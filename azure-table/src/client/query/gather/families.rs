@@ -139,8 +139,9 @@ impl<E, A: VariantOf<E>, B: VariantOf<E> + TableEntity> Gather<E> for Families<A
             let Some((key, row)) = rows.pop() else { return Ok(false) };
             rows.join(key, row).map_err(|key| {
                 let (parent, child) = (A::VARIANT, B::VARIANT);
-                let message =
-                    format!("a `{child}` without its `{parent}`: the query read no row with the RowKey of a parent");
+                let message = format!(
+                    "a `{child}` without its `{parent}`: the query read no `{parent}` whose RowKey this one begins with"
+                );
                 Error::invalid_response(message).at_entity(key.partition_key(), key.row_key())
             })?;
         }
