@@ -1,6 +1,7 @@
 //! Draws the pictures of the documentation.
 //!
-//! `cargo run -p azure-table-tests --example pictures` writes `azure-table/docs/pictures/saturated_partition.svg`: ways to
+//! `cargo run -p azure-table-tests --example pictures` writes
+//! `azure-table/docs/pictures/saturated_partition.svg`: ways to
 //! write rows into one partition of the emulator's service model, on a paused clock. It prints the same figures as a
 //! table.
 

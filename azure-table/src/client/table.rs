@@ -1,6 +1,5 @@
-//! The client of one table: a typed handle.
+//! The client of one table: a typed handle and the constructors of the operations on its entities.
 //!
-//! The operations on its entities are `table/entity_operations.rs` and `table/entity_verbs.rs`.
 //! Handles of other types are `table/typed_handles.rs`; operations on the table itself are `table/lifecycle.rs`, those
 //! on its access policies `table/access_policies.rs`.
 
@@ -8,22 +7,33 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::client::batch::TableBatch;
+use crate::client::ops::delete_entity::DeleteEntity;
+use crate::client::ops::execute::ExecuteOperation;
+use crate::client::ops::get_entity::GetEntity;
+use crate::client::ops::write_entity::{InsertEntityEcho, UpdateEntity, WriteEntity};
+use crate::client::query::TableQuery;
+use crate::client::service::TableServiceClient;
+use crate::filter::assignment::Assignments;
 use crate::model::dynamic::DynamicEntity;
+use crate::model::entity::{AsEntity, ReadEntity, TableEntity};
+use crate::model::entity_key::IntoKey;
+use crate::model::error::Result;
 use crate::model::name::TableName;
 use crate::model::variant_mark::AsVariant;
 use crate::pipeline::Pipeline;
+use crate::pipeline::options::CallOptions;
+use crate::protocol::operation::TableOperation;
 
-// rustdoc lists the methods in the order of these modules: first those that most programs call.
-mod entity_operations;
+// rustdoc lists the methods of a type in the order of modules: first those of entities.
 mod entity_verbs;
-
-pub(crate) mod partition;
-mod query_writes;
-mod typed_handles;
 
 mod access_policies;
 mod grouped;
 mod lifecycle;
+pub(crate) mod partition;
+mod query_writes;
+mod typed_handles;
 
 /// A client for one table, whose rows are entities of type `E`. A clone is cheap.
 ///
@@ -47,8 +57,8 @@ mod lifecycle;
 ///
 /// # Cancel safety
 /// Dropping the future of a call cancels it, as `tokio::select!` and `timeout` do. No further attempt, page or batch is
-/// sent, and its permit of [`max_in_flight`](crate::TableServiceClient::max_in_flight) is released. A future that was
-/// never polled has sent nothing.
+/// sent, and its permit of [`max_in_flight`](TableServiceClient::max_in_flight) is released. A future that was never
+/// polled has sent nothing.
 ///
 /// The service may still apply the write whose request was in flight, once. Read before you write again. A write of a
 /// [`grouped`](Self::grouped) handle that was sent continues in its task.
@@ -89,6 +99,14 @@ impl<E> TableClient<E> {
         }
     }
 
+    /// Creates a client for a table of the account in a connection string.
+    ///
+    /// # Errors
+    /// The errors of [`TableServiceClient::from_connection_string`] and [`TableServiceClient::table`].
+    pub fn from_connection_string(connection_string: &str, table: impl AsRef<str>) -> Result<Self> {
+        TableServiceClient::from_connection_string(connection_string)?.table(table)
+    }
+
     pub(crate) fn pipeline(&self) -> &Arc<Pipeline> {
         &self.pipeline
     }
@@ -96,6 +114,232 @@ impl<E> TableClient<E> {
     /// Returns the entity as it is written. A handle to the rows of a variant adds the mark of the variant.
     pub(crate) fn written<'e, T>(&self, entity: &'e T) -> AsVariant<'e, T> {
         AsVariant::new(entity, self.pipeline.settings.variant)
+    }
+
+    /// Returns a handle to the same table that applies `options` to every call.
+    ///
+    /// Options that are set override those of this handle; headers are merged by name. See [`CallOptions`].
+    #[must_use]
+    pub fn with(&self, options: &CallOptions) -> Self {
+        let mut pipeline = Pipeline::clone(&self.pipeline);
+        pipeline.settings.defaults = pipeline.settings.defaults.with(options);
+        Self {
+            pipeline: Arc::new(pipeline),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the table's name.
+    pub fn name(&self) -> &TableName {
+        &self.table
+    }
+
+    /// Inserts a new entity. Returns its ETag.
+    ///
+    /// If a response is lost, the client reads the entity back and compares its content. Two callers that insert the
+    /// same content under the same key may then both see success.
+    ///
+    /// If the entity represents a lock, a lease or a processed message, add a field marked with `write_id`. The client
+    /// can then distinguish its own write from an equal one.
+    ///
+    /// # Errors
+    /// - `AlreadyExists`: an entity has this key.
+    ///
+    /// Source: REST "Insert Entity".
+    #[doc(alias = "AddEntity")]
+    pub fn insert(&self, entity: &impl AsEntity<E>) -> WriteEntity {
+        WriteEntity::new(
+            &self.pipeline,
+            &self.table,
+            TableOperation::insert(&self.written(entity)),
+        )
+    }
+
+    /// Inserts a new entity. Returns it as stored, with its ETag and Timestamp.
+    ///
+    /// It is an [`insert`](Self::insert) whose response contains the entity as well.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// # let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+    /// # table.create_table().await?;
+    /// let stored = table.insert_echo(&DynamicEntity::new("Channel9", "1")).await?;
+    /// println!("made at {}", stored.timestamp);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// - The errors of [`insert`](Self::insert).
+    /// - `InvalidResponse`: the response does not fit `E`, or does not contain the entity. The entity was inserted all
+    ///   the same.
+    ///
+    /// Source: REST "Insert Entity", header `Prefer`.
+    pub fn insert_echo(&self, entity: &impl AsEntity<E>) -> InsertEntityEcho<E>
+    where
+        E: ReadEntity,
+    {
+        InsertEntityEcho::new(
+            &self.pipeline,
+            &self.table,
+            TableOperation::insert_echo(&self.written(entity)),
+        )
+    }
+
+    /// Inserts the entity, or replaces the stored one. Returns the new ETag.
+    ///
+    /// Source: REST "Insert Or Replace Entity".
+    #[doc(alias = "upsert")]
+    pub fn insert_or_replace(&self, entity: &impl AsEntity<E>) -> WriteEntity {
+        WriteEntity::new(
+            &self.pipeline,
+            &self.table,
+            TableOperation::insert_or_replace(&self.written(entity)),
+        )
+    }
+
+    /// Inserts the entity, or merges its properties into the stored one. Returns the new ETag.
+    ///
+    /// Stored properties that `entity` does not have, or has as `None`, keep their value.
+    ///
+    /// Source: REST "Insert Or Merge Entity".
+    #[doc(alias = "upsert")]
+    pub fn insert_or_merge(&self, entity: &impl AsEntity<E>) -> WriteEntity {
+        WriteEntity::new(
+            &self.pipeline,
+            &self.table,
+            TableOperation::insert_or_merge(&self.written(entity)),
+        )
+    }
+
+    /// Replaces a stored entity. Returns its new ETag.
+    ///
+    /// A [`Versioned`](crate::Versioned) entity, or one with a filled etag field, replaces the stored one only if the
+    /// ETag matches. Any other entity replaces the stored one whatever its ETag.
+    ///
+    /// # Errors
+    /// - `NotFound`: no entity has this key.
+    /// - `ConditionNotMet`: the ETag differs.
+    /// - `InvalidInput`: the etag field is empty.
+    ///
+    /// Source: REST "Update Entity".
+    #[doc(alias = "UpdateEntity")]
+    pub fn replace(&self, entity: &impl AsEntity<E>) -> UpdateEntity {
+        UpdateEntity::new(
+            &self.pipeline,
+            &self.table,
+            TableOperation::replace(&self.written(entity)),
+        )
+    }
+
+    /// Merges the entity's properties into a stored one. Returns its new ETag.
+    ///
+    /// Conditions are those of [`replace`](Self::replace). Stored properties that `entity` does not have, or has as
+    /// `None`, keep their value.
+    ///
+    /// # Errors
+    /// The errors of [`replace`](Self::replace).
+    ///
+    /// Source: REST "Merge Entity".
+    pub fn merge(&self, entity: &impl AsEntity<E>) -> UpdateEntity {
+        UpdateEntity::new(
+            &self.pipeline,
+            &self.table,
+            TableOperation::merge(&self.written(entity)),
+        )
+    }
+
+    /// Writes the named columns of a stored entity. Returns its new ETag.
+    ///
+    /// All other properties keep their value.
+    ///
+    /// `columns` is one [`Assignment`](crate::filter::Assignment), or several in an array or another iterator. No
+    /// request reads the entity first. Conditions are those of [`delete`](Self::delete).
+    ///
+    /// ```
+    /// use azure_table::{DateTime, Descending, Emulator, TableEntity, TableServiceClient};
+    /// #[derive(TableEntity)]
+    /// struct Blog {
+    ///     #[table(partition_key)]
+    ///     channel: String,
+    ///     #[table(row_key)]
+    ///     posted: Descending<DateTime>,
+    ///     text: String,
+    ///     rating: i32,
+    /// }
+    /// # #[tokio::main]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// # let posted = DateTime::now();
+    /// # blogs.insert(&Blog { channel: "Channel9".into(), posted: posted.into(), text: "".into(), rating: 1 }).await?;
+    /// blogs.patch(("Channel9", posted), [Blog::RATING.set(5), Blog::TEXT.set("Hello")]).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`merge`](Self::merge).
+    ///
+    /// Source: REST "Merge Entity".
+    pub fn patch(&self, key: impl IntoKey<E>, columns: impl Assignments<E>) -> UpdateEntity {
+        UpdateEntity::new(&self.pipeline, &self.table, TableOperation::patch(key, columns))
+    }
+
+    /// Deletes an entity.
+    ///
+    /// It is identified by the tuple of its key fields, a [`Key`](crate::Key), or the entity itself. An entity that
+    /// holds an ETag is deleted only if the stored ETag matches, as in [`replace`](Self::replace). A key deletes the
+    /// entity whatever its ETag.
+    ///
+    /// # Errors
+    /// - `NotFound`: no entity has this key.
+    /// - `ConditionNotMet`: the ETag differs.
+    ///
+    /// Source: REST "Delete Entity".
+    pub fn delete(&self, key: impl IntoKey<E>) -> DeleteEntity {
+        DeleteEntity::new(&self.pipeline, &self.table, TableOperation::delete(key))
+    }
+
+    /// Executes an operation that was built as a value.
+    ///
+    /// # Errors
+    /// The errors of the method of the same name. For a [`get`](TableOperation::get), reading the entity from the
+    /// result returns those of [`get`](Self::get).
+    pub fn execute(&self, operation: TableOperation) -> ExecuteOperation {
+        ExecuteOperation::new(&self.pipeline, &self.table, operation)
+    }
+
+    /// Creates a batch: operations that are applied together or not at all.
+    #[doc(alias = "SubmitTransaction")]
+    pub fn batch(&self) -> TableBatch<E> {
+        TableBatch::new(&self.pipeline, &self.table)
+    }
+
+    /// Reads an entity by key. `None` if no entity has this key.
+    ///
+    /// The key is the tuple of its key fields, a [`Key`](crate::Key), or an entity.
+    ///
+    /// # Errors
+    /// - `InvalidResponse`: the stored entity does not fit `E`. A property is missing or has another type.
+    ///
+    /// Source: REST "Query Entities".
+    #[doc(alias = "retrieve")]
+    pub fn get(&self, key: impl IntoKey<E>) -> GetEntity<E>
+    where
+        E: ReadEntity,
+    {
+        GetEntity::new(&self.pipeline, &self.table, key.into_key())
+    }
+
+    /// Creates a query for the entities of the table. See [`TableQuery`].
+    pub fn query(&self) -> TableQuery<E>
+    where
+        E: TableEntity + ReadEntity,
+    {
+        TableQuery::new(&self.pipeline, &self.table)
     }
 }
 

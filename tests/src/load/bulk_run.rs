@@ -47,8 +47,8 @@ impl ManyWrites {
         }
     }
 
-    /// One partition of 2010, whose limit is a server that is always busy: 100 entities in 41.1 ms. A batch takes 0.58 s,
-    /// so that the default of 4 in flight reaches 690 entities/s.
+    /// One partition of 2010, whose limit is a server that is always busy: 100 entities in 41.1 ms. A batch takes
+    /// 0.58 s, so that the default of 4 in flight reaches 690 entities/s.
     pub fn one_partition_of_2010(entities: usize) -> Self {
         Self {
             name: "bulk, 2010, one partition",
