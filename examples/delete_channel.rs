@@ -4,7 +4,10 @@
 //! `DeleteChannelAndBlogs`.
 //!
 //! `cargo run --example delete_channel` runs on an emulator inside of this process. With
-//! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account, where each crash costs the visibility time of 10 s.
+//! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account. Each crash costs the visibility time: 2 s, there 10 s.
+//!
+//! Not covered: a writer that reads the flag just before the mark may insert a blog after the deletion, and it stays.
+//! To catch these blogs, sweep the partition again later than a writer takes, before the name is free again.
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
@@ -14,8 +17,9 @@ use std::time::Duration;
 
 use azure_table::patterns::Queue;
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{ErrorKind, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table::{Guid, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
 use azure_table_examples::{connect_with_faults, finish, is_emulated, on_own_tables};
+use serde::{Deserialize, Serialize};
 
 const BLOGS: u32 = 250;
 
@@ -24,7 +28,9 @@ const BLOGS: u32 = 250;
 struct Channel {
     #[table(partition_key)]
     name: String,
-    /// From then on nobody reads or writes its blogs.
+    /// A channel that is created again under the same name has another one.
+    id: Guid,
+    /// From then on nobody reads its blogs or begins to write one.
     is_deleted: bool,
 }
 
@@ -36,11 +42,18 @@ struct Blog {
     number: u32,
 }
 
+/// The work of an item. The ID protects a newer channel of the same name from a later delivery.
+#[derive(Serialize, Deserialize)]
+struct Deletion {
+    channel: String,
+    id: Guid,
+}
+
 /// Both tables, and the queue of the channels that are to be deleted.
 struct Store {
     channels: TableClient<Channel>,
     blogs: TableClient<Blog>,
-    deletions: Queue<String>,
+    deletions: Queue<Deletion>,
     /// The time after which an item of a crashed worker is free.
     visibility: Duration,
 }
@@ -62,38 +75,33 @@ async fn work(service: &TableServiceClient, faults: &Faults) -> Result<(), Box<d
         channels: service.table("Channels")?,
         blogs: service.table("Blogs")?,
         deletions: Queue::new(&service.dynamic_table("Work")?, "DeleteChannelAndBlogs", "~"),
-        visibility: Duration::from_millis(if is_emulated() { 400 } else { 10_000 }),
+        visibility: Duration::from_millis(if is_emulated() { 2_000 } else { 10_000 }),
     };
     println!("\na crash before each request of a worker that deletes a channel of {BLOGS} blogs:\n");
     println!("  before            channel   blogs    after the next worker  channel  blogs  deliveries");
     for request in 1.. {
         let name = format!("Football{request}");
-        store.create(&name).await?;
-        // The web front end does no more than this.
-        store.deletions.push(&name).await?;
+        // The web front end does no more than push the item.
+        store.deletions.push(&store.create(&name).await?).await?;
 
-        let crash = faults.add(FaultRule::new(Fault::NoConnection).nth(request));
-        let crashed = store.next_deletion().await.is_err();
-        faults.remove(&crash);
-        let hit = faults.log().into_iter().rev().find(|record| record.fault().is_some());
-        let request = match hit.filter(|_| crashed).and_then(|record| record.kind()) {
-            Some(kind) => format!("{request} {kind:?}"),
+        let crash = store.crash_before(request, faults).await;
+        let (channel, blogs) = store.state(&name).await?;
+        let deliveries = match crash {
+            Some(_) => store.next_worker().await?.to_string(),
+            None => "-".to_owned(),
+        };
+        let (channel_after, blogs_after) = store.state(&name).await?;
+        let before = match &crash {
+            Some(kind) => format!("{request} {kind}"),
             None => "no crash".to_owned(),
         };
-        let (channel, blogs) = store.state(&name).await?;
-
-        let mut deliveries = None;
-        while crashed && deliveries.is_none() {
-            deliveries = store.next_deletion().await?;
-            tokio::time::sleep(store.visibility / 4).await;
-        }
-        let (channel_after, blogs_after) = store.state(&name).await?;
-        let deliveries = deliveries.map_or("-".to_owned(), |deliveries| deliveries.to_string());
         println!(
-            "  {request:<18}{channel:<8}  {blogs:>5}    {:<21}  {channel_after:<7}  {blogs_after:>5}  {deliveries:>10}",
+            "  {before:<18}{channel:<8}  {blogs:>5}    {:<21}  {channel_after:<7}  {blogs_after:>5}  {deliveries:>10}",
             ""
         );
-        if !crashed {
+        if crash.is_none() {
+            // The last request of a worker completes the item.
+            store.recreate(request - 1, faults).await?;
             break;
         }
     }
@@ -102,9 +110,12 @@ async fn work(service: &TableServiceClient, faults: &Faults) -> Result<(), Box<d
 }
 
 impl Store {
-    async fn create(&self, name: &str) -> Result<(), Box<dyn Error>> {
+    /// Creates a channel with its blogs. Returns the work of deleting it.
+    async fn create(&self, name: &str) -> Result<Deletion> {
+        let id = Guid::random();
         let channel = Channel {
             name: name.into(),
+            id,
             is_deleted: false,
         };
         self.channels.insert(&channel).await?;
@@ -112,10 +123,43 @@ impl Store {
             channel: name.into(),
             number,
         });
-        match self.blogs.bulk().insert(blogs).await?.leftovers().first() {
-            Some(left) => Err(left.to_string().into()),
-            None => Ok(()),
+        self.blogs.bulk().insert(blogs).await?.ensure_no_leftovers()?;
+        let channel = name.into();
+        Ok(Deletion { channel, id })
+    }
+
+    /// Starts a worker that crashes before this request. Returns the operation, or `None` if the worker ends before.
+    async fn crash_before(&self, request: u64, faults: &Faults) -> Option<String> {
+        let earlier = faults.requests();
+        let crash = faults.add(FaultRule::new(Fault::NoConnection).nth(request));
+        let result = self.next_deletion().await;
+        faults.remove(&crash);
+        let log = faults.log();
+        let hit = log.iter().find(|it| it.number() > earlier && it.fault().is_some());
+        let kind = hit.filter(|_| result.is_err())?.kind()?;
+        Some(format!("{kind:?}"))
+    }
+
+    /// Starts workers until one finds the item free. Returns the number of its deliveries.
+    async fn next_worker(&self) -> Result<i32, Box<dyn Error>> {
+        loop {
+            if let Some(deliveries) = self.next_deletion().await? {
+                return Ok(deliveries);
+            }
+            tokio::time::sleep(self.visibility / 8).await;
         }
+    }
+
+    /// Creates a channel again, while the item of its deletion waits for another delivery.
+    async fn recreate(&self, completion: u64, faults: &Faults) -> Result<(), Box<dyn Error>> {
+        let name = "Basketball";
+        self.deletions.push(&self.create(name).await?).await?;
+        self.crash_before(completion, faults).await.ok_or("no crash")?;
+        self.create(name).await?;
+        let deliveries = self.next_worker().await?;
+        let (channel, blogs) = self.state(name).await?;
+        println!("\ncreated again before delivery {deliveries}: {channel}, {blogs} blogs");
+        Ok(())
     }
 
     /// Does the work of the next item. Returns the number of its deliveries, or `None` if none is free.
@@ -132,17 +176,22 @@ impl Store {
         Ok(Some(deliveries))
     }
 
-    async fn delete(&self, name: &str) -> Result<(), Box<dyn Error>> {
-        match self.channels.patch((name,), [Channel::IS_DELETED.set(true)]).await {
+    async fn delete(&self, deletion: &Deletion) -> Result<(), Box<dyn Error>> {
+        let name = deletion.channel.as_str();
+        let channel = self.channels.get((name,)).versioned().await?;
+        let Some(channel) = channel.filter(|channel| channel.id == deletion.id) else {
             // An earlier delivery has deleted the channel, and before it the blogs.
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            marked => marked?,
+            return Ok(());
         };
+        // The ETags keep both writes off a channel that is created in between.
+        let mark = self.channels.patch((name,), [Channel::IS_DELETED.set(true)]);
+        let marked = mark.if_match(channel.etag).await?;
         let report = self.blogs.delete_where(self.blogs.query().partition(name)).await?;
-        if report.position().is_some() || !report.leftovers().is_empty() {
+        report.ensure_no_leftovers()?;
+        if report.position().is_some() {
             return Err(report.to_string().into());
         }
-        self.channels.delete_if_exists((name,)).await?;
+        self.channels.delete_if_exists((name,)).if_match(marked).await?;
         Ok(())
     }
 

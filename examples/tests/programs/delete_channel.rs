@@ -11,7 +11,7 @@ fn after_any_crash_the_next_worker_deletes_what_is_left() {
         .take_while(|row| !row.is_empty())
         .map(|row| row.split_whitespace().collect())
         .collect();
-    assert_eq!(rows.len(), 10, "{text}");
+    assert_eq!(rows.len(), 11, "{text}");
     for row in &rows {
         assert_eq!(row[4..6], ["deleted", "0"], "{text}");
     }
@@ -22,13 +22,18 @@ fn after_any_crash_the_next_worker_deletes_what_is_left() {
         "{text}"
     );
     assert_eq!(
-        line(&text, "6 Batch")[2..],
+        line(&text, "7 Batch")[2..],
         ["marked", "150", "deleted", "0", "2"],
         "{text}"
     );
     assert_eq!(
-        line(&text, "9 Delete")[2..],
+        line(&text, "10 Delete")[2..],
         ["deleted", "0", "deleted", "0", "2"],
+        "{text}"
+    );
+    // The second delivery is of the channel before.
+    assert!(
+        text.contains("created again before delivery 2: visible, 250 blogs"),
         "{text}"
     );
 }
