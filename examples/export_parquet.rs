@@ -5,6 +5,9 @@
 //! table is on that account. `… --example export_parquet -- quakes.parquet` keeps the file. For tables without a
 //! struct, see `export`.
 //!
+//! The times in the file are in milliseconds: finer digits, to 100 ns in the table, are dropped. A column of
+//! `DateTime::ticks` as `i64` keeps them.
+//!
 //! Source: AzCopy 7, which exported tables; the format is that of Apache Parquet.
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
@@ -90,7 +93,9 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
         .lines()
         .map(serde_json::from_str)
         .collect();
-    println!("loaded     {}", quakes.bulk().insert(events?).await?);
+    let report = quakes.bulk().insert(events?).await?;
+    report.ensure_no_leftovers()?;
+    println!("loaded     {report}");
 
     let kept = std::env::args_os().nth(1).map(PathBuf::from);
     let own = || std::env::temp_dir().join(format!("quakes-{}.parquet", std::process::id()));
@@ -103,11 +108,15 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Writes the file. One that exists is replaced at the end, when the new one is complete.
 async fn export(quakes: &TableClient<Quake>, path: &Path) -> Result<(), Box<dyn Error>> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    let new = PathBuf::from(new);
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let none: [Record; 0] = [];
     let schema = none.as_slice().schema()?;
-    let mut file = SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties))?;
+    let mut file = SerializedFileWriter::new(File::create(&new)?, schema, Arc::new(properties))?;
     let mut write = |records: &mut Vec<Record>| -> Result<(), Box<dyn Error>> {
         let mut group = file.next_row_group()?;
         records.as_slice().write_to_row_group(&mut group)?;
@@ -128,7 +137,7 @@ async fn export(quakes: &TableClient<Quake>, path: &Path) -> Result<(), Box<dyn 
         write(&mut records)?;
     }
     file.close()?;
-    Ok(())
+    Ok(std::fs::rename(new, path)?)
 }
 
 /// Prints what another program finds in the file: its columns, its size, and the strongest quake.

@@ -25,6 +25,7 @@ fn columns_have_types_and_the_strongest_quake_is_read_back() {
 #[test]
 fn file_has_each_event_with_its_values() {
     let path = std::env::temp_dir().join(format!("export-{}.parquet", std::process::id()));
+    std::fs::write(&path, "of an earlier run").unwrap();
     let done = program("export_parquet").arg(&path).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let mut events: BTreeMap<String, Value> = include_str!("../../data/earthquakes.jsonl")
@@ -43,5 +44,6 @@ fn file_has_each_event_with_its_values() {
         assert_eq!(row.get_double(5).ok(), event["depth"].as_f64());
     }
     assert!(events.is_empty(), "{} events are missing", events.len());
+    assert!(!path.with_extension("parquet.new").exists());
     std::fs::remove_file(path).unwrap();
 }
