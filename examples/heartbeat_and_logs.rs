@@ -8,12 +8,13 @@
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use azure_table::emulator::{RangeSplits, ServiceModel};
-use azure_table::key::Bucket;
+use azure_table::key::{Bucket, Day};
 use azure_table::patterns::Periodic;
 use azure_table::telemetry::CostMeter;
 use azure_table::{DateTime, DynamicEntity, Emulator, Key, TableEntity, TableServiceClient};
@@ -122,14 +123,22 @@ async fn logs(service: &TableServiceClient, cost: &CostMeter) -> Result<(), Box<
     let heartbeats = service.table::<Heartbeat>("Heartbeats")?.create_on_not_found();
     let time = |text: &str| format!("2026-11-{text}Z").parse::<DateTime>();
     for (component, instance) in INSTANCES {
-        for start in ["20T09", "20T15", "21T09", "21T15", "22T09", "22T15"] {
-            let dies = (component, instance, start) == ("web", 2, "22T09");
-            let start = time(&format!("{start}:00:00"))?;
+        // The lines of the fourth flush are of two days.
+        for start in [
+            "20T09:00:00",
+            "20T15:00:00",
+            "21T09:00:00",
+            "21T23:59:40",
+            "22T09:00:00",
+            "22T15:00:00",
+        ] {
+            let dies = (component, instance, start) == ("web", 2, "22T09:00:00");
+            let start = time(start)?;
             flush(&logs, component, instance, start, dies).await?;
             let beat = Heartbeat {
                 component: component.into(),
                 instance,
-                at: start + 60 * SECOND,
+                at: start + if dies { 49 } else { 60 } * SECOND,
             };
             heartbeats.insert_or_replace(&beat).await?;
             if dies {
@@ -178,7 +187,7 @@ async fn logs(service: &TableServiceClient, cost: &CostMeter) -> Result<(), Box<
     Ok(())
 }
 
-/// Writes what an instance has logged since its last flush: one batch, in one bucket.
+/// Writes what an instance has logged since its last flush: one batch for each day, in one bucket.
 async fn flush(
     logs: &Periodic<Line>,
     component: &str,
@@ -204,11 +213,16 @@ async fn flush(
             text,
         }
     });
-    let report = logs.at(start)?.bulk().insert_or_replace(lines).await?;
-    match report.leftovers().first() {
-        Some(left) => Err(left.to_string().into()),
-        None => Ok(()),
+    // A line belongs to the table of its own time: those after midnight to the next one.
+    let mut days: BTreeMap<Day, Vec<Line>> = BTreeMap::new();
+    for line in lines {
+        days.entry(line.at.into()).or_default().push(line);
     }
+    for (day, lines) in days {
+        let report = logs.at(day.start())?.bulk().insert_or_replace(lines).await?;
+        report.ensure_no_leftovers()?;
+    }
+    Ok(())
 }
 
 /// Prints lines in the order of their times: a query returns them bucket by bucket.

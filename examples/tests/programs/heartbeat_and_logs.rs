@@ -27,7 +27,7 @@ fn buckets_spread_the_load_that_a_growing_key_keeps_on_one_server() {
 #[test]
 fn silent_instance_its_last_lines_and_the_dropped_day_are_shown() {
     let text = &*OUTPUT;
-    assert_eq!(line(text, "web 2 silent")[3..], ["seen", "21620", "s", "ago"], "{text}");
+    assert_eq!(line(text, "web 2 silent")[3..], ["seen", "21631", "s", "ago"], "{text}");
     assert_eq!(text.matches("alive   seen 20 s ago").count(), 2, "{text}");
     let (tail, errors) = text.split_once("errors of web, PartitionRange").unwrap();
     let (_, tail) = tail
@@ -40,6 +40,12 @@ fn silent_instance_its_last_lines_and_the_dropped_day_are_shown() {
         .map(str::trim)
         .collect();
     assert_eq!(texts, ["request 47", "out of memory", "the process ends"], "{text}");
-    assert_eq!(errors.matches("  error  ").count(), 4, "{text}");
+    assert_eq!(errors.matches("  error  ").count(), 5, "{text}");
+    // Flushed with lines of the day before.
+    assert_eq!(
+        line(errors, "2026-11-22T00:00:00Z")[1..],
+        ["web", "3", "error", "no", "answer", "from", "billing", "1"],
+        "{text}"
+    );
     assert!(errors.contains("Logs20261120 with its 400 lines: 2 requests"), "{text}");
 }
