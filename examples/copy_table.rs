@@ -103,11 +103,8 @@ async fn write(to: &Side, rows: Vec<DynamicEntity>, bytes: u64) -> Done<u64> {
     let path = match to {
         Side::Table(table) => {
             // An upsert may be sent again, after a crash before the position was saved.
-            let report = table.bulk().insert_or_replace(rows).await?;
-            return match report.leftovers().first() {
-                Some(leftover) => Err(format!("{report}: {leftover}").into()),
-                None => Ok(bytes),
-            };
+            table.bulk().insert_or_replace(rows).await?.ensure_no_leftovers()?;
+            return Ok(bytes);
         }
         Side::File(path) => path,
     };

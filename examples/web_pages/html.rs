@@ -1,12 +1,13 @@
 //! The pages, as HTML. All text of visitors is escaped.
 
 use axum::http::StatusCode;
+use azure_table::key::Day;
 use azure_table::{Continuation, ETag, Versioned};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::service::{Blog, CHANNEL};
+use super::service::{Blog, CHANNEL, Fields};
 
-/// UTF-16 units, as the browser and the service count them.
+/// UTF-16 units, as the browser and the service count them. A line break is one.
 const MAX_TEXT: usize = 32_768;
 const STYLE: &str = include_str!("style.css");
 
@@ -52,29 +53,49 @@ pub(crate) fn list(blogs: &[Blog], next: Option<&Continuation>, is_later: bool) 
     )
 }
 
-/// The form for a new blog; with one, after its day turned out to be taken.
-pub(crate) fn new(taken: Option<&Blog>) -> Markup {
+/// The form for a new blog, with what its writer has typed so far.
+pub(crate) fn new(typed: &Fields, note: Option<&str>) -> Markup {
+    new_form(
+        typed,
+        &html! { @if let Some(note) = note { p.note role="alert" { (note) } } },
+    )
+}
+
+/// The form for a new blog, after its day turned out to be taken.
+pub(crate) fn taken(typed: &Fields, day: Day) -> Markup {
+    new_form(
+        typed,
+        &html! {
+            p.note role="alert" {
+                "A blog of this day exists. Choose another day, or "
+                a href={ "/" (day) } { "edit the blog of " (day) } "."
+            }
+        },
+    )
+}
+
+fn new_form(typed: &Fields, note: &Markup) -> Markup {
     page(
         "New blog",
         &html! {
-            @if let Some(Blog { day, .. }) = taken {
-                p.note role="alert" {
-                    "A blog of this day exists. Choose another day, or "
-                    a href={ "/" (day.0) } { "edit the blog of " (day.0) } "."
-                }
-            }
+            (note)
             form method="post" action="/" {
-                label { "Day" input type="date" name="day" required value=[taken.map(|blog| blog.day.0)]; }
-                (fields(taken))
+                label { "Day" input type="date" name="day" required value=(typed.day); }
+                (fields(&typed.title, &typed.text))
                 button { "Publish" }
             }
         },
     )
 }
 
-pub(crate) fn edit(blog: &Versioned<Blog>) -> Markup {
-    let title = format!("Blog of {}", blog.day.0);
-    page(&title, &save_form(blog, &blog.etag, "Save"))
+pub(crate) fn edit(blog: &Blog, etag: &ETag, note: Option<&str>) -> Markup {
+    page(
+        &format!("Blog of {}", blog.day.0),
+        &html! {
+            @if let Some(note) = note { p.note role="alert" { (note) } }
+            (save_form(blog, etag, "Save"))
+        },
+    )
 }
 
 /// Both texts, after the save of an old version. The form saves on the version that it shows.
@@ -113,19 +134,19 @@ fn save_form(blog: &Blog, etag: &ETag, button: &str) -> Markup {
     html! {
         form method="post" action={ "/" (blog.day.0) } {
             input type="hidden" name="etag" value=(etag);
-            (fields(Some(blog)))
+            (fields(&blog.title, &blog.text))
             button { (button) } a href="/" { "Cancel" }
         }
     }
 }
 
-fn fields(blog: Option<&Blog>) -> Markup {
+fn fields(title: &str, text: &str) -> Markup {
     html! {
-        label { "Title" input name="title" required maxlength="100" value=[blog.map(|blog| &blog.title)]; }
+        label { "Title" input name="title" required maxlength="100" value=(title); }
         label {
             "Text"
             // HTML drops the first line break.
-            textarea name="text" rows="6" maxlength=(MAX_TEXT) { @if let Some(blog) = blog { "\n" (blog.text) } }
+            textarea name="text" rows="6" maxlength=(MAX_TEXT) { "\n" (text) }
         }
     }
 }

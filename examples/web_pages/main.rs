@@ -5,7 +5,8 @@
 //!
 //! `cargo run -p azure-table-examples --features web --example web_pages` serves `http://127.0.0.1:8080` from an
 //! emulator inside of this process, and another address if it is the argument. With
-//! `AZURE_STORAGE_CONNECTION_STRING` the blogs are on that account. To see a conflict, edit one blog in two tabs.
+//! `AZURE_STORAGE_CONNECTION_STRING` the blogs are on that account. Ctrl-C deletes the table with all blogs, those of
+//! the visitors included. To see a conflict, edit one blog in two tabs.
 //!
 //! `service.rs` has the routes and the status of each error, `html.rs` the pages.
 
@@ -31,7 +32,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<(), Box<dyn Error>> {
-    // A visitor waits for a page no longer than this, retries included.
+    // The limit of each call, a read of a page of rows or a save, with its retries. A visitor may wait for several.
     let service = connect()?.timeout(Duration::from_secs(5));
     on_own_tables(&service, serve).await
 }
@@ -41,9 +42,7 @@ async fn serve(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     blogs.create_table().await?;
     let days = (10..=11).flat_map(|month| (1..=30).filter_map(move |day| Day::new(2026, month, day)));
     let report = blogs.bulk().insert(days.take(52).map(blog)).await?;
-    if let Some(left) = report.leftovers().first() {
-        return Err(left.to_string().into());
-    }
+    report.ensure_no_leftovers()?;
 
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8080".into());
     let listener = TcpListener::bind(&address).await?;

@@ -4,7 +4,7 @@
 
 use axum::Router;
 use axum::extract::{Form, Path, Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use azure_table::key::Day;
@@ -29,11 +29,12 @@ pub(crate) struct Blog {
 }
 
 /// The fields of the two forms: a new blog has a day, an edited one the version that its writer has seen.
-#[derive(Deserialize)]
-struct Fields {
-    day: Option<String>,
-    title: String,
-    text: String,
+#[derive(Deserialize, Default)]
+pub(crate) struct Fields {
+    #[serde(default)]
+    pub(crate) day: String,
+    pub(crate) title: String,
+    pub(crate) text: String,
     etag: Option<String>,
 }
 
@@ -55,9 +56,9 @@ pub(crate) struct Problem {
 pub(crate) fn router(blogs: TableClient<Blog>) -> Router {
     Router::new()
         .route("/", get(list).post(create))
-        .route("/new", get(async || html::new(None)))
+        .route("/new", get(async || html::new(&Fields::default(), None)))
         .route("/{day}", get(edit).post(save).put(save))
-        .fallback(async || Problem::new(StatusCode::NOT_FOUND, "There is no such page."))
+        .fallback(async || Problem::no_page())
         .with_state(blogs)
 }
 
@@ -82,69 +83,85 @@ async fn list(State(blogs): Blogs, Query(position): Query<Position>) -> Result<M
     Ok(html::list(blogs, next, position.after.is_some()))
 }
 
-async fn create(State(blogs): Blogs, Form(fields): Form<Fields>) -> Result<Response, Problem> {
-    let blog = fields.into_blog(None)?;
-    match blogs.insert(&blog).await {
-        Ok(_) => Ok(Redirect::to("/").into_response()),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            Ok((StatusCode::CONFLICT, html::new(Some(&blog))).into_response())
+async fn create(State(blogs): Blogs, Form(fields): Form<Fields>) -> Response {
+    let Ok(day) = fields.day.parse::<Day>() else {
+        let form = html::new(&fields, Some("Choose a day of the calendar."));
+        return (StatusCode::BAD_REQUEST, form).into_response();
+    };
+    match blogs.insert(&fields.blog(day)).await {
+        Ok(_) => Redirect::to("/").into_response(),
+        // After a lost response the blog that exists may be this one.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && !error.may_have_applied() => {
+            (StatusCode::CONFLICT, html::taken(&fields, day)).into_response()
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Problem::from(error).or_form(|note| html::new(&fields, Some(note))),
     }
 }
 
 async fn edit(State(blogs): Blogs, Path(day): Path<String>) -> Result<Response, Problem> {
-    let blog = blogs.get((CHANNEL, Descending(parse(&day)?))).versioned().await?;
+    let day = of_path(&day)?;
+    let blog = blogs.get((CHANNEL, Descending(day))).versioned().await?;
     let blog = blog.ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, format!("There is no blog of {day}.")))?;
-    Ok(([(header::ETAG, blog.etag.to_string())], html::edit(&blog)).into_response())
+    let form = html::edit(&blog, &blog.etag, None);
+    Ok(([(header::ETAG, blog.etag.to_string())], form).into_response())
 }
 
 /// Saves on the version that the form was made from, or that a program names in `If-Match`.
 async fn save(
     State(blogs): Blogs,
+    method: Method,
     Path(day): Path<String>,
     headers: HeaderMap,
     Form(fields): Form<Fields>,
 ) -> Result<Response, Problem> {
-    let if_match = headers.get(header::IF_MATCH).and_then(|value| value.to_str().ok());
+    let yours = fields.blog(of_path(&day)?);
+    let if_match = headers.get(header::IF_MATCH).map(HeaderValue::to_str);
+    let if_match = if_match
+        .transpose()
+        .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "If-Match is not visible ASCII."))?;
     let Some(seen) = if_match.or(fields.etag.as_deref()).map(ETag::new) else {
         let text = "A save names the version that it replaces, by If-Match or by the field etag.";
         return Err(Problem::new(StatusCode::PRECONDITION_REQUIRED, text));
     };
-    let yours = fields.into_blog(Some(&day))?;
-    match blogs.replace(&yours).if_match(seen).await {
-        Ok(etag) => Ok(saved(&etag)),
+    match blogs.replace(&yours).if_match(seen.clone()).await {
+        Ok(etag) => Ok(saved(&method, &etag)),
         Err(error) if error.kind() == ErrorKind::ConditionNotMet => {
             let stored = blogs.get((CHANNEL, yours.day)).versioned().await?;
-            let stored = stored.ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, "Somebody has deleted the blog."))?;
+            let stored = stored.ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, DELETED))?;
             // A save whose response was lost, or somebody had the same idea: nothing is lost.
             if (&stored.title, &stored.text) == (&yours.title, &yours.text) {
-                return Ok(saved(&stored.etag));
+                return Ok(saved(&method, &stored.etag));
             }
             Ok((StatusCode::PRECONDITION_FAILED, html::conflict(&stored, &yours)).into_response())
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Ok(Problem::from(error).or_form(|note| html::edit(&yours, &seen, Some(note)))),
     }
 }
 
-fn saved(etag: &ETag) -> Response {
-    ([(header::ETAG, etag.to_string())], Redirect::to("/")).into_response()
+/// The browser goes to the list. A program has what it asked for, and the new version.
+fn saved(method: &Method, etag: &ETag) -> Response {
+    let etag = [(header::ETAG, etag.to_string())];
+    match *method {
+        Method::PUT => (StatusCode::NO_CONTENT, etag).into_response(),
+        _ => (etag, Redirect::to("/")).into_response(),
+    }
 }
 
 impl Fields {
-    fn into_blog(self, day: Option<&str>) -> Result<Blog, Problem> {
-        let day = day.or(self.day.as_deref()).unwrap_or_default();
-        Ok(Blog {
+    fn blog(&self, day: Day) -> Blog {
+        Blog {
             channel: CHANNEL.into(),
-            day: Descending(parse(day)?),
-            title: self.title,
-            text: self.text,
-        })
+            day: Descending(day),
+            title: self.title.clone(),
+            // A browser counts a line break as one unit, and submits it as two.
+            text: self.text.replace("\r\n", "\n"),
+        }
     }
 }
 
-fn parse(day: &str) -> Result<Day, Problem> {
-    Ok(day.parse::<Day>().map_err(Error::from)?)
+/// The day that a path names. Each blog has a page, and `/favicon.ico` is none of them.
+fn of_path(day: &str) -> Result<Day, Problem> {
+    day.parse().map_err(|_| Problem::no_page())
 }
 
 impl Problem {
@@ -156,21 +173,40 @@ impl Problem {
             retry_after,
         }
     }
+
+    fn no_page() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "There is no such page.")
+    }
+
+    /// Shows a rejected form again with what its writer typed. Other errors have a page of their own.
+    fn or_form(self, form: impl FnOnce(&str) -> Markup) -> Response {
+        if self.status == StatusCode::BAD_REQUEST {
+            return (self.status, form(&self.text)).into_response();
+        }
+        self.into_response()
+    }
 }
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
+        // In whole seconds, rounded up: an earlier visit would be too early.
+        let wait = error.retry_after().unwrap_or_default();
+        let wait = (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1);
+        let busy = || format!("Too many visitors at the moment. Try it again in {wait} s.");
         let (status, text) = match error.kind() {
-            // The text of the client names the value and its limit. The forms have the limits: a program sees it.
-            ErrorKind::InvalidInput => (StatusCode::BAD_REQUEST, error.to_string()),
+            // The client's text names the operation and the table, which are for the log.
+            ErrorKind::InvalidInput => (StatusCode::BAD_REQUEST, INVALID.into()),
             // Such as an If-Match that is no ETag.
             ErrorKind::Rejected => (
                 StatusCode::BAD_REQUEST,
                 error.service_message().unwrap_or("The store rejects it.").into(),
             ),
-            ErrorKind::NotFound => (StatusCode::NOT_FOUND, "Somebody has deleted the blog.".into()),
-            ErrorKind::Throttled if error.status() == Some(429) => (StatusCode::TOO_MANY_REQUESTS, BUSY.into()),
-            ErrorKind::Throttled => (StatusCode::SERVICE_UNAVAILABLE, BUSY.into()),
+            // Without its table the service has a fault.
+            ErrorKind::NotFound if error.code() != Some("TableNotFound") => (StatusCode::NOT_FOUND, DELETED.into()),
+            // The insert of a lost response.
+            ErrorKind::AlreadyExists => (StatusCode::CONFLICT, "A blog of this day exists.".into()),
+            ErrorKind::Throttled if error.status() == Some(429) => (StatusCode::TOO_MANY_REQUESTS, busy()),
+            ErrorKind::Throttled => (StatusCode::SERVICE_UNAVAILABLE, busy()),
             ErrorKind::Timeout => (
                 StatusCode::GATEWAY_TIMEOUT,
                 "The store takes too long to respond.".into(),
@@ -178,11 +214,10 @@ impl From<Error> for Problem {
             ErrorKind::Connection | ErrorKind::ServerFault => (StatusCode::BAD_GATEWAY, "The store fails.".into()),
             _ => (StatusCode::INTERNAL_SERVER_ERROR, "This service has a fault.".into()),
         };
-        if status.is_server_error() {
+        if status.is_server_error() || status == StatusCode::BAD_REQUEST {
             eprintln!("{status}: {error}");
         }
         let in_doubt = if error.may_have_applied() { IN_DOUBT } else { "" };
-        let wait = error.retry_after().map_or(1, |wait| wait.as_secs().max(1));
         Self {
             status,
             text: text + in_doubt,
@@ -191,7 +226,9 @@ impl From<Error> for Problem {
     }
 }
 
-const BUSY: &str = "Too many visitors at the moment. Try it again in a second.";
+const DELETED: &str = "Somebody has deleted the blog.";
+const INVALID: &str =
+    "The store does not accept a value of this request. A title and a text have up to 32,768 characters each.";
 const IN_DOUBT: &str = " Your text may have been saved: look before you save it again.";
 
 impl IntoResponse for Problem {

@@ -174,13 +174,18 @@ async fn program_saves_under_if_match() {
     let seen = seen.to_str().unwrap();
     assert_eq!(put(None, "first").await.0, StatusCode::PRECONDITION_REQUIRED);
     let Answer(status, headers, _) = put(Some(seen), "first").await;
-    assert_eq!(status, StatusCode::SEE_OTHER);
+    assert_eq!(status, StatusCode::NO_CONTENT);
     assert_eq!(put(Some(seen), "second").await.0, StatusCode::PRECONDITION_FAILED);
     // The state that is asked for is there already: the response to the first save may have been lost.
-    assert_eq!(put(Some(seen), "first").await.0, StatusCode::SEE_OTHER);
+    assert_eq!(put(Some(seen), "first").await.0, StatusCode::NO_CONTENT);
     assert_eq!(put(Some("no etag"), "third").await.0, StatusCode::BAD_REQUEST);
+    // Not ASCII. The field of the form must not take its place.
+    let request = Request::put("/2026-10-01").header(header::IF_MATCH, "\"ä\"");
     let current = headers[header::ETAG].to_str().unwrap();
-    assert_eq!(put(Some(current), "second").await.0, StatusCode::SEE_OTHER);
+    let fields = [("title", "t"), ("text", "third"), ("etag", current)];
+    assert_eq!(site.send(form(request, &fields)).await.0, StatusCode::BAD_REQUEST);
+    assert_eq!(site.text(1).await, "first");
+    assert_eq!(put(Some(current), "second").await.0, StatusCode::NO_CONTENT);
     assert_eq!(site.text(1).await, "second");
 }
 
@@ -214,7 +219,8 @@ async fn mistakes_of_visitors_have_their_statuses() {
     for (path, status) in [
         ("/2026-10-31", 404),
         ("/2026-10-01/text", 404),
-        ("/2026-02-30", 400),
+        ("/2026-02-30", 404),
+        ("/favicon.ico", 404),
         ("/?after=none", 400),
         (&format!("/?after={}", &token[..token.len() - 4]), 400),
         (&format!("/?after={token}"), 200),
@@ -226,13 +232,6 @@ async fn mistakes_of_visitors_have_their_statuses() {
             "{page}"
         );
     }
-    let long = "x".repeat(40_000);
-    let Answer(status, _, page) = site
-        .post("/", &[("day", "2026-10-31"), ("title", "t"), ("text", &long)])
-        .await;
-    assert_eq!(status, StatusCode::BAD_REQUEST, "{page}");
-    assert!(page.contains("the limit is 32768"), "{page}");
-
     let saved = etag(&site.get("/2026-10-01").await.2);
     site.blogs.delete((CHANNEL, key(1))).await.unwrap();
     let fields = [("title", "t"), ("text", "t"), ("etag", &saved)];
@@ -240,10 +239,61 @@ async fn mistakes_of_visitors_have_their_statuses() {
 }
 
 #[tokio::test]
+async fn rejected_form_is_shown_again_with_its_text() {
+    let site = Site::new(Emulator::new(), 1).await;
+    let seen = etag(&site.get("/2026-10-01").await.2);
+    let long = "x".repeat(32_769);
+    for (path, day, text, note) in [
+        ("/", "2026-10-31", &*long, "up to 32,768 characters"),
+        ("/2026-10-01", "", &*long, "up to 32,768 characters"),
+        ("/", "2026-02-30", "half time", "Choose a day"),
+        ("/", "", "half time", "Choose a day"),
+    ] {
+        let fields = [("day", day), ("title", "kick-off"), ("text", text), ("etag", &seen)];
+        let Answer(status, _, page) = site.post(path, &fields).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{path} {day}");
+        assert!(page.contains(note), "{path} {day}");
+        // The title and text are those of the form.
+        assert!(
+            page.contains("value=\"kick-off\"") && page.contains(text),
+            "{path} {day}"
+        );
+        assert!(path == "/" || etag(&page) == seen, "{path}");
+        assert!(!page.contains("in table") && !page.contains("Blogs:"), "{path} {day}");
+    }
+    assert_eq!(site.text(1).await, "text 1");
+}
+
+#[tokio::test]
+async fn line_break_of_a_form_is_one_unit() {
+    let site = Site::new(Emulator::new(), 0).await;
+    // As long as the browser lets it be: the form submits 49,152 units.
+    let text = "x\r\n".repeat(16_384);
+    let fields = [("day", "2026-10-01"), ("title", "t"), ("text", &*text)];
+    assert_eq!(site.post("/", &fields).await.0, StatusCode::SEE_OTHER);
+    assert!(site.text(1).await == "x\n".repeat(16_384));
+}
+
+#[tokio::test]
+async fn missing_table_is_a_fault_and_no_deleted_blog() {
+    let site = Site::new(Emulator::new(), 1).await;
+    let seen = etag(&site.get("/2026-10-01").await.2);
+    site.blogs.delete_table().await.unwrap();
+    let fields = [("title", "t"), ("text", "t"), ("etag", &*seen)];
+    for Answer(status, _, page) in [site.get("/").await, site.post("/2026-10-01", &fields).await] {
+        assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR, "{page}");
+        assert!(!page.contains("deleted the blog"), "{page}");
+    }
+}
+
+#[tokio::test]
 async fn faults_of_the_store_have_their_statuses() {
     let site = Site::new(Emulator::new(), 2).await;
-    let busy =
-        |status: u16, code: &str| Fault::Respond(ResponseTemplate::new(status).code(code).header("Retry-After", "7"));
+    let busy = |status: u16, code: &str| {
+        // The service names 6.2 s, and a header of whole seconds must not be earlier.
+        let response = ResponseTemplate::new(status).code(code);
+        Fault::Respond(response.header("x-ms-retry-after-ms", "6200"))
+    };
     for (fault, status, retry_after) in [
         (busy(503, "ServerBusy"), 503, Some("7")),
         (busy(429, "TooManyRequests"), 429, Some("7")),
@@ -267,6 +317,7 @@ async fn faults_of_the_store_have_their_statuses() {
             headers.get(header::RETRY_AFTER).map(|value| value.to_str().unwrap()),
             retry_after
         );
+        assert_eq!(page.contains("again in 7 s"), retry_after.is_some(), "{page}");
         // Names of tables and requests are for the log.
         assert!(!page.contains("Blogs:") && !page.contains("in table"), "{page}");
     }
