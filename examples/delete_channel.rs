@@ -4,7 +4,7 @@
 //! `DeleteChannelAndBlogs`.
 //!
 //! `cargo run --example delete_channel` runs on an emulator inside of this process. With
-//! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account. Each crash costs the visibility time: 2 s, there 10 s.
+//! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account. Each crash costs the visibility time: 1 s, there 10 s.
 //!
 //! Not covered: a writer that reads the flag just before the mark may insert a blog after the deletion, and it stays.
 //! To catch these blogs, sweep the partition again later than a writer takes, before the name is free again.
@@ -75,7 +75,7 @@ async fn work(service: &TableServiceClient, faults: &Faults) -> Result<(), Box<d
         channels: service.table("Channels")?,
         blogs: service.table("Blogs")?,
         deletions: Queue::new(&service.dynamic_table("Work")?, "DeleteChannelAndBlogs", "~"),
-        visibility: Duration::from_millis(if is_emulated() { 2_000 } else { 10_000 }),
+        visibility: Duration::from_millis(if is_emulated() { 1_000 } else { 10_000 }),
     };
     println!("\na crash before each request of a worker that deletes a channel of {BLOGS} blogs:\n");
     println!("  before            channel   blogs    after the next worker  channel  blogs  deliveries");

@@ -158,7 +158,7 @@ fn faults_that_mean_nothing_are_rejected() {
         ),
         (
             "{\"fault\":\"respond\",\"status\":500,\"headers\":{\"a\":\"\\n\"}}",
-            "headers: a: \"\\n\" is no value",
+            "headers: a: \"\\n\" is not a header value",
         ),
         (
             "{\"fault\":\"respond\",\"status\":500,\"headers\":{\"Content-Length\":\"1\"}}",
