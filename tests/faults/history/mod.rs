@@ -28,7 +28,7 @@ use self::client::{Client, FIRST_SLOT, Notes};
 use super::matrix::model::{Cell, PARTITION};
 use super::matrix::scenario::BlindResend;
 
-const SEEDS: u64 = 15;
+const SEEDS: u64 = 9;
 /// Seeds of histories that were once wrong. In these, a row was deleted after a `modify`, while its insert was in
 /// flight.
 const REGRESSIONS: [u64; 3] = [95, 146, 219];

@@ -36,7 +36,7 @@ use self::report::Report;
 use self::scenario::{BlindResend, Mode, Scenario};
 
 /// The number of random cases of an operation and a fault.
-const SEEDS: u64 = 12;
+const SEEDS: u64 = 4;
 /// Bulks are slow: they have one random case for this many of others.
 const SHARE_OF_BULKS: u64 = 4;
 /// The minimum number of cases of a whole run.
