@@ -173,7 +173,7 @@ fn error_of_the_body_is_a_failure() {
     let found = explore(body).run();
     let message = found.failure().unwrap().message().to_owned();
     assert!(
-        message.starts_with("the body returned the error Error { kind: NotFound"),
+        message.starts_with("the body returned the error delete in table "),
         "{message}"
     );
 }

@@ -6,18 +6,17 @@
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::diagnostics::Diagnostics;
 pub(crate) use crate::model::error::response_headers::ResponseHeaders;
 pub use crate::model::error::value_error::ValueError;
-use crate::model::error_text::{OneLine, Shown};
-use crate::model::operation_kind::{OperationKind, Subject};
+use crate::model::operation_kind::OperationKind;
 
 mod grouped_write;
 mod response_headers;
+mod text;
 mod value_error;
 
 /// The result of every operation of this crate.
@@ -398,80 +397,6 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = &*self.inner;
-        if let Some(operation) = inner.operation {
-            f.write_str(operation.name())?;
-            if let Some(table) = &inner.table {
-                let place = match operation.subject() {
-                    Subject::Table => "",
-                    _ => " in table",
-                };
-                write!(f, "{place} {table}")?;
-            }
-            f.write_str(": ")?;
-        }
-        if let Some(index) = inner.batch_index {
-            write!(f, "operation {index} of the batch: ")?;
-        }
-        if let Some((partition_key, row_key)) = &inner.entity {
-            write!(f, "entity ({}, {}): ", Shown(partition_key), Shown(row_key))?;
-        }
-        let mut parts = Parts { f, first: true };
-        match (inner.status, &inner.code) {
-            (Some(status), Some(code)) => parts.add(format_args!("the service answered {status} {}", OneLine(code)))?,
-            (Some(status), None) => parts.add(format_args!("the service answered {status}"))?,
-            (None, _) => {}
-        }
-        if !inner.message.is_empty() {
-            parts.add(format_args!("{}", OneLine(&inner.message)))?;
-        }
-        if let Some(message) = &inner.service_message {
-            parts.add(format_args!("{}", OneLine(message)))?;
-        }
-        if let Some(request_id) = &inner.request_id {
-            write!(f, " (request {})", OneLine(request_id))?;
-        }
-        if let Some(size) = inner.batch_size {
-            write!(f, " (in a batch of {size} grouped writes)")?;
-        }
-        if inner.attempts > 1 {
-            write!(f, " (after {} attempts)", inner.attempts)?;
-        }
-        if inner.may_have_applied {
-            f.write_str("; the write may have been applied")?;
-        }
-        Ok(())
-    }
-}
-
-/// Writes the parts of an error text, separated by colons.
-struct Parts<'a, 'f> {
-    f: &'a mut fmt::Formatter<'f>,
-    first: bool,
-}
-
-impl Parts<'_, '_> {
-    fn add(&mut self, part: fmt::Arguments<'_>) -> fmt::Result {
-        if !std::mem::take(&mut self.first) {
-            self.f.write_str(": ")?;
-        }
-        self.f.write_fmt(part)
-    }
-}
-
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = &*self.inner;
-        f.debug_struct("Error")
-            .field("kind", &inner.kind)
-            .field("text", &format_args!("{self}"))
-            .field("source", &inner.source)
-            .finish()
-    }
-}
-
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         let source = self.inner.source.as_deref()?;
@@ -504,24 +429,6 @@ mod tests {
     fn an_error_is_one_word_wide() {
         assert_eq!(size_of::<Error>(), size_of::<usize>());
         assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
-    }
-
-    #[test]
-    fn the_text_is_one_line_and_names_operation_table_code_and_request() {
-        let error = Error::answered(
-            409,
-            Some("EntityAlreadyExists".into()),
-            Some("The specified entity\nalready exists.".into()),
-            Some("b3-1".into()),
-        )
-        .in_operation(OperationKind::Insert, Some("Blogs"))
-        .after_attempts(1);
-        assert_eq!(
-            error.to_string(),
-            "insert in table Blogs: the service answered 409 EntityAlreadyExists: \
-             The specified entity already exists. (request b3-1)"
-        );
-        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
     }
 
     #[test]
