@@ -51,6 +51,27 @@ async fn saved_entity_has_the_new_etag() {
     blogs.save(&mut stale).await.unwrap();
 }
 
+/// A .NET entity always has its ETag. A program that forgets `.versioned()` must not overwrite the writes of others.
+#[tokio::test]
+async fn entity_without_an_etag_is_not_saved() {
+    let blogs = blogs().await;
+    let mut read = blogs.get(("a", 1)).await.unwrap().unwrap();
+    read.rating = 99;
+    let error = blogs.save(&mut read).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(
+        error.to_string(),
+        "replace in table Blogs: entity (\"a\", \"0000000001\"): the entity holds no ETag: read it with `.versioned()`, \
+         or overwrite any version with `replace`"
+    );
+    let stored = blogs.get(("a", 1)).await.unwrap().unwrap();
+    assert_ne!(stored.rating, 99);
+
+    let mut row = DynamicEntity::new("a", "1");
+    let error = blogs.typed::<DynamicEntity>().save(&mut row).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
 #[tokio::test]
 async fn etag_field_takes_the_new_etag_too() {
     #[derive(TableEntity, Debug)]

@@ -119,10 +119,10 @@ async fn policy_of_a_call_overrides_those_of_table_and_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn classic_policy_has_the_documented_waits() {
+async fn policy_of_2010_has_the_documented_waits() {
     let begun = tokio::time::Instant::now();
     let canned = Canned::new((0..4).map(|_| Step::status(500)));
-    let service = canned.service().retry(ExponentialRetry::classic());
+    let service = canned.service().retry(ExponentialRetry::in_2010());
     service.ping().await.unwrap_err();
     let waited = begun.elapsed().as_secs();
     assert!((3 + 27 + 75..=3 + 39 + 90).contains(&waited), "{waited}");

@@ -174,7 +174,11 @@ operations! {
     Yes "insert_or_replace" => |c| c.things.insert_or_replace(&thing("a", 0, 5));
     Yes "insert_or_merge" => |c| c.things.insert_or_merge(&thing("a", 0, 5));
     Yes "replace" => |c| c.things.replace(&thing("a", 0, 5));
-    Yes "save" => |c| async move { c.things.save(&mut thing("a", 0, 5)).await };
+    Yes "save" => |c| async move {
+        let mut read = c.things.get(("a", 0)).versioned().await?.expect("it is in the table");
+        read.entity = thing("a", 0, 5);
+        c.things.save(&mut read).await
+    };
     Yes "merge" => |c| c.things.merge(&thing("a", 0, 5));
     Yes "patch" => |c| c.things.patch(("a", 0), [Thing::COUNT.set(5)]);
     Yes "delete" => |c| c.things.delete(("a", 0));

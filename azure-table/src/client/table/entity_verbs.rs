@@ -9,6 +9,7 @@ use crate::client::table::TableClient;
 use crate::model::entity::{AsEntity, ReadEntity, TableEntity};
 use crate::model::entity_key::{IntoKey, Key};
 use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::etag::Condition;
 use crate::model::operation_kind::OperationKind;
 use crate::model::versioned::Versioned;
 use crate::pipeline::options::CallOptions;
@@ -146,8 +147,8 @@ impl<E> TableClient<E> {
 
     /// Replaces the stored entity, and stores the new ETag in `entity`.
     ///
-    /// A [`Versioned`] entity, or one with a filled etag field, is saved only if no other write came after the read.
-    /// Any other entity replaces the stored one whatever its ETag.
+    /// The entity is saved only if no other write came after it was read. So it must hold the ETag of that read, as a
+    /// [`Versioned`] entity or in its etag field. [`replace`](Self::replace) takes any entity.
     ///
     /// If the future is dropped, or the error [may have been applied](crate::Error::may_have_applied), the write may be
     /// stored under an ETag that `entity` does not have. The next `save` then fails with `ConditionNotMet`. Read the
@@ -172,11 +173,18 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`replace`](Self::replace), `InvalidInput` for an etag field that is empty among them. `entity`
-    /// then keeps its ETag.
+    /// - `InvalidInput`: the entity holds no ETag, or its etag field is empty. Nothing was sent.
+    /// - Otherwise, the errors of [`replace`](Self::replace). `entity` then keeps its ETag.
     ///
     /// Source: REST "Update Entity".
     pub async fn save(&self, entity: &mut impl AsEntity<E>) -> Result<()> {
+        if entity.condition() == Condition::Exists {
+            let key = Key::of(&*entity)?;
+            let why = "the entity holds no ETag: read it with `.versioned()`, or overwrite any version with `replace`";
+            return Err(Error::invalid_input(why)
+                .at_entity(key.partition_key(), key.row_key())
+                .in_operation(OperationKind::Replace, Some(self.name().as_str())));
+        }
         let etag = self.replace(&*entity).await?;
         entity.set_etag(&etag);
         Ok(())

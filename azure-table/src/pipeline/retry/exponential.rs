@@ -8,8 +8,8 @@ use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 ///
 /// The default sends three retries, after about 0.4, 0.8 and 1.6 s. That is long enough for a short stall of a
 /// partition, and short enough to report a wrong URL within three seconds. After a throttled attempt the first wait is
-/// about 1 s, because a partition over its target stays throttled for seconds. [`classic`](Self::classic) has the waits
-/// of the storage clients since 2010.
+/// about 1 s, because a partition over its target stays throttled for seconds. [`in_2010`](Self::in_2010) has the
+/// waits of the storage clients of that year.
 ///
 /// If the service requests a wait longer than `max`, the policy does not retry:
 /// [`Error::retry_after`](crate::Error::retry_after) has that wait.
@@ -60,13 +60,28 @@ impl ExponentialRetry {
     }
 
     /// Creates a policy with the waits of the storage clients of 2010: 3 s, 27 to 39 s, 75 to 90 s.
-    pub const fn classic() -> Self {
+    pub const fn in_2010() -> Self {
         Self::new(
             Duration::from_secs(3),
             Duration::from_secs(30),
             Duration::from_secs(90),
             3,
         )
+    }
+
+    /// Sets the wait before the first retry, which the waits after it double.
+    #[must_use]
+    pub const fn delay(mut self, delay: Duration) -> Self {
+        self.min = delay;
+        self.delta = delay;
+        self
+    }
+
+    /// Sets the longest wait. A response that requests a longer one ends the retries.
+    #[must_use]
+    pub const fn max_delay(mut self, max: Duration) -> Self {
+        self.max = max;
+        self
     }
 
     /// Sets the number of attempts after the first.
@@ -142,6 +157,19 @@ mod tests {
     }
 
     #[test]
+    fn delays_can_be_set() {
+        let policy = ExponentialRetry::default()
+            .delay(Duration::from_millis(10))
+            .max_delay(Duration::from_millis(50))
+            .retries(4);
+        let waits = waits(&policy, 500, None);
+        for (waited, about) in waits.iter().zip([10, 20, 40, 50]) {
+            assert!((about * 8 / 10..=50.min(about * 12 / 10)).contains(waited), "{waits:?}");
+        }
+        assert_eq!(waits.len(), 4);
+    }
+
+    #[test]
     fn waits_grow_within_twenty_percent() {
         for _ in 0..200 {
             let waits = waits(&ExponentialRetry::default(), 500, None);
@@ -154,9 +182,9 @@ mod tests {
     }
 
     #[test]
-    fn classic_waits_are_the_published_ones() {
+    fn waits_of_2010_are_the_published_ones() {
         for _ in 0..200 {
-            let waits = waits(&ExponentialRetry::classic(), 500, None);
+            let waits = waits(&ExponentialRetry::in_2010(), 500, None);
             assert_eq!(waits[0], 3_000);
             assert!((27_000..=39_000).contains(&waits[1]), "{waits:?}");
             assert!((75_000..=90_000).contains(&waits[2]), "{waits:?}");
