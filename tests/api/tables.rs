@@ -73,7 +73,9 @@ async fn deadline_ends_the_wait_with_a_conflict() {
     let error = table.recreate_table(Duration::from_secs(12)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(
-        error.to_string().contains("still being deleted at the deadline of 12s"),
+        error
+            .to_string()
+            .contains("still being deleted after the total timeout of 12s"),
         "{error}"
     );
     assert!((11..=12).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());

@@ -113,7 +113,7 @@ impl<B> Explore<B> {
     /// Sets the maximum number of faults per run: 0 by default.
     ///
     /// A fault is a request that never reaches the service, or a response that is lost. With 1, the exploration tries
-    /// both for each request of each order.
+    /// to lose each request of each order, and the response to each write.
     pub fn faults(mut self, most: usize) -> Self {
         self.settings.faults = most;
         self

@@ -47,7 +47,7 @@ procedure!(RecreateTable, ());
 
 struct Recreated {
     table: TableName,
-    deadline: Duration,
+    total_timeout: Duration,
     progress: Box<dyn Fn(RecreateProgress) + Send>,
 }
 
@@ -58,10 +58,10 @@ impl Begins for Recreated {
 }
 
 impl RecreateTable {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, deadline: Duration) -> Self {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, total_timeout: Duration) -> Self {
         let wanted = Recreated {
             table: table.clone(),
-            deadline,
+            total_timeout,
             progress: Box::new(|_| {}),
         };
         Self {
@@ -79,11 +79,11 @@ impl RecreateTable {
 }
 
 /// Rejects a timeout that would end the call between the delete and the creation.
-fn check_timeout(steps: &Steps, deadline: Duration) -> Result<()> {
+fn check_timeout(steps: &Steps, total_timeout: Duration) -> Result<()> {
     match steps.own_timeout() {
-        Some(timeout) if timeout < deadline => Err(Error::invalid_input(format!(
-            "the call's timeout of {timeout:?} is below the deadline of {deadline:?}: \
-             leave the timeout out, or lower the deadline"
+        Some(timeout) if timeout < total_timeout => Err(Error::invalid_input(format!(
+            "the call's timeout of {timeout:?} is below the total timeout of {total_timeout:?}: \
+             leave the call's timeout out, or lower the total timeout"
         ))),
         _ => Ok(()),
     }
@@ -92,13 +92,14 @@ fn check_timeout(steps: &Steps, deadline: Duration) -> Result<()> {
 async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
     let Recreated {
         table,
-        deadline,
+        total_timeout,
         progress,
     } = wanted;
-    check_timeout(&steps, deadline).map_err(|e| e.in_operation(OperationKind::RecreateTable, Some(table.as_str())))?;
-    let steps = steps.until(deadline);
+    check_timeout(&steps, total_timeout)
+        .map_err(|e| e.in_operation(OperationKind::RecreateTable, Some(table.as_str())))?;
+    let steps = steps.until(total_timeout);
     let begun = Instant::now();
-    let pause_after = |error: &Error| pause(error, deadline.saturating_sub(begun.elapsed()));
+    let pause_after = |error: &Error| pause(error, total_timeout.saturating_sub(begun.elapsed()));
     loop {
         let call = tables::delete_if_exists(steps.endpoint(), table.as_str());
         match steps.call(call, tables::deleted_or_missing).await {
@@ -138,7 +139,7 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
                     }
                     None if is_being_deleted => {
                         let why = format!(
-                            "it was still being deleted at the deadline of {deadline:?}: create it later, or use another name"
+                            "it was still being deleted after the total timeout of {total_timeout:?}: create it later, or use another name"
                         );
                         return Err(e.with_message(why));
                     }

@@ -67,25 +67,24 @@ impl<E> TableClient<E> {
 
     /// Deletes the table with all its rows and creates it again.
     ///
-    /// The service rejects the creation for at least 40 s. The client repeats it every 5 s until `deadline`, counted
-    /// from the first request. It repeats transient failures, too. See [`on_progress`](RecreateTable::on_progress).
+    /// The service rejects the creation for at least 40 s. The client repeats it every 5 s, and repeats transient
+    /// failures too. See [`on_progress`](RecreateTable::on_progress).
     ///
-    /// Azure Storage deletes the table and does not create it if the deadline is below about 45 s.
-    ///
-    /// The deadline bounds the whole operation. The timeout of the client or of the table bounds each of its requests;
-    /// a timeout of this call must not be below the deadline.
+    /// `total_timeout` bounds the whole operation, from the first request on. If it is below about 45 s, Azure Storage
+    /// deletes the table and does not create it. The timeout of the client or of the table bounds each of the requests;
+    /// a timeout of this call must not be below `total_timeout`.
     ///
     /// Use a new name instead if waiting is not possible, for example one with a generation number, `Orders7`, kept in
     /// the configuration. Delete the old table afterwards.
     ///
     /// # Errors
-    /// - `InvalidInput`: this call's timeout is below the deadline. Nothing was deleted.
-    /// - `Conflict`: the service was still deleting the table at the deadline. The table is gone.
-    /// - `Timeout`, or the kind of the last failure: the deadline has passed. The table may be gone.
+    /// - `InvalidInput`: this call's timeout is below `total_timeout`. Nothing was deleted.
+    /// - `Conflict`: the service was still deleting the table after `total_timeout`. The table is gone.
+    /// - `Timeout`, or the kind of the last failure: `total_timeout` has passed. The table may be gone.
     ///
     /// Source: REST "Delete Table".
-    pub fn recreate_table(&self, deadline: Duration) -> RecreateTable {
-        RecreateTable::new(&self.pipeline, &self.table, deadline)
+    pub fn recreate_table(&self, total_timeout: Duration) -> RecreateTable {
+        RecreateTable::new(&self.pipeline, &self.table, total_timeout)
     }
 
     /// Returns a handle to the same table whose first write creates it if it is missing, then repeats the write.
