@@ -7,18 +7,18 @@
 //! | [`design`] (feature `patterns`) | How do I choose the keys? One table or several? When not to use tables? |
 //! | [`entities`] | Which Rust types become keys and properties? How does a struct or an enum map to rows? |
 //! | [`queries`] | How do I filter, stream pages, continue later, and read many keys or a whole table? |
-//! | [`batches`] | How do I write several rows at once, or millions? |
+//! | [`batches`] | How do I write several rows in one request, or millions in parallel? |
 //! | [`operations`] | How many requests does a method send, and what does a lost response mean? |
 //! | [`retries`] | What happens when the network or the service fails, and what is known afterwards? |
 //! | `testing` (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
-//! | `explorations` (the same features) | Does my code hold in every order of its requests, and when one is lost? |
+//! | `explorations` (the same features) | Is my code correct in every order of its requests, and when one is lost? |
 //! | `emulator` (feature `emulator-durable`) | How do I keep tables in a folder? What survives a crash? |
 //! | [`performance`] | Which call for which volume? What does a request cost? What should I measure? |
 //! | [`pitfalls`] | What goes wrong with tables, and what does the client do about it? |
 //!
 //! # From another client
 //!
-//! Each has a table of its calls and ours, a program in both, and five surprises.
+//! Each guide maps the calls of that client to ours, shows one program in both, and lists five surprises.
 //!
 //! | client | guide |
 //! |---|---|

@@ -2,7 +2,7 @@
 //!
 //! | pattern | promise |
 //! |---|---|
-//! | [`Fence`] | all batches of a partition in one order, none based on an old state |
+//! | [`Fence`] | all batches of a partition in one order, none based on a stale state |
 //! | [`Leases`], [`Lease`] | at most one holder at a time, with a token that orders their writes |
 //! | [`Log`], [`LogStream`] | events in one order without a gap, an append with a key applied at most once |
 //! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
@@ -12,8 +12,9 @@
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
 //! | [`Periodic`] | a table for each month or day, dropped as a whole |
 //!
-//! Each is tested in every order of its requests, without and with a lost request or response (`testing::explore`). The
-//! pages state the cost of each operation, in requests and in entities sent and received, and the effects of a crash.
+//! Each pattern is tested in every order of its requests, with and without a lost request or response
+//! (`testing::explore`). Its page states the cost of each operation in requests and entities, and the effects of a
+//! crash.
 //!
 //! They use only the public interface, so your own patterns can be built the same way.
 //!

@@ -275,13 +275,13 @@ async fn position_of_another_table_or_query_is_rejected_before_anything_is_sent(
     for (changes, expected) in [
         (
             others.query().partition("a").changes(),
-            "the position is of the table Blogs, not of Others",
+            "the position belongs to the table Blogs, not to Others",
         ),
         (
             table.blogs.query().partition("b").changes(),
-            "the position is of another query",
+            "the position belongs to another query",
         ),
-        (table.blogs.changes(), "the position is of another query"),
+        (table.blogs.changes(), "the position belongs to another query"),
     ] {
         let mut changes = changes.resume_from(position.clone()).stream();
         let error = changes.try_next().await.unwrap_err();
@@ -304,7 +304,9 @@ async fn position_of_another_table_or_query_is_rejected_before_anything_is_sent(
     let of_page = table.blogs.query().resume_from(page.continuation().unwrap().clone());
     let error = of_page.changes().stream().try_next().await.unwrap_err();
     assert!(
-        error.to_string().contains("goes on by `.resume_from(position)`"),
+        error
+            .to_string()
+            .contains("resume a tail of changes with `.resume_from(position)`"),
         "{error}"
     );
     let mut same = table

@@ -391,7 +391,7 @@ async fn scan_resumes_from_its_position() {
         []
     );
     let error = blogs.query().scan().resume_from(position).count().await.unwrap_err();
-    assert!(error.to_string().contains("of another query"), "{error}");
+    assert!(error.to_string().contains("belongs to another query"), "{error}");
 }
 
 #[tokio::test]

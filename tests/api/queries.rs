@@ -227,7 +227,7 @@ async fn a_continuation_belongs_to_its_query() {
     for other in [blogs.query(), blogs.query().filter(Blog::RATING.ge(2))] {
         let error = other.resume_from(position()).all().await.unwrap_err();
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
-        assert!(error.to_string().contains("of another query"), "{error}");
+        assert!(error.to_string().contains("belongs to another query"), "{error}");
     }
 }
 

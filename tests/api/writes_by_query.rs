@@ -514,7 +514,7 @@ async fn position_is_bound_to_its_query_and_method() {
         .resume_from(position.clone())
         .await
         .unwrap_err();
-    assert!(of_other.to_string().contains("of another query"), "{of_other}");
+    assert!(of_other.to_string().contains("belongs to another query"), "{of_other}");
     assert_eq!(of_other.position(), position, "it is not lost by that");
     let deletes = table
         .blogs

@@ -106,8 +106,8 @@ async fn delegation_key_needs_a_token() {
     let cosmos = service("https://contoso.table.cosmos.azure.com", &canned);
     assert!(CONTOSO.contains("AccountKey"));
     for (service, why) in [
-        (by_key, "for a token of Entra ID only"),
-        (anonymous.transport(canned.clone()), "for a token of Entra ID only"),
+        (by_key, "requires an Entra ID token"),
+        (anonymous.transport(canned.clone()), "requires an Entra ID token"),
         (cosmos, "Azure Cosmos DB for Table does not offer user delegation keys"),
     ] {
         let error = service.user_delegation_key(in_an_hour()).await.unwrap_err();

@@ -156,7 +156,7 @@ async fn excessive_wait_ends_the_call() {
     assert_eq!((error.attempts(), started.elapsed()), (1, Duration::ZERO));
     assert_eq!(
         error.to_string(),
-        "get in table Things: entity (\"p\", \"r\"): the service answered 503: it asks to wait 86400s"
+        "get in table Things: entity (\"p\", \"r\"): the service answered 503: it requests a wait of 86400s"
     );
 }
 
@@ -171,7 +171,7 @@ async fn timeout_covers_the_whole_call() {
         .await
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert!(error.to_string().contains("no answer within 2s"), "{error}");
+    assert!(error.to_string().contains("no response within 2s"), "{error}");
     assert_eq!(started.elapsed().as_secs(), 2);
 
     let canned = Canned::new([Step::answer(503, &[("retry-after", "6")], "")]);

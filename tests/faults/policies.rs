@@ -324,7 +324,7 @@ async fn excessive_retry_after_is_not_waited_for() {
             "{seconds}"
         );
         if let Err(error) = inserted {
-            assert!(error.to_string().contains("it asks to wait 91s"), "{error}");
+            assert!(error.to_string().contains("it requests a wait of 91s"), "{error}");
         }
     }
 }

@@ -226,12 +226,12 @@ async fn unrecorded_request_names_the_most_similar_one() {
         "{told}"
     );
     assert!(
-        told.ends_with("did not come: exchange 3, DELETE /Things(PartitionKey='p',RowKey='r')"),
+        told.ends_with("not received: exchange 3, DELETE /Things(PartitionKey='p',RowKey='r')"),
         "{told}"
     );
 
     let told = panic_of(|| drop(Replay::open(&file).unwrap()));
-    assert_eq!(told.matches("did not come").count(), 3, "{told}");
+    assert_eq!(told.matches("not received").count(), 3, "{told}");
 }
 
 #[tokio::test]
@@ -311,7 +311,7 @@ fn file_that_is_not_a_recording_is_an_error() {
     assert!(
         error
             .to_string()
-            .starts_with("line 2 of the recording is no exchange: missing field"),
+            .starts_with("line 2 of the recording is not an exchange: missing field"),
         "{error}"
     );
     let path = file("no-recording");

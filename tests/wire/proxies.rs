@@ -306,6 +306,6 @@ fn invalid_proxy_address_is_rejected() {
     for url in ["", "no url", "ftp://127.0.0.1", "socks4://127.0.0.1", "http://"] {
         let error = Network::Hyper.builder().proxy(url).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{url}: {error}");
-        assert!(error.to_string().contains("http, https, socks5, socks5h"), "{error}");
+        assert!(error.to_string().contains("http, https, socks5 or socks5h"), "{error}");
     }
 }

@@ -122,7 +122,7 @@ async fn tables_are_listed_as_a_stream() {
             .await
             .unwrap_err(),
     ] {
-        assert!(error.to_string().contains("of another query"), "{error}");
+        assert!(error.to_string().contains("belongs to another query"), "{error}");
     }
 }
 

@@ -154,7 +154,7 @@ async fn rejected_url_names_via_batch() {
             assert!(
                 error
                     .to_string()
-                    .contains("with `.via_batch()` the keys stand in a body"),
+                    .contains("use `.via_batch()`, which sends the keys in the body"),
                 "{error}"
             );
             assert!(!error.may_have_applied() && error.attempts() == 1, "{error}");

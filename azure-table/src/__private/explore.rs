@@ -27,10 +27,10 @@ const MAX_TIME: Duration = Duration::from_secs(60);
 
 /// Creates an exploration of `body`: every order in which its concurrent requests can be executed.
 ///
-/// Write it as a test with `#[azure_table::test(explore)]` if you need only its success. This function returns the
+/// If you only need it to pass, write a test with `#[azure_table::test(explore)]` instead. This function returns the
 /// counts, and the story of a body that is meant to fail.
 ///
-/// The body runs repeatedly, each time in a new [`World`], on one thread and a paused clock.
+/// The body runs repeatedly, each time in a new [`World`], on one thread and with a paused clock.
 ///
 /// ```
 /// use azure_table::testing::{World, explore};

@@ -1,8 +1,8 @@
 //! Bulk writes: any number of operations, not atomic, with an outcome for each.
 //!
-//! [`TableClient::bulk`](crate::TableClient::bulk) groups operations by partition into batches, sends them in parallel
-//! and adapts to the service's throttling. [`TableClient::update_where`](crate::TableClient::update_where) and its
-//! siblings write the rows of a query the same way.
+//! [`TableClient::bulk`](crate::TableClient::bulk) groups operations into batches by partition, sends the batches in
+//! parallel and adapts to the service's throttling. [`TableClient::update_where`](crate::TableClient::update_where) and
+//! its siblings write the rows of a query the same way.
 //!
 //! | type | use |
 //! |---|---|

@@ -15,9 +15,9 @@
 //! | [`prefix_range`] | the range of keys that begin with a text |
 //! | [`MAX_KEY_UNITS`], [`MAX_KEY_FIELDS`] | limits |
 //!
-//! A [`Key`](crate::Key) from two texts is [`Key::from_text`](crate::Key::from_text), a prefix of keys is
-//! [`Key::prefix`](crate::Key::prefix) by fields or [`KeyPrefix::from_text`](crate::KeyPrefix::from_text) by texts. The
-//! two functions of texts work for any `E`, including a type parameter.
+//! [`Key::from_text`](crate::Key::from_text) creates a key from two texts. [`Key::prefix`](crate::Key::prefix) creates
+//! a key prefix from fields, and [`KeyPrefix::from_text`](crate::KeyPrefix::from_text) from texts. Both `from_text`
+//! functions work for any `E`, including a type parameter.
 //!
 //! # Examples
 //!

@@ -1,7 +1,7 @@
 //! The futures that the methods of the clients return.
 //!
 //! Most programs never name them: a call is awaited, or its options are set first. A program that stores one in a
-//! struct finds its type here. Each is `Send`, and sends nothing before it is polled.
+//! struct finds its type here. Each future is `Send`, and no request is sent before its first poll.
 //!
 //! | method | future |
 //! |---|---|

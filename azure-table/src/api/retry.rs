@@ -1,4 +1,4 @@
-//! Retry policies: which failed attempt is repeated, and when. Hedging: which slow read is sent twice.
+//! Retry policies decide which failed attempts are retried, and when. Hedging sends a slow read twice.
 //!
 //! The policies of most programs are at the root: [`ExponentialRetry`](crate::ExponentialRetry) (the default),
 //! [`LinearRetry`](crate::LinearRetry), [`NoRetry`](crate::NoRetry). This module has their decorators, and the parts
@@ -13,7 +13,7 @@
 //!
 //! # Examples
 //!
-//! A policy that repeats throttled attempts only:
+//! A policy that retries only throttled attempts:
 //!
 //! ```
 //! use azure_table::retry::{Decision, FailedAttempt};

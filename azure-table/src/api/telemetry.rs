@@ -1,7 +1,7 @@
 //! Observers, diagnostics, cost and metrics.
 //!
-//! With the feature `tracing` every call and attempt is a span, without any code. This module is for programs that want
-//! the numbers themselves.
+//! With the feature `tracing`, every call and every attempt is a span without further code. This module is for programs
+//! that want the numbers themselves.
 //!
 //! | type | use |
 //! |---|---|

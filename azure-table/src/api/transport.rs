@@ -1,8 +1,8 @@
 //! Transports: they send requests to the service and return its responses.
 //!
-//! [`HttpTransport`] is the default. [`HyperTransport`] does the same with less code below it, and is the default in a
+//! [`HttpTransport`] is the default. [`HyperTransport`] does the same with fewer dependencies, and is the default in a
 //! build without the feature `reqwest`. Both have settings for connections, timeouts, proxies and certificates. A
-//! [`Transport`] of your own is below authorization and retries.
+//! [`Transport`] of your own receives signed requests, once per attempt.
 //!
 //! | type | use |
 //! |---|---|
@@ -15,8 +15,8 @@
 //! [`Delivery`] decides whether the client may repeat a write.
 //!
 //! In a build with neither feature, clients need a transport of your own or the emulator:
-//! [`TableServiceClient::transport`](crate::TableServiceClient::transport). HTTPS is by the feature `rustls` (on by
-//! default), for [`HttpTransport`] also by `native-tls`.
+//! [`TableServiceClient::transport`](crate::TableServiceClient::transport). HTTPS needs the feature `rustls` (on by
+//! default). [`HttpTransport`] can use `native-tls` instead.
 //!
 //! # Examples
 //!

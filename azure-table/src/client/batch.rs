@@ -78,7 +78,7 @@ impl<E> TableBatch<E> {
     /// The batch fails if the entity exists.
     ///
     /// # Errors
-    /// - [`RejectedOperation`]: the operation breaks a rule of batches, or cannot be sent at all.
+    /// - [`RejectedOperation`]: the operation breaks a rule of batches, or is itself invalid.
     pub fn insert(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         let written = self.written(entity);
         match self.change_set.insert(&written) {
@@ -131,7 +131,7 @@ impl<E> TableBatch<E> {
         self.push(TableOperation::insert_or_merge(&self.written(entity)))
     }
 
-    /// Adds a write of single columns of a stored entity.
+    /// Adds a patch: a write of single columns of a stored entity.
     ///
     /// The batch fails if the entity is absent, or if its ETag differs from the one that `key` holds. All other
     /// properties stay unchanged. See [`TableClient::patch`](crate::TableClient::patch).
@@ -239,9 +239,9 @@ impl<E> TableBatch<E> {
         self.change_set.most_bytes() - self.bytes()
     }
 
-    /// Applies all operations, or none.
+    /// Sends the batch. The service applies all operations, or none.
     ///
-    /// Returns their results in order.
+    /// Returns the results in the order of the operations.
     ///
     /// # Errors
     /// Returns the error of the operation that failed, with its keys. Its [`batch_index`](crate::Error::batch_index) is

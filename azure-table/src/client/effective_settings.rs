@@ -111,12 +111,12 @@ impl EffectiveSettings {
         self.secondary.as_deref()
     }
 
-    /// Returns the service.
+    /// Returns the service: Storage or Cosmos DB.
     pub fn profile(&self) -> Profile {
         self.profile
     }
 
-    /// Returns the name of the account. `None` if a custom domain does not show it.
+    /// Returns the name of the account, or `None` if a custom domain hides it.
     pub fn account(&self) -> Option<&str> {
         self.account.as_deref()
     }
@@ -178,7 +178,7 @@ impl EffectiveSettings {
         self.group
     }
 
-    /// Returns the settings with surprising effects, one sentence each.
+    /// Returns a warning for each setting with a surprising effect, one sentence each.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         let may_lose_writes = self.attempt_timeout < WORKING_TIME && !self.is_read_only;
         may_lose_writes

@@ -52,7 +52,7 @@ pub(crate) mod selection;
 
 /// A query for entities of type `E`, read as `P`.
 ///
-/// One query is one chain of requests, one page each, in the order of the keys. Cosmos DB promises no order.
+/// A query is a chain of requests, each for one page, in the order of the keys. Cosmos DB guarantees no order.
 ///
 /// Name a partition if you can. Without one the service reads the whole table.
 /// ```
@@ -230,9 +230,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Limits the number of rows per page: 1 to 1,000, the default.
+    /// Limits the number of rows per page: 1 to 1,000; 1,000 by default.
     ///
-    /// See [`limit`](Self::limit) for the rows of all pages.
+    /// [`limit`](Self::limit) limits the rows of all pages.
     #[doc(alias = "top")]
     pub fn page_size(mut self, rows: usize) -> Self {
         self.page_size = Some(rows);
@@ -254,7 +254,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Sets the number of pages fetched ahead of the reader: 0 or 1.
+    /// Sets the number of pages fetched ahead of the reader: 0 or 1. A greater number is an `InvalidInput` on the first
+    /// read.
     ///
     /// With 1, prefetching starts with the first page, in a task that ends with the stream. By default it starts with
     /// the second page, so a reader of one page causes one request. By default [`all`](Self::all) and
@@ -271,7 +272,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// # Errors
     /// - `InvalidInput`: a key, an operand or the page size cannot be sent.
     ///
-    /// A query that the client denies can be planned.
+    /// A query that the client denies can still be planned.
     pub fn plan(&self) -> Result<QueryPlan> {
         // A denied query can still be planned.
         let mut query = self.clone().allow(AccessPath::TableScan);
@@ -290,7 +291,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Continues after rows that do not fit.
+    /// Continues after rows that do not fit the row type.
     ///
     /// Each item is a `P`, or a [`BadRow`] with the error. Requests the types of all properties.
     pub fn lenient(self) -> TableQuery<E, Result<P, BadRow>>
@@ -301,7 +302,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self.shaped(shape)
     }
 
-    /// Skips rows that do not fit, and calls `seen` with each of them.
+    /// Skips rows that do not fit the row type, and calls `seen` with each of them.
     ///
     /// Skipped rows do not count toward a limit.
     pub fn skip_bad_rows(mut self, seen: impl Fn(&BadRow) + Send + Sync + 'static) -> Self {
@@ -321,7 +322,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Counts the rows.
     ///
-    /// Reads one key per row. The service has no count, and reads as much as for the rows themselves.
+    /// The service has no count operation. The client reads one key per row, and the service reads as much as for the
+    /// rows themselves.
     ///
     /// # Errors
     /// Returns the error of the first page that fails.

@@ -13,7 +13,7 @@ use crate::protocol::sas_url;
 impl TableServiceClient {
     /// Creates a client from the URL of an account with its shared access signature.
     ///
-    /// The URL is such as `https://contoso.table.core.windows.net/?sv=…&sig=…`. The portal shows it as "Table service
+    /// The URL looks like `https://contoso.table.core.windows.net/?sv=…&sig=…`. The portal shows it as "Table service
     /// SAS URL". An emulator's URL has the account in its path: `http://127.0.0.1:10002/devstoreaccount1?sv=…&sig=…`.
     ///
     /// For the signature alone, with or without a leading `?`, see [`SasToken::new`].
@@ -42,8 +42,8 @@ impl TableServiceClient {
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature or no account, or names a table, a
     ///   secondary or another service. On a custom domain every path names a table. The error never shows the
     ///   signature.
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`, or without
-    ///   `rustls` where `hyper-transport` is the only transport.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): the address is `https`, and the build has no TLS. Enable the
+    ///   feature `rustls`, or `native-tls` together with `reqwest`.
     ///
     /// Source: REST "Delegating access with a shared access signature".
     #[doc(alias = "AzureSasCredential")]
@@ -58,7 +58,7 @@ impl TableServiceClient {
 impl<E> TableClient<E> {
     /// Creates a client from the URL of a table with its shared access signature.
     ///
-    /// The URL is such as `https://contoso.table.core.windows.net/Blogs?sv=…&tn=blogs&sig=…`. The path names the table;
+    /// The URL looks like `https://contoso.table.core.windows.net/Blogs?sv=…&tn=blogs&sig=…`. The path names the table;
     /// the signature is for that table or for the account. An emulator's URL has the account before the table:
     /// `http://127.0.0.1:10002/devstoreaccount1/Blogs?sv=…`.
     ///
@@ -88,8 +88,8 @@ impl<E> TableClient<E> {
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, or its path does not end with the
     ///   name of a table. Or the signature is for another table, or the address is that of a secondary. The error never
     ///   shows the signature.
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`, or without
-    ///   `rustls` where `hyper-transport` is the only transport.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): the address is `https`, and the build has no TLS. Enable the
+    ///   feature `rustls`, or `native-tls` together with `reqwest`.
     ///
     /// Source: REST "Delegating access with a shared access signature".
     #[doc(alias = "from_table_url")]

@@ -17,8 +17,8 @@ impl<T: Serialize> TableClient<SerdeEntity<T>> {
     ///
     /// Either handle accepts `SerdeEntity(value)` and writes it in its own form. Both read the rows of both forms.
     ///
-    /// Programs with `azure_data_tables` 0.21 need plain rows. They find an Edm.Int64 as text, where they expect a
-    /// number.
+    /// Programs that use `azure_data_tables` 0.21 need plain rows: they receive an Edm.Int64 as text where they expect
+    /// a number.
     ///
     /// ```
     /// use azure_table::entity::SerdeEntity;

@@ -27,9 +27,9 @@ use crate::protocol::profile::Profile;
 use crate::protocol::sas_token::SasToken;
 use crate::protocol::service_properties::ServiceProperties;
 
-/// A client for the Table service of one account. A clone is cheap and shares connections and credential.
+/// A client for the Table service of one account. Clones are cheap and share the connections and the credential.
 ///
-/// Calls run on a tokio runtime with I/O and time enabled, as `#[tokio::main]` creates it. Elsewhere they panic.
+/// Calls need a tokio runtime with I/O and time enabled, such as that of `#[tokio::main]`. Without one they panic.
 ///
 /// ```no_run
 /// use azure_table::{DynamicEntity, TableServiceClient};
@@ -60,8 +60,8 @@ struct View {
 impl TableServiceClient {
     /// Creates a client for the account at this address, such as `https://contoso.table.core.windows.net`.
     ///
-    /// The address may be in any cloud, of Cosmos DB, a custom domain or an emulator. `credential` is an
-    /// [`AccountKey`], [`SasToken`], `EntraCredential` (feature `entra`) or another [`Credential`].
+    /// The address may belong to any Azure cloud, to Cosmos DB, to a custom domain or to an emulator. `credential` is
+    /// an [`AccountKey`], [`SasToken`], `EntraCredential` (feature `entra`) or another [`Credential`].
     ///
     /// In a build without the features `reqwest` and `hyper-transport`, set a [`transport`](Self::transport) before the
     /// first call. Without one, each call fails with [`Unsupported`](crate::ErrorKind::Unsupported).
@@ -75,10 +75,10 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the address is not that of a Table service, or it belongs to
-    ///   another account than the key.
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`,
-    ///   or without `rustls` where `hyper-transport` is the only transport.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the address is not that of a Table service, or its account
+    ///   is not the account of the key.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): the address is `https`, and the build has no TLS. Enable the
+    ///   feature `rustls`, or `native-tls` together with `reqwest`.
     pub fn new(endpoint: &str, credential: impl Credential) -> Result<Self> {
         let identity = identity_of(&credential);
         let account = match &identity {
@@ -100,8 +100,8 @@ impl TableServiceClient {
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a setting is missing, malformed or duplicated. The error
     ///   names the setting and does not show its value.
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`,
-    ///   or without `rustls` where `hyper-transport` is the only transport.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): the address is `https`, and the build has no TLS. Enable the
+    ///   feature `rustls`, or `native-tls` together with `reqwest`.
     ///
     /// Source: "Configure Azure Storage connection strings".
     pub fn from_connection_string(connection_string: &str) -> Result<Self> {
@@ -110,9 +110,9 @@ impl TableServiceClient {
         Ok(Self::from_parsed(parsed, transport))
     }
 
-    /// Creates a client for a transport that is a service itself, such as the `Emulator` of the feature `emulator`.
+    /// Creates a client on a transport that answers requests itself, such as the `Emulator` (feature `emulator`).
     ///
-    /// It signs as the development account.
+    /// Requests are signed with the well-known key of the development account, `devstoreaccount1`.
     ///
     /// To send the requests of another client over a transport, use [`transport`](Self::transport).
     pub fn on(transport: impl Transport) -> Self {
@@ -152,7 +152,7 @@ impl TableServiceClient {
 
     /// Returns the account key of this client. `None` if it has another credential.
     ///
-    /// Use the key to create shared access signatures, or to rotate it.
+    /// Use it to create shared access signatures, or to [`rotate`](AccountKey::rotate) the key.
     pub fn account_key(&self) -> Option<&AccountKey> {
         match &self.view.identity {
             Some(Identity::Key(key)) => Some(key),
@@ -162,7 +162,7 @@ impl TableServiceClient {
 
     /// Returns the connection string of this client, **including its secret**: key or signature.
     ///
-    /// Every address is written out.
+    /// The string contains the full endpoints, that of the secondary included.
     ///
     /// # Errors
     /// - [`Unsupported`](crate::ErrorKind::Unsupported): the credential is neither an account key nor a shared access
@@ -210,8 +210,9 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the name is not a valid table name, because of the prefix of
-    ///   [`prefixed`](Self::prefixed) or in a handwritten impl. The derive checks its name at compile time.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the table name is invalid with the prefix of
+    ///   [`prefixed`](Self::prefixed), or a handwritten impl has an invalid name. The derive checks its name at compile
+    ///   time.
     pub fn table_of<E: NamedTable>(&self) -> Result<TableClient<E>> {
         self.table(E::TABLE)
     }
@@ -243,7 +244,8 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// - `Unauthenticated`, `Forbidden`: the service rejects the credential, or it does not permit the operation.
+    /// - `Unauthenticated`, `Forbidden`: the service rejects the credential, or the credential does not permit the
+    ///   operation.
     /// - `Connection`, `Timeout`, `ServerFault`: no response after the retries.
     ///
     /// Source: REST "Query Tables".
@@ -251,10 +253,10 @@ impl TableServiceClient {
         ListTables::new(&self.pipeline, self.namespace())
     }
 
-    /// Creates those of these tables that do not exist.
+    /// Creates the tables that do not exist yet.
     ///
-    /// Returns the outcome of each table, in the order and by the name passed in. Sends one list request, and one call
-    /// per missing table.
+    /// Returns each name as passed in, with its outcome, in the same order. Lists the tables first, with one request
+    /// per 1,000 tables, then sends one create call per missing table.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -262,8 +264,8 @@ impl TableServiceClient {
     /// use azure_table::{Emulator, TableServiceClient};
     /// use azure_table::service::Creation;
     /// let service = TableServiceClient::on(Emulator::new());
-    /// let made = service.ensure_tables(["Orders", "Customers"]).await?;
-    /// assert!(made.iter().all(|(_, creation)| *creation == Creation::Created));
+    /// let created = service.ensure_tables(["Orders", "Customers"]).await?;
+    /// assert!(created.iter().all(|(_, creation)| *creation == Creation::Created));
     /// # Ok(())
     /// # }
     /// ```
@@ -279,7 +281,8 @@ impl TableServiceClient {
 
     /// Checks that the service is reachable and accepts the credential.
     ///
-    /// Sends a list of one table, on every service. The signature of a single table does not permit it.
+    /// Sends a Query Tables request with `$top=1`, on every service. A SAS for a single table does not permit this
+    /// request.
     ///
     /// # Errors
     /// The errors of [`list_tables`](Self::list_tables).
@@ -291,18 +294,17 @@ impl TableServiceClient {
 
     /// Opens connections to the service, including TLS, before the first request needs them.
     ///
-    /// Sends that many [pings](Self::ping) concurrently, each on its own connection, and waits for their responses. The
-    /// connections are then idle in the pool of the transport. A connection that is idle already counts as one of them.
-    /// Returns `connections`. If the transport opens none, as the `Emulator` in the process, it sends nothing and
-    /// returns 0.
+    /// Sends `connections` [pings](Self::ping) concurrently, each on its own connection, and waits for their responses.
+    /// The connections are then idle in the pool of the transport. A connection that is idle already counts as one of
+    /// them. Returns `connections`. With a transport that opens no connections, such as the in-process `Emulator`, it
+    /// sends nothing and returns 0.
     ///
     /// The transport closes idle connections after its `pool_idle_timeout`, 20 s by default. It keeps at most
-    /// `pool_max_idle_per_host` of them, by default as many as `max_connections`, and closes those beyond at once. The
-    /// connections lead to the primary.
+    /// `pool_max_idle_per_host` of them, by default as many as `max_connections`, and closes the others immediately.
+    /// Only connections to the primary are opened.
     ///
-    /// A response that rejects the credential counts as a success, because it came over an open connection. The
-    /// signature of a single table, for example, does not permit a ping. Use [`ping`](Self::ping) to check the
-    /// credential.
+    /// A response that rejects the credential counts as a success, because it came over an open connection. A SAS for a
+    /// single table, for example, does not permit a ping. Use [`ping`](Self::ping) to check the credential.
     ///
     /// ```no_run
     /// use azure_table::TableServiceClient;
@@ -316,10 +318,10 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// - `InvalidInput`: more connections than `max_connections` of the transport or
-    ///   [`max_in_flight`](Self::max_in_flight) of the client allow. Nothing is sent.
-    /// - `Connection`, `Timeout`, `ServerFault`, `Throttled`: a ping has no usable response after the retries. The
-    ///   connections of the others may be open.
+    /// - `InvalidInput`: `connections` is above the `max_connections` of the transport or the
+    ///   [`max_in_flight`](Self::max_in_flight) of the client. Nothing is sent.
+    /// - `Connection`, `Timeout`, `ServerFault`, `Throttled`: a ping got no usable response after its retries. The
+    ///   connections of the other pings may be open.
     ///
     /// Source: REST "Query Tables".
     pub fn warm_up(&self, connections: usize) -> WarmUp {
@@ -364,21 +366,21 @@ impl TableServiceClient {
     ///
     /// The key belongs to the identity of this client's token.
     /// [`TableSas::sign_delegated`](crate::TableSas::sign_delegated) signs with it. The identity needs a role such as
-    /// *Storage Table Delegator*. For each permission of a signature it also needs a role that has this permission.
+    /// *Storage Table Delegator*. For each permission in a signature, it also needs a role that grants this permission.
     ///
-    /// Not confirmed by a response of the live service.
+    /// Not yet verified against the live service.
     ///
     /// # Errors
     /// - `Unsupported`: the client's credential is not a token, or the service is Cosmos DB.
-    /// - `InvalidInput`: the key would live longer than 7 days, or not at all.
-    /// - `Unauthenticated`, `Forbidden`: the service rejects the token, or its owner has no such role.
+    /// - `InvalidInput`: `expiry` is not after the start of the key, or more than 7 days after it.
+    /// - `Unauthenticated`, `Forbidden`: the service rejects the token, or the identity of the token lacks such a role.
     ///
     /// Source: REST "Get User Delegation Key".
     pub fn user_delegation_key(&self, expiry: DateTime) -> GetUserDelegationKey {
         GetUserDelegationKey::new(&self.pipeline, expiry)
     }
 
-    /// Returns the account's name. `None` if a custom domain does not show it.
+    /// Returns the account's name, or `None` if a custom domain hides it.
     pub fn account(&self) -> Option<&str> {
         self.pipeline.endpoint.account()
     }
@@ -388,7 +390,7 @@ impl TableServiceClient {
         self.pipeline.endpoint.base()
     }
 
-    /// Returns the service behind the address.
+    /// Returns the service behind the address: Storage or Cosmos DB.
     pub fn profile(&self) -> Profile {
         self.pipeline.endpoint.profile()
     }

@@ -19,7 +19,7 @@ use crate::protocol::profile::Profile;
 
 /// Settings. Each setter returns a new client that shares connections and credential with this one.
 impl TableServiceClient {
-    /// Sets the transport: one with a proxy, a wrapper, or a test double.
+    /// Sets the transport, for example one with a proxy, a wrapper or a test double.
     ///
     /// ```
     /// use azure_table::{AccountKey, Emulator, TableServiceClient};
@@ -38,7 +38,7 @@ impl TableServiceClient {
         })
     }
 
-    /// Sets the service, if the address does not show it: a custom domain of Cosmos DB, or its emulator.
+    /// Sets the service if the address does not show it, as for a custom domain of Cosmos DB or its emulator.
     #[must_use]
     pub fn with_profile(&self, profile: Profile) -> Self {
         self.changed(|pipeline| pipeline.endpoint = pipeline.endpoint.clone().with_profile(profile))
@@ -53,8 +53,8 @@ impl TableServiceClient {
     /// A prefix organizes names and is no security boundary: a client without the prefix reaches all tables of the
     /// account.
     ///
-    /// No prefix may be the beginning of another, ignoring case: the client of `test1` lists the tables of `test12` as
-    /// its own.
+    /// No prefix may begin with another prefix, ignoring case. Otherwise the client of `test1` lists the tables of
+    /// `test12` as its own.
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): no table name can begin with this prefix.
@@ -66,13 +66,13 @@ impl TableServiceClient {
         Ok(prefixed)
     }
 
-    /// Rejects writes: each fails before it is sent.
+    /// Rejects writes: each fails with [`InvalidInput`](crate::ErrorKind::InvalidInput) before it is sent.
     #[must_use]
     pub fn read_only(&self) -> Self {
         self.changed(|pipeline| pipeline.settings.is_read_only = true)
     }
 
-    /// Limits the number of attempts in flight, over all tables and clones of the new client. At least one.
+    /// Limits the number of attempts in flight, over all tables and clones of the new client. 0 counts as 1.
     ///
     /// Further attempts wait, and the timeout of their calls keeps running.
     #[must_use]
@@ -82,8 +82,8 @@ impl TableServiceClient {
 
     /// Sets the application name in front of this crate's name in the `User-Agent`, such as `orders/1.4`.
     ///
-    /// The name appears in the service's logs. If it has characters that no header can have, each call fails before it
-    /// is sent.
+    /// The name appears in the service's logs. If it has characters that no header can have, each call fails with
+    /// `InvalidInput` before it is sent.
     #[must_use]
     pub fn application_id(&self, id: &str) -> Self {
         self.changed(|pipeline| pipeline.settings = pipeline.settings.clone().with_application_id(id))
@@ -121,11 +121,11 @@ impl TableServiceClient {
 
     /// Rejects queries with this access path or a wider one.
     ///
-    /// Each fails before it is sent, with an error that names the reason and the remedy. A call may still permit it by
-    /// [`allow_table_scan`](crate::TableQuery::allow_table_scan).
+    /// Each fails with [`InvalidInput`](crate::ErrorKind::InvalidInput) before it is sent. The error names the reason
+    /// and the remedy. [`allow_table_scan`](crate::TableQuery::allow_table_scan) still allows a single query.
     ///
     /// A range of partitions is a [`PartitionRange`](AccessPath::PartitionRange), not a table scan, however wide it is.
-    /// Deny it where that matters.
+    /// Deny `PartitionRange` too if that matters.
     ///
     /// ```
     /// use azure_table::{Emulator, ErrorKind, TableServiceClient};
@@ -146,8 +146,8 @@ impl TableServiceClient {
 
     /// Sets the retry policy.
     ///
-    /// The default is [`ExponentialRetry::default`](crate::ExponentialRetry), on a
-    /// [`RetryBudget`](crate::retry::RetryBudget) of this client.
+    /// The default is [`ExponentialRetry::default`](crate::ExponentialRetry) with a
+    /// [`RetryBudget`](crate::retry::RetryBudget) of its own for each client.
     #[must_use]
     pub fn retry(&self, policy: impl RetryPolicy) -> Self {
         self.changed(|pipeline| {
@@ -179,7 +179,7 @@ impl TableServiceClient {
 
     /// Lets equal reads of one entity share a request. Off by default.
     ///
-    /// See [`CallOptions::shared_reads`] for the reads that share, and for the cost.
+    /// See [`CallOptions::shared_reads`] for the reads that can share a request, and for the cost.
     #[must_use]
     pub fn shared_reads(&self, shares: bool) -> Self {
         self.changed(|pipeline| {

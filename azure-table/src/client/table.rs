@@ -35,7 +35,7 @@ pub(crate) mod partition;
 mod query_writes;
 mod typed_handles;
 
-/// A client for one table, whose rows are entities of type `E`. A clone is cheap.
+/// A client for one table, whose rows are entities of type `E`. Clones are cheap.
 ///
 /// Every operation returns a builder that is a future. Set its options, then await it, or pass it to `spawn` or
 /// `join_all`. Nothing is sent before the first poll.
@@ -60,10 +60,10 @@ mod typed_handles;
 /// sent, and its permit of [`max_in_flight`](TableServiceClient::max_in_flight) is released. A future that was never
 /// polled has sent nothing.
 ///
-/// The service may still apply the write whose request was in flight, once. Read before you write again. A write of a
-/// [`grouped`](Self::grouped) handle that was sent continues in its task.
+/// The service may still apply a write whose request was in flight, at most once. Read the row before you write it
+/// again. A write of a [`grouped`](Self::grouped) handle continues in its task once it is sent.
 ///
-/// Operations of several requests stop between two of them. Rows that a [`bulk`](Self::bulk) or
+/// Operations of several requests stop between two requests. Rows that a [`bulk`](Self::bulk) or
 /// [`delete_where`](Self::delete_where) has written stay written. A table that [`recreate_table`](Self::recreate_table)
 /// has deleted stays deleted.
 ///
@@ -77,7 +77,8 @@ mod typed_handles;
 /// # Errors
 /// All operations:
 /// - `InvalidInput`: a key, name, value or size that the service would reject. Nothing is sent.
-/// - `Unauthenticated`, `Forbidden`: the service rejects the credential, or it does not permit the operation.
+/// - `Unauthenticated`, `Forbidden`: the service rejects the credential, or the credential does not permit the
+///   operation.
 /// - `NotFound`: the table does not exist.
 /// - `Connection`, `Timeout`, `ServerFault`, `Throttled`: no usable response after the retries.
 ///   [`may_have_applied`](crate::Error::may_have_applied) returns `true` if a write is in doubt.
@@ -157,7 +158,7 @@ impl<E> TableClient<E> {
 
     /// Inserts a new entity. Returns it as stored, with its ETag and Timestamp.
     ///
-    /// It is an [`insert`](Self::insert) whose response contains the entity as well.
+    /// Like [`insert`](Self::insert), but the response also contains the entity.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -166,15 +167,15 @@ impl<E> TableClient<E> {
     /// # let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
     /// # table.create_table().await?;
     /// let stored = table.insert_echo(&DynamicEntity::new("Channel9", "1")).await?;
-    /// println!("made at {}", stored.timestamp);
+    /// println!("inserted at {}", stored.timestamp);
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     /// - The errors of [`insert`](Self::insert).
-    /// - `InvalidResponse`: the response does not fit `E`, or does not contain the entity. The entity was inserted all
-    ///   the same.
+    /// - `InvalidResponse`: the response does not fit `E`, or does not contain the entity. The entity was inserted
+    ///   nevertheless.
     ///
     /// Source: REST "Insert Entity", header `Prefer`.
     pub fn insert_echo(&self, entity: &impl AsEntity<E>) -> InsertEntityEcho<E>
@@ -216,13 +217,13 @@ impl<E> TableClient<E> {
 
     /// Replaces a stored entity. Returns its new ETag.
     ///
-    /// A [`Versioned`](crate::Versioned) entity, or one with a filled etag field, replaces the stored one only if the
-    /// ETag matches. Any other entity replaces the stored one whatever its ETag.
+    /// A [`Versioned`](crate::Versioned) entity, or one with an ETag in its `etag` field, replaces the stored one only
+    /// if the ETag matches. Any other entity replaces the stored one whatever its ETag.
     ///
     /// # Errors
     /// - `NotFound`: no entity has this key.
     /// - `ConditionNotMet`: the ETag differs.
-    /// - `InvalidInput`: the etag field is empty.
+    /// - `InvalidInput`: the entity has an `etag` field that is empty.
     ///
     /// Source: REST "Update Entity".
     #[doc(alias = "UpdateEntity")]
@@ -236,7 +237,7 @@ impl<E> TableClient<E> {
 
     /// Merges the entity's properties into a stored one. Returns its new ETag.
     ///
-    /// Conditions are those of [`replace`](Self::replace). Stored properties that `entity` does not have, or has as
+    /// The ETag is checked as in [`replace`](Self::replace). Stored properties that `entity` does not have, or has as
     /// `None`, keep their value.
     ///
     /// # Errors
@@ -256,7 +257,7 @@ impl<E> TableClient<E> {
     /// All other properties keep their value.
     ///
     /// `columns` is one [`Assignment`](crate::filter::Assignment), or several in an array or another iterator. No
-    /// request reads the entity first. Conditions are those of [`delete`](Self::delete).
+    /// request reads the entity first. The ETag is checked as in [`delete`](Self::delete).
     ///
     /// ```
     /// use azure_table::{DateTime, Descending, Emulator, TableEntity, TableServiceClient};
@@ -312,13 +313,13 @@ impl<E> TableClient<E> {
         ExecuteOperation::new(&self.pipeline, &self.table, operation)
     }
 
-    /// Creates a batch: operations that are applied together or not at all.
+    /// Creates an empty batch. Its operations are applied together or not at all.
     #[doc(alias = "SubmitTransaction")]
     pub fn batch(&self) -> TableBatch<E> {
         TableBatch::new(&self.pipeline, &self.table)
     }
 
-    /// Reads an entity by key. `None` if no entity has this key.
+    /// Reads the entity with this key. Returns `None` if no entity has it.
     ///
     /// The key is the tuple of its key fields, a [`Key`](crate::Key), or an entity.
     ///

@@ -71,7 +71,7 @@ pub struct EmulatorServer {
 }
 
 impl EmulatorServer {
-    /// Binds a port. Port 0 selects a free one.
+    /// Binds a port. With port 0 the system selects a free one.
     ///
     /// Connections wait until the server runs.
     ///

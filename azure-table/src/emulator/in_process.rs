@@ -62,8 +62,8 @@ use crate::protocol::signature::SigningKey;
 /// - tokens ([`with_token`](Self::with_token), [`with_token_audience`](Self::with_token_audience))
 ///
 /// It answers immediately, unless [`with_service_model`](Self::with_service_model) sets latencies, limits and queues.
-/// [`seed`](Self::seed) inserts rows in one line. [`snapshot`](Self::snapshot) and [`restore`](Self::restore) save and
-/// restore the whole state, and `Emulator::open` (feature `emulator-durable`) keeps it in a folder.
+/// [`seed`](Self::seed) inserts rows without a client. [`snapshot`](Self::snapshot) and [`restore`](Self::restore) save
+/// and restore the whole state, and `Emulator::open` (feature `emulator-durable`) keeps it in a folder.
 /// [`with_observer`](Self::with_observer) reports the requests.
 ///
 /// A query over many rows yields to other requests every few thousand comparisons, so it delays none of them by more
@@ -131,7 +131,7 @@ impl Emulator {
         }
     }
 
-    /// Creates a Cosmos DB for Table without tables, at any address.
+    /// Creates an emulator of Cosmos DB for Table without tables, at any address.
     ///
     /// The known differences apply:
     ///
@@ -184,7 +184,7 @@ impl Emulator {
         self
     }
 
-    /// Sets whether protocol versions after the newest known one are rejected, as the live service does.
+    /// Rejects protocol versions after the newest known one if `strict` is `true`, as the live service does.
     ///
     /// By default a request may name any later date as its `x-ms-version`, so that a new client works with an old
     /// emulator. The emulator then behaves like the newest known version. Dates before and between the known versions
@@ -216,8 +216,8 @@ impl Emulator {
     /// default Timestamps follow the clock. They never repeat in either case, so that no two versions share an ETag.
     ///
     /// The differences are drawn from `seed`, one for each entity of a batch. [`seed`](Self::seed) and the header
-    /// `Date` are not affected. The patterns `Leases` and `Queue` measure time from Timestamps: theirs is off by as
-    /// much.
+    /// `Date` are not affected. The patterns `Leases` and `Queue` measure time from Timestamps, so their times are off
+    /// by as much.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -346,7 +346,7 @@ impl Emulator {
 
     /// Calls `observe` for each request that the returned value or a clone of it answers.
     ///
-    /// The call happens before the response is sent, on the task that responds, so it should return soon. A second
+    /// The call happens before the response is sent, on the task that responds, so it should return quickly. A second
     /// observer replaces the first. Over HTTP it sees valid requests only; bytes that are not a request are not
     /// reported.
     ///
@@ -375,7 +375,7 @@ impl Emulator {
 
     /// Inserts or replaces entities in a table of the account `devstoreaccount1`.
     ///
-    /// Creates the table if it is missing. One call in a test, without a client. It takes no time, regardless of the
+    /// Creates the table if it is missing. It needs no client, and takes no time regardless of the
     /// [model](Self::with_service_model).
     ///
     /// ```

@@ -117,7 +117,7 @@ impl PageEnds {
         Self::default()
     }
 
-    /// Ends a page after this number of examined rows, whether they match the filter or not (1 at least).
+    /// Ends a page after this number of examined rows (at least 1), whether they match the filter or not.
     ///
     /// Pages of a filtered query are then short, or empty.
     #[must_use]
@@ -137,7 +137,7 @@ impl PageEnds {
 
     /// Ends a page at the end of each partition.
     ///
-    /// The continuation token then names only a partition. On Cosmos DB a token is one text in any case.
+    /// The continuation token then names only a partition. On Cosmos DB a token is always a single text.
     #[must_use]
     pub fn at_partitions(mut self) -> Self {
         self.at_partitions = true;

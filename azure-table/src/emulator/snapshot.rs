@@ -122,8 +122,8 @@ impl EmulatorSnapshot {
 
     /// Writes the snapshot to a file, and replaces an existing one.
     ///
-    /// It writes a temporary file in the same folder and renames it. Whatever happens, either the old or the new file
-    /// exists in full. The new file keeps the permissions of the old one.
+    /// It writes a temporary file in the same folder and renames it. After a crash at any point, either the old or the
+    /// new file exists in full. The new file keeps the permissions of the old one.
     ///
     /// When it returns, the file and its name are on the disk, as far as the file system reports. On Windows the name
     /// may follow later.
@@ -353,7 +353,7 @@ impl Reading {
             return Ok(());
         };
         if table.rows.contains_key(&id) {
-            let fault = Fault::of_line("it stands there twice".to_owned());
+            let fault = Fault::of_line("it occurs twice".to_owned());
             return Err(fault.of_entity(&id.partition_key, &id.row_key));
         }
         table.rows.set(id, Some(row));
@@ -381,7 +381,7 @@ fn tick(now: &mut DateTime) -> DateTime {
 }
 
 fn twice(what: &str, name: &dyn fmt::Debug) -> Fault {
-    Fault::of_line(format!("{what} {name:?}: it stands there twice"))
+    Fault::of_line(format!("{what} {name:?}: it occurs twice"))
 }
 
 enum Kind {

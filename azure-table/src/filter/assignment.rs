@@ -54,7 +54,7 @@ impl<E, I: IntoIterator<Item = Assignment<E>>> Assignments<E> for I {
     }
 }
 
-/// A column that can be set, which is a column of a property.
+/// A column that can be set: the column of a property.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be set: the keys of an entity never change",
     label = "a column of a key",

@@ -60,11 +60,11 @@ pub trait ColumnRole<T> {
     /// The type of the values that the column is compared with.
     type Compared;
 
-    /// Greater values have stored text that sorts earlier.
+    /// `true` if greater values have stored text that sorts earlier.
     #[doc(hidden)]
     const REVERSED: bool;
 
-    /// [`Property::SORTED`]; the text of a key always sorts.
+    /// `true` if the stored values sort as the values do: see [`Property::SORTED`]. Key text always does.
     #[doc(hidden)]
     const SORTED: bool;
 
@@ -236,7 +236,8 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     /// Matches rows whose value is one of `values`; no row if `values` is empty.
     ///
     /// Each value is a separate comparison. The service documents a limit of 15 in one filter, and the whole filter is
-    /// part of the request's URL. For more values, read the keys one by one.
+    /// part of the request's URL. For more keys use [`get_many`](crate::TableClient::get_many) or
+    /// [`fan_out`](crate::TableQuery::fan_out).
     pub fn is_in<O: Operand<R::Compared>>(self, values: impl IntoIterator<Item = O>) -> Filter<E> {
         values
             .into_iter()

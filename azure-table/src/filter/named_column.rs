@@ -13,7 +13,8 @@ use crate::model::error_text::Shown;
 use crate::model::key::after_prefix;
 use crate::model::name::property_name_fault;
 
-/// A column with a name and a type known at run time: of a report, a configuration file, a search form.
+/// A column whose name and type are known only at run time, such as those of a report, a configuration file or a search
+/// form.
 ///
 /// Comparisons check the type of their value: an Edm.Int32 value also fits an Edm.Int64 or Edm.Double column. The call
 /// that uses the filter returns `InvalidInput` for a wrong value or a wrong name.

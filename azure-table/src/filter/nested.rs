@@ -36,7 +36,7 @@ impl<E, G> Nested<E, G> {
 
     /// Returns a column of the group, or a flattened field of it.
     ///
-    /// A column can be in at most three nested flattened fields. A filter on a deeper one fails when it is used.
+    /// A column can be in at most three nested flattened fields. A call with a filter on a deeper column fails.
     pub fn then<N: NestedIn<G>>(self, inner: N) -> N::In<E> {
         inner.within(self.prefix)
     }

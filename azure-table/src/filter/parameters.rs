@@ -13,8 +13,8 @@ use crate::model::error_text::Shown;
 impl<E> Filter<E> {
     /// Creates a filter of OData text in which `@name` stands for a value.
     ///
-    /// Each value becomes a literal of its type, quotes escaped: text of a user cannot change the condition. `@` inside
-    /// of quotes stays as it is. To compare columns known at compile time, use their constants instead.
+    /// Each value becomes a literal of its type with its quotes escaped, so user input cannot change the condition. `@`
+    /// inside quotes stays as it is. To compare columns known at compile time, use their constants instead.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Filter};
@@ -26,8 +26,8 @@ impl<E> Filter<E> {
     /// assert_eq!(filter.to_string(), "Rating ge 3 and Author eq 'O''Brien'");
     /// ```
     ///
-    /// The call that uses the filter returns `InvalidInput` if the text names a parameter without a value, or never
-    /// names one that has a value.
+    /// The call that uses the filter returns `InvalidInput` if the text contains a parameter without a value, or if a
+    /// value has no parameter in the text.
     #[doc(alias("CreateQueryFilter", "parameters"))]
     pub fn with_parameters<N: AsRef<str>>(text: &str, parameters: impl IntoIterator<Item = (N, EdmValue)>) -> Self {
         let parameters: Vec<_> = parameters.into_iter().collect();

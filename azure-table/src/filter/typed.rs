@@ -20,8 +20,8 @@ use crate::model::property_writer::{PropertySink, PropertyWriter};
 /// It is not confirmed whether `!` selects rows that lack the property on the live service. On the emulator it does,
 /// since no comparison holds for them. Where that matters, compare with `ne`.
 ///
-/// A chain of `&` or of `|` has any number of conditions. The text of a filter may nest up to 100 pairs of parentheses,
-/// as where `&` and `|` alternate. A request with a deeper filter fails before anything is sent.
+/// A chain of `&` or of `|` can have any number of conditions. The text of a filter may nest up to 100 levels of
+/// parentheses, which arise where `&` and `|` alternate. A request with a deeper filter fails before anything is sent.
 ///
 /// `Display` shows the text that is sent to the service. If the service cannot represent a value, the query fails
 /// before anything is sent.
@@ -74,7 +74,7 @@ impl<E> Filter<E> {
 
     /// Returns `true` if the entity, as it would be stored, meets the condition.
     ///
-    /// Properties that are not stored, and the Timestamp, are missing in this comparison.
+    /// Properties that are not stored count as absent here, and so does the Timestamp.
     ///
     /// ```
     /// use azure_table::TableEntity;

@@ -39,7 +39,7 @@ pub struct Attempt {
 impl Attempt {
     /// Returns the operation, such as `insert`.
     ///
-    /// It is `query` too for the read that checks whether a write in doubt was applied.
+    /// The read that checks whether a write in doubt was applied is a `query`.
     pub fn operation(&self) -> &str {
         self.operation.name()
     }
@@ -49,7 +49,8 @@ impl Attempt {
         self.table.as_deref()
     }
 
-    /// Returns the number of the attempt within its call, from 1. Both requests of a hedged attempt have it.
+    /// Returns the number of the attempt within its call, from 1. Both requests of a hedged attempt have the same
+    /// number.
     pub fn number(&self) -> u32 {
         self.number
     }
@@ -64,14 +65,15 @@ impl Attempt {
         self.is_hedge
     }
 
-    /// Returns `true` if the client cancelled the request, because the other one of a hedged attempt had its response.
+    /// Returns `true` if the client cancelled the request, because the other request of the hedged attempt got its
+    /// response first.
     ///
     /// The service may still have answered it, and bills it.
     pub fn is_cancelled(&self) -> bool {
         self.is_cancelled
     }
 
-    /// Returns the time of the response by the service's clock, cut to the second.
+    /// Returns the time of the response by the service's clock, truncated to seconds.
     ///
     /// Source: the header `Date` of the response.
     pub fn service_time(&self) -> Option<SystemTime> {
@@ -163,7 +165,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Returns the attempts in the order in which they ended; of more than 128 the last ones.
+    /// Returns the attempts in the order in which they ended, at most the last 128.
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
     }

@@ -83,7 +83,7 @@ impl DynamicEntity {
     ///
     /// # Errors
     /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): a property is missing or of another type, or the keys
-    ///   do not have the form of the entity's.
+    ///   do not have the form that `E` expects.
     pub fn to_entity<E: ReadEntity>(&self) -> Result<E> {
         let row = Row {
             partition_key: Some(Cow::Borrowed(&self.partition_key)),

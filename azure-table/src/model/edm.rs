@@ -54,7 +54,7 @@ impl EdmType {
         }
     }
 
-    /// Returns the type with this name on the wire.
+    /// Returns the type with this name on the wire, or `None` for an unknown name.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "Edm.String" => Self::String,
@@ -358,11 +358,11 @@ impl<'a> WireValue<'a> {
         digits.parse().map_err(|_| self.mismatch("Edm.Int64"))
     }
 
-    /// Returns an Edm.Double, or an Edm.Int32 widened. The value is the one nearest to the digits, bit by bit.
+    /// Returns an Edm.Double, or an Edm.Int32 widened. The digits are rounded to the nearest double.
     ///
     /// # Errors
-    /// The value has another type, including Edm.Int64 (a double does not hold every one of them), or its digits are
-    /// beyond a double's range.
+    /// The value has another type, including Edm.Int64 (not every Int64 is exact as a double), or its digits are beyond
+    /// a double's range.
     pub fn as_f64(&self) -> Result<f64, ValueError> {
         let digits = match (&self.token, self.annotation) {
             (Token::Number(digits), None | Some(EdmType::Double | EdmType::Int32)) => digits,

@@ -17,7 +17,7 @@ use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema, unreadable
 
 /// A type that can be written to a table. Usually derived.
 ///
-/// By hand it is five items:
+/// A handwritten impl has five items:
 /// ```
 /// use azure_table::{Result, TableEntity};
 /// use azure_table::entity::{EntitySchema, PropertyWriter};
@@ -75,8 +75,8 @@ pub trait TableEntity {
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the service would reject a name or value.
     fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()>;
 
-    /// Returns the condition of a replace, merge or delete of this value: its own ETag if it holds one, else that the
-    /// entity exists.
+    /// Returns the condition of a replace, merge or delete of this value: that its ETag matches if it holds one,
+    /// otherwise that the entity exists.
     fn condition(&self) -> Condition {
         Condition::Exists
     }
@@ -269,7 +269,7 @@ impl<G: ReadPropertyGroup> ReadPropertyGroup for Option<G> {
 /// ```
 ///
 /// # Panics
-/// Panics if a row could not be read any more. The message lists each such line of the schema, with the remedy.
+/// Panics if a row can no longer be read. The message lists each such line of the schema, with the remedy.
 #[expect(clippy::panic, reason = "a test asserts with it")]
 #[track_caller]
 pub fn assert_reads<E: TableEntity>(old: &str) {

@@ -19,7 +19,7 @@ use crate::model::operand::Operand;
 use crate::model::ordinal;
 use crate::model::versioned::Versioned;
 
-/// The PartitionKey and RowKey of an entity of type `E`. The key of another entity type does not fit.
+/// The PartitionKey and RowKey of an entity of type `E`. Keys of different entity types are different types.
 ///
 /// Keys sort as the service sorts its rows. Most code needs no `Key`: every method takes the tuple of key fields.
 ///
@@ -64,7 +64,8 @@ impl<E> Key<E> {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a text has a forbidden character, or too many characters.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a text has a forbidden character, or more than
+    ///   [`MAX_KEY_UNITS`](crate::key::MAX_KEY_UNITS) UTF-16 units.
     #[doc(alias = "from_strings")]
     #[doc(alias = "from_texts")]
     pub fn from_text(partition_key: impl Into<String>, row_key: impl Into<String>) -> Result<Self> {

@@ -27,8 +27,8 @@ type Source = Arc<dyn StdError + Send + Sync + 'static>;
 /// The kind of a failure, to branch on.
 ///
 /// The kind is that of the last attempt. After a failed write, check [`Error::may_have_applied`] first. An earlier
-/// attempt may have been applied, and the last one rejected for it (`AlreadyExists`, `ConditionNotMet`, `NotFound`).
-/// The service's own error code is [`Error::code`].
+/// attempt may have been applied, and the last one rejected because of it (`AlreadyExists`, `ConditionNotMet`,
+/// `NotFound`). The service's own error code is [`Error::code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -54,7 +54,7 @@ pub enum ErrorKind {
     Rejected,
     /// Any other 5xx: the service failed.
     ServerFault,
-    /// The time limit of the attempt, of the call or of the service has passed.
+    /// The timeout of the attempt or of the call has elapsed, or the service timed out (408, `OperationTimedOut`).
     Timeout,
     /// No response from the network: connection refused or broken, or the host name is unknown.
     Connection,
@@ -85,8 +85,8 @@ impl ErrorKind {
 
 /// The error of an operation.
 ///
-/// One word wide. Branch on [`kind`](Self::kind). Log the `Display` text: it is one line, begins with the operation and
-/// the table, and never repeats its [`source`](StdError::source). It contains no key, signature or token.
+/// It is one pointer in size. Branch on [`kind`](Self::kind). Log the `Display` text: it is one line, begins with the
+/// operation and the table, and never repeats its [`source`](StdError::source). It contains no key, signature or token.
 ///
 /// ```
 /// use azure_table::{ErrorKind, TableName};
@@ -161,8 +161,8 @@ impl Error {
 
     /// Creates an error of the kind [`Other`](ErrorKind::Other) from an error of the program's own code.
     ///
-    /// As in [`std::io::Error::other`] its text is that of `error`, and its [`source`](StdError::source) that of
-    /// `error`; [`get_ref`](Self::get_ref) returns `error` itself. An [`Error`] of the client stays as it is, kind
+    /// As with [`std::io::Error::other`], `Display` and [`source`](StdError::source) are those of `error`, and
+    /// [`get_ref`](Self::get_ref) returns `error` itself. An [`Error`] of this crate is returned unchanged, kind
     /// included.
     ///
     /// ```
@@ -327,7 +327,7 @@ impl Error {
 
     /// Returns the client request ID (`x-ms-client-request-id`), which the service logs.
     ///
-    /// All attempts of a call have the same.
+    /// It is the same for all attempts of a call.
     pub fn client_request_id(&self) -> Option<&str> {
         self.inner.client_request_id.as_deref()
     }
@@ -353,7 +353,7 @@ impl Error {
         self.inner.batch_index
     }
 
-    /// Returns the number of attempts to send the request. 0 if the client rejected the call before.
+    /// Returns the number of attempts, or 0 if the client rejected the call before sending anything.
     pub fn attempts(&self) -> u32 {
         self.inner.attempts
     }
@@ -365,9 +365,9 @@ impl Error {
 
     /// Returns a header of the rejecting response. `None` if it is missing, or may hold a key or a secret.
     ///
-    /// Names compare without case. Kept are `Date`, `Server`, `Via`, `Content-Type`, `Retry-After`, `x-ms-version`,
-    /// `x-ms-error-code`, `x-ms-request-id`, `x-ms-client-request-id`, `x-ms-retry-after-ms`, `x-ms-substatus`,
-    /// `x-ms-activity-id` and `x-ms-request-charge`.
+    /// Names are case-insensitive. The error keeps `Date`, `Server`, `Via`, `Content-Type`, `Retry-After`,
+    /// `x-ms-version`, `x-ms-error-code`, `x-ms-request-id`, `x-ms-client-request-id`, `x-ms-retry-after-ms`,
+    /// `x-ms-substatus`, `x-ms-activity-id` and `x-ms-request-charge`.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.inner.headers.get(name)
     }
@@ -389,7 +389,8 @@ impl Error {
         &self.inner.diagnostics
     }
 
-    /// Returns `true` if a write is in doubt: the response was lost, or the service failed while it worked.
+    /// Returns `true` if a write is in doubt: the response was lost, or the service failed while it processed the
+    /// write.
     ///
     /// Read the entity before you repeat such a write.
     pub fn may_have_applied(&self) -> bool {

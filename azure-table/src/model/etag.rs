@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The version of an entity, as the service wrote it.
+/// The version of an entity, as the service returned it.
 ///
 /// An ETag is opaque: compare it, send it back, never build one from a Timestamp. The ETags of one batch response share
 /// memory. Keeping one keeps the text of all of them, at most 100.
@@ -96,9 +96,9 @@ pub enum Condition {
     Exists,
     /// The stored entity has this ETag (`If-Match: <etag>`).
     Matches(ETag),
-    /// The entity declares an ETag field that is empty.
+    /// The entity has an ETag field that is empty.
     ///
-    /// This is an error before any request is sent, unless the call says `unconditionally()`.
+    /// The call fails before anything is sent, unless it is made with `unconditionally()`.
     Unread,
 }
 

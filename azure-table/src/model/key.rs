@@ -52,8 +52,8 @@ pub const MAX_KEY_UNITS: usize = 1_024;
 /// Not keys: `f32` and `f64`, `Decimal`, `IpAddr` and `Url`. Their text does not sort as they do, or contains a `/`.
 /// Store a price as an integer of cents to sort it.
 ///
-/// The order of text is ordinal, by UTF-16 code unit. The order of characters beyond U+FFFF is not confirmed by the
-/// service (they are assumed to sort before U+E000). No codec but text itself uses them.
+/// The order of text is ordinal, by UTF-16 code unit. The order of characters beyond U+FFFF is not confirmed: they are
+/// assumed to sort before U+E000. Only keys that are plain text can contain them.
 ///
 /// A type of your own:
 ///
@@ -184,7 +184,7 @@ pub(crate) fn after_prefix(prefix: &str) -> Option<String> {
 ///
 /// The first text is included, the second excluded. Without a second text the range has no upper end.
 ///
-/// The service has no `startswith`. A range replaces it, here in a filter of text:
+/// The service has no `startswith`. Use a range instead, here in a text filter:
 ///
 /// ```
 /// use azure_table::key::prefix_range;

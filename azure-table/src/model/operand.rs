@@ -30,9 +30,10 @@ use crate::model::key::escaped::{Escaped, PercentEscaped};
 /// | [`DateTime`](crate::DateTime), `Descending<DateTime>` | `SystemTime`; by feature, times of chrono, jiff and time |
 /// | [`Guid`](crate::Guid) | with the feature `uuid`: `Uuid`, and the other way round |
 ///
-/// Times of other types are rounded down to 100 ns. A time outside of the years 1 to 9999 becomes the nearest end.
+/// Times of other types are rounded down to 100 ns. A time outside the years 1 to 9999 becomes the nearest time within
+/// them.
 ///
-/// Numbers must have the type of the field, so that a literal has it too: `Blog::RATING.ge(3)`.
+/// Numbers must have the type of the field. The compiler infers it for a literal: `Blog::RATING.ge(3)`.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{T}` does not accept `{Self}`",
     label = "expected `{T}` or a reference to it",

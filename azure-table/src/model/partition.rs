@@ -8,7 +8,7 @@ use crate::model::operand::Operand;
 
 /// A value that identifies the partition whose PartitionKey has the fields `K`.
 ///
-/// It is one value for a key of one field, else the tuple of all fields.
+/// For a key of one field it is that value, otherwise the tuple of all fields.
 ///
 /// Implemented for the values accepted for the fields; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(

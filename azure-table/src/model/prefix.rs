@@ -60,7 +60,8 @@ impl<E> KeyPrefix<E> {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a text has a forbidden character, or too many characters.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a text has a forbidden character, or more than
+    ///   [`MAX_KEY_UNITS`](crate::key::MAX_KEY_UNITS) UTF-16 units.
     pub fn from_text(partition_key: impl Into<String>, row_key_prefix: impl Into<String>) -> Result<Self> {
         let (partition_key, row_key) = (partition_key.into(), row_key_prefix.into());
         check_keys(&partition_key, &row_key)?;
@@ -73,7 +74,8 @@ impl<E> KeyPrefix<E> {
     /// Creates the prefix of the rows of all partitions whose PartitionKeys begin with a text.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the text has a forbidden character, or too many characters.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the text has a forbidden character, or more than
+    ///   [`MAX_KEY_UNITS`](crate::key::MAX_KEY_UNITS) UTF-16 units.
     pub fn from_partition_text(partition_key_prefix: impl Into<String>) -> Result<Self> {
         let partition_key = partition_key_prefix.into();
         check_key("PartitionKey", &partition_key)?;

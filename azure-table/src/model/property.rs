@@ -78,14 +78,14 @@ pub(crate) use crate::model::property::text::one_character;
 ///
 /// The text of a `Decimal` or an `IpAddr` does not sort as its value does (`10` before `9`). Comparisons of order on
 /// such a column do not compile: see [`SORTED`](Self::SORTED). Equality is that of the text: `1.5` and `1.50` are
-/// different, unless `Decimal::normalize` unified them before they were written.
+/// different, unless `Decimal::normalize` is applied before they are written.
 ///
 /// No other type loses anything. An integer that is stored in a wider type is checked when it is read. For example, 300
 /// in a `u8` field is the error `300 is above the greatest u8 255`. A field stored as Int32 or Double does not read an
 /// Int64. A field stored as Int64 or Double reads an Int32.
 ///
-/// `None` is the absence of the property: a merge keeps the stored value, a replace removes it. The service stores no
-/// null.
+/// `None` means that the property is absent: a merge keeps the stored value, a replace removes it. The service stores
+/// no null.
 ///
 /// A type of your own:
 ///
@@ -134,7 +134,7 @@ pub trait Property {
     /// `true` if the stored values sort as the values do.
     ///
     /// Otherwise filters compare a column of the type by `eq`, `ne` and `is_in` only. A comparison of order, such as
-    /// `ge`, is an error when the program is built. `cargo check` and editors do not report it.
+    /// `ge`, is an error of `cargo build`. `cargo check` and editors do not report it.
     const SORTED: bool = true;
 
     /// Returns the value to send. `None` leaves the property out.

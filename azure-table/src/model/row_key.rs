@@ -11,8 +11,8 @@ use crate::model::operand::Operand;
 
 /// A value that is the RowKey of an entity. `P` are the fields of its PartitionKey, `K` those of both keys.
 ///
-/// It is one value for a RowKey of one field, else the tuple of all fields. An enum of entities takes the text of the
-/// RowKey.
+/// For a RowKey of one field it is that value, otherwise the tuple of all fields. An enum of entities takes the text of
+/// the RowKey.
 ///
 /// Implemented for the types accepted for a field; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(

@@ -23,11 +23,11 @@ mod value_serializer;
 mod write;
 mod write_error;
 
-/// A serde struct as it is, stored as an entity.
+/// A plain serde struct, stored as an entity.
 ///
 /// `T` has two string fields that serde names `PartitionKey` and `RowKey`. No other derive is needed, so the structs of
-/// the crate `azure_data_tables` 0.21 work unchanged. It derefs to `T`; [`into_inner`](Self::into_inner) returns it.
-/// `SerdeEntity(&value)` is written to the same table, without a clone.
+/// the crate `azure_data_tables` 0.21 work unchanged. It dereferences to `T`; [`into_inner`](Self::into_inner) returns
+/// it. `SerdeEntity(&value)` is written to the same table, without a clone.
 ///
 /// ```
 /// use azure_table::entity::SerdeEntity;

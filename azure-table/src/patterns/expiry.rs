@@ -18,8 +18,8 @@ use azure_table::{
 /// extended before the delete.
 ///
 /// The deadline is a property of your entity. You pass the current time to every method: [`DateTime::now`], or the same
-/// time to several calls. A machine whose clock is wrong by a minute reads and sweeps a minute off. Rows without the
-/// property are neither found by [`query`](Self::query) nor swept.
+/// time to several calls. A machine whose clock is a minute off reads and sweeps a minute too early or too late. Rows
+/// without the property are neither found by [`query`](Self::query) nor swept.
 ///
 /// **Cost.** [`get`](Self::get): one read. [`query`](Self::query): that of the query; the service filters out rows past
 /// their deadline. [`sweep`](Self::sweep): one request per 1,000 expired rows to find them, more if the service
@@ -94,7 +94,7 @@ impl<E: TableEntity> Expiring<E> {
     /// Reads the entity with this key. Returns `None` if no entity has the key, or its deadline is not after `now`.
     ///
     /// # Errors
-    /// - Those of [`get`](TableClient::get).
+    /// - The errors of [`get`](TableClient::get).
     pub async fn get(&self, key: impl IntoKey<E>, now: DateTime) -> Result<Option<E>>
     where
         E: ReadEntity,
@@ -114,8 +114,8 @@ impl<E: TableEntity> Expiring<E> {
     /// sweep starts at the beginning.
     ///
     /// # Errors
-    /// - Those of [`delete_where`](TableClient::delete_where). The report counts a row that was written meanwhile as
-    ///   [`rejected`](azure_table::bulk::WriteReport::rejected).
+    /// - The errors of [`delete_where`](TableClient::delete_where). The report counts a row that was written meanwhile
+    ///   as [`rejected`](azure_table::bulk::WriteReport::rejected).
     pub fn sweep(&self, now: DateTime) -> DeleteWhere<'static, E> {
         self.table.delete_where(self.deadline.le(now))
     }
@@ -208,8 +208,8 @@ impl<E: TableEntity> Periodic<E> {
     /// Deletes the tables of the periods that end at `time` or earlier. Returns their names.
     ///
     /// # Errors
-    /// - Those of [`list_tables`](TableServiceClient::list_tables) and [`delete_table`](TableClient::delete_table). The
-    ///   next call deletes the remaining tables.
+    /// - The errors of [`list_tables`](TableServiceClient::list_tables) and
+    ///   [`delete_table`](TableClient::delete_table). The next call deletes the remaining tables.
     pub async fn drop_before(&self, time: DateTime) -> Result<Vec<String>> {
         let current = self.name(time);
         let is_older = |name: &String| {

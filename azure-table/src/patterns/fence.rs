@@ -87,7 +87,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// Opens the fence with the header of this key, or inserts the given header.
     ///
     /// # Errors
-    /// - Those of [`get`](TableClient::get) and [`insert`](TableClient::insert).
+    /// - The errors of [`get`](TableClient::get) and [`insert`](TableClient::insert).
     pub async fn open(table: &TableClient<H>, new: &H) -> Result<Self> {
         let (table, key) = (on_primary(table), azure_table::Key::of(new)?);
         let read = || table.get(key.clone()).versioned();

@@ -18,9 +18,9 @@ use super::term::{Term, service_time};
 /// **Promise.** At most one [`Lease`] on a row is [valid](Lease::is_valid) at a time, whatever the clocks of the
 /// machines show. Each has a higher [token](Lease::token) than the previous one.
 ///
-/// For others, a lease ends by the service's clock, a [margin](Self::margin) after its duration. Its holder stops by
-/// its own clock, a margin before. So the clocks must run at the same speed, within the margin, but need not show the
-/// same time. A suspended process cannot stop in time, and what it writes afterwards must be rejected: store the token
+/// For others, a lease ends a [margin](Self::margin) after its duration, by the service's clock. Its holder stops a
+/// margin before the end, by its own clock. So the clocks must run at the same speed, within the margin, but need not
+/// show the same time. A suspended process cannot stop in time, and its later writes must be rejected: store the token
 /// with your writes, and reject a lower one.
 ///
 /// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each [`renew`](Lease::renew) and
@@ -88,7 +88,7 @@ struct LeaseRow {
 }
 
 impl Leases {
-    /// Creates leases in a table, each of this duration.
+    /// Creates a handle to the leases in a table, each with the duration `time`.
     ///
     /// The margin is a tenth of it.
     pub fn new<E: TableEntity>(table: &TableClient<E>, time: Duration) -> Self {
@@ -98,7 +98,7 @@ impl Leases {
         }
     }
 
-    /// Sets the margin between the end for the holder and the end for others, on both sides.
+    /// Sets the margin: the holder stops this long before the end of the duration, others wait this long after it.
     #[must_use]
     pub fn margin(mut self, margin: Duration) -> Self {
         self.term = self.term.with_margin(margin);
@@ -166,12 +166,12 @@ impl Leases {
 impl Lease {
     /// Returns the number of this lease, which is higher than that of every earlier lease.
     ///
-    /// Store it with your writes, and refuse to replace a higher one.
+    /// Store it with your writes, and never replace a higher one.
     pub fn token(&self) -> i64 {
         self.row.token
     }
 
-    /// Returns `true` while certainly no other holder has the lease.
+    /// Returns `true` as long as no other holder can have the lease.
     pub fn is_valid(&self) -> bool {
         Instant::now() < self.valid_until
     }
@@ -179,7 +179,7 @@ impl Lease {
     /// Restarts the duration of the lease. Returns `false` if another holder has it now.
     ///
     /// # Errors
-    /// - Those of [`replace`](TableClient::replace). The lease is valid for as long as before.
+    /// - The errors of [`replace`](TableClient::replace). The lease is valid for as long as before.
     pub async fn renew(&mut self) -> Result<bool> {
         self.write().await
     }
@@ -187,7 +187,7 @@ impl Lease {
     /// Frees the lease immediately.
     ///
     /// # Errors
-    /// - Those of [`replace`](TableClient::replace). The lease is free after its duration.
+    /// - The errors of [`replace`](TableClient::replace). The lease is free after its duration.
     pub async fn release(mut self) -> Result<()> {
         self.row.holder = None;
         self.write().await.map(drop)
@@ -195,10 +195,9 @@ impl Lease {
 
     /// Runs `work`, and renews the lease after each third of its duration.
     ///
-    /// Returns `None` if the lease was lost, or could not be renewed before its end. `work` was dropped then, at the
-    /// end for the holder, which is before the end for others. Like every future, it is dropped at an `await`. After a
-    /// failed renewal the next one follows, as long as there is time. When the work ends, a renewal in flight is
-    /// awaited.
+    /// Returns `None` if the lease was lost, or could not be renewed before its end. In that case `work` was dropped at
+    /// the end for the holder, which is before the end for others. Like every future, it is dropped at an `await`. A
+    /// failed renewal is retried as long as there is time. When the work ends, this method awaits a renewal in flight.
     pub async fn run<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         loop {

@@ -132,7 +132,7 @@ impl<T> Log<T> {
     /// Opens the log of a partition, or creates an empty one.
     ///
     /// # Errors
-    /// - Those of [`Fence::open`].
+    /// - The errors of [`Fence::open`].
     pub async fn open<E: TableEntity>(table: &TableClient<E>, partition_key: impl Into<String>) -> Result<Self> {
         let new = LogRow {
             partition: partition_key.into(),
@@ -150,7 +150,7 @@ impl<T> Log<T> {
     /// Reads the position of the first stored event, and that of the next event.
     ///
     /// # Errors
-    /// - Those of [`Fence::refresh`].
+    /// - The errors of [`Fence::refresh`].
     pub async fn position(&mut self) -> Result<Range<u64>> {
         self.fence.refresh().await?;
         let header = self.fence.header();
@@ -163,7 +163,7 @@ impl<T> Log<T> {
     /// An append whose key was deleted would be applied again: keep events for longer than callers retry.
     ///
     /// # Errors
-    /// - Those of [`Fence::transact`] and [`delete_where`](TableClient::delete_where). The next call deletes the
+    /// - The errors of [`Fence::transact`] and [`delete_where`](TableClient::delete_where). The next call deletes the
     ///   remaining rows.
     pub async fn trim(&mut self, before: u64) -> Result<u64> {
         // The header first, so that no event after the first position is missing.
@@ -189,8 +189,8 @@ impl<T: Serialize> Log<T> {
     /// Appends 1 to 99 events. Returns their positions.
     ///
     /// # Errors
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): no events, more than 99, or one that is not JSON.
-    /// - Those of [`Fence::transact`].
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): no events, more than 99, or one that cannot be written as JSON.
+    /// - The errors of [`Fence::transact`].
     pub async fn append(&mut self, events: &[T]) -> Result<Range<u64>> {
         let appended = self.transact(events, Condition::None).await?;
         appended.ok_or_else(|| Error::invalid_input("an append without a position was at another one"))
@@ -199,7 +199,7 @@ impl<T: Serialize> Log<T> {
     /// Appends 1 to 99 events if the next position is `position`. Otherwise returns `false` and writes nothing.
     ///
     /// # Errors
-    /// - Those of [`append`](Self::append).
+    /// - The errors of [`append`](Self::append).
     pub async fn append_at(&mut self, position: u64, events: &[T]) -> Result<bool> {
         if position > self.fence.header().next.unsigned_abs() {
             self.fence.refresh().await?;
@@ -214,7 +214,7 @@ impl<T: Serialize> Log<T> {
     /// The caller chooses the key, such as the ID of an order. It must be a valid part of a RowKey.
     ///
     /// # Errors
-    /// - Those of [`append`](Self::append). Call it again if the error has
+    /// - The errors of [`append`](Self::append). Call it again if the error has
     ///   [`may_have_applied`](crate::Error::may_have_applied).
     pub async fn append_once(&mut self, key: &str, events: &[T]) -> Result<Range<u64>> {
         let appended = self.transact(events, Condition::Once(key)).await;
@@ -250,7 +250,7 @@ impl<T: Serialize> Log<T> {
         let texts = events.iter().map(serde_json::to_string);
         let texts: Vec<String> = texts
             .collect::<serde_json::Result<_>>()
-            .map_err(|e| Error::invalid_input(format!("an event is not JSON: {e}")))?;
+            .map_err(|e| Error::invalid_input(format!("an event cannot be written as JSON: {e}")))?;
         let mut positions = 0..0;
         let mut is_elsewhere = false;
         let written = self
@@ -292,7 +292,7 @@ impl<T: DeserializeOwned> Log<T> {
 /// # Errors
 /// - [`InvalidInput`](ErrorKind::InvalidInput): the event at the position was trimmed.
 /// - [`Other`](ErrorKind::Other): an event is not a `T`.
-/// - Those of [`TableQuery`](crate::TableQuery).
+/// - The errors of [`TableQuery`](crate::TableQuery).
 #[must_use = "nothing is sent until the stream is read"]
 pub struct LogStream<T> {
     rows: EntityStream<EventRow>,

@@ -15,22 +15,22 @@ use tokio::time::Instant;
 use super::conflict::{on_primary, was_unchanged};
 use super::term::{Term, service_time};
 
-/// The work items in one partition. Also an outbox, next to your own rows.
+/// The work items in one partition. It can be an outbox next to your own rows.
 ///
 /// **Promise.** A pushed item is delivered until a worker completes it: at least once. At most one worker at a time has
 /// an item that is [valid](Item::is_valid), whatever the clocks of the machines show. On Storage, items are taken in
 /// the order of their [IDs](Item::id), as long as each is completed; Cosmos DB does not guarantee the order. The ID is
-/// equal in every delivery: skip work that was already done under it.
+/// the same in every delivery: use it to skip work that is already done.
 ///
-/// For other workers, an item is free again by the service's clock, a tenth after its visibility time. Its worker stops
-/// by its own clock, a tenth before. So the clocks must run at the same speed, within a tenth, but need not show the
-/// same time.
+/// For other workers, an item is free again by the service's clock, one tenth of the visibility time after its end. Its
+/// worker stops by its own clock, one tenth before the end. So the clocks must run at the same speed, within a tenth,
+/// but need not show the same time.
 ///
 /// The items are any type with serde's traits, stored as JSON, in rows whose RowKey is `{prefix}{id}`. As an
 /// [`operation`](Self::operation), an item is part of your own batch and is written only if the batch is.
 ///
 /// **Cost.** [`push`](Self::push): one write. [`take`](Self::take): one query of up to 32 rows and one write; one more
-/// write for each item that another worker takes meanwhile, one more query for every 32 items in work.
+/// write for each item that another worker takes meanwhile, and one more query for every 32 items in work.
 /// [`complete`](Item::complete), [`abandon`](Item::abandon) and [`extend`](Item::extend): one write.
 ///
 /// | call | requests | entities |
@@ -135,7 +135,7 @@ impl<T: Serialize> Queue<T> {
     /// Adds an item under a [new ID](Self::new_id). Returns the ID.
     ///
     /// # Errors
-    /// - Those of [`push_with_id`](Self::push_with_id).
+    /// - The errors of [`push_with_id`](Self::push_with_id).
     pub async fn push(&self, payload: &T) -> Result<String> {
         let id = Self::new_id();
         self.push_with_id(&id, payload).await?;
@@ -146,9 +146,9 @@ impl<T: Serialize> Queue<T> {
     /// waits or is in work.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the payload is not JSON, or the ID is not a valid part
-    ///   of a RowKey.
-    /// - Those of [`insert`](TableClient::insert). Call it again with the same ID if the error has
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the payload cannot be written as JSON, or the ID is
+    ///   not a valid part of a RowKey.
+    /// - The errors of [`insert`](TableClient::insert). Call it again with the same ID if the error has
     ///   [`may_have_applied`](crate::Error::may_have_applied).
     pub async fn push_with_id(&self, id: &str, payload: &T) -> Result<bool> {
         let row = self.row(id, payload)?;
@@ -158,7 +158,7 @@ impl<T: Serialize> Queue<T> {
     /// Returns the operation that adds an item, for a batch of the same partition.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the payload is not JSON.
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the payload cannot be written as JSON.
     pub fn operation(&self, id: &str, payload: &T) -> Result<TableOperation> {
         Ok(TableOperation::insert(&self.row(id, payload)?))
     }
@@ -168,7 +168,8 @@ impl<T: Serialize> Queue<T> {
         Ok(ItemRow {
             partition: self.partition.clone(),
             key: format!("{}{id}", self.prefix),
-            payload: payload.map_err(|e| Error::invalid_input(format!("the item {id:?} is not JSON: {e}")))?,
+            payload: payload
+                .map_err(|e| Error::invalid_input(format!("the item {id:?} cannot be written as JSON: {e}")))?,
             deliveries: 0,
             milliseconds: None,
             write: None,
@@ -213,7 +214,7 @@ impl<T: DeserializeOwned> Queue<T> {
 }
 
 impl<T> Item<T> {
-    /// Returns the ID, which is equal in every delivery of the item.
+    /// Returns the ID, which is the same in every delivery of the item.
     pub fn id(&self) -> &str {
         self.row.key.get(self.prefix..).unwrap_or_default()
     }
@@ -228,7 +229,7 @@ impl<T> Item<T> {
         self.row.deliveries
     }
 
-    /// Returns `true` while certainly no other worker has the item.
+    /// Returns `true` as long as no other worker can have the item.
     pub fn is_valid(&self) -> bool {
         Instant::now() < self.valid_until
     }
@@ -241,7 +242,7 @@ impl<T> Item<T> {
     /// Starts a new visibility time. Returns `false` if another worker has the item now, or it is complete.
     ///
     /// # Errors
-    /// - Those of [`replace`](TableClient::replace). The item is valid for the shorter of both times.
+    /// - The errors of [`replace`](TableClient::replace). The item is valid for the shorter of both times.
     pub async fn extend(&mut self, visibility: Duration) -> Result<bool> {
         // If the write is applied and its response is lost, the shorter time applies to other workers.
         self.valid_until = self.valid_until.min(Term::new(visibility).valid_until());
@@ -253,7 +254,7 @@ impl<T> Item<T> {
     /// Deletes the item. Returns `false` if another worker has it now, or it is complete.
     ///
     /// # Errors
-    /// - Those of [`delete`](TableClient::delete). If it was not applied, the item is delivered again.
+    /// - The errors of [`delete`](TableClient::delete). If it was not applied, the item is delivered again.
     pub async fn complete(self) -> Result<bool> {
         Ok(was_unchanged(self.table.delete(&self.row).await)?.is_some())
     }
@@ -269,7 +270,7 @@ impl<T> Item<T> {
     /// Frees the item immediately. Returns `false` if another worker has it now, or it is complete.
     ///
     /// # Errors
-    /// - Those of [`replace`](TableClient::replace). The item is free after its visibility time.
+    /// - The errors of [`replace`](TableClient::replace). The item is free after its visibility time.
     pub async fn abandon(mut self) -> Result<bool> {
         Ok(write(&self.table, &mut self.row, None).await?.is_some())
     }

@@ -87,7 +87,7 @@ impl Sequence {
         }
     }
 
-    /// Sets the number of numbers in a block: 100 by default, at least 1.
+    /// Sets the size of a block: 100 numbers by default, at least 1.
     #[must_use]
     pub fn block(mut self, numbers: u32) -> Self {
         self.block = numbers.max(1);
@@ -98,7 +98,7 @@ impl Sequence {
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the next block would end beyond `i64::MAX`.
-    /// - Those of [`modify`](TableClient::modify). No number was returned; a block may have been skipped.
+    /// - The errors of [`modify`](TableClient::modify). No number was returned; a block may have been skipped.
     pub async fn next(&mut self) -> Result<i64> {
         if let Some(number) = self.left.next() {
             return Ok(number);

@@ -125,7 +125,7 @@ impl<E: TableEntity> Unique<E> {
     /// Returns the RowKey of the entity with a value.
     ///
     /// # Errors
-    /// - Those of [`get`](TableClient::get).
+    /// - The errors of [`get`](TableClient::get).
     pub async fn find(&self, partition_key: &str, value: &str) -> Result<Option<String>> {
         let rows = self.table.typed::<ValueRow>();
         let row = rows.get((partition_key, format!("{}{value}", self.prefix))).await?;

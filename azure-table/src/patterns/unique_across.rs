@@ -148,8 +148,8 @@ impl<E: TableEntity> UniqueAcross<E> {
     ///
     /// # Errors
     /// - [`AlreadyExists`](azure_table::ErrorKind::AlreadyExists): the entity's own key exists.
-    /// - Those of [`insert`](TableClient::insert). The value may be reserved for its [time](Self::reservation_time).
-    ///   Call [`find`](Self::find) before you retry: this entity may have the value.
+    /// - The errors of [`insert`](TableClient::insert). The value may be reserved for its
+    ///   [time](Self::reservation_time). Call [`find`](Self::find) before you retry: this entity may have the value.
     pub async fn insert(&self, entity: &E, value: &str) -> Result<bool> {
         let key = Key::of(entity)?;
         match self.reserve(&key, value).await? {
@@ -164,7 +164,7 @@ impl<E: TableEntity> UniqueAcross<E> {
     /// # Errors
     /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`NotFound`](azure_table::ErrorKind::NotFound): the entity was deleted, or has no row for the old value.
-    /// - Those of [`replace`](TableClient::replace). The new value may be reserved for its
+    /// - The errors of [`replace`](TableClient::replace). The new value may be reserved for its
     ///   [time](Self::reservation_time).
     pub async fn replace(&self, entity: &Versioned<E>, old: &str, new: &str) -> Result<bool> {
         if old == new {
@@ -204,7 +204,7 @@ impl<E: TableEntity> UniqueAcross<E> {
     /// Returns the key of the entity with a value.
     ///
     /// # Errors
-    /// - Those of [`get`](TableClient::get).
+    /// - The errors of [`get`](TableClient::get).
     pub async fn find(&self, value: &str) -> Result<Option<Key<E>>> {
         let Some(claim) = self.claim_of(value).await? else {
             return Ok(None);
@@ -223,7 +223,8 @@ impl<E: TableEntity> UniqueAcross<E> {
     /// completely.
     ///
     /// # Errors
-    /// - Those of [`query`](TableClient::query) and [`delete`](TableClient::delete). Completed deletes are not undone.
+    /// - The errors of [`query`](TableClient::query) and [`delete`](TableClient::delete). Completed deletes are not
+    ///   undone.
     pub async fn repair(&self) -> Result<u64> {
         let mut deleted = 0;
         let claims = self.claims.query().filter(ClaimRow::OF.eq(self.claim_key.as_str()));

@@ -228,7 +228,8 @@ impl Pipeline {
             Some(slot) => Ok(slot.ok()),
             None => Err(Error::new(
                 ErrorKind::Timeout,
-                "the call's time was over before it had its turn: `max_in_flight` others were on their way",
+                "the `timeout` of the call ended while it waited for one of `max_in_flight` permits: raise \
+                 `max_in_flight`, or run fewer calls concurrently",
             )),
         }
     }
@@ -303,7 +304,7 @@ fn ask_for_time(request: &mut Request<Bytes>, limit: Duration) -> Result<()> {
 fn clock_advice(ours: SystemTime, service: SystemTime) -> String {
     match service.duration_since(ours) {
         Ok(behind) => format!(
-            "the clock of this machine is {} min behind the service's, which takes at most 15 min: set the clock",
+            "the clock of this machine is {} min behind the service's, the limit is 15 min: set the clock",
             behind.as_secs() / 60
         ),
         Err(ahead) => format!(

@@ -86,9 +86,8 @@ pub trait Credential: fmt::Debug + Send + Sync + 'static {
 
     /// Returns a number that changes whenever the authorization changes.
     ///
-    /// It changes after a key was rotated, and after a token was renewed or discarded. If the service rejects an
-    /// attempt (401, 403) and this number has changed since the attempt was authorized, the client sends the request
-    /// once more.
+    /// It changes when a key is rotated, and when a token is renewed or discarded. If the service rejects an attempt
+    /// (401, 403) and this number has changed since the attempt was authorized, the client sends the request once more.
     fn generation(&self) -> u64 {
         0
     }

@@ -17,7 +17,7 @@ use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::pipeline::deadline::Deadline;
 
-/// A limit of the requests that a transport sends concurrently, each on its own connection. Clones share it.
+/// A limit on the concurrent requests of a transport, each on its own connection. Clones share it.
 ///
 /// The client reads a transport's [`connection_limit`](crate::transport::Transport::connection_limit). A request beyond
 /// the limit waits until an earlier one has its complete response. Requests wait in the order of their calls.
@@ -82,7 +82,7 @@ impl ConnectionLimit {
                 }
                 None if left <= patience => return Err(self.waited("the `timeout` of the call ended", begun)),
                 None if before == released.load(Ordering::Relaxed) => {
-                    let why = "no request in flight ended, as if their futures are not polled";
+                    let why = "no request in flight ended, perhaps because their futures are not polled";
                     return Err(self.waited(why, begun));
                 }
                 None => {}

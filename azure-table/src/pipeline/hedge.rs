@@ -26,7 +26,8 @@ const MIN_PERCENTILE: u8 = 50;
 /// - **Calls**: each GET. That is `get`, `exists`, `get_many`, the pages of queries and lists, and the reads of the
 ///   service. Writes are never hedged, and neither are reads in a batch or by `via_batch`.
 /// - **Extra requests**: at most a [`share`](Self::share) of the reads that the service answered, 0.05 by default. Up
-///   to 10 unused ones are saved. A new client has none: with the default share, its first 20 reads are not hedged.
+///   to 10 unused extra requests are saved. A new client has none: with the default share, its first 20 reads are not
+///   hedged.
 /// - **Location**: that of the first request. In a [`LocationMode`](crate::LocationMode) with both locations, the
 ///   other one. A 404 of the secondary is no result while the primary may still respond.
 /// - **Limits**: a second request counts toward `max_in_flight` and `max_connections`, and has an `attempt_timeout` of
@@ -36,8 +37,8 @@ const MIN_PERCENTILE: u8 = 50;
 /// - **Cost**: the service bills both requests. The connection of the cancelled one is closed, so a later request
 ///   opens a new one.
 ///
-/// The share is kept for all calls of a client, its tables and their clones. So it also holds while the whole service
-/// is slow. A call's own hedge draws on the same share.
+/// All calls of a client, its tables and their clones draw on one share, so it also holds while the whole service is
+/// slow. A hedge set on a single call draws on it too.
 ///
 /// Both requests have the number of their attempt. [`Attempt::is_hedge`](crate::telemetry::Attempt::is_hedge) and
 /// [`is_cancelled`](crate::telemetry::Attempt::is_cancelled) distinguish them, and
@@ -86,8 +87,8 @@ impl Hedge {
     /// Creates a hedge after a percentile of the client's own recent latencies, from 50 to 99.
     ///
     /// With 95 the client sends a second request for about 5 % of its reads. It measures reads by key separately from
-    /// all other reads: the last 1,000 to 2,000 attempts with a response, to within 13 %. It hedges no read before it
-    /// has measured 100.
+    /// all other reads: the last 1,000 to 2,000 attempts with a response, to within 13 %. It hedges no read until it
+    /// has measured 100 attempts.
     ///
     /// With another percentile, each call fails with [`InvalidInput`](crate::ErrorKind::InvalidInput) before it is
     /// sent.

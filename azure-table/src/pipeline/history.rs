@@ -135,7 +135,7 @@ impl CallHistory {
             error = error.with_message(advice.clone());
         }
         if let Some(wait) = self.asked_wait.filter(|_| !error.has_message()) {
-            error = error.with_message(format!("it asks to wait {wait:?}"));
+            error = error.with_message(format!("it requests a wait of {wait:?}"));
         }
         error
             .in_operation(self.operation, self.table.as_deref())
@@ -168,7 +168,7 @@ fn address_advice(call: &Call, response: &Response<Bytes>) -> Option<String> {
         return None;
     }
     Some(format!(
-        "its address, of {} characters, is not taken: with `.via_batch()` the keys stand in a body",
+        "the service rejects the URL of {} characters: use `.via_batch()`, which sends the keys in the body",
         call.request.uri().to_string().len()
     ))
 }

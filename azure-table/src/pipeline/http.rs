@@ -67,7 +67,7 @@ impl HttpTransport {
 ///
 /// Created by [`HttpTransport::builder`].
 #[derive(Default)]
-#[must_use = "it has to be built"]
+#[must_use = "a builder does nothing until `build` is called"]
 pub struct HttpTransportBuilder {
     settings: ConnectionSettings,
     configure: Option<Box<Configure>>,
@@ -82,8 +82,8 @@ impl HttpTransportBuilder {
     /// open files. The limit applies to all hosts and clients that share the transport.
     ///
     /// Further requests wait in the order of their calls. The wait counts toward the `timeout` and the `total_timeout`
-    /// of a call. The `attempt_timeout` starts after it, because it measures the service. A call fails with
-    /// [`Timeout`](crate::ErrorKind::Timeout) if no request in flight ends for the length of an attempt timeout.
+    /// of a call. The `attempt_timeout` starts after the wait, because it measures only the service. A call fails with
+    /// [`Timeout`](crate::ErrorKind::Timeout) if no request in flight ends within one attempt timeout.
     ///
     /// The pool also keeps idle connections: up to twice as many connections may be open.
     pub fn max_connections(mut self, connections: impl Into<Option<usize>>) -> Self {

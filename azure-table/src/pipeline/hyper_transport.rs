@@ -77,7 +77,7 @@ impl HyperTransport {
 /// A builder for a [`HyperTransport`].
 ///
 /// Created by [`HyperTransport::builder`].
-#[must_use = "it has to be built"]
+#[must_use = "a builder does nothing until `build` is called"]
 pub struct HyperTransportBuilder {
     settings: ConnectionSettings,
 }
@@ -89,8 +89,8 @@ impl HyperTransportBuilder {
     /// open files. The limit applies to all hosts and clients that share the transport.
     ///
     /// Further requests wait in the order of their calls. The wait counts toward the `timeout` and the `total_timeout`
-    /// of a call. The `attempt_timeout` starts after it, because it measures the service. A call fails with
-    /// [`Timeout`](crate::ErrorKind::Timeout) if no request in flight ends for the length of an attempt timeout.
+    /// of a call. The `attempt_timeout` starts after the wait, because it measures only the service. A call fails with
+    /// [`Timeout`](crate::ErrorKind::Timeout) if no request in flight ends within one attempt timeout.
     ///
     /// The limit also applies to the open connections to each host, including idle ones.
     pub fn max_connections(mut self, connections: impl Into<Option<usize>>) -> Self {

@@ -13,9 +13,9 @@ use crate::pipeline::observer::{Event, Observer};
 /// It is an [`Observer`]; clones share the counts.
 ///
 /// On Storage the counts are an estimate of the bill. The service bills requests and decides by their outcome whether
-/// they are billable, so rejected ones may be free. Sources disagree on batches. The text of 2010 counts a batch as one
-/// request. Today's bills have a separate meter for them ("Batch Write Operations"), and no page says what it counts.
-/// [`Cost::requests`] counts a batch once, and [`Cost::entities`] counts its operations. On Cosmos DB,
+/// they are billable, so rejected ones may be free. Sources disagree on batches. The article of 2010 counts a batch as
+/// one request. Today's bills have a separate meter for them ("Batch Write Operations"), and no page says what it
+/// counts. [`Cost::requests`] counts a batch once, and [`Cost::entities`] counts its operations. On Cosmos DB,
 /// [`Cost::request_charge`] is the charge that the service itself reports.
 ///
 /// ```

@@ -20,7 +20,7 @@ use crate::protocol::profile::Profile;
 /// use azure_table::{Emulator, TableServiceClient};
 /// use azure_table::telemetry::{Event, Observer};
 ///
-/// /// Says which attempts were slow.
+/// /// Prints slow attempts.
 /// #[derive(Debug)]
 /// struct Slow;
 ///

@@ -216,10 +216,11 @@ impl CallOptions {
     /// Sends each operation on one entity as a batch of its own.
     ///
     /// Its keys are then in the body of the request, not in its URL. Use it for keys that make the URL too long, or
-    /// that contain a `%` that an intermediary does not let pass. The outcome of a call is the same, including its
-    /// errors and the reconciliation of a lost write. Queries and all other calls are sent as usual.
+    /// that contain a `%` that a proxy rejects. The outcome of a call is the same, including its errors and the
+    /// reconciliation of a lost write. Queries and all other calls are sent as usual.
     ///
-    /// Such reads are POST requests and go to the primary in any location mode. Not confirmed: such reads of Cosmos DB.
+    /// Such reads are POST requests and go to the primary in any location mode. Such reads are not confirmed on Cosmos
+    /// DB.
     ///
     /// ```
     /// use azure_table::{CallOptions, DynamicEntity, Emulator, TableServiceClient};
@@ -231,7 +232,7 @@ impl CallOptions {
     /// table.insert(&DynamicEntity::new(&long, "100%")).via_batch().await?;
     /// assert!(table.get((&long, "100%")).via_batch().await?.is_some());
     ///
-    /// let table = table.with(&CallOptions::new().via_batch()); // for all of them
+    /// let table = table.with(&CallOptions::new().via_batch()); // for all calls
     /// table.delete((&long, "100%")).await?;
     /// # Ok(())
     /// # }
@@ -249,19 +250,21 @@ impl CallOptions {
     /// it shares with all others that wait. It never gets the response of a request that was sent before it started, so
     /// it sees every write that ended before. A thousand concurrent reads of a hot row take two requests.
     ///
-    /// - **Calls**: `get` in all its forms, `exists`, `get_many`, and a retrieve by `execute`. Only reads of the
-    ///   primary share: with another [`LocationMode`], each read is a request.
+    /// - **Calls**: `get` in all its forms, `exists`, `get_many`, and a
+    ///   [`TableOperation::get`](crate::TableOperation::get) in `execute`. Only reads of the primary share: with
+    ///   another [`LocationMode`], each read is a request.
     /// - **Equal reads**: of the same entity and columns, by handles of one client, with equal options. `timeout` and
-    ///   `context` may differ. A retry policy that is set for each call apart is another one.
+    ///   `context` may differ. Retry policies are equal only if they are one instance, as those set on a client or in
+    ///   one `CallOptions`.
     /// - **Cost**: a read waits for at most one request before its own. Requests run on spawned tasks.
-    /// - **Errors**: each caller has the error of the request, with its attempts and its client request ID. A call
-    ///   whose `timeout` ends fails alone, with the attempts that ended before.
-    /// - **Dropped calls**: the request goes on while another caller waits. Then the client cancels it.
-    /// - **Telemetry**: observers, metrics and spans see the request as one call, that of the caller that came first.
-    ///   Each caller has an [`Event::Read`](crate::telemetry::Event::Read) and its own `context`.
+    /// - **Errors**: each caller gets the error of the request, with its attempts and its client request ID. A call
+    ///   whose `timeout` elapses fails alone, with the attempts that ended before.
+    /// - **Dropped calls**: the request continues as long as another caller waits. Otherwise the client cancels it.
+    /// - **Telemetry**: observers, metrics and spans see the request as one call, that of the first caller. Each caller
+    ///   has an [`Event::Read`](crate::telemetry::Event::Read) and its own `context`.
     ///
-    /// The client of a changed setting, such as [`observer`](crate::TableServiceClient::observer), shares with none of
-    /// the client before.
+    /// A client with a changed setting, such as another [`observer`](crate::TableServiceClient::observer), shares no
+    /// requests with the original client.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -350,7 +353,9 @@ impl CallOptions {
             }
             // What is in it may be a secret.
             let mut value = HeaderValue::from_str(value).map_err(|_| {
-                Error::invalid_input(format!("header {name}: its value has characters that none can have"))
+                Error::invalid_input(format!(
+                    "header {name}: its value has characters that no header can have"
+                ))
             })?;
             value.set_sensitive(true);
             headers.append(known, value);

@@ -38,9 +38,9 @@ pub(crate) mod linear;
 /// - A 401 or 403 that renewed the credential.
 /// - A 404 of the secondary in a mode with both locations.
 /// - A 404, 409 or 412 of a write in doubt, which the client reads back.
-/// - A read whose response is longer than the transport's limit fails.
+/// - A read whose response is longer than the transport's limit, which fails.
 ///
-/// In every policy the client itself keeps these rules:
+/// The client enforces these rules with every policy:
 ///
 /// - No wait is shorter than the service requests (`Retry-After`), and none exceeds the remaining time of the call.
 /// - If the service requests more than 90 s, the call fails, unless the policy's own wait is as long.
@@ -96,7 +96,7 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
         let _ = attempt;
     }
 
-    /// Called when the last decided retry is never sent.
+    /// Called when the retry that was last decided is never sent.
     ///
     /// This happens when no time is left, when the client gets no permit or no credential, or when the call is dropped.
     /// Does nothing by default.

@@ -47,15 +47,15 @@ pub(crate) trait WriteGroup: fmt::Debug + Send + Sync {
 pub struct GroupStatistics {
     /// The maximum number of operations that wait or are in flight.
     pub max_pending: usize,
-    /// The maximum number of their bytes.
+    /// The maximum size of these operations in bytes.
     pub max_pending_bytes: usize,
     /// The number of operations that wait or are in flight now.
     pub pending: usize,
-    /// The number of their bytes.
+    /// The size of these operations in bytes.
     pub pending_bytes: usize,
-    /// The number of writes that left, each counted once.
+    /// The number of writes that were sent, each counted once.
     pub writes: u64,
-    /// The number of batches in which they left. A write that left alone counts as one.
+    /// The number of batches in which they were sent. A write that was sent alone counts as one batch.
     pub batches: u64,
     /// The largest number of writes in a batch.
     pub largest_batch: usize,
@@ -65,7 +65,7 @@ impl fmt::Display for GroupStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "at most {} operations of {} bytes pending, now {} of {}; {} writes in {} batches so far, the largest of {}",
+            "{2} of {0} operations pending, {3} of {1} bytes; {4} writes sent in {5} batches, the largest of {6}",
             self.max_pending,
             self.max_pending_bytes,
             self.pending,

@@ -49,7 +49,7 @@ impl AccountKey {
     /// Creates a key from the base64 text that the portal shows.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the account name has other characters than ASCII letters,
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the account name has characters other than ASCII letters,
     ///   digits and hyphens, or the key is empty or not base64.
     pub fn new(account: impl Into<String>, key_base64: &str) -> Result<Self> {
         let account = account.into();

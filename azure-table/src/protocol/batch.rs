@@ -77,7 +77,7 @@ pub enum BatchRule {
 
 /// An operation that a batch rejected. The batch is unchanged.
 ///
-/// It holds the operation, so that it can go into the next batch. It is one word wide.
+/// It holds the operation, so that you can add it to the next batch.
 pub struct RejectedOperation(Box<RejectedInner>);
 
 struct RejectedInner {
@@ -479,7 +479,7 @@ pub(crate) fn spelled(name: &str) -> Result<&'static str> {
         "x-http-method" => "X-HTTP-Method",
         other => {
             return Err(Error::invalid_input(format!(
-                "header {other:?} has no place in a batch"
+                "header {other:?} cannot be sent in a batch"
             )));
         }
     })
@@ -488,7 +488,7 @@ pub(crate) fn spelled(name: &str) -> Result<&'static str> {
 pub(crate) fn text(value: &HeaderValue) -> Result<&str> {
     value
         .to_str()
-        .map_err(|_| Error::invalid_input(format!("header value {value:?}: only ASCII can stand in a batch")))
+        .map_err(|_| Error::invalid_input(format!("header value {value:?}: only ASCII can be sent in a batch")))
 }
 
 #[cfg(test)]

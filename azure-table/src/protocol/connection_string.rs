@@ -88,7 +88,7 @@ impl<'a> Settings<'a> {
             if settings.insert(name.to_ascii_lowercase(), value.trim()).is_some() {
                 // An unknown name may be a value, so errors do not show it.
                 return Err(match SETTINGS.iter().find(|known| known.eq_ignore_ascii_case(name)) {
-                    Some(known) => fault(format!("the setting {known} stands in it twice")),
+                    Some(known) => fault(format!("the setting {known} occurs twice")),
                     None => fault(format!("part {} repeats a setting", n + 1)),
                 });
             }
@@ -140,7 +140,10 @@ impl ConnectionString {
             (Some(_), Some(_)) => return Err(fault("it has both AccountKey and SharedAccessSignature: remove one")),
             (Some(key), None) => {
                 let account = endpoint.account().ok_or_else(|| {
-                    fault("it has no AccountName, and the TableEndpoint does not show it: a key needs it")
+                    fault(
+                        "it has an AccountKey and no AccountName, and the TableEndpoint does not contain the name: set \
+                         AccountName",
+                    )
                 })?;
                 Identity::Key(AccountKey::new(account, key).map_err(|e| fault(format!("AccountKey: {e}")))?)
             }
@@ -166,8 +169,8 @@ impl ConnectionString {
                 let machine = machine.split('/').next().unwrap_or_default();
                 if machine.rsplit_once(']').map_or(machine, |(_, rest)| rest).contains(':') {
                     return Err(fault(format!(
-                        "DevelopmentStorageProxyUri: it must have no port, that of tables ({DEVELOPMENT_PORT}) is added: for another \
-                         one set AccountName, AccountKey and TableEndpoint"
+                        "DevelopmentStorageProxyUri: it must not have a port, the port of tables ({DEVELOPMENT_PORT}) \
+                         is added; for another port set AccountName, AccountKey and TableEndpoint"
                     )));
                 }
                 let url = format!(
@@ -285,7 +288,7 @@ mod tests {
             ("AccountKey=SECRET", "neither AccountName nor TableEndpoint"),
             (
                 "AccountName=a;AccountName=b;AccountKey=SECRET",
-                "AccountName stands in it twice",
+                "AccountName occurs twice",
             ),
             (
                 "DefaultEndpointsProtocol=ftp;AccountName=a;AccountKey=SECRET",
@@ -315,11 +318,11 @@ mod tests {
             ("UseDevelopmentStorage=false", "UseDevelopmentStorage must be true"),
             (
                 "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://SECRET:10000",
-                "DevelopmentStorageProxyUri: it must have no port",
+                "DevelopmentStorageProxyUri: it must not have a port",
             ),
             (
                 "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://[::1]:10000/",
-                "DevelopmentStorageProxyUri: it must have no port",
+                "DevelopmentStorageProxyUri: it must not have a port",
             ),
             (
                 "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=SECRET",

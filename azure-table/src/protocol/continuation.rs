@@ -18,10 +18,10 @@ const NEXT_TABLE_NAME: HeaderName = HeaderName::from_static("x-ms-continuation-n
 
 /// The position of the next page of a query, or of a list of tables.
 ///
-/// Opaque. Keep it by serde, or as text that fits into a URL ([`Display`](fmt::Display) and [`FromStr`]), and resume
-/// later, also in another process, with [`TableQuery::resume_from`](crate::TableQuery::resume_from) on the same query:
-/// the same table and conditions. Columns and page size may differ. A position is no snapshot: the query sees rows
-/// written behind it, and not those written before it.
+/// It is opaque. Store it with serde, or as text that fits into a URL ([`Display`](fmt::Display) and [`FromStr`]).
+/// Later, also in another process, pass it to [`TableQuery::resume_from`](crate::TableQuery::resume_from) of the same
+/// query: the same table and conditions. Columns and page size may differ. A position is not a snapshot: the query
+/// returns rows that are inserted after the position in the meantime, and misses rows that are inserted before it.
 ///
 /// ```
 /// use azure_table::{Continuation, DynamicEntity, Emulator, TableServiceClient};
@@ -78,7 +78,7 @@ impl FromStr for Continuation {
         let read: Self = serde_json::from_slice(&json).map_err(not_a_continuation)?;
         if read.parameters().next().is_none() {
             return Err(Error::invalid_input(
-                "the text is no continuation: it names no position",
+                "the text is not a continuation: it names no position",
             ));
         }
         Ok(read)
@@ -86,7 +86,7 @@ impl FromStr for Continuation {
 }
 
 fn not_a_continuation(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::invalid_input("the text is no continuation").with_source(error)
+    Error::invalid_input("the text is not a continuation").with_source(error)
 }
 
 impl Continuation {

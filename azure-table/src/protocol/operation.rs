@@ -132,7 +132,7 @@ impl TableOperation {
     ///
     /// If `key` holds an ETag, the stored one must match.
     ///
-    /// A tuple does not say which entity type it is the key of, so name the type:
+    /// A tuple does not show the entity type of its key, so name the type:
     /// `TableOperation::delete::<Blog>(("Channel9", posted))`.
     pub fn delete<E>(key: impl IntoKey<E>) -> Self {
         let condition = key.condition();

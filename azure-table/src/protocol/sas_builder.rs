@@ -39,7 +39,7 @@ impl Use {
             && start.unix_seconds() >= expiry.unix_seconds()
         {
             return Err(refused(&format!(
-                "it would expire at {expiry}, not a second after its start at {start}"
+                "it would expire at {expiry}, less than a second after its start at {start}"
             )));
         }
         if let Some(ip) = self.ip.as_deref().filter(|ip| addresses(ip).is_none()) {
@@ -96,8 +96,8 @@ macro_rules! uses {
 
 /// A signature for one table: some operations on its entities, optionally in a range of keys.
 ///
-/// It cannot create, delete or list tables. For Azure Table storage: of Cosmos DB, only account signatures are
-/// confirmed.
+/// It cannot create, delete or list tables. Use it for Azure Table storage. On Cosmos DB, only account signatures
+/// ([`AccountSas`]) are confirmed.
 ///
 /// ```
 /// use azure_table::{AccountKey, DateTime, TableName, TablePermissions, TableSas};
@@ -114,7 +114,7 @@ macro_rules! uses {
 ///
 /// Source: REST "Create a service SAS".
 #[derive(Clone, Debug)]
-#[must_use = "it has to be signed"]
+#[must_use = "nothing is signed until `sign` is called"]
 pub struct TableSas {
     table: TableName,
     permissions: Option<TablePermissions>,
@@ -196,7 +196,7 @@ impl TableSas {
     ///   - The signature is for one user.
     pub fn sign(&self, key: &AccountKey) -> Result<SasToken> {
         if self.user.is_some() {
-            return Err(refused("only one made with a user delegation key can be for one user"));
+            return Err(refused("only a signature of a user delegation key can be for one user"));
         }
         let parameters = self.parameters(X_MS_VERSION)?;
         let to_sign = table_string_to_sign(&parameters, key.account(), self.table.as_str());
@@ -206,10 +206,10 @@ impl TableSas {
 
     /// Signs with a user delegation key instead of the account key.
     ///
-    /// The signature allows its permissions only as far as the owner of the key has them too. It ends no later than the
-    /// key, so within 7 days. It has no stored policy.
+    /// The signature grants only those of its permissions that the owner of the key has too. It ends no later than the
+    /// key, so within 7 days. It cannot have a stored policy.
     ///
-    /// Not confirmed by a response of the live service.
+    /// Not yet verified against the live service.
     ///
     /// ```
     /// use azure_table::{DateTime, SasToken, TableName, TablePermissions, TableSas, TableServiceClient};
@@ -226,9 +226,9 @@ impl TableSas {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): as for [`sign`](Self::sign), except that it may be for one
-    ///   user. Also if it has a stored policy, would start before the key or end after it, or the account name is
-    ///   invalid.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the cases of [`sign`](Self::sign), except that the signature
+    ///   may be for one user. Also: it has a stored policy, starts before the key, ends after the key, or the account
+    ///   name is invalid.
     ///
     /// Source: REST "Create a user delegation SAS".
     pub fn sign_delegated(&self, key: &UserDelegationKey, account: &str) -> Result<SasToken> {
@@ -237,7 +237,7 @@ impl TableSas {
         }
         if self.policy.is_some() {
             return Err(refused(
-                "one made with a user delegation key has no stored access policy",
+                "a signature of a user delegation key has no stored access policy",
             ));
         }
         let (begin, end) = (key.start(), key.expiry());
@@ -334,7 +334,7 @@ impl TableSas {
 ///
 /// Source: REST "Create an account SAS".
 #[derive(Clone, Debug)]
-#[must_use = "it has to be signed"]
+#[must_use = "nothing is signed until `sign` is called"]
 pub struct AccountSas {
     permissions: AccountPermissions,
     resources: AccountResources,
@@ -392,7 +392,7 @@ mod tests {
         for (sas, why) in [
             (sas(), "needs permissions and an expiry"),
             (TableSas::new(&table).expiry(later), "needs permissions and an expiry"),
-            (sas().expiry(later).start(later), "not a second after its start"),
+            (sas().expiry(later).start(later), "less than a second after its start"),
             (
                 sas().expiry(later).from("b", "").to("a", ""),
                 "its first entity is after its last",
@@ -409,7 +409,7 @@ mod tests {
             (TableSas::new(&table).policy("a\nb"), "control characters"),
             (
                 sas().expiry(later + Duration::from_millis(900)).start(later),
-                "not a second after",
+                "less than a second after",
             ),
             (sas().expiry(later).to("", ""), "it would mean no limit"),
             (sas().expiry(later).from("", "1"), "it would mean no limit"),

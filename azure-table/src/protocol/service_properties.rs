@@ -24,8 +24,8 @@ const MAX_CORS_RULES: usize = 5;
 
 /// The properties of an account's Table service.
 ///
-/// A read returns all of them. On a write, a property that is `None` stays unchanged. `Some` of an empty list removes
-/// all rules.
+/// A read returns all of them. On a write, a property that is `None` stays unchanged. An empty `cors` list removes all
+/// rules.
 ///
 /// ```
 /// use azure_table::service::{CorsRule, Metrics, ServiceProperties};
@@ -101,7 +101,7 @@ impl ServiceProperties {
     pub(crate) fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
         let root = Element::read(document)
             .filter(|root| root.name() == "StorageServiceProperties")
-            .ok_or_else(|| ValueError::new("this is no document of service properties"))?;
+            .ok_or_else(|| ValueError::new("not a document of service properties"))?;
         let metrics = |name| root.child(name).map(Metrics::read).transpose();
         Ok(Self {
             logging: root.child("Logging").map(Logging::read).transpose()?,

@@ -40,7 +40,7 @@ impl Asked {
         }
         if !answer::is_json_object(&body) {
             return Err(Error::invalid_response(format!(
-                "the answer to the {} has no entity",
+                "the response to the {} has no entity",
                 self.kind.name()
             )));
         }
@@ -156,8 +156,8 @@ impl TableResult {
 
     /// Returns the entity as stored, with its Timestamp.
     ///
-    /// A get and an insert with echo return it. All other operations return `None`. So does a get that found
-    /// nothing, and an insert if the service echoed nothing, as Azurite in batches.
+    /// A get and an insert with echo return it. All other operations return `None`. So does a get that found nothing,
+    /// and an insert if the service echoed nothing, as Azurite does in batches.
     ///
     /// # Errors
     /// - `InvalidResponse`: the stored entity does not fit `E`. A property is missing or has another type.

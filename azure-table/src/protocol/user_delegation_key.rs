@@ -31,7 +31,7 @@ pub(crate) const MAX_LIFE: Duration = Duration::from_secs(7 * 24 * 3_600);
 ///
 /// `Debug` never shows it, and it is overwritten when it is dropped.
 ///
-/// Its signatures allow their permissions only as far as the identity has them too, and end with the key.
+/// Its signatures grant only those of their permissions that the identity has too, and they end with the key.
 /// [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key) requests it,
 /// [`TableSas::sign_delegated`](crate::TableSas::sign_delegated) signs with it.
 ///
@@ -118,7 +118,7 @@ impl UserDelegationKey {
     pub(crate) fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
         let root = Element::read(document)
             .filter(|root| root.name() == "UserDelegationKey")
-            .ok_or_else(|| ValueError::new("this is no document of a user delegation key"))?;
+            .ok_or_else(|| ValueError::new("not a document of a user delegation key"))?;
         let text = |name: &str| match root.child(name).map(|child| child.text().trim()) {
             None | Some("") => Err(ValueError::new(format!("the key has no {name}"))),
             Some(text) => Ok(text.to_owned()),
@@ -225,7 +225,7 @@ impl KeyInfo {
     pub(crate) fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
         let root = Element::read(document)
             .filter(|root| root.name() == "KeyInfo")
-            .ok_or_else(|| ValueError::new("this is no document that asks for a key"))?;
+            .ok_or_else(|| ValueError::new("not a document that requests a key"))?;
         let delegated = root.child("DelegatedUserTid").map(|child| child.text().trim());
         Ok(Self {
             start: moment(&root, "Start")?,
@@ -248,7 +248,9 @@ impl KeyInfo {
         let life = self.expiry.abs_diff(self.start);
         if life > MAX_LIFE {
             let hours = life.as_secs().div_ceil(3_600);
-            return refuse(format!("it would live {hours} hours, the limit is 168 (7 days)"));
+            return refuse(format!(
+                "it would be valid for {hours} hours, the limit is 168 (7 days)"
+            ));
         }
         Ok(())
     }
@@ -341,7 +343,7 @@ mod tests {
         let week = 7 * 24 * 3_600;
         assert!(info(0, week).check().is_ok());
         for (info, why) in [
-            (info(0, week + 1), "it would live 169 hours, the limit is 168"),
+            (info(0, week + 1), "it would be valid for 169 hours, the limit is 168"),
             (info(5, 5), "is not after its start"),
         ] {
             let error = info.check().unwrap_err().to_string();

@@ -39,10 +39,10 @@ pub fn error(kind: ErrorKind) -> Error {
         ErrorKind::Throttled => answered(503, "ServerBusy"),
         ErrorKind::Rejected => answered(400, "InvalidInput"),
         ErrorKind::ServerFault => answered(500, "InternalError"),
-        ErrorKind::Timeout => Error::new(kind, "the time of the call has passed"),
+        ErrorKind::Timeout => Error::new(kind, "the `timeout` of the call has elapsed"),
         ErrorKind::Connection => Error::new(kind, "connection refused"),
         ErrorKind::InvalidResponse => Error::new(kind, "the response is not an entity in JSON"),
-        ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::Other => Error::new(kind, "made by a test"),
+        ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::Other => Error::new(kind, "created by a test"),
     }
 }
 

@@ -25,7 +25,7 @@ use crate::testing::secrets::Secrets;
 /// These parts are hidden or omitted:
 ///
 /// - the `Authorization` header and the parameters of a shared access signature, also where a response repeats them
-/// - the values of headers that the protocol does not have
+/// - the values of headers that are not part of the protocol
 /// - the value of a user delegation key
 ///
 /// The account is not part of [`path`](Self::path).

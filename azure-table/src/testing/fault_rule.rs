@@ -73,7 +73,7 @@ impl FaultRule {
         self
     }
 
-    /// Limits the rule to requests for this table. Names compare without case.
+    /// Limits the rule to requests for this table. Names are case-insensitive.
     pub fn table(mut self, name: impl Into<String>) -> Self {
         self.table = Some(name.into());
         self

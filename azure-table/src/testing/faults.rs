@@ -30,8 +30,8 @@ const MOST_RECORDS: usize = 1_024;
 /// A [`Transport`] in front of another one that injects faults by rules. Feature `faults`, also in
 /// `test-util`.
 ///
-/// Rules are checked in the order in which they were added. The first that chooses a request acts; later rules do not
-/// see the request. For two faults on one request, wrap `Faults` in `Faults`. Clones share rules and log.
+/// Rules are checked in the order in which they were added. The first rule that chooses a request acts on it. Later
+/// rules do not see the request. For two faults on one request, wrap `Faults` in `Faults`. Clones share rules and log.
 ///
 /// The same seed, rules and order of requests produce the same faults.
 ///

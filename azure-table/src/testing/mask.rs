@@ -2,7 +2,7 @@
 //!
 //! Owns [`mask_guids`] and [`mask_times`], for [`Replay::masking`](crate::testing::Replay::masking).
 
-/// Replaces every GUID with `{guid}`, in upper or lower case.
+/// Replaces every GUID, in upper or lower case, with `{guid}`.
 ///
 /// ```
 /// use azure_table::testing::mask_guids;
@@ -13,7 +13,7 @@ pub fn mask_guids(text: &str) -> String {
     masked(text, "{guid}", (b'-', 8), |rest| fits(rest, FORM).then_some(FORM.len()))
 }
 
-/// Replaces every date with a time in UTC with `{time}`.
+/// Replaces every date and time in UTC with `{time}`.
 ///
 /// It recognizes the form of the service: `2026-01-31T12:00:00Z`, with or without a fraction of the second. A colon may
 /// be `%3A`, as in a URL.

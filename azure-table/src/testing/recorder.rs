@@ -33,7 +33,7 @@ use crate::testing::secrets::Secrets;
 /// use azure_table::testing::{Recorder, Replay};
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 ///
-/// /// The conversation: with whatever is behind `service`.
+/// /// The conversation to record and to replay.
 /// async fn talk(service: TableServiceClient) -> azure_table::Result<usize> {
 ///     let blogs = service.dynamic_table("Blogs")?;
 ///     blogs.create_table().await?;
@@ -51,7 +51,7 @@ use crate::testing::secrets::Secrets;
 /// assert_eq!(talk(TableServiceClient::on(recorder.clone())).await?, 1);
 /// assert_eq!(recorder.finish()?, 3);
 ///
-/// // From then on without.
+/// // From then on, without the account.
 /// let replay = Replay::open(&file)?;
 /// assert_eq!(talk(TableServiceClient::on(replay.clone())).await?, 1);
 /// replay.finish();

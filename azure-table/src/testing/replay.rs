@@ -29,12 +29,12 @@ use crate::testing::verdict::{self, Verdict};
 ///
 /// The same requests must come in the same order: the same method, path below the account, query, body and conditions.
 /// Credential, account, date, request ID and the remaining time of a call are not compared. So the client may use any
-/// account, and `TableServiceClient::on(replay)` has one. Values that are new in every run can be
+/// account: `TableServiceClient::on(replay)` is enough. Values that are new in every run can be
 /// [masked](Self::masking). Concurrent requests can come [in any order](Self::in_any_order). Clones share one replay.
 ///
 /// A request that was not recorded gets 501 `NotExpected`, with the nearest recorded request and the differences. It
-/// fails the test, and so does a recorded request that is missing. [`finish`](Self::finish) raises the failure,
-/// otherwise the drop of the last clone.
+/// fails the test, and so does a recorded request that is missing. [`finish`](Self::finish) reports the failure.
+/// Without it, dropping the last clone does.
 ///
 /// Recorded responses keep their dates, except rejections of the authorization, because a client corrects its clock by
 /// them. A request that was cancelled while it was recorded gets no response here either. An example is at
@@ -99,7 +99,7 @@ impl Replay {
         let recorded: io::Result<Vec<Recorded>> = lines
             .map(|(number, line)| {
                 serde_json::from_str(line).map_err(|e| {
-                    let why = format!("line {} of the recording is no exchange: {e}", number + 1);
+                    let why = format!("line {} of the recording is not an exchange: {e}", number + 1);
                     io::Error::new(io::ErrorKind::InvalidData, why)
                 })
             })
@@ -217,7 +217,7 @@ impl Replay {
         match nearest {
             Some((place, 0)) if place == 0 || self.in_any_order => Ok(left.remove(place).recorded),
             Some((place, 0)) => Err(format!(
-                "{}: it is exchange {}, and exchange {}, {}, comes before (`in_any_order` takes both)",
+                "{}: it is exchange {}, and exchange {}, {}, comes first (`in_any_order` accepts both)",
                 came.name(),
                 number(place),
                 number(0),
@@ -229,7 +229,7 @@ impl Replay {
                 number(place),
                 fingerprint(place).map(|it| it.differences(&came)).unwrap_or_default()
             )),
-            None => Err(format!("{}: all that was recorded has come", came.name())),
+            None => Err(format!("{}: all recorded requests were received before", came.name())),
         }
     }
 }

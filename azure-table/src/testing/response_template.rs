@@ -46,7 +46,7 @@ const INNER: &str = "changesetresponse_test";
 ///
 /// Source: REST "Status and error codes", "Query Entities", "Query timeout and pagination".
 #[derive(Clone, Debug)]
-#[must_use = "an answer does nothing until a rule or a script gives it"]
+#[must_use = "a response template does nothing until a rule or a script returns it"]
 pub struct ResponseTemplate {
     status: u16,
     headers: Vec<(String, String)>,
@@ -147,7 +147,7 @@ impl ResponseTemplate {
         }
     }
 
-    /// Creates a 429 as Cosmos DB throttles, with a retry time in milliseconds.
+    /// Creates a 429, the throttling response of Cosmos DB, with a retry time in milliseconds.
     ///
     /// Source: "Diagnose and troubleshoot Azure Cosmos DB request rate too large (429) exceptions".
     pub fn too_many_requests(wait: Duration) -> Self {

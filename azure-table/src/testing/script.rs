@@ -24,8 +24,8 @@ use crate::testing::verdict::{self, Verdict};
 /// needs its own step. Clones share one script.
 ///
 /// A request that does not match the next step gets 501 `NotExpected`, which the client does not retry. It fails the
-/// test, and so does an expected request that is missing. [`finish`](Self::finish) raises the failure, otherwise the
-/// drop of the last clone. The message names the actual and the expected requests.
+/// test, and so does an expected request that is missing. [`finish`](Self::finish) reports the failure. Without it,
+/// dropping the last clone does. The message names the actual and the expected requests.
 ///
 /// ```
 /// use std::time::Duration;
@@ -45,7 +45,7 @@ use crate::testing::verdict::{self, Verdict};
 /// let blogs = TableServiceClient::on(script.clone()).dynamic_table("Blogs")?;
 ///
 /// assert!(blogs.get(("Channel9", "1")).await?.is_some());       // after two failures
-/// assert_eq!(blogs.query().all().await?.len(), 1);              // an empty page is not the last one
+/// assert_eq!(blogs.query().all().await?.len(), 1);              // an empty page is not always the last
 /// script.finish();
 /// # Ok(())
 /// # }
@@ -143,7 +143,7 @@ impl State {
                 let expected = other.map_or("no further request".to_owned(), Step::name);
                 let of = table.map(|table| format!(" of {table}")).unwrap_or_default();
                 return Err(format!(
-                    "request {} is {}{of}, expected was {expected}",
+                    "request {} is {}{of}, expected {expected}",
                     self.requests,
                     request_kind::name(kind)
                 ));

@@ -38,7 +38,7 @@ impl Verdict {
             text = format!("{text}\n  not expected: {why}");
         }
         for what in missing {
-            text = format!("{text}\n  did not come: {what}");
+            text = format!("{text}\n  not received: {what}");
         }
         Some(text)
     }

@@ -128,9 +128,9 @@ fn token_on_the_command_line_and_an_open_port_are_warned_of() {
     stderr.read_to_string(&mut said).unwrap();
     assert_eq!(
         said,
-        "warning: all users of this machine see the token of the control port in the list of processes: use --control-token \
-         @FILE, or AZURE_TABLE_EMULATOR_CONTROL_TOKEN in the environment\n\
-         warning: other machines can reach the control port at 0.0.0.0, and its token is sent in clear over HTTP\n"
+        "warning: all users of this machine can see the token of the control port in the list of processes: use \
+         --control-token @FILE, or AZURE_TABLE_EMULATOR_CONTROL_TOKEN in the environment\nwarning: other machines can \
+         reach the control port at 0.0.0.0, and its token is sent in clear over HTTP\n"
     );
 }
 

@@ -211,8 +211,8 @@ fn key_that_others_can_see_or_use_is_warned_of() {
         ),
         (
             &["--port=0", "--host=0.0.0.0", "--account=devstoreaccount1:AAECAwQFBgc="],
-            "warning: all users of this machine see the key of devstoreaccount1 in the list of processes: use --account \
-             devstoreaccount1:@FILE, or AZURE_TABLE_EMULATOR_ACCOUNTS in the environment\n",
+            "warning: all users of this machine can see the key of devstoreaccount1 in the list of processes: use \
+             --account devstoreaccount1:@FILE, or AZURE_TABLE_EMULATOR_ACCOUNTS in the environment\n",
         ),
     ] {
         let mut running = Running::start(arguments);
@@ -252,14 +252,18 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
         ),
         (&["check"], 2, "check needs one folder"),
         (&["export", "/no/folder"], 2, "export needs a folder and a snapshot"),
-        (&["check", "/no/folder"], 1, "/no/folder: no folder of an emulator"),
+        (&["check", "/no/folder"], 1, "/no/folder: not an emulator folder"),
         (&["--sync", "always"], 2, "--sync needs --data"),
         (
             &["--data", "d", "--sync", "soon"],
             2,
             "--sync soon: it must be always, interval or never",
         ),
-        (&["--data", "d", "--snapshot", "s"], 2, "--snapshot is not for --data"),
+        (
+            &["--data", "d", "--snapshot", "s"],
+            2,
+            "--snapshot cannot be combined with --data",
+        ),
         (&["--port"], 2, "missing argument for option '--port'"),
         (&["--port", "65536"], 2, "--port 65536: it must be 0 to 65535"),
         (&["--host", "nowhere"], 2, "--host nowhere: it must be an address"),

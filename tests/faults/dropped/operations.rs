@@ -10,7 +10,8 @@ use azure_table::auth::AuthorizationContext;
 use azure_table::service::{CorsRule, ServiceProperties, StoredAccessPolicy};
 use azure_table::transport::{BoxFuture, Transport};
 use azure_table::{
-    Credential, DateTime, Emulator, LinearRetry, Result, TableClient, TableEntity, TableOperation, TableServiceClient,
+    Credential, DateTime, Emulator, Error, LinearRetry, Result, TableClient, TableEntity, TableOperation,
+    TableServiceClient,
 };
 use bytes::Bytes;
 use futures::TryStreamExt;
@@ -175,7 +176,7 @@ operations! {
     Yes "insert_or_merge" => |c| c.things.insert_or_merge(&thing("a", 0, 5));
     Yes "replace" => |c| c.things.replace(&thing("a", 0, 5));
     Yes "save" => |c| async move {
-        let mut read = c.things.get(("a", 0)).versioned().await?.expect("it is in the table");
+        let mut read = c.things.get(("a", 0)).versioned().await?.ok_or_else(|| Error::other("the account has it"))?;
         read.entity = thing("a", 0, 5);
         c.things.save(&mut read).await
     };

@@ -22,9 +22,9 @@ use crate::testing::explore::gate::{Gate, GatedTransport};
 
 /// The service of one run of an exploration, and the clients of its tasks. Feature `test-util` with `emulator`.
 ///
-/// Each request of its clients waits until every task rests; then the explorer chooses the next one to execute. The
-/// pauses of the clients before retries take no time. Other waits use tokio's clock, which is stopped: a timer fires
-/// when no request waits. The emulator's clock follows it, from the time at which the exploration began.
+/// Each request of its clients waits until every task is idle. Then the exploration chooses the next request to
+/// execute. The pauses of the clients before retries take no time. Other waits use tokio's clock, which is stopped: a
+/// timer fires when no request waits. The emulator's clock follows it, from the time at which the exploration began.
 ///
 /// See [`explore`](crate::testing::explore()).
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl World {
         self.client_named(name)
     }
 
-    /// Returns a client for a table, after creating the table outside the gate.
+    /// Creates a table, and returns a client for it. The creation is not one of the ordered requests.
     ///
     /// The client belongs to the body, like [`service`](Self::service).
     ///
@@ -86,11 +86,11 @@ impl World {
         let made = self.emulator().seed(name, iter::empty::<DynamicEntity>());
         match made.and_then(|()| self.service().table(name)) {
             Ok(table) => table,
-            Err(e) => panic!("the table of the test cannot be made: {e}"),
+            Err(e) => panic!("the table of the test cannot be created: {e}"),
         }
     }
 
-    /// Returns the service behind the gate, to fill and inspect it without waiting requests.
+    /// Returns the emulator, to fill and inspect it without ordered requests.
     pub fn emulator(&self) -> &Emulator {
         &self.service.emulator
     }

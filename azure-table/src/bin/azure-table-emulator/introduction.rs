@@ -88,7 +88,7 @@ pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Option
     let port = server.address().port();
     if options.profile == Profile::Cosmos && port != DEVELOPMENT_PORT {
         people.tell(format_args!(
-            "           official clients know it as that at {scheme}://localhost:{port}/{DEVELOPMENT_ACCOUNT}"
+            "           the official clients recognize it at {scheme}://localhost:{port}/{DEVELOPMENT_ACCOUNT}"
         ));
     }
     let is_changed = options.has_own_development_key();

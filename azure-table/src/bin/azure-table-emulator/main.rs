@@ -142,8 +142,8 @@ async fn serve(options: Options) -> Result<()> {
     }
     for name in &options.visible_keys {
         eprintln!(
-            "warning: all users of this machine see the key of {name} in the list of processes: use --account {name}:@FILE, \
-             or AZURE_TABLE_EMULATOR_ACCOUNTS in the environment"
+            "warning: all users of this machine can see the key of {name} in the list of processes: use --account \
+             {name}:@FILE, or AZURE_TABLE_EMULATOR_ACCOUNTS in the environment"
         );
     }
     if server.is_open_to_network() {
@@ -156,8 +156,8 @@ async fn serve(options: Options) -> Result<()> {
     if let Some(control) = &options.control {
         if control.is_token_visible {
             eprintln!(
-                "warning: all users of this machine see the token of the control port in the list of processes: use \
-                 --control-token @FILE, or AZURE_TABLE_EMULATOR_CONTROL_TOKEN in the environment"
+                "warning: all users of this machine can see the token of the control port in the list of processes: \
+                 use --control-token @FILE, or AZURE_TABLE_EMULATOR_CONTROL_TOKEN in the environment"
             );
         }
         if !control.host.to_canonical().is_loopback() {
@@ -186,7 +186,7 @@ async fn serve(options: Options) -> Result<()> {
     };
     let served = server.serve_until(async {
         let signal = stop.next().await;
-        people.tell(format_args!("{signal}: stopping, again to stop {at_once}"));
+        people.tell(format_args!("{signal}: stopping; send it again to stop {at_once}"));
         let _ = stopping.send(());
         tokio::spawn(async move {
             stop.next().await;

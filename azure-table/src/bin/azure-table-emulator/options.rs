@@ -33,7 +33,7 @@ pub(crate) const DEVELOPMENT_PORT: u16 = 10_002;
 const COSMOS_PORT: u16 = 8_902;
 
 pub(crate) const USAGE: &str = "\
-Serves Azure Table storage, as the live service answers, until Ctrl-C, SIGTERM or SIGHUP.
+Serves Azure Table storage like the live service, until Ctrl-C, SIGTERM or SIGHUP.
 
 Usage: azure-table-emulator [OPTIONS]                 Serve
        azure-table-emulator check <DIR>               Verify a folder of --data, and count its contents
@@ -43,14 +43,14 @@ Usage: azure-table-emulator [OPTIONS]                 Serve
 
 Options:
   --port <N>            Port to listen on, 0 for any free one [default: 10002; for cosmos 8902]
-  --host <ADDRESS>      Address to listen on [default: 127.0.0.1]; 0.0.0.0 in a container
+  --host <ADDRESS>      Address to listen on [default: 127.0.0.1]; use 0.0.0.0 in a container
   --account <NAME:@FILE>
-                        Another account besides devstoreaccount1, or another key for it. The file has the key
-                        in base64. NAME:KEY is accepted too, but all users of the machine see the command line
+                        Add an account, or set another key for devstoreaccount1. The file contains the key
+                        in base64. NAME:KEY is accepted too, but all users of the machine can read the command line
   --profile <SERVICE>   storage, or cosmos for Azure Cosmos DB for Table [default: storage]
-                        The official clients for .NET, Python and JavaScript recognize it by the host
-                        localhost with any port but 10002, the one for Go by localhost with 8902.
-                        Merges that are not tunnelled are accepted too
+                        The official clients for .NET, Python and JavaScript recognize Cosmos DB by the host
+                        localhost with any port but 10002, the client for Go by localhost with port 8902.
+                        Merges that are not tunnelled through POST are accepted too
   --data <DIR>          Keep the tables in this folder [default: in memory only]
   --sync <WHEN>         When a change reaches the disk [default: always]
                           always    synced before its response: it survives a power cut
@@ -65,9 +65,9 @@ Options:
   --strict-versions     Reject an x-ms-version after the newest known one, as the live service does
   --timestamp-skew <MILLISECONDS>
                         Shift Timestamps by a random time, up to this much earlier or later [default: 0]
-  --model <MODEL>       Take time and throttle as the service does: today or 2010 [default: neither]
-  --control <PORT>      Control it by HTTP on this port, 0 for any free one: tables, snapshots, faults, the clock, the
-                        load and the log of requests, in JSON; a browser shows them. The guide has each route
+  --model <MODEL>       Simulate latency and throttling of the service: today or 2010 [default: none]
+  --control <PORT>      Serve a control API on this port, 0 for any free one: tables, snapshots, faults, the clock, the
+                        load and the log of requests, as JSON over HTTP, also for a browser. The guide lists all routes
   --control-host <ADDRESS>
                         Address of the control port [default: 127.0.0.1]; others require a token
   --control-name <NAME> Another name by which clients reach the control port, such as emulator or emulator:8080
@@ -81,7 +81,7 @@ Options:
   --ready-json          Print one line of JSON on standard output when the port is open: address, port, connection
                         strings, the certificate's fingerprint and the URL of the control port. All other output goes to
                         standard error
-  --quiet, -q           Print no line per request
+  --quiet, -q           Do not print a line per request
   --version             Print the version
   --help, -h            Print this text
 
@@ -90,7 +90,7 @@ AZURE_TABLE_EMULATOR_CONTROL_TOKEN contains the token of the control port.
 
 Exit codes: 0 after a signal, 1 if something failed, 2 if the options are invalid.
 
-Guide, with curl lines: https://docs.rs/azure-table/latest/azure_table/guide/emulator/";
+Guide, with curl examples: https://docs.rs/azure-table/latest/azure_table/guide/emulator/";
 
 /// An account besides the default one.
 pub(crate) struct Account {
@@ -256,7 +256,9 @@ impl Options {
             return Ok(Some(Command::Folder(command, folder, options.profile)));
         }
         if options.data.is_some() && options.snapshot.is_some() {
-            return Err("--snapshot is not for --data, which keeps its tables: use import and export".into());
+            return Err(
+                "--snapshot cannot be combined with --data, which keeps its tables: use import and export".into(),
+            );
         }
         if sync.is_some() && options.data.is_none() {
             return Err("--sync needs --data, the folder of the tables".into());
@@ -274,7 +276,7 @@ impl Options {
         };
         options.control = control.options()?;
         if !options.token_audiences.is_empty() && options.certificate.is_none() {
-            return Err("--token-audience needs --certificate and --key: tokens are taken over HTTPS only".into());
+            return Err("--token-audience needs --certificate and --key: tokens are accepted over HTTPS only".into());
         }
         Ok(Some(Command::Serve(Box::new(options))))
     }

@@ -29,9 +29,9 @@ use crate::protocol::operation::TableOperation;
 /// Built by [`TableClient::bulk`].
 ///
 /// **Not atomic**: each batch is atomic, the whole bulk is not. Each operation has its own outcome. Operations are read
-/// from their source as there is room. Operations on one row are sent in their order, operations on different rows in
-/// any order. The client removes an operation that makes its batch fail, and sends the others again. More than 1,000
-/// failures end the whole bulk; see [`max_failures`](Self::max_failures).
+/// from their source when there is room for them. Operations on one row are sent in their order, operations on
+/// different rows in any order. The client removes an operation that makes its batch fail, and sends the others again.
+/// More than 1,000 failures end the whole bulk; see [`max_failures`](Self::max_failures).
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
 /// # #[derive(TableEntity, Clone)]
@@ -44,7 +44,7 @@ use crate::protocol::operation::TableOperation;
 /// let report = readings.bulk().insert_or_replace(many).await?;
 /// assert_eq!(report.applied(), 1_000);
 /// for left in report.into_leftovers() {
-///     println!("{left}");                      // why, and the operation to be sent again
+///     println!("{left}");                      // the reason, and the operation to send again
 /// }
 /// # Ok(())
 /// # }
@@ -62,8 +62,8 @@ call_options!(Bulk[E], options);
 total_timeout!(
     Bulk[E],
     settings.total,
-    "At the deadline the bulk is [`Interrupted`](crate::bulk::Interrupted) by an error of kind `Timeout`, with its \
-     report. Operations in flight are in doubt. Operations that wait are not tried."
+    "At the deadline the bulk ends with [`Interrupted`](crate::bulk::Interrupted), which holds the report and an error \
+     of kind `Timeout`. Operations in flight are in doubt. Waiting operations are not tried."
 );
 
 impl<E> TableClient<E> {
@@ -78,7 +78,7 @@ impl<E> TableClient<E> {
 }
 
 impl<E> Bulk<E> {
-    /// Sets the maximum number of operations in a batch: 1 to 100.
+    /// Sets the maximum number of operations in a batch: 1 to 100. Other values are clamped.
     ///
     /// The default, 100, costs least. Of the sizes that the storage team measured, 20 had the best latency.
     ///
@@ -98,14 +98,14 @@ impl<E> Bulk<E> {
 
     /// Sets the number of batches in flight across all partitions: 32 by default, at least 1.
     ///
-    /// The bodies in flight, their operations and the waiting operations have at most 64 MiB together. With batches of
-    /// 4 MiB, only eight are therefore in flight.
+    /// The bodies in flight, their operations and the waiting operations take at most 64 MiB together. Only eight
+    /// batches of 4 MiB are therefore in flight.
     pub fn concurrency(mut self, batches: usize) -> Self {
         self.settings.concurrency = batches.max(1);
         self
     }
 
-    /// Sets the number of batches in flight per partition: 4 by default.
+    /// Sets the number of batches in flight per partition: 4 by default, at least 1.
     ///
     /// The default reaches the target of a partition, 2,000 entities/s, if a batch takes 200 ms.
     ///
@@ -115,7 +115,7 @@ impl<E> Bulk<E> {
         self
     }
 
-    /// Limits the entities sent per second across all partitions, to leave room for other clients.
+    /// Limits the entities sent per second across all partitions, to leave room for other clients. At least 1.
     ///
     /// No limit by default: the sending rate adapts to the service's throttling responses, and throttled batches are
     /// sent again.
@@ -124,7 +124,7 @@ impl<E> Bulk<E> {
         self
     }
 
-    /// Sets the number of operations that wait for their batch: 20,000 by default, and at most 32 MiB of them.
+    /// Limits the operations that wait for a batch: 20,000 by default, at least 1, and never more than 32 MiB.
     ///
     /// At the limit the source is not read, and batches are sent before they are full. A higher limit fills batches
     /// better if the source mixes partitions.
@@ -135,9 +135,9 @@ impl<E> Bulk<E> {
 
     /// Sets the number of operations that may be rejected or in doubt: 1,000 by default.
     ///
-    /// One more ends the whole bulk as [`Interrupted`](crate::bulk::Interrupted), with the report. With 0 the first
-    /// failure ends it. With [`usize::MAX`] no failure does. The report holds each failed operation, unless you read
-    /// the [`outcomes`](BulkWrite::outcomes).
+    /// One more ends the whole bulk with [`Interrupted`](crate::bulk::Interrupted), which holds the report. With 0 the
+    /// first failure ends it. With [`usize::MAX`] no failure does. The report holds each failed operation, unless you
+    /// read the [`outcomes`](BulkWrite::outcomes).
     #[doc(alias = "on_error")]
     pub fn max_failures(mut self, most: usize) -> Self {
         self.settings.failures = most as u64;

@@ -76,7 +76,7 @@ pub enum LeftoverReason {
     ///
     /// Read the row before you send the operation again. An upsert can be sent unchanged.
     InDoubt(Arc<Error>),
-    /// The bulk ended before its turn. Nothing was applied.
+    /// The bulk ended before it was sent. Nothing was applied.
     NotTried,
 }
 

@@ -20,9 +20,9 @@ use crate::protocol::operation::TableOperation;
 
 /// The writes of a [`Bulk`](crate::Bulk): await them for the report, or read their [`outcomes`](Self::outcomes).
 ///
-/// [`total_timeout`](crate::Bulk::total_timeout) limits the total time and keeps the report. A write that is dropped,
-/// as by tokio's `timeout(time, write)`, sends nothing more, and its report is lost. To stop it at another moment, keep
-/// it: await `&mut write` (it is `Unpin`), or the [`next`](BulkOutcomes::next) of its outcomes. Then take the report of
+/// [`total_timeout`](crate::Bulk::total_timeout) limits the total time and keeps the report. A dropped write sends
+/// nothing more, and its report is lost. Tokio's `timeout(time, write)` drops it. To stop a write and keep its report,
+/// await `&mut write` (it is `Unpin`), or the [`next`](BulkOutcomes::next) of its outcomes. Then call
 /// [`finish`](BulkOutcomes::finish). Operations that were sent and have no response are left over as
 /// [`InDoubt`](crate::bulk::LeftoverReason::InDoubt). Operations that were read and never sent are left over as
 /// [`NotTried`](crate::bulk::LeftoverReason::NotTried).
@@ -43,7 +43,7 @@ use crate::protocol::operation::TableOperation;
 /// let mut write = readings.bulk().insert_or_replace(many);
 /// let report = match tokio::time::timeout(Duration::from_secs(10), &mut write).await {
 ///     Ok(ended) => ended?,
-///     Err(_) => write.outcomes().finish()?,       // until now
+///     Err(_) => write.outcomes().finish()?,       // the report so far
 /// };
 /// println!("{report}");                           // applied, in doubt, not tried
 /// # assert!(report.applied() > 0 && report.in_doubt() > 0 && report.not_tried() > 0, "{report}");
@@ -64,7 +64,7 @@ use crate::protocol::operation::TableOperation;
 /// - More failures than [`max_failures`](crate::Bulk::max_failures) allows.
 /// - An error of the source.
 ///
-/// Operations in flight receive their outcome first. Operations that waited are left over as not tried.
+/// Operations in flight receive their outcome first. Waiting operations are left over as not tried.
 #[must_use = "nothing is written until it is awaited"]
 pub struct BulkWrite<'h, S, X = Error> {
     /// `None` once the report was returned.

@@ -202,7 +202,7 @@ impl Engine {
     pub(crate) fn push(&mut self, index: u64, operation: TableOperation) {
         let checked = match operation.kind() {
             OperationKind::Get => {
-                let why = "a bulk only writes: read entities by `get_many`";
+                let why = "a bulk only writes: read entities with `get_many`";
                 Err(Error::invalid_input(why))
             }
             _ => operation.check(),

@@ -22,7 +22,7 @@ use crate::model::error::Error;
 ///     Ok(report) => report,
 ///     Err(interrupted) => {
 ///         eprintln!("{}, then: {interrupted}", interrupted.report());
-///         // It can be stored, and resumed by another process.
+///         // The position can be stored, for another process to resume from.
 ///         table.delete_where(old()).resume_from(interrupted.position()).await?
 ///     }
 /// };
@@ -37,7 +37,7 @@ impl<R, A> Interrupted<R, A> {
         Self(Box::new((error, report)))
     }
 
-    /// Returns the error: it concerns no single row, or is the error of a closure.
+    /// Returns the error that ended the writes: one that concerns no single row, or that of a source or a closure.
     pub fn error(&self) -> &A {
         &self.0.0
     }

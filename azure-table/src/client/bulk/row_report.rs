@@ -87,7 +87,7 @@ impl<E> WriteReport<E> {
 
     /// Returns the number of rows that were absent when they were written.
     ///
-    /// After a repeated delete whose first response was lost, these may be rows that it deleted itself.
+    /// After a retried delete whose first response was lost, these may be rows that this delete removed.
     pub fn gone(&self) -> u64 {
         self.counts.gone
     }
@@ -108,7 +108,7 @@ impl<E> WriteReport<E> {
 
     /// Returns the number of rows that were read and never sent.
     ///
-    /// Writes that resume from the [`position`](Self::position) write them.
+    /// Resume from the [`position`](Self::position) to write them.
     pub fn not_tried(&self) -> u64 {
         self.counts.not_tried
     }
@@ -122,7 +122,7 @@ impl<E> WriteReport<E> {
 
     /// Returns the error of the first row that was rejected or is in doubt, if any.
     ///
-    /// Rows that were [unchanged](Self::unchanged) or [gone](Self::gone) are no error.
+    /// Rows that were [unchanged](Self::unchanged) or [gone](Self::gone) are not errors.
     ///
     /// # Errors
     /// The error of the first [leftover](Self::leftovers).

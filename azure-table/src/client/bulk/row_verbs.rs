@@ -105,7 +105,7 @@ impl<E: TableEntity> WritesRows<E> for Patch {
     }
 }
 
-/// Changes the selected rows by a closure.
+/// Changes the selected rows with a closure.
 ///
 /// See [`TableClient::update_where`].
 ///

@@ -305,15 +305,16 @@ macro_rules! row_writes {
         $crate::client::total_timeout::total_timeout!(
             $name<$life>[$($parameter),+],
             rows.settings.total,
-            "At the deadline the operation is [`Interrupted`](crate::bulk::Interrupted) by an error of kind `Timeout`, \
-             with its report. Rows in flight are in doubt. Rows that wait are not tried. If this is not set, the \
-             query's own limit applies."
+            "At the deadline the operation ends with [`Interrupted`](crate::bulk::Interrupted), which holds the report \
+             and an error of kind `Timeout`. Rows in flight are in doubt. Waiting rows are not tried. Without this \
+             limit, that of the query applies."
         );
 
         impl<$life, $($parameter),+> $name<$life, $($parameter),+> {
             /// Sets the number of batches in flight: 4 by default, at least 1.
             ///
-            /// Each partition has at most one, so more of them help if a page has rows of several partitions.
+            /// Each partition has at most one batch in flight, so a higher number helps only if a page has rows of
+            /// several partitions.
             pub fn concurrency(mut self, batches: usize) -> Self {
                 self.rows.settings.concurrency = batches.max(1);
                 self
@@ -338,8 +339,8 @@ macro_rules! row_writes {
 
             /// Calls `hear` with the report so far, after each batch and after each page.
             ///
-            /// Store its [`position`](crate::bulk::WriteReport::position) to resume after the end of the process. Rows
-            /// in flight have no outcome in it. The closure may borrow from the caller.
+            /// Store its [`position`](crate::bulk::WriteReport::position) to resume in another process. Rows in flight
+            /// have no outcome in it. The closure may borrow from the caller.
             pub fn on_progress(mut self, hear: impl FnMut(&$crate::client::bulk::row_report::WriteReport<E>) + Send + $life) -> Self {
                 self.rows.hear = Some(::std::boxed::Box::new(hear));
                 self
@@ -347,7 +348,7 @@ macro_rules! row_writes {
 
             /// Resumes an earlier run over the same query.
             ///
-            /// A limit of the query is counted from zero again.
+            /// A limit of the query starts from zero again.
             pub fn resume_from(mut self, position: $crate::client::bulk::write_position::WritePosition) -> Self {
                 self.rows.position = Some(position);
                 self

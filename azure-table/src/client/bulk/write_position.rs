@@ -8,15 +8,15 @@ use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::protocol::continuation::Continuation;
 
-/// A position in writes over a query: a page, and the keys of its rows that have their outcome.
+/// A position in writes over a query: a page, and the keys of its rows that already have an outcome.
 ///
 /// It has at most 1,000 keys. For deletes it has only the keys that failed.
 ///
 /// Writes that resume from it skip no row. They write no row twice, except rows in doubt whose write is idempotent.
 ///
-/// It is opaque and serializable, so that another process can resume it with `resume_from`, on the same method over the
-/// same query. Rows that were inserted into the page in the meantime are written too. Cosmos DB promises no order, so
-/// the keys of rows that disappeared stay in it.
+/// It is opaque and serializable. Another process can pass it to `resume_from` of the same method over the same query.
+/// Rows that were inserted into the page in the meantime are written too. Cosmos DB promises no order, so the keys of
+/// rows that disappeared stay in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WritePosition {
     /// The method; `None` if it did not begin.
@@ -57,10 +57,10 @@ impl WritePosition {
     /// `InvalidInput`: the position is of another method or query.
     pub(crate) fn check(&self, operation: &str, query: u64) -> Result<()> {
         if let Some(other) = self.operation.as_deref().filter(|other| *other != operation) {
-            return Err(Error::invalid_input(format!("the position is one of `{other}`")));
+            return Err(Error::invalid_input(format!("the position belongs to `{other}`")));
         }
         if self.query.is_some_and(|other| other != query) {
-            let why = "the position is of another query: its table or its conditions differ";
+            let why = "the position belongs to another query: its table or its conditions differ";
             return Err(Error::invalid_input(why));
         }
         Ok(())

@@ -49,10 +49,10 @@ const LINGER: Duration = Duration::from_millis(200);
 ///             let Some(line) = event else { break };
 ///             // Waits when 5,000 are pending.
 ///             if writer.insert(&line).await.is_err() {
-///                 break;                                      // it takes no more: `line` is not in its report
+///                 break;                                      // the writer has ended: `line` is not in its report
 ///             }
 ///         }
-///         () = writer.drive() => {}                           // while nothing comes
+///         () = writer.drive() => {}                           // while no event arrives
 ///     }
 /// }
 /// let report = match writer.close().await {
@@ -65,7 +65,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// };
 /// assert_eq!(report.applied(), 10);
 /// for left in report.into_leftovers() {
-///     println!("{left}");                                     // why, and the operation to be sent again
+///     println!("{left}");                                     // the reason, and the operation to send again
 /// }
 /// # Ok(())
 /// # }
@@ -84,7 +84,7 @@ total_timeout!(
     Writer[E],
     run.engine.settings.total,
     "At the deadline the writer accepts no more operations, and [`close`](Self::close) returns [`Interrupted`] with an \
-     error of kind `Timeout` and the report. Operations in flight are in doubt. Operations that wait are not tried."
+     error of kind `Timeout` and the report. Operations in flight are in doubt. Waiting operations are not tried."
 );
 
 impl<E> TableClient<E> {
@@ -128,7 +128,7 @@ impl<E> Writer<E> {
 
     /// Accepts an operation.
     ///
-    /// Waits while too many operations are pending.
+    /// Waits while [`max_pending`](Self::max_pending) operations are pending.
     ///
     /// The operation is not accepted if the future is dropped before it completes.
     ///

@@ -32,16 +32,16 @@ impl GroupOptions {
         }
     }
 
-    /// Lets a write wait this long for others of its partition. By default it leaves at once.
+    /// Lets a write wait up to this long for others of its partition. By default it is sent immediately.
     ///
-    /// A full batch leaves earlier. A delay makes batches larger where few callers write to a partition, at the
-    /// cost of the latency of each write.
+    /// A full batch is sent earlier. If few callers write to a partition, a delay makes their batches larger and each
+    /// write slower.
     pub fn max_delay(mut self, time: Duration) -> Self {
         self.max_delay = Some(time).filter(|time| !time.is_zero());
         self
     }
 
-    /// Limits the number of writes that are accepted and have no result: 20,000 by default, at least 1.
+    /// Limits the number of pending writes: accepted, but without a result yet. 20,000 by default, at least 1.
     ///
     /// Further writes wait in the order of their first poll, and are accepted when there is room.
     pub fn max_pending(mut self, writes: usize) -> Self {
@@ -49,9 +49,9 @@ impl GroupOptions {
         self
     }
 
-    /// Limits the bytes of these writes: 32 MiB by default. A larger write is accepted when no other is pending.
+    /// Limits the bytes of the pending writes: 32 MiB by default. A larger write is accepted when no other is pending.
     ///
-    /// Those in flight take as much memory again, for the bodies of their requests.
+    /// Writes in flight take the same amount again, for the bodies of their requests.
     pub fn max_pending_bytes(mut self, bytes: usize) -> Self {
         self.max_pending_bytes = bytes;
         self

@@ -75,14 +75,15 @@ impl ListTables {
 
     /// Returns only tables whose names begin with `prefix`.
     ///
-    /// The service compares the names. Its documentation does not say if the comparison respects case.
+    /// The service compares the names. Its documentation does not say if the comparison ignores case.
     #[doc(alias = "prefix")]
     pub fn starting_with(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// Returns only tables that meet a condition on [`TableName::NAME`]. If set again, both conditions must hold.
+    /// Returns only tables that meet a condition on [`TableName::NAME`]. A second filter is combined with the first by
+    /// `and`.
     ///
     /// ```
     /// use azure_table::{Emulator, TableName, TableServiceClient};

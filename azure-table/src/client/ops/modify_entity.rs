@@ -37,7 +37,7 @@ const MOST_WAIT: Duration = Duration::from_secs(1);
 /// The tolerated delay of a timer. A read after a wait that ends with the call's timeout would have no time left.
 const TICK: Duration = Duration::from_millis(1);
 
-/// The decision of a closure of [`TableClient::modify`] on the entity that it has seen.
+/// The decision of a closure of [`TableClient::modify`] or [`TableClient::update_where`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Writes the entity.
@@ -138,7 +138,7 @@ impl<E, F, R> ModifyEntity<E, F, R> {
 
     /// Builds the entity if none has the key. The closure of `modify` then changes it, and the client inserts it.
     ///
-    /// `missing` runs each time that the entity is absent. The new entity must have the requested key.
+    /// `missing` runs each time the entity is absent. The new entity must have the requested key.
     ///
     /// If the response to the insert is lost, only a field marked with `write_id` shows that the stored entity is this
     /// call's. Without one the call fails with `AlreadyExists` and
@@ -160,9 +160,9 @@ impl<E, F, R> ModifyEntity<E, F, R> {
 }
 
 impl<E, F, R, N> ModifyEntity<E, F, R, N> {
-    /// Limits the number of conflicting writes; 50 by default.
+    /// Sets the number of conflicting writes that the call tolerates; 50 by default.
     ///
-    /// The waits between are random and grow to a second.
+    /// The waits between the attempts are random and grow up to 1 s.
     pub fn conflicts(mut self, most: u32) -> Self {
         self.most_conflicts = most;
         self

@@ -71,7 +71,7 @@ impl RecreateTable {
         }
     }
 
-    /// Sets a callback that is notified of the progress, one or more times.
+    /// Sets a callback that receives each step of the progress.
     pub fn on_progress(mut self, hear: impl Fn(RecreateProgress) + Send + 'static) -> Self {
         self.procedure.change(|wanted| wanted.progress = Box::new(hear));
         self
@@ -139,7 +139,8 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
                     }
                     None if is_being_deleted => {
                         let why = format!(
-                            "it was still being deleted after the total timeout of {total_timeout:?}: create it later, or use another name"
+                            "the table was still being deleted after the total timeout of {total_timeout:?}: create it \
+                             later, or use another name"
                         );
                         return Err(e.with_message(why));
                     }

@@ -22,7 +22,7 @@ fn etag(result: TableResult) -> Result<ETag> {
         .ok_or_else(|| Error::invalid_response("the response has no ETag").with_status(result.status()))
 }
 
-/// Writes an entity whatever its stored ETag.
+/// Inserts or upserts an entity, without a condition on the stored ETag.
 ///
 /// See [`TableClient::insert`](crate::TableClient::insert) and
 /// [`TableClient::insert_or_replace`](crate::TableClient::insert_or_replace).

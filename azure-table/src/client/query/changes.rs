@@ -36,8 +36,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 /// A tail of changes: a stream of the rows that were inserted or updated, found by polls on Timestamp.
 ///
 /// Built by [`TableClient::changes`] for a table, and by [`TableQuery::changes`] for the rows of a query. Each row is a
-/// [`Versioned`](crate::Versioned) entity, yielded as pages arrive: not in the order of the writes. The stream has no
-/// end, unless [`polls`](Self::polls) or a [`limit`](TableQuery::limit) sets one.
+/// [`Versioned`](crate::Versioned) entity. Rows are yielded as pages arrive, not in the order of the writes. The stream
+/// has no end, unless [`polls`](Self::polls) or a [`limit`](TableQuery::limit) sets one.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -70,28 +70,29 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 ///
 /// # Promise
 /// Each row is yielded at least once in its last version, if its Timestamp is at most the [overlap](Self::overlap)
-/// behind the service's clock when the write becomes visible. A row that is written often may skip versions.
+/// behind the service's clock when the write becomes visible. Intermediate versions of a row that is written often may
+/// be missing.
 ///
 /// One stream yields no version twice. A resumed stream yields the rows of the overlap again: recognize them by key and
-/// ETag, or process rows so that once more does no harm.
+/// ETag, or make the processing idempotent.
 ///
 /// The position is the service's time at the start of a poll, less the overlap. It moves once all rows of the poll were
 /// yielded. Nothing is lost if a program resumes from a position that it stored after it processed these rows.
 ///
 /// # Limits
-/// - **Deletes** and **versions between two polls** are not seen. For what must be exact, append to a
-///   `patterns::Log` (feature `patterns`).
+/// - **Deletes** and **versions between two polls** are not seen. If you need every change, append to a `patterns::Log`
+///   (feature `patterns`).
 /// - **Timestamp has no index**: each poll reads the whole range, whatever has changed. Expect one request per 1,000
 ///   rows of the range, most of them with an empty page. Name a partition or a prefix where you can.
 ///   [`plan`](Self::plan) shows the request.
-/// - **The overlap is sent again**: each poll receives the rows that were written since the last poll's start less the
+/// - **The overlap is read again**: each poll receives the rows written since the start of the last poll, minus the
 ///   overlap. The stream drops those that it has yielded.
-/// - **A poll is the unit**: a tail that stops within a poll begins it anew. Read a large table by
+/// - **A poll is the unit**: a tail that stops within a poll starts that poll again. Read a large table with
 ///   [`scan`](TableQuery::scan) first, then tail it [`since`](Self::since) a time before that scan.
 /// - **Memory**: a page, and the key and ETag of each row written since the start of the last poll less the overlap.
 /// - **Filters**: a row that changes so that it no longer meets the query's conditions is not seen.
 /// - **Cosmos DB**: filters on Timestamp are not reliable there. The client therefore receives all rows of the range
-///   and compares them itself. That its Timestamps follow its `Date` is not confirmed.
+///   and compares them itself. It is not confirmed that its Timestamps follow its `Date`.
 ///
 /// Polls read the primary, whatever the [location mode](crate::LocationMode): the secondary lags behind its own clock.
 ///
@@ -100,12 +101,12 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 /// - `InvalidInput`: a key, an operand or the page size cannot be sent.
 /// - `InvalidInput`: the client [denies](crate::TableServiceClient::deny) the access path, and the query does not
 ///   [allow](TableQuery::allow_table_scan) it.
-/// - `InvalidInput`: the position is of another table or query, or of a newer version of this crate.
+/// - `InvalidInput`: the position belongs to another table or query, or comes from a newer version of this crate.
 ///
 /// Later:
-/// - The errors of [`TableQuery`]. The stream does not end: the next read waits for the interval, then repeats the page
-///   that failed. A row that does not fit the entity type fails each time. [`TableQuery::lenient`] and
-///   [`TableQuery::skip_bad_rows`] go on behind it.
+/// - The errors of [`TableQuery`]. The stream does not end: the next read waits for the interval, then requests the
+///   failed page again. A row that does not fit the entity type fails each time. [`TableQuery::lenient`] and
+///   [`TableQuery::skip_bad_rows`] continue after it.
 /// - `InvalidResponse`: the first response of a poll has no header `Date`.
 /// - `Timeout`, which ends the stream: the [total timeout](Self::total_timeout) has passed.
 ///
@@ -130,9 +131,9 @@ total_timeout!(
 );
 
 impl<E: TableEntity + ReadEntity> TableClient<E> {
-    /// Yields the rows that are inserted or updated, all over the table: see [`Changes`](crate::query::Changes).
+    /// Yields the rows of the whole table that are inserted or updated: see [`Changes`](crate::query::Changes).
     ///
-    /// Each poll reads the whole table. For a part of it, or other settings of the rows, start with a query:
+    /// Each poll reads the whole table. For a part of it, or for another row type, start with a query:
     /// `table.query().partition("Channel9").changes()`.
     pub fn changes(&self) -> Changes<E> {
         self.query().changes()
@@ -142,9 +143,9 @@ impl<E: TableEntity + ReadEntity> TableClient<E> {
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Yields the selected rows as they are inserted or updated: see [`Changes`](crate::query::Changes).
     ///
-    /// The conditions and the row type are those of the query. Each row comes with its ETag and Timestamp in any case.
-    /// A limit ends the stream after this number of rows. The position then still lies before the poll that found
-    /// them, so a stream that resumes from it yields them again.
+    /// The conditions and the row type are those of the query. Each row always has its ETag and Timestamp. A limit ends
+    /// the stream after this number of rows. The position then still lies before the poll that found them, so a stream
+    /// that resumes from it yields them again.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, KeyPrefix, TableServiceClient};
@@ -226,7 +227,7 @@ impl<E: TableEntity, P> Changes<E, P> {
 
     /// Limits the rows received per second, those of the overlap included, to leave room for other clients.
     ///
-    /// No limit by default. Pages are then not prefetched, unless the query [says so](TableQuery::prefetch).
+    /// No limit by default. Pages are then not prefetched, unless the query [enables it](TableQuery::prefetch).
     pub fn max_rate(mut self, rows_per_second: u32) -> Self {
         self.max_rate = Some(rows_per_second.max(1));
         self
@@ -241,8 +242,9 @@ impl<E: TableEntity, P> Changes<E, P> {
         P: 'static,
     {
         const NOTES: [&str; 2] = [
-            "Timestamp has no index: each poll reads all of this, N rows by about N/1,000 requests",
-            "deletes are not seen, nor are versions between two polls: for what must be exact, append to a `patterns::Log`",
+            "Timestamp has no index: each poll reads this whole range, with about one request per 1,000 rows",
+            "deletes are not seen, nor are versions between two polls: if you need every change, append to a \
+             `patterns::Log`",
         ];
         let mut query = self.query.clone().keyed_versions().allow_table_scan();
         let filter = query.expression()?;
@@ -290,7 +292,8 @@ impl<E: TableEntity, P> Changes<E, P> {
     {
         let mut query = self.query.clone().keyed_versions();
         if query.from.is_some() {
-            let why = "a continuation is one of a single query: a tail of changes goes on by `.resume_from(position)`";
+            let why = "a continuation belongs to a single query: resume a tail of changes with \
+                       `.resume_from(position)`";
             return Err(Error::invalid_input(why));
         }
         // The limit counts changes. A page also has rows that were yielded before.

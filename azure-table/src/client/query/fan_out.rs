@@ -32,9 +32,9 @@ use crate::pipeline::options::call_options;
 /// Each partition, range or key of a set is a part with its own chain of requests. Built by [`TableQuery::fan_out`].
 ///
 /// Set the parts with [`partitions`](Self::partitions) or [`under_each`](Self::under_each), or in the filter: `is_in`
-/// on a key, or keys joined by `|`. For such a filter alone the service would read a whole partition or table. A set of
-/// partitions and a set of RowKeys form one part per pair. Parts that may have rows in common are merged, so every row
-/// is yielded once.
+/// on a key, or keys joined by `|`. Without a fan-out, the service would read a whole partition or table for such a
+/// filter. A set of partitions and a set of RowKeys form one part per pair. Parts that may have rows in common are
+/// merged, so every row is yielded once.
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
 /// use azure_table::key::Bucket;
@@ -69,7 +69,7 @@ use crate::pipeline::options::call_options;
 /// - `InvalidInput`: there are more than 100,000 parts.
 /// - `InvalidInput`: the query has a continuation, which belongs to a single chain.
 ///
-/// Then those of [`TableQuery`]. The first error ends the stream and cancels the requests in flight.
+/// On later reads, the errors of [`TableQuery`]. The first error ends the stream and cancels the requests in flight.
 ///
 /// A limit applies to the whole fan-out. Each part read concurrently requests up to that number of rows.
 #[must_use = "nothing is sent until it is read"]
@@ -276,8 +276,8 @@ impl<E: TableEntity, P> FanOut<E, P> {
         let chain = |(index, filter): (usize, PartFilter)| {
             let path = Access::of(filter.own()).path_beside(&shared);
             if path == AccessPath::TableScan && query.allowed < Some(AccessPath::TableScan) {
-                let why = "each request would read the whole table: name partitions by `.partitions(..)` or `.under_each(..)`, \
-                           read ranges of the table by `scan`, or allow it for this call";
+                let why = "each request would read the whole table: name partitions with `.partitions(..)` or \
+                           `.under_each(..)`, read ranges of the table with `scan`, or allow it for this call";
                 return Err(Error::invalid_input(why));
             }
             query.check_path(path, || Access::of(&filter.expression()))?;

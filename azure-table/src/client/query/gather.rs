@@ -84,8 +84,8 @@ pub trait Gather<E>: Sized {
 
     /// Does the next share of the work after the last row. Returns `true` if more work remains.
     ///
-    /// Other tasks have their turn between two shares, so that none should take longer than a millisecond. By default
-    /// [`finish`](Self::finish) does everything.
+    /// The runtime can run other tasks between two shares, so no share should take longer than a millisecond. By
+    /// default [`finish`](Self::finish) does everything.
     ///
     /// # Errors
     /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): a row is missing that other rows need.
@@ -104,8 +104,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Sorts the rows of all pages by variant. The entity must be an enum of entities.
     ///
     /// The target is a slot or a tuple of slots: see [`Gather`]. Each row goes to the first slot that takes its
-    /// variant. Rows that no slot takes are ignored. Holds the rows taken, for `Families` also their keys, and one
-    /// page.
+    /// variant. Rows that no slot takes are ignored. The rows taken, for `Families` also their keys, and one page are
+    /// in memory.
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient};
     /// use azure_table::query::Families;

@@ -53,7 +53,7 @@ impl<P> Page<P> {
     }
 }
 
-/// A row that does not fit, with its error and its properties.
+/// A row that does not fit the row type, with its error and its properties.
 ///
 /// Reported by [`TableQuery::lenient`](crate::TableQuery::lenient) and
 /// [`TableQuery::skip_bad_rows`](crate::TableQuery::skip_bad_rows).

@@ -148,7 +148,7 @@ impl<P> PageStream<P> {
     ) -> Self {
         let kept = from.as_ref().and_then(|from| from.query);
         let state = if kept.is_some_and(|kept| kept != query.request.identity()) {
-            let why = "the continuation is of another query: its table or its conditions differ";
+            let why = "the continuation belongs to another query: its table or its conditions differ";
             State::Refused(Error::invalid_input(why).in_operation(query.request.operation(), query.request.table()))
         } else if query.limit == Some(0) {
             State::Done

@@ -127,13 +127,13 @@ pub(crate) fn why(access: &Access) -> &'static str {
     }
 }
 
-const IN_PARTS: &str = "read whole keys by `get_many`, or let `fan_out` query each key separately";
+const IN_PARTS: &str = "read whole keys with `get_many`, or let `fan_out` query each key separately";
 
 /// Returns the alternative to a scan.
 pub(crate) fn advice(access: &Access) -> Option<&'static str> {
     match access.path() {
         AccessPath::TableScan if access.has_key_in_or => Some(IN_PARTS),
-        AccessPath::TableScan => Some("name a partition by `.partition(..)` or a range of them by `.under(..)`"),
+        AccessPath::TableScan => Some("name a partition with `.partition(..)` or a range with `.under(..)`"),
         AccessPath::Partition if access.has_key_in_or => Some(IN_PARTS),
         AccessPath::Point => Some("`get` reads one entity by its key, and returns `None` if it is absent"),
         _ => None,

@@ -55,12 +55,13 @@ use crate::protocol::continuation::Continuation;
 ///
 /// # Errors
 /// On the first read:
-/// - `InvalidInput`: the end of a range is not a valid PartitionKey.
+/// - `InvalidInput`: a boundary of the ranges is not a valid PartitionKey.
 /// - `InvalidInput`: the client [denies](crate::TableServiceClient::deny) the access path of the scan, and the query
 ///   does not [allow](TableQuery::allow_table_scan) it.
-/// - `InvalidInput`: the position is of another query.
+/// - `InvalidInput`: the position belongs to another query.
+/// - `InvalidInput`: the query has a continuation, which belongs to a single chain.
 ///
-/// Then those of [`TableQuery`]. The first error ends the stream, and its position stays valid.
+/// On later reads, the errors of [`TableQuery`]. The first error ends the stream, and its position stays valid.
 #[must_use = "nothing is sent until it is read"]
 pub struct Scan<E, P = E> {
     query: TableQuery<E, P>,
@@ -109,9 +110,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 }
 
 impl<E: TableEntity, P> Scan<E, P> {
-    /// Adds the boundaries between the ranges: texts in the order of PartitionKeys.
+    /// Adds the boundaries between the ranges: PartitionKeys in any order. Duplicates are ignored.
     ///
-    /// They need not be keys of any row. `n` boundaries form `n + 1` ranges. The first range begins with the table, and
+    /// No row needs to have such a key. `n` boundaries form `n + 1` ranges. The first range begins with the table, and
     /// the last ends with it. The scan is fastest if the ranges have similar numbers of rows.
     pub fn ranges(mut self, ends: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.ends.extend(ends.into_iter().map(Into::into));
@@ -197,7 +198,7 @@ impl<E: TableEntity, P> Scan<E, P> {
     fn begin(&self) -> Result<(ScanPosition, (PreparedQuery, VecDeque<Part>))> {
         let mut query = self.query.clone();
         if query.from.is_some() {
-            let why = "a continuation belongs to one chain of pages: resume a scan by `.resume_from(position)`";
+            let why = "a continuation belongs to one chain of pages: resume a scan with `.resume_from(position)`";
             return Err(Error::invalid_input(why));
         }
         let filter = query.expression()?;
@@ -206,7 +207,7 @@ impl<E: TableEntity, P> Scan<E, P> {
         let identity = query.prepare_for(filter.as_ref(), Prefetch::Never)?.request.identity();
         let mut position = match &self.from {
             Some(position) if position.query != identity => {
-                let why = "the position is of another query: its table or its conditions differ";
+                let why = "the position belongs to another query: its table or its conditions differ";
                 return Err(Error::invalid_input(why));
             }
             Some(position) => position.clone(),
@@ -265,7 +266,7 @@ impl<P> ScanStream<P> {
         poll_fn(|cx| self.poll_row(cx)).await.transpose()
     }
 
-    /// Returns the position to resume from: all pages whose rows were all yielded.
+    /// Returns the position to resume from, after the pages whose rows were all yielded.
     ///
     /// A resumed scan yields the rows of a half-read page again.
     pub fn position(&self) -> &ScanPosition {

@@ -78,7 +78,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
         let (own, other) = (table.name().as_str(), self.table.as_str());
         if !own.eq_ignore_ascii_case(other) || table.pipeline().endpoint != self.pipeline.endpoint {
             return Err(Error::invalid_input(format!(
-                "the query is of the table {other} of {}: create it with the client of the table to write",
+                "the query is for the table {other} of {}: create it with the client of the table to write",
                 self.pipeline.endpoint.base()
             ))
             .in_operation(OperationKind::Query, Some(own)));
@@ -104,8 +104,8 @@ impl<E: TableEntity> TableQuery<E, ()> {
         }
         if self.from.as_ref().and_then(|from| from.location) == Some(Location::Secondary) {
             return Err(Error::invalid_input(
-                "the continuation is of the secondary location, and a write over a query reads the primary: begin without it, or \
-                 with one of a query that reads the primary alone",
+                "the continuation is of the secondary location, and a write over a query reads the primary: start \
+                 without it, or use one from a query that reads only the primary",
             )
             .in_operation(OperationKind::Query, Some(own)));
         }

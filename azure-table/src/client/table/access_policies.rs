@@ -18,14 +18,14 @@ impl<E> TableClient<E> {
         GetAccessPolicies::new(&self.pipeline, &self.table)
     }
 
-    /// Adds a stored access policy to the table, which has at most 5. It takes effect within 30 s.
+    /// Adds a stored access policy. A table has at most 5. The policy takes effect within 30 s.
     ///
     /// The service stores only the whole list, without an ETag. One of two concurrent changes may be lost.
     ///
     /// # Errors
     /// - The errors of [`access_policies`](Self::access_policies).
     /// - `AlreadyExists`: a policy has this id.
-    /// - `InvalidInput`: the table has 5 policies, or the id does not have 1 to 64 characters.
+    /// - `InvalidInput`: the table already has 5 policies, or the id is not 1 to 64 characters long.
     ///
     /// Source: REST "Set Table ACL".
     pub fn add_access_policy(&self, policy: StoredAccessPolicy) -> ChangeAccessPolicies {
@@ -67,7 +67,7 @@ impl<E> TableClient<E> {
         self.change_access_policies(Change::Set(Vec::new()))
     }
 
-    /// Replaces all stored access policies with these, at most 5.
+    /// Replaces all stored access policies with `policies`, at most 5.
     ///
     /// # Errors
     /// The errors of [`add_access_policy`](Self::add_access_policy).

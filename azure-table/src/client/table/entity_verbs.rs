@@ -54,9 +54,9 @@ impl<E> TableClient<E> {
         GetMany::new(self, keys.into_iter().map(IntoKey::into_key).collect())
     }
 
-    /// Deletes the entity if it exists. Returns which of the two happened.
+    /// Deletes the entity if it exists. Returns a [`Deletion`](crate::service::Deletion).
     ///
-    /// Conditions are those of [`delete`](Self::delete).
+    /// The ETag is checked as in [`delete`](Self::delete).
     ///
     /// [`Deletion::InDoubt`](crate::service::Deletion::InDoubt): a response was lost, and a later attempt found no
     /// entity.
@@ -80,7 +80,7 @@ impl<E> TableClient<E> {
         )
     }
 
-    /// Reads the entity, changes it by the closure and writes it back under its ETag.
+    /// Reads the entity, changes it with the closure and writes it back under its ETag.
     ///
     /// If another write came first, the client reads, changes and writes again, so the closure may run several times.
     ///
@@ -125,13 +125,13 @@ impl<E> TableClient<E> {
     ///
     /// # Errors
     /// - `NotFound`: no entity has this key, and [`or_insert`](ModifyEntity::or_insert) is not set, or the closure
-    ///   keeps its entity.
+    ///   returned [`Change::Keep`](crate::Change::Keep) for the new entity.
     /// - `ConditionNotMet`: more conflicting writes than [`conflicts`](ModifyEntity::conflicts) allows.
     /// - `ConditionNotMet`, with [`may_have_applied`](crate::Error::may_have_applied): a response was lost and no
     ///   `write_id` shows whose change is stored.
     /// - `AlreadyExists`, with `may_have_applied`: the response to the insert of `or_insert` was lost.
-    /// - `Timeout`: the timeout in effect, which bounds all reads, writes and waits, is over. Its source is the last
-    ///   conflict.
+    /// - `Timeout`: the effective timeout, which covers all reads, writes and waits, has elapsed. The source of the
+    ///   error is the last conflict.
     /// - `InvalidInput`: the closure changed the key, or `or_insert` returned an entity with another key.
     /// - The error that the closure returns.
     ///
@@ -150,9 +150,9 @@ impl<E> TableClient<E> {
     /// The entity is saved only if no other write came after it was read. So it must hold the ETag of that read, as a
     /// [`Versioned`] entity or in its etag field. [`replace`](Self::replace) takes any entity.
     ///
-    /// If the future is dropped, or the error [may have been applied](crate::Error::may_have_applied), the write may be
-    /// stored under an ETag that `entity` does not have. The next `save` then fails with `ConditionNotMet`. Read the
-    /// entity again by [`refresh`](Self::refresh).
+    /// If the future is dropped, or the write is [in doubt](crate::Error::may_have_applied), it may be stored under an
+    /// ETag that `entity` does not have. The next `save` then fails with `ConditionNotMet`. Read the entity again with
+    /// [`refresh`](Self::refresh).
     ///
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -167,14 +167,14 @@ impl<E> TableClient<E> {
     /// blog.rating = 4;
     /// blogs.save(&mut blog).await?;
     /// blog.rating = 5;
-    /// blogs.save(&mut blog).await?;           // under the ETag of the first
+    /// blogs.save(&mut blog).await?;           // under the ETag of the first save
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     /// - `InvalidInput`: the entity holds no ETag, or its etag field is empty. Nothing was sent.
-    /// - Otherwise, the errors of [`replace`](Self::replace). `entity` then keeps its ETag.
+    /// - The other errors of [`replace`](Self::replace). On an error `entity` keeps its ETag.
     ///
     /// Source: REST "Update Entity".
     pub async fn save(&self, entity: &mut impl AsEntity<E>) -> Result<()> {
@@ -206,7 +206,7 @@ impl<E> TableClient<E> {
 
     /// Reads the stored ETag and timestamp into `entity`, and keeps its other content.
     ///
-    /// The next write replaces the changes of others.
+    /// The next write then overwrites changes that others made in the meantime.
     ///
     /// # Errors
     /// - `NotFound`: the entity no longer exists. `entity` keeps its content.
@@ -228,7 +228,7 @@ impl<E> TableClient<E> {
     }
 
     fn gone(&self, operation: OperationKind, key: &Key<E>) -> Error {
-        Error::new(ErrorKind::NotFound, "the entity is not there any more")
+        Error::new(ErrorKind::NotFound, "the entity no longer exists")
             .in_operation(operation, Some(self.name().as_str()))
             .at_entity(key.partition_key(), key.row_key())
     }

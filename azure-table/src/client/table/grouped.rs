@@ -12,12 +12,12 @@ impl<E> TableClient<E> {
     ///
     /// Clone the handle, and share it among all tasks that write. A write is sent immediately if no batch of its
     /// partition is in flight. Writes that arrive meanwhile form the next batch, of up to 100 operations and the
-    /// service's limit of bytes. A single write is sent as a plain request. There is no timer, so a lone caller never
-    /// waits for others: see [`GroupOptions::max_delay`].
+    /// service's limit of bytes. A single write is sent as a plain request. By default there is no timer, so a lone
+    /// caller never waits for others. See [`GroupOptions::max_delay`].
     ///
     /// All calls that write one entity are grouped: insert, replace, merge, patch, delete, [`execute`](Self::execute),
     /// and the calls built on them, such as [`modify`](Self::modify). Reads, [`batch`](Self::batch) and
-    /// [`bulk`](Self::bulk) are sent as by any handle.
+    /// [`bulk`](Self::bulk) are not grouped.
     ///
     /// * **Outcomes.** Each caller receives its own ETag, or an error with its own operation and row. A row that fails
     ///   its batch is removed, and the others are sent again.
@@ -31,14 +31,15 @@ impl<E> TableClient<E> {
     /// * **Lost responses.** The client reads the rows of the batch back. If they do not show whether it was applied,
     ///   each of its writes is in doubt.
     /// * **Throttling.** Throttled batches are sent again at a rate that adapts to the service, as in a
-    ///   [`bulk`](Self::bulk), whatever the retry policy. Set a timeout to limit the wait: its error says that the
-    ///   service throttled.
+    ///   [`bulk`](Self::bulk), whatever the retry policy. Set a timeout to limit the wait. The error of the timeout
+    ///   then mentions the throttling.
     ///
     /// Batches run in tasks of the tokio runtime in which their writes were polled. While a group has writes of one
-    /// runtime, those of another are sent alone: call `grouped` once for each runtime. If all handles are dropped,
-    /// writes that were sent continue.
+    /// runtime, those of another runtime are sent one by one. Call `grouped` once per runtime. If all handles are
+    /// dropped, writes that were sent continue.
     ///
-    /// The context of each caller receives the attempts of the whole batch, so their costs do not add up over callers.
+    /// The context of each caller receives the attempts of the whole batch, so do not add up the costs of several
+    /// callers.
     ///
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -62,7 +63,7 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// Calls on the handle return the errors of any handle, and
+    /// Calls on the handle return the errors of any other handle, and:
     /// - `InvalidInput`: the group is [closed](Self::close), or the call is outside of a tokio runtime. Nothing is
     ///   sent.
     ///
@@ -84,8 +85,8 @@ impl<E> TableClient<E> {
 
     /// Waits until each write that this [grouped](Self::grouped) handle and its clones have accepted has its result.
     ///
-    /// Writes that wait for [`max_delay`](GroupOptions::max_delay) are sent immediately. Writes that are polled for the
-    /// first time later are not waited for. On a handle that is not grouped it returns immediately.
+    /// Writes that wait for [`max_delay`](GroupOptions::max_delay) are sent immediately. It does not wait for writes
+    /// whose first poll comes later. On a handle that is not grouped it returns immediately.
     ///
     /// ```
     /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -112,8 +113,8 @@ impl<E> TableClient<E> {
     ///
     /// Waits for the accepted ones, as [`flush`](Self::flush) does.
     ///
-    /// Call it when a program ends: tasks of a runtime end with it. A later write fails with `InvalidInput`, and
-    /// nothing of it is sent. Reads are not affected. On a handle that is not grouped it does nothing.
+    /// Call it before the program ends: a runtime that shuts down aborts its tasks. A later write fails with
+    /// `InvalidInput` and is not sent. Reads are not affected. On a handle that is not grouped it does nothing.
     pub async fn close(&self) {
         if let Some(group) = &self.pipeline().settings.group {
             group.close();

@@ -23,7 +23,7 @@ impl<E> TableClient<E> {
         CreateTable::new(&self.pipeline, &self.table)
     }
 
-    /// Creates the table unless it exists. Returns which of the two happened.
+    /// Creates the table unless it exists. Returns a [`Creation`](crate::service::Creation).
     ///
     /// [`Creation::InDoubt`](crate::service::Creation::InDoubt): a response was lost, and a later attempt found the
     /// table.
@@ -48,7 +48,7 @@ impl<E> TableClient<E> {
         DeleteTable::new(&self.pipeline, &self.table)
     }
 
-    /// Deletes the table if it exists. Returns which of the two happened.
+    /// Deletes the table if it exists. Returns a [`Deletion`](crate::service::Deletion).
     ///
     /// [`Deletion::InDoubt`](crate::service::Deletion::InDoubt): a response was lost, and a later attempt found no
     /// table.
@@ -67,15 +67,15 @@ impl<E> TableClient<E> {
 
     /// Deletes the table with all its rows and creates it again.
     ///
-    /// The service rejects the creation for at least 40 s. The client repeats it every 5 s, and repeats transient
-    /// failures too. See [`on_progress`](RecreateTable::on_progress).
+    /// The service rejects the creation for at least 40 s. The client retries it every 5 s, and also retries transient
+    /// failures. See [`on_progress`](RecreateTable::on_progress).
     ///
-    /// `total_timeout` bounds the whole operation, from the first request on. If it is below about 45 s, Azure Storage
-    /// deletes the table and does not create it. The timeout of the client or of the table bounds each of the requests;
-    /// a timeout of this call must not be below `total_timeout`.
+    /// `total_timeout` bounds the whole operation, from the first request on. If it is below about 45 s, the call fails
+    /// on Azure Storage, and the table stays deleted. The timeout of the client or of the table limits each request. A
+    /// timeout of this call must not be below `total_timeout`.
     ///
-    /// Use a new name instead if waiting is not possible, for example one with a generation number, `Orders7`, kept in
-    /// the configuration. Delete the old table afterwards.
+    /// If you cannot wait, use a new name instead, for example with a generation number from the configuration
+    /// (`Orders7`). Delete the old table afterwards.
     ///
     /// # Errors
     /// - `InvalidInput`: this call's timeout is below `total_timeout`. Nothing was deleted.

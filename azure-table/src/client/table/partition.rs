@@ -22,15 +22,15 @@ use crate::model::partition::{IntoPartitionKey, partition_key};
 use crate::model::prefix::KeyPrefix;
 use crate::model::row_key::{IntoRowKey, key_in_partition};
 
-/// A client for one partition of a table, whose rows are entities of type `E`. A clone is cheap.
+/// A client for one partition of a table, whose rows are entities of type `E`. Clones are cheap.
 ///
 /// Created by [`TableClient::partition`](crate::TableClient::partition).
 ///
 /// Its methods take the RowKey alone: the value of the RowKey's field, or the tuple of its fields if it has several.
 /// For an enum of entities it is the text of the RowKey.
 ///
-/// Each method does the same as the method of that name of [`TableClient`](crate::TableClient), with the same errors.
-/// Entities hold their own keys: insert and replace them by the table or by a [`batch`](Self::batch).
+/// Each method does the same as the method of the same name on [`TableClient`](crate::TableClient), with the same
+/// errors. Entities hold their own keys: insert and replace them through the table or a [`batch`](Self::batch).
 ///
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -128,7 +128,7 @@ impl<E: TableEntity> PartitionClient<E> {
         self.table.patch(self.key(row_key), columns)
     }
 
-    /// Reads an entity, changes it by the closure and writes it back under its ETag. See [`TableClient::modify`].
+    /// Reads an entity, changes it with the closure and writes it back under its ETag. See [`TableClient::modify`].
     pub fn modify<F, R>(
         &self,
         row_key: impl IntoRowKey<E::PartitionFields, E::KeyFields>,
@@ -155,7 +155,7 @@ impl<E: TableEntity> PartitionClient<E> {
     /// Creates a query for the rows of the partition.
     ///
     /// Add a [`filter`](TableQuery::filter) on the RowKey for a range of them.
-    /// [`delete_where`](TableClient::delete_where) and its siblings take the query, too:
+    /// [`delete_where`](TableClient::delete_where) and its siblings also accept the query:
     /// `table.delete_where(partition.query())` deletes all rows.
     ///
     /// The methods that select by key, such as [`partition`](TableQuery::partition) and

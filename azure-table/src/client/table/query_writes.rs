@@ -59,8 +59,8 @@ impl<E: TableEntity> TableClient<E> {
     /// - The error of a page: see [`TableQuery`](crate::TableQuery).
     /// - `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`, and `NotFound` of the
     ///   table: a write failed.
-    /// - `InvalidInput`: the query is of another table or of another [`variant`](Self::variant), or resumes from a
-    ///   continuation of the secondary location. Or its access path is one that the client denies.
+    /// - `InvalidInput`: the query is of another table or [`variant`](Self::variant), it resumes from a continuation of
+    ///   the secondary location, or the client denies its access path.
     /// - Any kind: more rows failed than [`max_failures`](DeleteWhere::max_failures) allows.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
@@ -103,18 +103,18 @@ impl<E: TableEntity> TableClient<E> {
         PatchWhere::new(self, selected.into_query(self), columns)
     }
 
-    /// Reads all rows that a condition or a query selects, changes each by the closure and writes it back.
+    /// Reads all rows that a condition or a query selects, changes each with the closure and writes it back.
     ///
     /// The closure returns the same as that of [`modify`](Self::modify): nothing, which saves the row; a
     /// [`Change`](crate::Change); or a `Result` of either. An `Err` ends the operation.
     ///
-    /// Properties that the struct does not know stay in the row, unlike with `modify` and `replace`. A field that the
-    /// closure sets to `None` is removed. A row that does not read as an `E` is a failure, unless the query
+    /// Properties that the struct does not declare stay in the row, unlike with `modify` and `replace`. A field that
+    /// the closure sets to `None` is removed. A row that does not read as an `E` is a failure, unless the query
     /// [skips](crate::TableQuery::skip_bad_rows) it.
     ///
-    /// Each row is written at most once, even after an interruption and [`resume_from`](UpdateWhere::resume_from), so
-    /// the closure may count. Rows with an outcome and rows in doubt are not processed again. The closure itself may
-    /// see a row again that was not written.
+    /// Each row is written at most once, even after an interruption and [`resume_from`](UpdateWhere::resume_from), so a
+    /// closure that increments a counter is safe. Rows with an outcome and rows in doubt are not processed again. The
+    /// closure itself may run again for a row that was not written.
     ///
     /// ```
     /// # use azure_table::{Change, Emulator, TableEntity, TableServiceClient};
@@ -152,7 +152,7 @@ impl<E: TableEntity> TableClient<E> {
     /// # Errors
     /// - The errors of [`delete_where`](Self::delete_where).
     /// - `InvalidInput`: the closure changed a key.
-    /// - The error that the closure returns. No row of its page is written then.
+    /// - The error that the closure returns. In that case no row of the page is written.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
     pub fn update_where<F, R>(&self, selected: impl RowSelection<E>, change: F) -> UpdateWhere<'static, E, F, R>
@@ -166,14 +166,16 @@ impl<E: TableEntity> TableClient<E> {
 
     /// Rewrites all rows of the table that the struct would store differently.
     ///
-    /// These are rows that were read by an `alias`, a `default` or an `upgrade`, or stored with another type. Rows that
-    /// are up to date are not written, so a second run writes nothing. Then the attributes can be removed.
+    /// These are rows that are read through an `alias`, a `default` or an `upgrade`, or that store a property with
+    /// another type. Rows that are up to date are not written, so a second run writes nothing. After the first run the
+    /// attributes can be removed.
     ///
-    /// A property under an older name is removed once its value is stored under the current name. Stop programs that
-    /// read only older names first.
+    /// A property under an older name is removed once its value is stored under the current name. First stop the
+    /// programs that read only the older names.
     ///
     /// All other properties that the struct does not know stay, unless [`drop_unknown`](UpgradeAll::drop_unknown) is
-    /// set. A field whose text differs each time, such as the `json` of a `HashMap`, is written each time.
+    /// set. A row with a field whose text differs on each write, such as the `json` of a `HashMap`, is written by every
+    /// run.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableEntity, TableServiceClient};

@@ -98,8 +98,8 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// - `InvalidInput`: the handle is to a variant of a variant, `table.variant::<Inner>().variant::<V>()`. Each of
-    ///   its calls fails, because a handle writes one mark. Write whole values of the inner enum.
+    /// - `InvalidInput`: this is the handle of a variant of a variant, `table.variant::<Inner>().variant::<V>()`. Each
+    ///   of its calls fails, because a handle writes one mark. Write whole values of the inner enum.
     pub fn variant<V>(&self) -> TableClient<V>
     where
         E: TableEntity,

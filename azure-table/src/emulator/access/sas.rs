@@ -74,7 +74,7 @@ pub(crate) fn check(
     let key = settings.key(&site.account);
     let key = key.ok_or_else(|| Refusal::AUTHENTICATION_FAILED.because(no_account(site)))?;
     let kind =
-        Kind::of(sas, settings.has_strict_versions).ok_or(failed("parameters that make no shared access signature"))?;
+        Kind::of(sas, settings.has_strict_versions).ok_or(failed("parameters that form no shared access signature"))?;
     let is_signed = match kind {
         Kind::Table => key.verify(&table_string_to_sign(sas, &site.account, sas.get("tn")), sas.get("sig")),
         Kind::Account => key.verify(&account_string_to_sign(sas, &site.account), sas.get("sig")),

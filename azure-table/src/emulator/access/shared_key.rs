@@ -16,7 +16,7 @@ use crate::model::error_text::Shown;
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 
 /// The reason for rejecting a readable signature, of any kind.
-pub(crate) const WRONG_SIGNATURE: &str = "the signature is not one by the account's key";
+pub(crate) const WRONG_SIGNATURE: &str = "the signature does not match the account's key";
 /// The maximum age of a request on arrival.
 const MAX_AGE: Duration = Duration::from_secs(15 * 60);
 /// Returns the reason if no account has the name.

@@ -61,7 +61,7 @@ impl EmulatorFolder {
     /// Recovers the folder first, as opening it does, if its last process was killed. Blocks until all is read.
     ///
     /// # Errors
-    /// - [`NotFound`](io::ErrorKind::NotFound): it is not a folder of an emulator.
+    /// - [`NotFound`](io::ErrorKind::NotFound): it is not an emulator folder.
     /// - [`InvalidData`](io::ErrorKind::InvalidData): it is damaged. The text describes the damage.
     /// - [`Unsupported`](io::ErrorKind::Unsupported): it has a newer format. The text names both.
     /// - [`ResourceBusy`](io::ErrorKind::ResourceBusy): a process has it open.
@@ -69,7 +69,7 @@ impl EmulatorFolder {
     pub fn check(folder: impl AsRef<Path>) -> io::Result<Self> {
         let folder = folder.as_ref();
         let no_folder = || {
-            let why = format!("{}: no folder of an emulator", folder.display());
+            let why = format!("{}: not an emulator folder", folder.display());
             io::Error::new(io::ErrorKind::NotFound, why)
         };
         if !folder.exists() {
@@ -217,7 +217,7 @@ fn tables(folder: &Path) -> io::Result<Option<PathBuf>> {
     match (found, other) {
         (None, Some(other)) => {
             let why = format!(
-                "{}: no folder of an emulator, and not empty: it has {other:?}",
+                "{}: not an emulator folder, and not empty: it contains {other:?}",
                 folder.display()
             );
             Err(io::Error::new(io::ErrorKind::InvalidInput, why))

@@ -77,8 +77,8 @@ impl Emulator {
     /// Timestamp, whatever the line says. Empty lines are skipped.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): no such account, or a name, key or value that the service
-    ///   would reject. The message names line and column. Nothing is stored.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the account does not exist, or a name, key or value that the
+    ///   service would reject. The message names line and column. Nothing is stored.
     /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the folder.
     pub fn seed_lines(&self, account: &str, table: &str, lines: &str) -> Result<usize> {
         if !self.settings().accounts.contains_key(account) {
@@ -125,8 +125,8 @@ impl Emulator {
     /// Their names are available immediately, also those of tables that were being deleted. Service properties stay.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): no such account. Tables of an account without a key, such as
-    ///   one of a snapshot, can be deleted.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the account does not exist. Tables of an account without a
+    ///   key, such as one of a snapshot, can be deleted.
     /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the folder.
     pub fn clear_account(&self, account: &str) -> Result<()> {
         let replica = Replica {

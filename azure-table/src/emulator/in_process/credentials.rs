@@ -34,7 +34,7 @@ impl Emulator {
     ///
     /// As in the live service, it is accepted only at URLs with `https` (on a port this needs feature
     /// `emulator-https`). The token has the permissions of the roles Storage Table Data Contributor and Storage Table
-    /// Delegator. It allows everything with tables and entities, and user delegation keys, but neither service
+    /// Delegator. It permits all operations on tables and entities, and user delegation keys, but neither service
     /// properties nor access policies.
     ///
     /// A request with another token, or none, gets a 401 that names the token authority (from version 2020-12-06 on).

@@ -25,7 +25,7 @@ impl Emulator {
     /// requests are answered from memory.
     ///
     /// [`Sync`] defines what a response waits for, and what survives a kill or a power failure. After a failed write to
-    /// the disk the emulator stops: each request gets 500 `InternalError`, with the reason. Open the folder again then:
+    /// the disk the emulator stops: each request gets 500 `InternalError`, with the reason. Then open the folder again:
     /// it has the acknowledged changes, except under [`Sync::Interval`] those of the last interval.
     ///
     /// Only one process can have a folder open. It is released when the last clone is dropped, which stores pending

@@ -256,7 +256,7 @@ impl ServiceModel {
         self
     }
 
-    /// Starts each table on one server, and splits its range under a load that is too high.
+    /// Starts each table on one server, and splits its range when the load is too high.
     pub fn splits(mut self, splits: RangeSplits) -> Self {
         self.splits = Some(splits);
         self

@@ -103,11 +103,10 @@ fn members(line: &str) -> std::result::Result<Vec<Member<'_>>, Fault> {
             let (at, what) = error.into_parts();
             Fault::at(at, what.into_owned())
         }
-        MemberFault::Type(at, property) => Fault::at(
-            at,
-            format!("property {}: its type is none of Edm's eight", Shown(property)),
-        ),
-        MemberFault::Duplicate(at, name) => Fault::at(at, format!("property {}: it stands there twice", Shown(name))),
+        MemberFault::Type(at, property) => {
+            Fault::at(at, format!("property {}: its type is not an EDM type", Shown(property)))
+        }
+        MemberFault::Duplicate(at, name) => Fault::at(at, format!("property {}: it occurs twice", Shown(name))),
         MemberFault::TooMany(at) => Fault::at(
             at,
             format!("more than {most} properties, the limit is {MAX_PROPERTIES}"),

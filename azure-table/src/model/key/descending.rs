@@ -19,7 +19,7 @@ use crate::model::key::{ReadTableKey, TableKey};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no text that sorts in reverse order",
     label = "not a type for `Descending`",
-    note = "Descending takes integers, DateTime, SystemTime, Year, Month, Week and Day",
+    note = "Descending takes integers, DateTime, SystemTime, Duration, Year, Month, Week and Day",
     note = "otherwise: implement `DescendingKey`"
 )]
 pub trait DescendingKey: TableKey + Sized {

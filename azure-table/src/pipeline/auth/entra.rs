@@ -37,9 +37,9 @@ const DEFAULT_SCOPE: &str = "/.default";
 
 /// A credential that sends Entra ID (Azure Active Directory) tokens, over HTTPS only.
 ///
-/// It fetches a token when it is needed and keeps it until five minutes before it expires. It fetches a new one when
-/// the service rejects it. Clones share their tokens, also between accounts. Concurrent calls that need a token share
-/// one fetch.
+/// It fetches a token when a call needs one, and keeps it until five minutes before it expires. If the service rejects
+/// the token, it fetches a new one. Clones share their tokens, also between accounts. Concurrent calls that need a
+/// token share one fetch.
 ///
 /// The scope is that of the endpoint's cloud and service, such as `https://storage.azure.com/.default` or
 /// `https://cosmos.azure.com/.default`. If the service requests another scope, the credential accepts it if it is one
@@ -151,7 +151,7 @@ impl EntraCredential {
 
     /// Sets the scope of the tokens, such as `https://cosmos.azure.com/.default` for a custom domain of Cosmos DB.
     ///
-    /// It overrides the scope from cloud, service and challenge.
+    /// It overrides the scope that follows from the cloud, the service and the challenge.
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());
@@ -188,7 +188,7 @@ impl EntraCredential {
         let source = match &self.source {
             Source::One(source) => Arc::clone(source),
             Source::ByTenant(make) => make(tenant).map_err(|e| {
-                let why = format!("there is no source of tokens for the tenant {}", Shown(tenant));
+                let why = format!("no token source for the tenant {}", Shown(tenant));
                 Error::new(ErrorKind::Unauthenticated, why).with_source(e)
             })?,
         };
@@ -201,7 +201,7 @@ impl EntraCredential {
     }
 
     async fn put(&self, request: &mut Request<Bytes>, context: &AuthorizationContext<'_>) -> Result<()> {
-        demand_https(request, "a token of Entra ID")?;
+        demand_https(request, "an Entra ID token")?;
         let Some(audience) = self.audience(context.endpoint) else {
             return Ok(());
         };
@@ -271,17 +271,18 @@ impl EntraCredential {
         }
         Some(match (asked, used) {
             (Some((_, resource)), _) if trusted.is_none() => format!(
-                "it asks for a token for {}, which is neither {} nor its own host: if it is right, name it by \
-                 `EntraCredential::scope`",
+                "the service requests a token for {}, which is neither {} nor its own host: if that is correct, set it \
+                 with `EntraCredential::scope`",
                 Shown(resource),
                 endpoint.profile()
             ),
             (_, Some(Audience { scope, .. })) => format!(
-                "the token is not accepted: its scope is {}, its tenant must be that of the account's subscription",
+                "the service rejects the token: its scope is {}, and its tenant must be that of the account's \
+                 subscription",
                 Shown(&scope)
             ),
-            (_, None) => "it does not say which tenant's tokens it takes: give a source that knows its tenant to \
-                          `EntraCredential::new`"
+            (_, None) => "the service does not name the tenant of the tokens that it accepts: use \
+                          `EntraCredential::new` with a source that knows its tenant"
                 .to_owned(),
         })
     }
@@ -336,10 +337,10 @@ impl fmt::Debug for EntraCredential {
 /// the error is attached as the source.
 async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<HeaderValue>> {
     let AccessToken { token, expires_on } = source.get_token(&[scope], None).await.map_err(|e| {
-        let why = format!("there is no token of Entra ID for {}: its source failed", Shown(scope));
+        let why = format!("no Entra ID token for {}: the token source failed", Shown(scope));
         Error::new(ErrorKind::Unauthenticated, why).with_source(e)
     })?;
-    let mut value = header_value("the token of Entra ID", format!("Bearer {}", token.secret()))?;
+    let mut value = header_value("the Entra ID token", format!("Bearer {}", token.secret()))?;
     value.set_sensitive(true);
     let since = Duration::from_secs(u64::try_from(expires_on.unix_timestamp()).unwrap_or_default());
     Ok(Fetched {
@@ -353,8 +354,8 @@ async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<Head
 fn missing_role(profile: Profile, code: Option<&str>, operation: OperationKind) -> Option<String> {
     if profile.rules().has_own_roles {
         return Some(
-            "whom the token is for needs a role of the account's own data plane, which Azure's roles are not, such as Cosmos DB \
-             Built-in Data Contributor"
+            "the identity of the token needs a data plane role of the account itself, such as Cosmos DB Built-in Data \
+             Contributor; Azure roles do not count"
                 .to_owned(),
         );
     }
@@ -370,7 +371,8 @@ fn missing_role(profile: Profile, code: Option<&str>, operation: OperationKind) 
         }
     };
     Some(format!(
-        "whom the token is for needs a role {role} on the account or the table; an assignment takes up to 30 minutes to act"
+        "the identity of the token needs a role {role} on the account or the table; an assignment takes effect within \
+         30 minutes"
     ))
 }
 
@@ -496,7 +498,7 @@ mod tests {
         ] {
             let advice = rejected(&credential, CONTOSO, &challenge(strange)).unwrap();
             assert!(
-                advice.contains("name it by `EntraCredential::scope`"),
+                advice.contains("set it with `EntraCredential::scope`"),
                 "{strange}: {advice}"
             );
         }
@@ -523,7 +525,7 @@ mod tests {
             assert!(
                 rejected(&credential, CONTOSO, &challenge(asked))
                     .unwrap()
-                    .contains("not accepted")
+                    .contains("rejects the token")
             );
             let token = authorized(&credential, CONTOSO, Duration::ZERO).await.unwrap();
             assert!(
@@ -563,7 +565,7 @@ mod tests {
         });
         assert_eq!(authorized(&credential, CONTOSO, Duration::ZERO).await, None);
         let advice = rejected(&credential, CONTOSO, "Bearer resource_id=https://storage.azure.com").unwrap();
-        assert!(advice.contains("does not say which tenant"), "{advice}");
+        assert!(advice.contains("does not name the tenant"), "{advice}");
         assert_eq!(
             rejected(&credential, CONTOSO, &challenge("https://storage.azure.com")),
             None
@@ -607,6 +609,6 @@ mod tests {
             role(Profile::Storage, "AuthorizationFailure", OperationKind::Insert),
             ""
         );
-        assert!(role(Profile::Cosmos, "Forbidden", OperationKind::Insert).contains("own data plane"));
+        assert!(role(Profile::Cosmos, "Forbidden", OperationKind::Insert).contains("data plane role"));
     }
 }

@@ -54,7 +54,7 @@ type Source = dyn Fn() -> BoxFuture<'static, Result<SasToken>> + Send + Sync;
 /// # fn main() -> azure_table::Result<()> {
 /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
 /// let orders = TableName::new("Orders")?;
-/// // Stands for a request to whoever has the key.
+/// // Stands for a request to the service that holds the key.
 /// let sas = RenewableSas::new(move || {
 ///     let sas = TableSas::new(&orders)
 ///         .permissions(TablePermissions::READ)

@@ -160,7 +160,7 @@ impl Route {
                 }
                 Ok(Routed::tunnel(plain(tunnel.call(endpoint).await?)))
             }
-            None => Err("the scheme of the proxy is none of http, https, socks5, socks5h".into()),
+            None => Err("the scheme of the proxy is not http, https, socks5 or socks5h".into()),
         }
     }
 }
@@ -183,7 +183,7 @@ async fn for_socks(endpoint: &Uri, resolves_here: bool) -> Result<Uri, BoxError>
     let host = endpoint.host().unwrap_or_default().trim_matches(['[', ']']);
     let port = endpoint.port_u16().unwrap_or(default);
     let found = lookup_host((host, port)).await?.next();
-    let address = found.ok_or("the name of the host has no address")?;
+    let address = found.ok_or("the host name has no address")?;
     Ok(Uri::builder()
         .scheme("http")
         .authority(address.to_string())

@@ -47,7 +47,7 @@ pub struct CorsRule {
     pub allowed_headers: Vec<String>,
     /// The response headers that the page may read; limits as for `allowed_headers`.
     pub exposed_headers: Vec<String>,
-    /// The time that the browser may cache the response to a preflight request.
+    /// The time for which the browser may cache the response to a preflight request.
     ///
     /// In whole seconds up to 2,147,483,647. A fraction is dropped.
     pub max_age: Duration,

@@ -15,7 +15,7 @@ const VERSION: u32 = 1;
 
 /// The position of a [tail of changes](crate::query::Changes): the time from which its next poll reads.
 ///
-/// Keep it by serde, or as text that fits into a URL ([`Display`](fmt::Display) and [`FromStr`]). Pass it to
+/// Store it with serde, or as text that fits into a URL ([`Display`](fmt::Display) and [`FromStr`]). Pass it to
 /// [`Changes::resume_from`](crate::query::Changes::resume_from) on the same table with the same conditions, also in
 /// another process. Row types and settings may differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,19 +52,20 @@ impl ChangePosition {
     pub(super) fn check(&self, table: &str, query: u64) -> Result<()> {
         if self.version != VERSION {
             return Err(Error::invalid_input(format!(
-                "the position has version {}, this client reads version {VERSION}: resume with a newer client, or begin anew",
+                "the position has version {}, this client reads version {VERSION}: resume with a newer client, or \
+                 start over",
                 self.version
             )));
         }
         if !self.table.eq_ignore_ascii_case(table) {
             return Err(Error::invalid_input(format!(
-                "the position is of the table {}, not of {table}",
+                "the position belongs to the table {}, not to {table}",
                 self.table
             )));
         }
         if self.query.is_some_and(|other| other != query) {
             return Err(Error::invalid_input(
-                "the position is of another query: resume with the conditions with which it began",
+                "the position belongs to another query: resume with the same conditions",
             ));
         }
         Ok(())
@@ -93,7 +94,7 @@ impl FromStr for ChangePosition {
 }
 
 fn not_a_position(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::invalid_input("the text is no position of a tail of changes").with_source(error)
+    Error::invalid_input("the text is not a position of a tail of changes").with_source(error)
 }
 
 #[cfg(test)]
@@ -140,9 +141,9 @@ mod tests {
                 &position,
                 "Posts",
                 7,
-                "the position is of the table Blogs, not of Posts",
+                "the position belongs to the table Blogs, not to Posts",
             ),
-            (&position, "Blogs", 8, "the position is of another query"),
+            (&position, "Blogs", 8, "the position belongs to another query"),
         ] {
             let message = position.check(table, query).unwrap_err().to_string();
             assert!(message.contains(expected), "{message}");

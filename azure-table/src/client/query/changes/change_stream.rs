@@ -89,7 +89,7 @@ pub struct ChangeProgress {
     pub duplicates: u64,
     /// The number of rows yielded.
     pub changes: u64,
-    /// The number of rows whose version is remembered: those of the overlap, and of the poll that runs.
+    /// The number of rows whose version is remembered: those of the overlap and of the current poll.
     pub remembered: usize,
 }
 
@@ -235,7 +235,7 @@ impl<P> ChangeStream<P> {
             (None, Some(begun)) => since.max(begun - self.settings.overlap),
             (None, None) => {
                 return Err(self.named(Error::invalid_response(
-                    "the response has no header `Date`: a tail of changes goes on from the service's time",
+                    "the response has no header `Date`: a tail of changes needs the service's time to continue",
                 )));
             }
         };

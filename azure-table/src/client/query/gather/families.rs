@@ -13,7 +13,7 @@ use crate::model::variant::VariantOf;
 
 /// Rows of `A` with their children of `B`, in the order of the keys.
 ///
-/// Is a slot of [`Gather`], and dereferences to a slice of `(A, Vec<B>)`.
+/// It is a slot of [`Gather`], and dereferences to a slice of `(A, Vec<B>)`.
 ///
 /// A child belongs to the parent in the same partition whose RowKey is a prefix of its own, up to the end of a field.
 /// `{order}` is the parent of `{order}-{line}`. If several parents match, the child belongs to the one with the longest
