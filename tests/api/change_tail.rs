@@ -304,7 +304,9 @@ async fn position_of_another_table_or_query_is_rejected_before_anything_is_sent(
     let of_page = table.blogs.query().resume_from(page.continuation().unwrap().clone());
     let error = of_page.changes().stream().try_next().await.unwrap_err();
     assert!(
-        error.to_string().contains("goes on by `.resume_from(position)`"),
+        error
+            .to_string()
+            .contains("resume a tail of changes by `.resume_from(position)`"),
         "{error}"
     );
     let mut same = table

@@ -45,7 +45,10 @@ async fn rotated_key_is_used_by_all_clones() {
         .transport(emulator(OTHER_KEY));
     let error = service.ping().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unauthenticated);
-    assert!(error.to_string().contains("none of account contoso's"), "{error}");
+    assert!(
+        error.to_string().contains("does not belong to account contoso"),
+        "{error}"
+    );
     key.rotate(OTHER_KEY).unwrap();
     service.ping().await.unwrap();
 }

@@ -247,7 +247,7 @@ async fn timeout_withdraws_unsent_writes_and_leaves_sent_ones_in_doubt() {
     assert!(
         error
             .to_string()
-            .contains("`timeout` of 50ms ended before the write left"),
+            .contains("`timeout` of 50ms ended before the write was sent"),
         "{error}"
     );
     assert!(patient.is_ok());

@@ -219,7 +219,7 @@ async fn refresh_takes_the_stored_row_and_refresh_etag_keeps_the_local_one() {
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert_eq!(
         error.to_string(),
-        r#"refresh in table Counters: entity ("visits", "home"): the entity is not there any more"#
+        r#"refresh in table Counters: entity ("visits", "home"): the entity no longer exists"#
     );
     let error = counters.refresh_etag(&mut held).await.unwrap_err();
     assert_eq!(

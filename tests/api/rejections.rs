@@ -64,12 +64,12 @@ async fn five_rejections_have_five_messages() {
         (
             &expired,
             ErrorKind::Unauthenticated,
-            format!("has expired at {second}: make a new one"),
+            format!("expired at {second}: create a new one"),
         ),
         (
             &wrong_key,
             ErrorKind::Unauthenticated,
-            "the key is none of account contoso's".to_owned(),
+            "the key does not belong to account contoso".to_owned(),
         ),
         (
             &wrong_right,

@@ -185,7 +185,7 @@ fn certificate_of_version_1_is_refused_with_the_remedy() {
         let error = ServerCertificate::from_pem(text, &key).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
         let expected =
-            format!("number {number} of the text is X.509 version 1, TLS here needs version 3: make one with");
+            format!("number {number} of the text is X.509 version 1, TLS here needs version 3: create one with");
         assert!(error.to_string().contains(&expected), "{error}");
     }
 }

@@ -101,7 +101,7 @@ async fn observer_receives_the_reason_of_a_rejection() {
         [
             "($filter: not understood from byte 7 on)",
             "($filter: not understood from byte 7 on)",
-            "($top: \"abc\" is no number from 0 to 1000)",
+            "($top: \"abc\" is not a number from 0 to 1000)",
             "(no If-Match)",
         ]
     );
@@ -174,7 +174,7 @@ async fn observer_receives_the_reason_of_an_invalid_signature() {
         reasons(&lines),
         [
             "(the signature expired 2 hours ago)",
-            "(the signature is good in 1 hour)",
+            "(the signature becomes valid in 1 hour)",
             "(the signature is not one by the account's key)",
         ]
     );

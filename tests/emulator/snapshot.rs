@@ -241,8 +241,8 @@ fn errors_name_line_column_and_property() {
             String::new(),
             "line 1: expected {\"azure-table-snapshot\":1}, it is empty",
         ),
-        ("{}".into(), "line 1, column 2: this is no snapshot"),
-        ("not json".into(), "line 1, column 2: this is no snapshot"),
+        ("{}".into(), "line 1, column 2: not a snapshot"),
+        ("not json".into(), "line 1, column 2: not a snapshot"),
         (
             "{\"azure-table-snapshot\":2,\"new\":1}".into(),
             "line 1: this is version 2 of the format, only 1 is known",
@@ -269,11 +269,11 @@ fn errors_name_line_column_and_property() {
         ),
         (
             format!("{head}{{\"account\":\"a\"}}"),
-            "line 4: account \"a\": it stands there twice",
+            "line 4: account \"a\": it occurs twice",
         ),
         (
             format!("{head}{{\"table\":\"BLOGS\"}}"),
-            "line 4: table \"BLOGS\": it stands there twice",
+            "line 4: table \"BLOGS\": it occurs twice",
         ),
         (format!("{head}{{\"table\":\"1a\"}}"), "line 4: table name"),
         (
@@ -288,12 +288,12 @@ fn errors_name_line_column_and_property() {
         ),
         (
             row(",\"A@odata.type\":\"Edm.Int\",\"A\":\"5\""),
-            "line 4, column 49: property \"A\": its type is none",
+            "line 4, column 49: property \"A\": its type is not one",
         ),
         (row(",\"a-b\":1"), "line 4, column 40: property \"a-b\": "),
         (
             row(",\"A\":1,\"A\":1"),
-            "line 4, column 44: property \"A\": it stands there twice",
+            "line 4, column 44: property \"A\": it occurs twice",
         ),
         (
             row(",\"Timestamp\":\"today\""),
@@ -314,7 +314,7 @@ fn errors_name_line_column_and_property() {
         ),
         (
             format!("{}{{\"PartitionKey\":\"é\",\"RowKey\":\"r\"}}", row("")),
-            "line 5: entity (\"é\", \"r\"): it stands there twice",
+            "line 5: entity (\"é\", \"r\"): it occurs twice",
         ),
     ] {
         let error = text.parse::<EmulatorSnapshot>().unwrap_err();

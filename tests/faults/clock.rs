@@ -83,7 +83,10 @@ async fn clock_is_corrected_from_five_minutes_on() {
 
     let canned = Canned::new([refused(4)]);
     let error = canned.service().ping().await.unwrap_err();
-    assert!(error.to_string().contains("the key is none of account"), "{error}");
+    assert!(
+        error.to_string().contains("the key does not belong to account"),
+        "{error}"
+    );
 }
 
 /// The write was applied, and the response of the read-back has a date an hour ahead: the row looks old.

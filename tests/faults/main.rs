@@ -171,7 +171,7 @@ async fn timeout_covers_the_whole_call() {
         .await
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert!(error.to_string().contains("no answer within 2s"), "{error}");
+    assert!(error.to_string().contains("no response within 2s"), "{error}");
     assert_eq!(started.elapsed().as_secs(), 2);
 
     let canned = Canned::new([Step::answer(503, &[("retry-after", "6")], "")]);

@@ -211,8 +211,8 @@ async fn recreate_table_refuses_a_timeout_below_its_deadline_before_the_delete()
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert_eq!(
         error.to_string(),
-        "recreate table Counters: the call's timeout of 10s is below the deadline of 120s: \
-         leave the timeout out, or lower the deadline"
+        "recreate table Counters: the call's timeout of 10s is below the deadline of 120s: remove the timeout, or \
+         lower the deadline"
     );
     assert_eq!(truth.query().all().await.unwrap().len(), 1, "nothing was deleted");
 }

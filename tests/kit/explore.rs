@@ -201,7 +201,10 @@ fn body_that_differs_between_runs_is_named() {
 fn tasks_that_wait_for_each_other_are_named() {
     let found = explore(async |_: World| std::future::pending::<()>().await).run();
     let message = found.failure().unwrap().message();
-    assert_eq!(message, "no task can go on: no request waits, and no timer is left");
+    assert_eq!(
+        message,
+        "no task can make progress: no request waits, and no timer is left"
+    );
 }
 
 #[test]

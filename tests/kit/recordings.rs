@@ -311,7 +311,7 @@ fn file_that_is_not_a_recording_is_an_error() {
     assert!(
         error
             .to_string()
-            .starts_with("line 2 of the recording is no exchange: missing field"),
+            .starts_with("line 2 of the recording is not an exchange: missing field"),
         "{error}"
     );
     let path = file("no-recording");

@@ -89,7 +89,9 @@ fn row(row_key: &str) -> DynamicEntity {
 fn is_a_refusal(error: &Error) -> Result<(), TestCaseError> {
     is_presentable(error).map_err(TestCaseError::fail)?;
     let is_refused = matches!(error.status(), Some(400..=499 | 501));
-    let has_other_results = error.to_string().contains("the batch had 3 operations, its answer has");
+    let has_other_results = error
+        .to_string()
+        .contains("the batch had 3 operations, its response has");
     prop_assert!(is_refused || has_other_results, "{error}");
     Ok(())
 }

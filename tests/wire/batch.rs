@@ -173,8 +173,8 @@ async fn response_of_another_form_is_not_a_success() {
     let cut = part("204 No Content\r\nCache-Con", "");
     let refused = part("409 Conflict\r\nContent-Type: application/json", "{}");
     for (parts, said) in [
-        (good.clone() + &refused, "its answer has 2 results"),
-        (good.clone() + &good, "its answer has 2 results"),
+        (good.clone() + &refused, "its response has 2 results"),
+        (good.clone() + &good, "its response has 2 results"),
         (cut, "has no ETag"),
         (part("204 No Content", ""), "has no ETag"),
         (

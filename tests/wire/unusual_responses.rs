@@ -86,9 +86,10 @@ async fn wrong_key_has_the_message_of_the_live_service() {
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unauthenticated, 1));
     assert_eq!(
         error.to_string(),
-        "insert in table Things: entity (\"p\", \"r\"): the service answered 403 AuthenticationFailed: the key is \
-         none of account acct's: it is of another account, or was made anew in the meantime; give the present one, in a running \
-         process by `AccountKey::rotate`: Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature."
+        "insert in table Things: entity (\"p\", \"r\"): the service answered 403 AuthenticationFailed: the key does \
+         not belong to account acct: it is another account's, or was regenerated; use a current key, in a running \
+         process by `AccountKey::rotate`: Server failed to authenticate the request. Make sure the value of \
+         Authorization header is formed correctly including the signature."
     );
 }
 

@@ -152,9 +152,7 @@ async fn rejected_url_names_via_batch() {
         for error in errors {
             assert_eq!(error.kind(), ErrorKind::Rejected, "{error}");
             assert!(
-                error
-                    .to_string()
-                    .contains("with `.via_batch()` the keys stand in a body"),
+                error.to_string().contains("`.via_batch()` sends the keys in the body"),
                 "{error}"
             );
             assert!(!error.may_have_applied() && error.attempts() == 1, "{error}");

@@ -80,7 +80,7 @@ fn block_on(options: Options, test: Pin<Box<dyn Future<Output = ()> + '_>>) {
     builder.enable_all().start_paused(options.start_paused);
     match builder.build() {
         Ok(runtime) => runtime.block_on(test),
-        Err(e) => panic!("the runtime of the test cannot be made: {e}"),
+        Err(e) => panic!("the runtime of the test cannot be created: {e}"),
     }
 }
 
@@ -135,7 +135,7 @@ impl<E> TestArgument for TableClient<E> {
         };
         match made.and_then(|()| place.service.table(table)) {
             Ok(table) => table,
-            Err(e) => panic!("the table of the test cannot be made: {e}"),
+            Err(e) => panic!("the table of the test cannot be created: {e}"),
         }
     }
 }

@@ -66,7 +66,7 @@ fn check_token(site: &Site, settings: &Settings, token: &str, (version, now): (&
         return failed("a token, but no HTTPS");
     }
     if version < TAKES_TOKENS {
-        return failed("a token, and an x-ms-version before there were any");
+        return failed("a token, and an x-ms-version that does not support tokens");
     }
     if settings.tokens.contains(token) {
         return Ok(());

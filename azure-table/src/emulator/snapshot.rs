@@ -353,7 +353,7 @@ impl Reading {
             return Ok(());
         };
         if table.rows.contains_key(&id) {
-            let fault = Fault::of_line("it stands there twice".to_owned());
+            let fault = Fault::of_line("it occurs twice".to_owned());
             return Err(fault.of_entity(&id.partition_key, &id.row_key));
         }
         table.rows.set(id, Some(row));
@@ -381,7 +381,7 @@ fn tick(now: &mut DateTime) -> DateTime {
 }
 
 fn twice(what: &str, name: &dyn fmt::Debug) -> Fault {
-    Fault::of_line(format!("{what} {name:?}: it stands there twice"))
+    Fault::of_line(format!("{what} {name:?}: it occurs twice"))
 }
 
 enum Kind {

@@ -228,7 +228,7 @@ impl Pipeline {
             Some(slot) => Ok(slot.ok()),
             None => Err(Error::new(
                 ErrorKind::Timeout,
-                "the call's time was over before it had its turn: `max_in_flight` others were on their way",
+                "the call timed out before it was sent: `max_in_flight` other requests were in flight",
             )),
         }
     }

@@ -82,7 +82,7 @@ impl ConnectionLimit {
                 }
                 None if left <= patience => return Err(self.waited("the `timeout` of the call ended", begun)),
                 None if before == released.load(Ordering::Relaxed) => {
-                    let why = "no request in flight ended, as if their futures are not polled";
+                    let why = "no request in flight ended, perhaps because their futures are not polled";
                     return Err(self.waited(why, begun));
                 }
                 None => {}

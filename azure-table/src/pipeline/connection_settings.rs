@@ -76,6 +76,7 @@ pub(super) fn not_pem(error: impl std::error::Error + Send + Sync + 'static) -> 
 /// Returns the error for an invalid URL of a proxy. Does not show it, because it may contain a password.
 pub(super) fn invalid_proxy() -> Error {
     Error::invalid_input(
-        "the proxy's address is no URL such as http://proxy:8080, with one of the schemes http, https, socks5, socks5h",
+        "the proxy's address is not a URL such as http://proxy:8080, with one of the schemes http, https, socks5, \
+         socks5h",
     )
 }

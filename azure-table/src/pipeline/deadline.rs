@@ -32,5 +32,5 @@ impl Deadline {
 }
 
 pub(crate) fn timed_out(limit: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, format!("no answer within {limit:?}"))
+    Error::new(ErrorKind::Timeout, format!("no response within {limit:?}"))
 }

@@ -168,7 +168,7 @@ fn address_advice(call: &Call, response: &Response<Bytes>) -> Option<String> {
         return None;
     }
     Some(format!(
-        "its address, of {} characters, is not taken: with `.via_batch()` the keys stand in a body",
+        "the service rejects its URL of {} characters: `.via_batch()` sends the keys in the body",
         call.request.uri().to_string().len()
     ))
 }

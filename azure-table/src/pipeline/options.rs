@@ -339,7 +339,7 @@ impl CallOptions {
         for (name, value) in &self.get().headers.0 {
             let known: HeaderName = name
                 .parse()
-                .map_err(|_| Error::invalid_input(format!("header {name:?}: this is no name of an HTTP header")))?;
+                .map_err(|_| Error::invalid_input(format!("header {name:?}: it is not a header name")))?;
             if OWN.contains(&known) || headers.contains_key(&known) {
                 return Err(Error::invalid_input(format!(
                     "header {name}: the client sets it itself"
@@ -350,7 +350,9 @@ impl CallOptions {
             }
             // What is in it may be a secret.
             let mut value = HeaderValue::from_str(value).map_err(|_| {
-                Error::invalid_input(format!("header {name}: its value has characters that none can have"))
+                Error::invalid_input(format!(
+                    "header {name}: its value has characters that no header can have"
+                ))
             })?;
             value.set_sensitive(true);
             headers.append(known, value);
@@ -379,7 +381,7 @@ const REFUSED: [(HeaderName, &str); 2] = [
     (IF_NONE_MATCH, "no operation expects a response to it"),
     (
         HeaderName::from_static("content-md5"),
-        "it would have to be signed, and the client's signatures leave it out",
+        "it would have to be signed, and the client's signatures do not include it",
     ),
 ];
 
@@ -491,13 +493,17 @@ mod tests {
             ("Prefer", "return-content", "the client sets it itself"),
             ("DataServiceVersion", "2.0", "the client sets it itself"),
             ("MaxDataServiceVersion", "2.0", "the client sets it itself"),
-            ("If-None-Match", "*", "header If-None-Match: an answer to it is none"),
+            (
+                "If-None-Match",
+                "*",
+                "header If-None-Match: no operation expects a response to it",
+            ),
             (
                 "Content-MD5",
                 "SECRET",
                 "header Content-MD5: it would have to be signed",
             ),
-            ("a b", "x", "no name of an HTTP header"),
+            ("a b", "x", "it is not a header name"),
             ("x-a", "SECRET\n", "header x-a: its value"),
         ] {
             let text = added(name, value).unwrap_err().to_string();

@@ -73,7 +73,7 @@ impl ResponseBody {
 /// Returns the error of a response of at least this many bytes.
 fn too_long(bytes: usize) -> TransportError {
     let [bytes, limit] = [bytes, MAX_ANSWER].map(|n| u64::try_from(n).unwrap_or(u64::MAX));
-    let why = "its rest was not read; a page of fewer rows is shorter: set `page_size`";
+    let why = "the rest was not read; for shorter pages set `page_size`";
     TransportError::new(Delivery::ResponseTooLong { bytes, limit }, why)
 }
 

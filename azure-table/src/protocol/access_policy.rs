@@ -107,7 +107,7 @@ impl StoredAccessPolicy {
     pub(crate) fn list_from_xml(document: &[u8]) -> Result<Vec<Self>, ValueError> {
         let root = Element::read(document)
             .filter(|root| root.name() == "SignedIdentifiers")
-            .ok_or_else(|| ValueError::new("this is no document of access policies"))?;
+            .ok_or_else(|| ValueError::new("not a document of access policies"))?;
         root.children("SignedIdentifier").map(Self::read).collect()
     }
 
@@ -148,7 +148,7 @@ impl StoredAccessPolicy {
                 return refuse(format!("id {id:?}: it must not have control characters"));
             }
             if policies.iter().take(index).any(|earlier| earlier.id == *id) {
-                return refuse(format!("id {id:?} is there twice"));
+                return refuse(format!("duplicate id {id:?}"));
             }
         }
         Ok(())
@@ -223,7 +223,7 @@ mod tests {
             (&[""], "an id has 0 characters"),
             (&[&*"x".repeat(65)], "an id has 65 characters, it must have 1 to 64"),
             (&["a\n"], "control characters"),
-            (&["a", "a"], "\"a\" is there twice"),
+            (&["a", "a"], "duplicate id \"a\""),
         ] {
             let error = StoredAccessPolicy::check_list(&named(ids)).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");

@@ -161,7 +161,7 @@ pub(crate) fn is_missing_entity(error: &Error) -> bool {
 
 fn strange(content_type: Option<&str>, text: &str) -> String {
     format!(
-        "this is no answer of a Table service (content type {}, begins with {:?}); is this its endpoint?",
+        "not a response of a Table service (content type {}, begins with {:?}): check the endpoint",
         content_type.unwrap_or("none"),
         without_signatures(text).chars().take(EXCERPT).collect::<String>(),
     )

@@ -379,7 +379,7 @@ impl ChangeSet {
         let may_have_row = matches!((&self.rows, row), (Some(rows), Some(row)) if rows.contains(&row));
         let has_row = || self.operations().any(|(_, _, other)| other == row_key);
         (may_have_row && has_row()).then(|| {
-            let why = "the batch has an operation on this entity already";
+            let why = "the batch already has an operation on this entity";
             (BatchRule::EachRowOnce, why.to_owned())
         })
     }
@@ -479,7 +479,7 @@ pub(crate) fn spelled(name: &str) -> Result<&'static str> {
         "x-http-method" => "X-HTTP-Method",
         other => {
             return Err(Error::invalid_input(format!(
-                "header {other:?} has no place in a batch"
+                "header {other:?} is not allowed in a batch"
             )));
         }
     })
@@ -488,7 +488,7 @@ pub(crate) fn spelled(name: &str) -> Result<&'static str> {
 pub(crate) fn text(value: &HeaderValue) -> Result<&str> {
     value
         .to_str()
-        .map_err(|_| Error::invalid_input(format!("header value {value:?}: only ASCII can stand in a batch")))
+        .map_err(|_| Error::invalid_input(format!("header value {value:?}: a batch can only contain ASCII")))
 }
 
 #[cfg(test)]

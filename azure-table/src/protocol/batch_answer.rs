@@ -56,7 +56,7 @@ pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
         }
         if !(200..300).contains(&status) {
             return Err(unreadable(Error::invalid_response(format!(
-                "operation {} of the batch has the status {status}, which is neither a success nor a refusal",
+                "operation {} of the batch has the status {status}, which is neither a success nor an error",
                 results.len()
             ))));
         }
@@ -66,7 +66,7 @@ pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
             ETag::part_of(&etags, from..at)
         });
         if etag.is_none() && asked.kind != OperationKind::Delete {
-            let why = format!("the answer to operation {} of the batch has no ETag", results.len());
+            let why = format!("the response to operation {} of the batch has no ETag", results.len());
             return Err(unreadable(Error::invalid_response(why)));
         }
         let body = match asked.entity {
@@ -77,7 +77,7 @@ pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
     }
     if messages.len() != sent.len() {
         let why = format!(
-            "the batch had {} operations, its answer has {} results",
+            "the batch had {} operations, its response has {} results",
             sent.len(),
             messages.len()
         );
@@ -96,7 +96,10 @@ pub(crate) fn only(response: Response<Bytes>) -> Result<Response<Bytes>> {
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
     let messages = messages(content_type.unwrap_or_default(), response.body()).map_err(unreadable)?;
     let [message] = &messages[..] else {
-        let why = format!("the batch had one operation, its answer has {} results", messages.len());
+        let why = format!(
+            "the batch had one operation, its response has {} results",
+            messages.len()
+        );
         return Err(unreadable(Error::invalid_response(why)));
     };
     let status = message.status().map_err(unreadable)?;

@@ -88,7 +88,7 @@ impl<'a> Settings<'a> {
             if settings.insert(name.to_ascii_lowercase(), value.trim()).is_some() {
                 // An unknown name may be a value, so errors do not show it.
                 return Err(match SETTINGS.iter().find(|known| known.eq_ignore_ascii_case(name)) {
-                    Some(known) => fault(format!("the setting {known} stands in it twice")),
+                    Some(known) => fault(format!("the setting {known} occurs twice")),
                     None => fault(format!("part {} repeats a setting", n + 1)),
                 });
             }
@@ -285,7 +285,7 @@ mod tests {
             ("AccountKey=SECRET", "neither AccountName nor TableEndpoint"),
             (
                 "AccountName=a;AccountName=b;AccountKey=SECRET",
-                "AccountName stands in it twice",
+                "AccountName occurs twice",
             ),
             (
                 "DefaultEndpointsProtocol=ftp;AccountName=a;AccountKey=SECRET",

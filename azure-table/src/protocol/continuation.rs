@@ -78,7 +78,7 @@ impl FromStr for Continuation {
         let read: Self = serde_json::from_slice(&json).map_err(not_a_continuation)?;
         if read.parameters().next().is_none() {
             return Err(Error::invalid_input(
-                "the text is no continuation: it names no position",
+                "the text is not a continuation: it names no position",
             ));
         }
         Ok(read)
@@ -86,7 +86,7 @@ impl FromStr for Continuation {
 }
 
 fn not_a_continuation(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::invalid_input("the text is no continuation").with_source(error)
+    Error::invalid_input("the text is not a continuation").with_source(error)
 }
 
 impl Continuation {

@@ -51,16 +51,14 @@ impl Endpoint {
         let shown = account_shown(host, &prefix);
         let is_cloud = shown.is_some() && prefix.is_empty();
         if (host.contains(".table.core.") || profile.is_cosmos()) && !prefix.is_empty() {
-            return Err(refuse(
-                "it must not have a path: the table's name is given to the client",
-            ));
+            return Err(refuse("it must not have a path: pass the table's name to the client"));
         }
         if let (Some(account), Some(shown)) = (account, &shown)
             && is_cloud
             && !shown.eq_ignore_ascii_case(account)
         {
             return Err(refuse(&format!(
-                "it is the address of {}, the key or AccountName is of another",
+                "it is the address of {}, but the key or AccountName is that of another account",
                 in_words(shown)
             )));
         }
@@ -124,8 +122,8 @@ impl Endpoint {
     /// Returns the URL of a resource in the secondary.
     pub(crate) fn secondary_uri(&self, path: &str) -> Result<Uri> {
         let base = self.secondary.as_deref().ok_or_else(|| {
-            let why = "the address of the account's second region is not known: name it by TableSecondaryEndpoint in a \
-                       connection string";
+            let why = "the address of the account's secondary is unknown: set TableSecondaryEndpoint in a connection \
+                       string";
             Error::new(ErrorKind::Unsupported, why)
         })?;
         absolute(base, path)

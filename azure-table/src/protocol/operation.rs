@@ -252,7 +252,7 @@ impl TableOperation {
         };
         if self.kind.is_conditional() && *encoded.condition() == Condition::Unread {
             let (partition_key, row_key) = encoded.keys();
-            let why = "the entity's etag field is empty: read the entity first, or say `.unconditionally()`";
+            let why = "the entity's etag field is `None`: read the entity first, or use `.unconditionally()`";
             return Err(Error::invalid_input(why)
                 .at_entity(partition_key, row_key)
                 .in_operation(self.kind, None));

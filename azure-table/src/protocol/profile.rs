@@ -262,7 +262,9 @@ impl Profile {
         let rules = self.rules();
         for (name, key) in [("PartitionKey", partition_key), ("RowKey", row_key)] {
             if key.is_empty() && !rules.takes_empty_keys {
-                return Err(Error::invalid_input(format!("{name}: {self} takes no empty key")));
+                return Err(Error::invalid_input(format!(
+                    "{name}: {self} does not accept empty keys"
+                )));
             }
         }
         if let Some(limit) = rules.max_row_key_bytes.filter(|limit| row_key.len() > *limit) {
@@ -301,7 +303,7 @@ mod tests {
                 "",
                 "r",
                 "",
-                "PartitionKey: Azure Cosmos DB for Table takes no empty key",
+                "PartitionKey: Azure Cosmos DB for Table does not accept empty keys",
             ),
             ("p", "", "", "RowKey: "),
             (

@@ -101,7 +101,7 @@ impl ServiceProperties {
     pub(crate) fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
         let root = Element::read(document)
             .filter(|root| root.name() == "StorageServiceProperties")
-            .ok_or_else(|| ValueError::new("this is no document of service properties"))?;
+            .ok_or_else(|| ValueError::new("not a document of service properties"))?;
         let metrics = |name| root.child(name).map(Metrics::read).transpose();
         Ok(Self {
             logging: root.child("Logging").map(Logging::read).transpose()?,

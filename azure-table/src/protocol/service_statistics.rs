@@ -67,7 +67,7 @@ impl ServiceStatistics {
     pub(crate) fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
         let root = Element::read(document).filter(|root| root.name() == "StorageServiceStats");
         let replication = root.as_ref().and_then(|root| root.child("GeoReplication"));
-        let replication = replication.ok_or_else(|| ValueError::new("this is no document of service statistics"))?;
+        let replication = replication.ok_or_else(|| ValueError::new("not a document of service statistics"))?;
         let text = |name| replication.child(name).map_or("", |child| child.text().trim());
         let last_sync_time = match text("LastSyncTime") {
             "" => None,

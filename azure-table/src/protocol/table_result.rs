@@ -40,7 +40,7 @@ impl Asked {
         }
         if !answer::is_json_object(&body) {
             return Err(Error::invalid_response(format!(
-                "the answer to the {} has no entity",
+                "the response to the {} has no entity",
                 self.kind.name()
             )));
         }

@@ -118,7 +118,7 @@ impl UserDelegationKey {
     pub(crate) fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
         let root = Element::read(document)
             .filter(|root| root.name() == "UserDelegationKey")
-            .ok_or_else(|| ValueError::new("this is no document of a user delegation key"))?;
+            .ok_or_else(|| ValueError::new("not a document of a user delegation key"))?;
         let text = |name: &str| match root.child(name).map(|child| child.text().trim()) {
             None | Some("") => Err(ValueError::new(format!("the key has no {name}"))),
             Some(text) => Ok(text.to_owned()),
@@ -225,7 +225,7 @@ impl KeyInfo {
     pub(crate) fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
         let root = Element::read(document)
             .filter(|root| root.name() == "KeyInfo")
-            .ok_or_else(|| ValueError::new("this is no document that asks for a key"))?;
+            .ok_or_else(|| ValueError::new("not a request for a key"))?;
         let delegated = root.child("DelegatedUserTid").map(|child| child.text().trim());
         Ok(Self {
             start: moment(&root, "Start")?,

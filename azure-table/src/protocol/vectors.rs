@@ -357,7 +357,7 @@ fn at_fault(why: &str) -> Vec<&'static str> {
             "no AccountName and no TableEndpoint",
             "neither AccountName nor TableEndpoint",
         ),
-        ("the same setting twice", "AccountName stands in it twice"),
+        ("the same setting twice", "AccountName occurs twice"),
         ("a part without =", "part 2 is not of the form Name=Value"),
         ("not base64", "not base64"),
         ("empty", "empty"),

@@ -99,7 +99,7 @@ impl Replay {
         let recorded: io::Result<Vec<Recorded>> = lines
             .map(|(number, line)| {
                 serde_json::from_str(line).map_err(|e| {
-                    let why = format!("line {} of the recording is no exchange: {e}", number + 1);
+                    let why = format!("line {} of the recording is not an exchange: {e}", number + 1);
                     io::Error::new(io::ErrorKind::InvalidData, why)
                 })
             })
@@ -229,7 +229,7 @@ impl Replay {
                 number(place),
                 fingerprint(place).map(|it| it.differences(&came)).unwrap_or_default()
             )),
-            None => Err(format!("{}: all that was recorded has come", came.name())),
+            None => Err(format!("{}: all recorded exchanges were already used", came.name())),
         }
     }
 }

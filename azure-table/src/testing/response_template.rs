@@ -46,7 +46,7 @@ const INNER: &str = "changesetresponse_test";
 ///
 /// Source: REST "Status and error codes", "Query Entities", "Query timeout and pagination".
 #[derive(Clone, Debug)]
-#[must_use = "an answer does nothing until a rule or a script gives it"]
+#[must_use = "a response does nothing until a rule or a script returns it"]
 pub struct ResponseTemplate {
     status: u16,
     headers: Vec<(String, String)>,

@@ -252,7 +252,7 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
         ),
         (&["check"], 2, "check needs one folder"),
         (&["export", "/no/folder"], 2, "export needs a folder and a snapshot"),
-        (&["check", "/no/folder"], 1, "/no/folder: no folder of an emulator"),
+        (&["check", "/no/folder"], 1, "/no/folder: not a folder of an emulator"),
         (&["--sync", "always"], 2, "--sync needs --data"),
         (
             &["--data", "d", "--sync", "soon"],
@@ -272,7 +272,7 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
         (
             &["--account", "a:AAAA", "--account", "b:AAAA", "--account", "a:BBBB"],
             2,
-            "--account a: it is given twice",
+            "--account a: it is set twice",
         ),
         (&["--account", "a:@/no/key"], 2, "--account a: /no/key: "),
         (

@@ -80,7 +80,7 @@ impl<T: RunOutput, B: AsyncFn(World) -> T> Runner for Runs<'_, B> {
             Err(message) => Some(message),
             Ok(Some(output)) => output.failure(),
             Ok(None) if ran.end.is_some() => None,
-            Ok(None) => Some("no task can go on: no request waits, and no timer is left".to_owned()),
+            Ok(None) => Some("no task can make progress: no request waits, and no timer is left".to_owned()),
         };
         Finished { ran, failure }
     }
@@ -95,7 +95,7 @@ fn block_on(gate: &Gate, advances: &[Duration], body: impl Future<Output = ()>) 
     builder.on_thread_park(move || at_rest.at_rest());
     let runtime = match builder.build() {
         Ok(runtime) => runtime,
-        Err(e) => panic!("the runtime of the test cannot be made: {e}"),
+        Err(e) => panic!("the runtime of the test cannot be created: {e}"),
     };
     runtime.block_on(async {
         let (mut body, mut never) = (pin!(body), pin!(tokio::time::sleep(NEVER)));

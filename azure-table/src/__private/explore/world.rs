@@ -86,7 +86,7 @@ impl World {
         let made = self.emulator().seed(name, iter::empty::<DynamicEntity>());
         match made.and_then(|()| self.service().table(name)) {
             Ok(table) => table,
-            Err(e) => panic!("the table of the test cannot be made: {e}"),
+            Err(e) => panic!("the table of the test cannot be created: {e}"),
         }
     }
 

@@ -274,7 +274,7 @@ impl Options {
         };
         options.control = control.options()?;
         if !options.token_audiences.is_empty() && options.certificate.is_none() {
-            return Err("--token-audience needs --certificate and --key: tokens are taken over HTTPS only".into());
+            return Err("--token-audience needs --certificate and --key: tokens are accepted over HTTPS only".into());
         }
         Ok(Some(Command::Serve(Box::new(options))))
     }
@@ -286,7 +286,7 @@ impl Options {
 
     fn add(&mut self, account: Account, source: &str) -> Result<(), lexopt::Error> {
         if self.accounts.iter().any(|known| known.name == account.name) {
-            return Err(format!("{source} {}: it is given twice", account.name).into());
+            return Err(format!("{source} {}: it is set twice", account.name).into());
         }
         self.accounts.push(account);
         Ok(())

@@ -70,14 +70,14 @@ impl Ticket {
         limit.timer = None;
         let (why, is_in_doubt) = match self.slot.leave() {
             Leaving::Withdrawn { was_throttled: false } => {
-                ("before the write left in a batch: it was withdrawn", false)
+                ("before the write was sent in a batch: it was withdrawn", false)
             }
             Leaving::Withdrawn { was_throttled: true } => (
                 "while the service throttled the partition: the write waited to be sent again, and was withdrawn",
                 false,
             ),
             Leaving::Sent(ends) if ends.is_none_or(|ends| ends > limit.end) => {
-                ("while the batch of the write was in flight: that goes on", true)
+                ("while the batch of the write was in flight: the batch continues", true)
             }
             // Its own error says more.
             Leaving::Sent(_) | Leaving::Answered => return Poll::Pending,

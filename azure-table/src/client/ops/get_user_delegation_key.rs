@@ -32,8 +32,8 @@ impl Spec for GetSpec {
 
     fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {
         if !self.asks_with_token {
-            let why = "a user delegation key is given for a token of Entra ID only, and this client has another credential: \
-                       give it an `EntraCredential`";
+            let why = "a user delegation key requires a token of Entra ID, and this client has another credential: use \
+                       an `EntraCredential`";
             return Err(Error::new(ErrorKind::Unsupported, why));
         }
         let info = KeyInfo {

@@ -82,8 +82,8 @@ impl RecreateTable {
 fn check_timeout(steps: &Steps, deadline: Duration) -> Result<()> {
     match steps.own_timeout() {
         Some(timeout) if timeout < deadline => Err(Error::invalid_input(format!(
-            "the call's timeout of {timeout:?} is below the deadline of {deadline:?}: \
-             leave the timeout out, or lower the deadline"
+            "the call's timeout of {timeout:?} is below the deadline of {deadline:?}: remove the timeout, or lower the \
+             deadline"
         ))),
         _ => Ok(()),
     }

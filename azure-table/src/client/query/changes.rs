@@ -290,7 +290,7 @@ impl<E: TableEntity, P> Changes<E, P> {
     {
         let mut query = self.query.clone().keyed_versions();
         if query.from.is_some() {
-            let why = "a continuation is one of a single query: a tail of changes goes on by `.resume_from(position)`";
+            let why = "a continuation belongs to a single query: resume a tail of changes by `.resume_from(position)`";
             return Err(Error::invalid_input(why));
         }
         // The limit counts changes. A page also has rows that were yielded before.

@@ -220,7 +220,7 @@ impl<E> TableClient<E> {
     }
 
     fn gone(&self, operation: OperationKind, key: &Key<E>) -> Error {
-        Error::new(ErrorKind::NotFound, "the entity is not there any more")
+        Error::new(ErrorKind::NotFound, "the entity no longer exists")
             .in_operation(operation, Some(self.name().as_str()))
             .at_entity(key.partition_key(), key.row_key())
     }

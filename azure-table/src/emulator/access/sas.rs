@@ -73,8 +73,8 @@ pub(crate) fn check(
     let failed = |why: &'static str| Refusal::AUTHENTICATION_FAILED.because(why);
     let key = settings.key(&site.account);
     let key = key.ok_or_else(|| Refusal::AUTHENTICATION_FAILED.because(no_account(site)))?;
-    let kind =
-        Kind::of(sas, settings.has_strict_versions).ok_or(failed("parameters that make no shared access signature"))?;
+    let kind = Kind::of(sas, settings.has_strict_versions)
+        .ok_or(failed("parameters that do not form a shared access signature"))?;
     let is_signed = match kind {
         Kind::Table => key.verify(&table_string_to_sign(sas, &site.account, sas.get("tn")), sas.get("sig")),
         Kind::Account => key.verify(&account_string_to_sign(sas, &site.account), sas.get("sig")),
@@ -91,7 +91,7 @@ pub(crate) fn check(
         (Kind::Table, id) => policy(store, site, sas.get("tn"), id),
         (Kind::Account | Kind::Delegated, _) => None,
     };
-    let allowed = Allowed::of(sas, policy.ok_or(failed("si: no such policy of the table"))?)?;
+    let allowed = Allowed::of(sas, policy.ok_or(failed("si: the table does not have this policy"))?)?;
     allowed.check_time(now)?;
     if !kind.has(&allowed.letters) {
         return Err(failed("sp: letters that are unknown, repeated or in the wrong order"));
@@ -246,7 +246,7 @@ impl Allowed {
         let why = if let Some(early) = self.start.and_then(|start| start.duration_since(now).ok())
             && !early.is_zero()
         {
-            format!("the signature is good in {}", in_words(early))
+            format!("the signature becomes valid in {}", in_words(early))
         } else if let Ok(late) = now.duration_since(self.expiry) {
             format!("the signature expired {} ago", in_words(late))
         } else {

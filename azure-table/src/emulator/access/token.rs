@@ -53,10 +53,10 @@ struct Head {
 /// Returns the reason why a token is not valid for any of `audiences` now, or `None` if it is.
 pub(super) fn fault(token: &str, audiences: &BTreeSet<String>, now: DateTime) -> Option<Cow<'static, str>> {
     if audiences.is_empty() {
-        return Some("a token that the emulator was not told".into());
+        return Some("a token that the emulator does not know".into());
     }
     let Some(claims) = claims(token) else {
-        return Some("a token that is no JWT with aud and exp".into());
+        return Some("a token that is not a JWT with aud and exp".into());
     };
     let given = match &claims.aud {
         Audience::One(audience) => std::slice::from_ref(audience),
@@ -124,14 +124,14 @@ mod tests {
                 r#"{"aud":"https://storage.azure.com","exp":1001,"nbf":1001}"#,
                 "not valid yet",
             ),
-            (r#"{"aud":"https://storage.azure.com"}"#, "no JWT"),
-            (r#"{"exp":1001}"#, "no JWT"),
-            ("[]", "no JWT"),
+            (r#"{"aud":"https://storage.azure.com"}"#, "not a JWT"),
+            (r#"{"exp":1001}"#, "not a JWT"),
+            ("[]", "not a JWT"),
         ] {
             assert!(fault(&token(bad)).unwrap().contains(why), "{bad}");
         }
         for text in ["", "a", "a.b", "a.b.c", "e30.e30.e30", "...."] {
-            assert!(fault(text).unwrap().contains("no JWT"), "{text}");
+            assert!(fault(text).unwrap().contains("not a JWT"), "{text}");
         }
     }
 

@@ -69,7 +69,7 @@ impl EmulatorFolder {
     pub fn check(folder: impl AsRef<Path>) -> io::Result<Self> {
         let folder = folder.as_ref();
         let no_folder = || {
-            let why = format!("{}: no folder of an emulator", folder.display());
+            let why = format!("{}: not a folder of an emulator", folder.display());
             io::Error::new(io::ErrorKind::NotFound, why)
         };
         if !folder.exists() {
@@ -217,7 +217,7 @@ fn tables(folder: &Path) -> io::Result<Option<PathBuf>> {
     match (found, other) {
         (None, Some(other)) => {
             let why = format!(
-                "{}: no folder of an emulator, and not empty: it has {other:?}",
+                "{}: not a folder of an emulator, and not empty: it has {other:?}",
                 folder.display()
             );
             Err(io::Error::new(io::ErrorKind::InvalidInput, why))

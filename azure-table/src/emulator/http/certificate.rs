@@ -62,7 +62,7 @@ impl ServerCertificate {
         })?;
         if let Some(at) = certificates.iter().position(|certificate| !has_version(certificate)) {
             return Err(Error::invalid_input(format!(
-                "the certificate: number {} of the text is X.509 version 1, TLS here needs version 3: make one with \
+                "the certificate: number {} of the text is X.509 version 1, TLS here needs version 3: create one with \
                  `openssl req -x509 -addext subjectAltName=IP:127.0.0.1`",
                 at + 1
             )));

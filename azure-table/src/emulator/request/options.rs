@@ -64,7 +64,7 @@ fn decode(text: &str) -> Result<String> {
     } else {
         url::decode(text)
     };
-    decoded.ok_or(Refusal::INVALID_INPUT.because("the query is no encoded UTF-8"))
+    decoded.ok_or(Refusal::INVALID_INPUT.because("the query is not encoded UTF-8"))
 }
 
 /// Source: REST "Query timeout and pagination"; for Cosmos DB, which has no limit, "Azure Cosmos DB for Table:
@@ -73,8 +73,8 @@ fn top(text: &str, rules: &Rules) -> Result<usize> {
     let most = rules.max_top.unwrap_or(usize::MAX);
     text.parse().ok().filter(|top| *top <= most).ok_or_else(|| {
         let why = match rules.max_top {
-            Some(most) => format!("$top: {} is no number from 0 to {most}", Shown(text)),
-            None => format!("$top: {} is no number", Shown(text)),
+            Some(most) => format!("$top: {} is not a number from 0 to {most}", Shown(text)),
+            None => format!("$top: {} is not a number", Shown(text)),
         };
         Refusal::INVALID_INPUT.because(why)
     })
@@ -210,7 +210,7 @@ mod tests {
         for top in ["1001", "-1", "x", ""] {
             assert_eq!(
                 Options::parse(&format!("$top={top}"), &STORAGE).unwrap_err(),
-                Refusal::INVALID_INPUT.because(format!("$top: \"{top}\" is no number from 0 to 1000")),
+                Refusal::INVALID_INPUT.because(format!("$top: \"{top}\" is not a number from 0 to 1000")),
                 "{top}"
             );
         }
@@ -219,7 +219,7 @@ mod tests {
         }
         assert_eq!(
             Options::parse("$filter=%ff", &STORAGE).unwrap_err(),
-            Refusal::INVALID_INPUT.because("the query is no encoded UTF-8")
+            Refusal::INVALID_INPUT.because("the query is not encoded UTF-8")
         );
     }
 

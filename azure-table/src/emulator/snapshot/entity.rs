@@ -105,9 +105,9 @@ fn members(line: &str) -> std::result::Result<Vec<Member<'_>>, Fault> {
         }
         MemberFault::Type(at, property) => Fault::at(
             at,
-            format!("property {}: its type is none of Edm's eight", Shown(property)),
+            format!("property {}: its type is not one of Edm's eight", Shown(property)),
         ),
-        MemberFault::Duplicate(at, name) => Fault::at(at, format!("property {}: it stands there twice", Shown(name))),
+        MemberFault::Duplicate(at, name) => Fault::at(at, format!("property {}: it occurs twice", Shown(name))),
         MemberFault::TooMany(at) => Fault::at(
             at,
             format!("more than {most} properties, the limit is {MAX_PROPERTIES}"),

@@ -131,7 +131,7 @@ impl FirstLine {
     pub(crate) fn read(line: &str) -> Result<Self> {
         let VersionJson { version } = of_json(line).map_err(|fault: Fault| {
             fault.instead(&format!(
-                "this is no snapshot, which begins with {{\"azure-table-snapshot\":{VERSION}}}"
+                "not a snapshot, which begins with {{\"azure-table-snapshot\":{VERSION}}}"
             ))
         })?;
         if version != VERSION {

@@ -188,7 +188,7 @@ impl EntraCredential {
         let source = match &self.source {
             Source::One(source) => Arc::clone(source),
             Source::ByTenant(make) => make(tenant).map_err(|e| {
-                let why = format!("there is no source of tokens for the tenant {}", Shown(tenant));
+                let why = format!("no token source for the tenant {}", Shown(tenant));
                 Error::new(ErrorKind::Unauthenticated, why).with_source(e)
             })?,
         };
@@ -271,16 +271,16 @@ impl EntraCredential {
         }
         Some(match (asked, used) {
             (Some((_, resource)), _) if trusted.is_none() => format!(
-                "it asks for a token for {}, which is neither {} nor its own host: if it is right, name it by \
+                "the service requires a token for {}, which is neither {} nor its own host: to allow it, set \
                  `EntraCredential::scope`",
                 Shown(resource),
                 endpoint.profile()
             ),
             (_, Some(Audience { scope, .. })) => format!(
-                "the token is not accepted: its scope is {}, its tenant must be that of the account's subscription",
+                "the service rejects the token: its scope is {}, its tenant must be that of the account's subscription",
                 Shown(&scope)
             ),
-            (_, None) => "it does not say which tenant's tokens it takes: give a source that knows its tenant to \
+            (_, None) => "the service does not name its tenant: pass a token source that knows the tenant to \
                           `EntraCredential::new`"
                 .to_owned(),
         })
@@ -336,7 +336,7 @@ impl fmt::Debug for EntraCredential {
 /// the error is attached as the source.
 async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<HeaderValue>> {
     let AccessToken { token, expires_on } = source.get_token(&[scope], None).await.map_err(|e| {
-        let why = format!("there is no token of Entra ID for {}: its source failed", Shown(scope));
+        let why = format!("no token of Entra ID for {}: the token source failed", Shown(scope));
         Error::new(ErrorKind::Unauthenticated, why).with_source(e)
     })?;
     let mut value = header_value("the token of Entra ID", format!("Bearer {}", token.secret()))?;
@@ -353,8 +353,8 @@ async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<Head
 fn missing_role(profile: Profile, code: Option<&str>, operation: OperationKind) -> Option<String> {
     if profile.rules().has_own_roles {
         return Some(
-            "whom the token is for needs a role of the account's own data plane, which Azure's roles are not, such as Cosmos DB \
-             Built-in Data Contributor"
+            "the identity of the token needs a data plane role of the account itself, not one of Azure, such as Cosmos \
+             DB Built-in Data Contributor"
                 .to_owned(),
         );
     }
@@ -370,7 +370,8 @@ fn missing_role(profile: Profile, code: Option<&str>, operation: OperationKind) 
         }
     };
     Some(format!(
-        "whom the token is for needs a role {role} on the account or the table; an assignment takes up to 30 minutes to act"
+        "the identity of the token needs a role {role} on the account or the table; an assignment takes effect within \
+         30 minutes"
     ))
 }
 
@@ -495,10 +496,7 @@ mod tests {
             "http://storage.azure.com",
         ] {
             let advice = rejected(&credential, CONTOSO, &challenge(strange)).unwrap();
-            assert!(
-                advice.contains("name it by `EntraCredential::scope`"),
-                "{strange}: {advice}"
-            );
+            assert!(advice.contains("set `EntraCredential::scope`"), "{strange}: {advice}");
         }
         for (asked, scope) in [
             ("https://storage.azure.cn", "https://storage.azure.cn/.default"),
@@ -523,7 +521,7 @@ mod tests {
             assert!(
                 rejected(&credential, CONTOSO, &challenge(asked))
                     .unwrap()
-                    .contains("not accepted")
+                    .contains("rejects the token")
             );
             let token = authorized(&credential, CONTOSO, Duration::ZERO).await.unwrap();
             assert!(
@@ -563,7 +561,7 @@ mod tests {
         });
         assert_eq!(authorized(&credential, CONTOSO, Duration::ZERO).await, None);
         let advice = rejected(&credential, CONTOSO, "Bearer resource_id=https://storage.azure.com").unwrap();
-        assert!(advice.contains("does not say which tenant"), "{advice}");
+        assert!(advice.contains("does not name its tenant"), "{advice}");
         assert_eq!(
             rejected(&credential, CONTOSO, &challenge("https://storage.azure.com")),
             None
@@ -607,6 +605,6 @@ mod tests {
             role(Profile::Storage, "AuthorizationFailure", OperationKind::Insert),
             ""
         );
-        assert!(role(Profile::Cosmos, "Forbidden", OperationKind::Insert).contains("own data plane"));
+        assert!(role(Profile::Cosmos, "Forbidden", OperationKind::Insert).contains("data plane role of the account"));
     }
 }

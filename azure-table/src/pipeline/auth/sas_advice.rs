@@ -30,34 +30,34 @@ fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime)
     Some(match code {
         "AuthenticationFailed" => match (time("st"), time("se")) {
             (_, Some(end)) if end <= now => {
-                format!("the shared access signature has expired at {end}: make a new one")
+                format!("the shared access signature expired at {end}: create a new one")
             }
             (Some(start), _) if start > now => {
                 format!("the shared access signature cannot be used before {start}: it is {now} by the service's clock")
             }
             _ if !value("si").is_empty() => format!(
-                "the shared access signature is not good: its stored access policy {:?} was revoked or changed, is younger \
-                 than 30 s, or the signature was made with another key",
+                "the shared access signature is not valid: its stored access policy {:?} was revoked or changed, is \
+                 younger than 30 s, or the signature was made with another key",
                 value("si")
             ),
             _ if !value("skoid").is_empty() => format!(
-                "the shared access signature is not good: its user delegation key has expired (at {}) or was revoked, whom it was \
-                 made for lost their roles, or it is for another account or table",
+                "the shared access signature is not valid: its user delegation key has expired (at {}) or was revoked, \
+                 its identity lost its roles, or it is for another account or table",
                 value("ske")
             ),
-            _ => "the shared access signature is not good: it was made with a key that the account no longer has, or for \
-                  another account or table, or it was changed on its way"
+            _ => "the shared access signature is not valid: it was made with a key that the account no longer has, or \
+                  for another account or table, or it was changed"
                 .to_owned(),
         },
         "AuthorizationPermissionMismatch" if !value("skoid").is_empty() => format!(
-            "the shared access signature allows {:?}, as far as whom its user delegation key was made for may do that too: \
-             {} needs both",
+            "the shared access signature allows {:?} if the identity of its user delegation key may do so too: {} \
+             needs both",
             value("sp"),
             operation.name()
         ),
         "AuthorizationPermissionMismatch" => match operation.sas_letters().first() {
             Some(needed) => format!(
-                "the shared access signature allows {:?}, {} needs {}: make one with that permission",
+                "the shared access signature allows {:?}, {} needs {}: create one with that permission",
                 value("sp"),
                 operation.name(),
                 needed.chars().map(String::from).collect::<Vec<_>>().join(" and ")
@@ -73,7 +73,10 @@ fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime)
             value("srt")
         ),
         "AuthorizationServiceMismatch" => {
-            format!("the shared access signature is for the services {:?}, not for tables (t)", value("ss"))
+            format!(
+                "the shared access signature is for the services {:?}, not for tables (t)",
+                value("ss")
+            )
         }
         "AuthorizationProtocolMismatch" => "the shared access signature is for https only".to_owned(),
         "AuthorizationSourceIPMismatch" => {
@@ -142,7 +145,7 @@ mod tests {
             (
                 "sp=a&skoid=x",
                 "AuthorizationPermissionMismatch",
-                "allows \"a\", as far as whom its user delegation key",
+                "allows \"a\" if the identity of its user delegation key",
             ),
             ("srt=s", "AuthorizationResourceTypeMismatch", "\"s\""),
             ("ss=b", "AuthorizationServiceMismatch", "\"b\""),

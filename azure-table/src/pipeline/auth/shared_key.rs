@@ -109,8 +109,8 @@ fn sign(key: &AccountKey, scheme: Scheme, request: &mut Request<Bytes>, now: Sys
 fn advice(key: &AccountKey, refusal: &AuthorizationFailure<'_>) -> Option<String> {
     refusal.is_unauthenticated().then(|| {
         format!(
-            "the key is none of account {}'s: it is of another account, or was made anew in the meantime; give the \
-             present one, in a running process by `AccountKey::rotate`",
+            "the key does not belong to account {}: it is another account's, or was regenerated; use a current key, in \
+             a running process by `AccountKey::rotate`",
             key.account()
         )
     })

@@ -160,7 +160,7 @@ impl Route {
                 }
                 Ok(Routed::tunnel(plain(tunnel.call(endpoint).await?)))
             }
-            None => Err("the scheme of the proxy is none of http, https, socks5, socks5h".into()),
+            None => Err("the scheme of the proxy must be http, https, socks5 or socks5h".into()),
         }
     }
 }

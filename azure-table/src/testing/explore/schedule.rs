@@ -118,7 +118,9 @@ impl FromStr for Schedule {
         let mut schedule = Self::default();
         for word in text.split_whitespace() {
             let (turn, count) = word.split_once('*').unwrap_or((word, "1"));
-            let count: usize = count.parse().map_err(|_| format!("`{word}`: `{count}` is no number"))?;
+            let count: usize = count
+                .parse()
+                .map_err(|_| format!("`{word}`: `{count}` is not a number"))?;
             let turn = turn.parse().map_err(|why| format!("`{word}`: {why}"))?;
             schedule.0.extend(std::iter::repeat_n(turn, count));
         }
@@ -141,7 +143,7 @@ impl FromStr for Turn {
         };
         let (client, place) = match text.split_once('.') {
             None => (text, 1),
-            Some((client, place)) => (client, place.parse().map_err(|_| format!("`{place}` is no number"))?),
+            Some((client, place)) => (client, place.parse().map_err(|_| format!("`{place}` is not a number"))?),
         };
         Ok(Self::Request {
             client: client.to_owned(),
@@ -166,7 +168,7 @@ mod tests {
             fault("a b:gone"),
             "`b:gone`: a request is `lost` or `unanswered`, not `gone`"
         );
-        assert_eq!(fault("a*x"), "`a*x`: `x` is no number");
+        assert_eq!(fault("a*x"), "`a*x`: `x` is not a number");
         assert_eq!(fault("a.0"), "`a.0`: the first request is 1");
     }
 }

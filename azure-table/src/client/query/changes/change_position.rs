@@ -93,7 +93,7 @@ impl FromStr for ChangePosition {
 }
 
 fn not_a_position(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::invalid_input("the text is no position of a tail of changes").with_source(error)
+    Error::invalid_input("the text is not a position of a tail of changes").with_source(error)
 }
 
 #[cfg(test)]

@@ -235,7 +235,7 @@ impl<P> ChangeStream<P> {
             (None, Some(begun)) => since.max(begun - self.settings.overlap),
             (None, None) => {
                 return Err(self.named(Error::invalid_response(
-                    "the response has no header `Date`: a tail of changes goes on from the service's time",
+                    "the response has no header `Date`, which a tail of changes needs",
                 )));
             }
         };

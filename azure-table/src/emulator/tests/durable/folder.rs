@@ -60,7 +60,7 @@ async fn folder_is_checked_and_counted() {
     }
     let missing = EmulatorFolder::check(Folder::new()).unwrap_err();
     assert_eq!(missing.kind(), io::ErrorKind::NotFound);
-    assert!(missing.to_string().contains("no folder of an emulator"), "{missing}");
+    assert!(missing.to_string().contains("not a folder of an emulator"), "{missing}");
 }
 
 #[tokio::test]
