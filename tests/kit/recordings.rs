@@ -222,16 +222,16 @@ async fn unrecorded_request_names_the_most_similar_one() {
     assert_eq!(replay.left(), 2);
     let told = panic_of(|| replay.finish());
     assert!(
-        told.starts_with("the replay:\n  not expected: DELETE /Things(PartitionKey='p',RowKey='r'): it is"),
+        told.starts_with("the replay:\n  unexpected: DELETE /Things(PartitionKey='p',RowKey='r'): it is"),
         "{told}"
     );
     assert!(
-        told.ends_with("did not come: exchange 3, DELETE /Things(PartitionKey='p',RowKey='r')"),
+        told.ends_with("missing: exchange 3, DELETE /Things(PartitionKey='p',RowKey='r')"),
         "{told}"
     );
 
     let told = panic_of(|| drop(Replay::open(&file).unwrap()));
-    assert_eq!(told.matches("did not come").count(), 3, "{told}");
+    assert_eq!(told.matches("missing: ").count(), 3, "{told}");
 }
 
 #[tokio::test]

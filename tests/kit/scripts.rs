@@ -158,7 +158,7 @@ async fn unexpected_request_fails_the_test_and_is_not_retried() {
     let told = panic_of(|| script.finish());
     assert_eq!(
         told,
-        "the script:\n  not expected: request 1 is Insert of Blogs, expected was Query\n  did not come: request 3, any request"
+        "the script:\n  unexpected: request 1 is Insert of Blogs, expected was Query\n  missing: request 3, any request"
     );
     // It is reported once.
     script.finish();
@@ -167,7 +167,7 @@ async fn unexpected_request_fails_the_test_and_is_not_retried() {
 #[tokio::test]
 async fn dropped_script_reports_unsent_requests() {
     let told = panic_of(|| drop(Script::new().then(OperationKind::Get, ResponseTemplate::new(404))));
-    assert_eq!(told, "the script:\n  did not come: request 1, Get");
+    assert_eq!(told, "the script:\n  missing: request 1, Get");
     let script = Script::new();
     // No failure so far.
     script.finish();

@@ -35,10 +35,10 @@ impl Verdict {
         self.is_reported = true;
         let mut text = format!("{who}:");
         for why in &self.unexpected {
-            text = format!("{text}\n  not expected: {why}");
+            text = format!("{text}\n  unexpected: {why}");
         }
         for what in missing {
-            text = format!("{text}\n  did not come: {what}");
+            text = format!("{text}\n  missing: {what}");
         }
         Some(text)
     }

@@ -63,7 +63,7 @@ total_timeout!(
     Bulk[E],
     settings.total,
     "At the deadline the bulk is [`Interrupted`](crate::bulk::Interrupted) by an error of kind `Timeout`, with its \
-     report. Operations in flight are in doubt. Operations that wait are not tried."
+     report. Operations in flight are in doubt. Pending operations are not sent."
 );
 
 impl<E> TableClient<E> {

@@ -306,7 +306,7 @@ macro_rules! row_writes {
             $name<$life>[$($parameter),+],
             rows.settings.total,
             "At the deadline the operation is [`Interrupted`](crate::bulk::Interrupted) by an error of kind `Timeout`, \
-             with its report. Rows in flight are in doubt. Rows that wait are not tried. If this is not set, the \
+             with its report. Rows in flight are in doubt. Pending rows are not sent. If this is not set, the \
              query's own limit applies."
         );
 

@@ -84,7 +84,7 @@ total_timeout!(
     Writer[E],
     run.engine.settings.total,
     "At the deadline the writer accepts no more operations, and [`close`](Self::close) returns [`Interrupted`] with an \
-     error of kind `Timeout` and the report. Operations in flight are in doubt. Operations that wait are not tried."
+     error of kind `Timeout` and the report. Operations in flight are in doubt. Pending operations are not sent."
 );
 
 impl<E> TableClient<E> {

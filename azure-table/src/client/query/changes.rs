@@ -242,7 +242,7 @@ impl<E: TableEntity, P> Changes<E, P> {
     {
         const NOTES: [&str; 2] = [
             "Timestamp has no index: each poll reads all of this, N rows by about N/1,000 requests",
-            "deletes are not seen, nor are versions between two polls: for what must be exact, append to a `patterns::Log`",
+            "deletes are not seen, nor are versions between two polls: for a complete history append to a `patterns::Log`",
         ];
         let mut query = self.query.clone().keyed_versions().allow_table_scan();
         let filter = query.expression()?;
