@@ -164,7 +164,7 @@ pub(crate) fn borrows(input: &DeriveInput) -> bool {
 
 /// Returns the fields with the roles that their own attributes set.
 fn fields<'a>(ctxt: &Ctxt, kind: Kind, input: &'a DeriveInput) -> Option<Vec<Field<'a>>> {
-    let needed = format!("{} is derived for structs with named fields", kind.derive());
+    let needed = format!("{} can only be derived for structs with named fields", kind.derive());
     let ident = &input.ident;
     match &input.data {
         Data::Struct(data) => match &data.fields {

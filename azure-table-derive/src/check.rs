@@ -53,7 +53,7 @@ fn check_once(ctxt: &Ctxt, base: &Struct<'_>, name: &str, attr: impl Fn(&FieldAt
     for second in base.fields.iter().filter_map(|field| attr(&field.attrs)).skip(1) {
         ctxt.error(
             &second.name,
-            format!("a second field with `{name}`: mark one, remove this"),
+            format!("only one field can have `{name}`: remove this one"),
         );
     }
 }
@@ -84,7 +84,7 @@ fn check_read(ctxt: &Ctxt, base: &Struct<'_>) {
     {
         ctxt.error(
             name,
-            format!("a struct that borrows is written and never read: remove `{name}`, or own the fields"),
+            format!("a struct that borrows cannot be read: remove `{name}`, or use owned types"),
         );
     }
 }

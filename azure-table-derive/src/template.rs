@@ -78,14 +78,14 @@ impl Template {
         } else if name != field {
             let meant = if field.is_empty() { "field" } else { &*field };
             self.fault(format!(
-                "`{{{name}}}` holds more than the name of a field: write `{{{meant}}}`"
+                "`{{{name}}}` contains more than the name of a field: write `{{{meant}}}`"
             ));
             self.pieces.push(Piece::Guess(field));
         } else {
             if let Some(Piece::Field(before) | Piece::Padded(before, _)) = self.pieces.last() {
                 let fault = format!(
-                    "`{{{before}}}` and `{{{name}}}` touch, so the key could not be cut in two again: put text between \
-                     them, such as `{{{before}}};{{{name}}}`"
+                    "`{{{before}}}` and `{{{name}}}` are adjacent, so a key that is read cannot be split: put text \
+                     between them, such as `{{{before}}};{{{name}}}`"
                 );
                 self.fault(fault);
             }
@@ -94,7 +94,7 @@ impl Template {
                 Some(Some(width)) => Piece::Padded(field, width),
                 Some(None) => {
                     self.fault(format!(
-                        "`{{{}}}` has no width: after the colon write a zero and the number of digits, at most \
+                        "`{{{}}}` has an invalid width: after the colon write a zero and the number of digits, at most \
                          {MAX_WIDTH}, such as `{{{name}:04}}`",
                         &rest[..end]
                     ));
@@ -221,13 +221,13 @@ mod tests {
             ),
             (
                 "{n:4}",
-                "`{n:4}` has no width: after the colon write a zero and the number of digits, at most 39, such as \
-                 `{n:04}`",
+                "`{n:4}` has an invalid width: after the colon write a zero and the number of digits, at most 39, such \
+                 as `{n:04}`",
             ),
-            ("{ n }", "`{ n }` holds more than the name of a field: write `{n}`"),
+            ("{ n }", "`{ n }` contains more than the name of a field: write `{n}`"),
             (
                 "{a}{b}",
-                "`{a}` and `{b}` touch, so the key could not be cut in two again: put text between them, such as \
+                "`{a}` and `{b}` are adjacent, so a key that is read cannot be split: put text between them, such as \
                  `{a};{b}`",
             ),
             (
@@ -259,7 +259,7 @@ mod tests {
         ] {
             assert_eq!(Template::parse(wrong).faults.len(), 1, "{wrong}");
         }
-        assert!(Template::parse("{n:04}{m}").faults[0].contains("touch"));
+        assert!(Template::parse("{n:04}{m}").faults[0].contains("adjacent"));
     }
 
     #[test]

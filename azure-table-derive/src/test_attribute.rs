@@ -28,14 +28,16 @@ const EXPLORATION: [(&str, bool); 6] = [
 
 /// Names in similar attributes for these options, and for options that this attribute does not have.
 const OTHER_WORDS: [(&str, &str); 4] = [
-    ("paused", "`start_paused` is meant"),
+    ("paused", "write `start_paused`"),
     (
         "flavor",
-        "the test runs on a runtime of one thread; for another one write `#[tokio::test]` and `TableServiceClient::on(Emulator::new())`",
+        "the test runs on a runtime of one thread; for another one write `#[tokio::test]` and \
+         `TableServiceClient::on(Emulator::new())`",
     ),
     (
         "worker_threads",
-        "the test runs on a runtime of one thread; for another one write `#[tokio::test]` and `TableServiceClient::on(Emulator::new())`",
+        "the test runs on a runtime of one thread; for another one write `#[tokio::test]` and \
+         `TableServiceClient::on(Emulator::new())`",
     ),
     (
         "page_size",
@@ -100,7 +102,7 @@ impl Options {
                 "cosmos" => &mut options.cosmos,
                 "explore" => {
                     if options.explore.replace(exploration(&meta, ctxt)).is_some() {
-                        ctxt.error(&meta, "`explore` is given twice");
+                        ctxt.error(&meta, "duplicate option `explore`: write it once");
                     }
                     continue;
                 }
@@ -110,16 +112,16 @@ impl Options {
                 }
             };
             if std::mem::replace(option, true) {
-                ctxt.error(&meta, format!("`{name}` is given twice"));
+                ctxt.error(&meta, format!("duplicate option `{name}`: write it once"));
             }
             if !matches!(meta, Meta::Path(_)) {
-                ctxt.error(&meta, format!("`{name}` takes no value: remove what follows it"));
+                ctxt.error(&meta, format!("`{name}` takes no value: write `{name}`"));
             }
         }
         if options.explore.is_some() && options.start_paused {
             ctxt.error(
                 tokens,
-                "an exploration has a paused clock anyway: leave `start_paused` out",
+                "the clock of an exploration is always paused: remove `start_paused`",
             );
         }
         options
@@ -134,7 +136,7 @@ fn exploration(meta: &Meta, ctxt: &Ctxt) -> TokenStream {
         Meta::NameValue(_) => {
             ctxt.error(
                 meta,
-                "`explore` takes no value, or options in parentheses: `explore(isolated, faults = 1)`",
+                "`explore` takes options in parentheses or nothing: write `explore(isolated, faults = 1)`",
             );
             return TokenStream::new();
         }
@@ -159,8 +161,8 @@ fn exploration(meta: &Meta, ctxt: &Ctxt) -> TokenStream {
                 let value = &pair.value;
                 calls.extend(quote!(.#call(#value)));
             }
-            (Some((_, false)), _) => ctxt.error(option, format!("`{name}` takes no value: remove what follows it")),
-            (Some((_, true)), _) => ctxt.error(option, format!("`{name}` has a value: `{name} = ...`")),
+            (Some((_, false)), _) => ctxt.error(option, format!("`{name}` takes no value: write `{name}`")),
+            (Some((_, true)), _) => ctxt.error(option, format!("`{name}` needs a value: write `{name} = ...`")),
             (None, _) => {
                 let meant = suggestion::similar(&name, names)
                     .map(|meant| format!("did you mean `{meant}`? "))
@@ -198,7 +200,7 @@ fn check(function: &ItemFn, ctxt: &Ctxt) {
     if signature.asyncness.is_none() && others.is_empty() {
         ctxt.error(
             signature.fn_token,
-            "a test of `#[azure_table::test]` is an `async fn`: add `async`",
+            "a function with `#[azure_table::test]` must be an `async fn`: add `async`",
         );
     }
     if let Some(lifetime_or_type) = signature.generics.params.first() {
@@ -210,7 +212,7 @@ fn check(function: &ItemFn, ctxt: &Ctxt) {
     for attribute in others {
         ctxt.error(
             attribute,
-            "`#[azure_table::test]` makes the function a test already: remove this attribute",
+            "`#[azure_table::test]` already makes the function a test: remove this attribute",
         );
     }
 }
@@ -250,7 +252,7 @@ fn arguments(function: &ItemFn, ctxt: &Ctxt) -> Vec<Argument> {
             other => {
                 ctxt.error(
                     other,
-                    "an argument of a test must be a plain name, after which its table is named",
+                    "an argument of a test must be a plain name, because its table is named after it",
                 );
                 continue;
             }

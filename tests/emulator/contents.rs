@@ -129,7 +129,7 @@ async fn server_answers_through_faults_and_its_observer_sees_what_clients_see() 
     blogs.delete_table().await.unwrap();
     let none = String::new();
     let expected = [
-        (None, "injected fault: the answer was lost".to_owned()),
+        (None, "injected fault: the response was lost".to_owned()),
         (Some(409), none),
         (Some(204), "injected fault: date ahead".to_owned()),
     ];

@@ -222,7 +222,7 @@ async fn unrecorded_request_names_the_most_similar_one() {
     assert_eq!(replay.left(), 2);
     let told = panic_of(|| replay.finish());
     assert!(
-        told.starts_with("the replay:\n  not expected: DELETE /Things(PartitionKey='p',RowKey='r'): it is"),
+        told.starts_with("the replay:\n  unexpected: DELETE /Things(PartitionKey='p',RowKey='r'): it is"),
         "{told}"
     );
     assert!(

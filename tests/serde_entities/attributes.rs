@@ -299,7 +299,7 @@ fn missing_or_wrong_keys_are_errors_that_name_key_type_and_remedy() {
         row_key: "rk",
     });
     assert!(
-        error.starts_with("RowKey: `") && error.contains("Keyless` has no such value"),
+        error.starts_with("RowKey: `") && error.contains("Keyless` has no value of this name"),
         "{error}"
     );
     assert!(error.contains("#[serde(rename = \"RowKey\")]"), "{error}");

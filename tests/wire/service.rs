@@ -116,7 +116,7 @@ async fn invalid_change_of_policies_is_rejected_before_the_write() {
         (
             table.add_access_policy(StoredAccessPolicy::new("old")),
             ErrorKind::AlreadyExists,
-            "\"old\" already",
+            "already has an access policy \"old\"",
         ),
         (
             table.replace_access_policy(StoredAccessPolicy::new("new")),

@@ -281,7 +281,9 @@ async fn truncated_body_is_an_incomplete_response(network: Network) {
             let error = server.lost_write().await;
             assert_eq!(error.kind(), ErrorKind::Connection);
             assert!(
-                error.to_string().contains("the answer broke off at http://127.0.0.1:"),
+                error
+                    .to_string()
+                    .contains("the response broke off at http://127.0.0.1:"),
                 "{answer}: {error}"
             );
         }
@@ -326,7 +328,9 @@ async fn bytes_that_are_not_http_are_a_broken_connection(network: Network) {
         let error = server.lost_write().await;
         assert_eq!(error.kind(), ErrorKind::Connection, "{garbage:?}");
         assert!(
-            error.to_string().contains("the connection broke before an answer came"),
+            error
+                .to_string()
+                .contains("the connection broke before the response arrived"),
             "{garbage:?}: {error}"
         );
     }
@@ -413,7 +417,9 @@ async fn unanswered_write_is_in_doubt(network: Network) {
     table.insert(&DynamicEntity::new("p", "r")).await.unwrap();
     let error = server.lost_write().await;
     assert!(
-        error.to_string().contains("the connection broke before an answer came"),
+        error
+            .to_string()
+            .contains("the connection broke before the response arrived"),
         "{error}"
     );
     assert!(table.get(("p", "r")).await.unwrap().is_some(), "a read may be repeated");

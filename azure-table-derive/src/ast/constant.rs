@@ -50,7 +50,7 @@ pub(crate) fn name_variants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, varian
                     .as_ref()
                     .map_or(variant.ident, |column| &column.name),
                 format!(
-                    "the constant `{constant}` has the name of a variant: name it with #[table(column = \"NAME\")]"
+                    "the constant `{constant}` has the name of a variant: rename it with #[table(column = \"NAME\")]"
                 ),
             );
         }
@@ -101,7 +101,7 @@ fn source<'s>(field: &'s mut Field<'_>) -> Source<'s> {
 
 fn name(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, kind: &str, sources: Vec<Source<'_>>) {
     let Some(prefix) = prefix(columns) else {
-        return refuse_names(ctxt, &sources);
+        return reject_names(ctxt, &sources);
     };
     let mut taken: HashMap<String, String> = HashMap::new();
     for source in sources {
@@ -110,8 +110,7 @@ fn name(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, kind: &str, sources: Vec<S
         };
         if let Some(other) = taken.get(&constant.to_string()) {
             let message = format!(
-                "the constant `{constant}` is there twice, for `{other}` and `{}`: name one of them with \
-                 #[table(column = \"NAME\")]",
+                "`{other}` and `{}` both have the constant `{constant}`: rename one with #[table(column = \"NAME\")]",
                 source.name
             );
             match source.column {
@@ -143,18 +142,20 @@ fn called(ctxt: &Ctxt, source: &Source<'_>, prefix: &str, kind: &str) -> Option<
         ),
         (None, None) => ctxt.error(
             source.ident,
-            format!("no constant can be called like this {kind}: name it with #[table(column = \"NAME\")]"),
+            format!(
+                "the name of this {kind} cannot be the name of a constant: set another with #[table(column = \"NAME\")]"
+            ),
         ),
     }
     found
 }
 
 /// Rejects a name for a constant if `columns = off` is set.
-fn refuse_names(ctxt: &Ctxt, sources: &[Source<'_>]) {
+fn reject_names(ctxt: &Ctxt, sources: &[Source<'_>]) {
     for column in sources.iter().filter_map(|source| source.column) {
         ctxt.error(
             &column.name,
-            "the `columns = off` above leaves out this constant: remove `column`, or `columns = off`",
+            "`columns = off` omits this constant: remove `column`, or `columns = off`",
         );
     }
 }

@@ -40,8 +40,8 @@ fn named(key: KeyName, name: &str, fields: &mut [Field<'_>], report: impl Fn(Str
         let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
         let meant = similar(name, names.iter().map(String::as_str));
         report(match meant {
-            Some(meant) => format!("there is no field `{name}`: did you mean `{{{meant}}}`?"),
-            None => format!("there is no field `{name}`: name a field of the struct, or write `{{{{` for a brace"),
+            Some(meant) => format!("no field is named `{name}`: did you mean `{{{meant}}}`?"),
+            None => format!("no field is named `{name}`: name a field of the struct, or write `{{{{` for a brace"),
         });
         return guessed(key, meant?, fields);
     };

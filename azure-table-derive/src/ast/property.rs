@@ -7,7 +7,7 @@ use syn::{Data, DeriveInput, Expr, Fields, Member, Type};
 use crate::attr::{ContainerAttrs, FieldAttrs, Kind, VariantAttrs};
 use crate::ctxt::Ctxt;
 
-const NEEDED: &str = "TableProperty is derived for enums of unit variants and for structs of one field";
+const NEEDED: &str = "TableProperty can only be derived for enums of unit variants and structs of one field";
 
 /// An enum with `#[derive(TableProperty)]`.
 pub(crate) struct Choice<'a> {
@@ -84,7 +84,9 @@ impl<'a> ChoiceVariant<'a> {
             (_, Some(_)) => {
                 ctxt.error(
                     ident,
-                    format!("`other` keeps the value that is none of the others: write `{ident}({held})`"),
+                    format!(
+                        "a variant with `other` holds the value that no other variant has: write `{ident}({held})`"
+                    ),
                 );
                 None
             }
@@ -93,7 +95,7 @@ impl<'a> ChoiceVariant<'a> {
                     ident,
                     format!(
                         "{NEEDED}: remove the fields of `{ident}`; or write `{ident}({held})` and mark it with \
-                         #[table(other)], to keep all other values"
+                         #[table(other)], to hold all other values"
                     ),
                 );
                 None
@@ -130,8 +132,8 @@ impl<'a> Newtype<'a> {
             ctxt.error(
                 &input.ident,
                 format!(
-                    "{NEEDED}: this one has {}; several values of an entity are a #[derive(PropertyGroup)], or one \
-                     property with #[table(json)]",
+                    "{NEEDED}: this one has {}; to store several values derive PropertyGroup, or put #[table(json)] on \
+                     the field of this type",
                     data.fields.len()
                 ),
             );

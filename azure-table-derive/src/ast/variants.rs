@@ -51,7 +51,7 @@ impl<'a> Variants<'a> {
         if data.variants.is_empty() {
             ctxt.error(
                 &input.ident,
-                "an enum of entities has variants: write `Name(Entity)` for each kind of row",
+                "an enum of entities needs a variant: write `Name(Entity)` for each kind of row",
             );
             return None;
         }
@@ -110,8 +110,8 @@ impl<'a> Variant<'a> {
                 ctxt.error(
                     ident,
                     format!(
-                        "a variant of an enum of entities holds one entity: write `{ident}(Entity)`; an enum that is a \
-                         property derives TableProperty"
+                        "a variant of an enum of entities holds one entity: write `{ident}(Entity)`; for an enum that \
+                         is a property derive TableProperty"
                     ),
                 );
                 None

@@ -87,8 +87,8 @@ fn table_name(ctxt: &Ctxt, item: &Item) -> Option<LitStr> {
     ctxt.error(
         &text,
         format!(
-            "{name:?} cannot be the name of a table, {fault}: write 3 to 63 ASCII letters and digits, a letter first, such as \
-             `name = \"Blogs\"`"
+            "{name:?} cannot be the name of a table, {fault}: write 3 to 63 ASCII letters and digits, a letter first, \
+             such as `name = \"Blogs\"`"
         ),
     );
     Some(text)
@@ -141,10 +141,7 @@ fn columns(ctxt: &Ctxt, item: &Item) -> Option<Columns> {
     };
     // `"off"` would be treated as a prefix and produce `offTEXT`.
     if prefix.value() == "off" {
-        ctxt.error(
-            &prefix,
-            "to have no constants write `columns = off`, without the quotes",
-        );
+        ctxt.error(&prefix, "for no constants write `columns = off`, without the quotes");
         return None;
     }
     if syn::parse_str::<syn::Ident>(&format!("{}X", prefix.value())).is_err() {

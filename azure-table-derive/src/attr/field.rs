@@ -76,7 +76,7 @@ fn key(ctxt: &Ctxt, item: &Item) -> Option<()> {
         let name = &item.name;
         ctxt.error(
             item.place(),
-            format!("on a field write #[table({name})]; a template, `{name} = \"{{field}}\"`, stands on the struct"),
+            format!("on a field write #[table({name})]; a template, `{name} = \"{{field}}\"`, belongs on the struct"),
         );
         return None;
     }

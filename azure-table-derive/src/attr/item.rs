@@ -85,7 +85,7 @@ impl Item {
         if text.is_none() {
             ctxt.error(
                 self.place(),
-                format!("`{0}` takes text: write `{0} = \"{example}\"`", self.name),
+                format!("`{0}` takes a string: write `{0} = \"{example}\"`", self.name),
             );
         }
         text

@@ -126,33 +126,33 @@ fn elsewhere(kind: Kind, spot: Spot, name: &str) -> Option<String> {
     if spot == Spot::Item && name == "rename" {
         let of = if item == "struct" { "field" } else { "variant" };
         return Some(format!(
-            "`rename` stands on a {of}; for all {of}s write `rename_all = \"PascalCase\"`"
+            "`rename` belongs on a {of}: move it there; for all {of}s write `rename_all = \"PascalCase\"`"
         ));
     }
     let stands = |spot: Spot| kind.known(spot).contains(&name);
     if spot != Spot::Item && stands(Spot::Item) {
-        return Some(format!("`{name}` stands on the {item}: move it above `{item}`"));
+        return Some(format!("`{name}` belongs on the {item}: move it above `{item}`"));
     }
     if spot != Spot::Field && stands(Spot::Field) {
         return Some(format!(
-            "`{name}` stands on a field: move it to the field that it is about"
+            "`{name}` belongs on a field: move it to the field that it applies to"
         ));
     }
     if spot != Spot::Variant && stands(Spot::Variant) {
         return Some(format!(
-            "`{name}` stands on a variant: move it to the variant that it is about"
+            "`{name}` belongs on a variant: move it to the variant that it applies to"
         ));
     }
     let of_entity = |spot| Kind::Entity.known(spot).contains(&name);
     Some(match (kind, name) {
         (Kind::Group, _) if of_entity(Spot::Field) || of_entity(Spot::Item) => {
-            format!("`{name}` belongs to a whole entity, and this is a part of one: put it there, and remove it here")
+            format!("`{name}` belongs to an entity, and a group is only a part of one: move it to the entity")
         }
         (Kind::Variants, _) if of_entity(Spot::Item) || of_entity(Spot::Field) => {
             format!("`{name}` belongs to one entity: put it on the struct of the variant")
         }
         (Kind::Projection, _) if of_entity(Spot::Item) || of_entity(Spot::Field) => {
-            format!("`{name}` is set on the entity, whose columns a projection reads: remove it here")
+            format!("`{name}` is set on the entity that the projection reads: remove it here")
         }
         (Kind::Entity, "tag" | "row_key_prefix") => {
             format!("`{name}` distinguishes the variants of an enum of entities: remove it from this struct")

@@ -37,7 +37,7 @@ pub(crate) fn unknown(name: &str, place: &str, known: &[&str]) -> String {
     format!("unknown attribute `{name}`: {meant}{place} write {}", list(known, "or"))
 }
 
-/// Which of the `known` attributes a name is another word for, or a slip of.
+/// Returns the one of the `known` attributes that a name is a synonym or a misspelling of.
 pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = OTHER_WORDS
         .iter()

@@ -69,7 +69,7 @@ fn check_one_form(ctxt: &Ctxt, field: &Field<'_>) {
     for other in others {
         ctxt.error(
             other,
-            format!("a property is stored in one way: remove `{first}` or `{other}`"),
+            format!("a property has one stored form: remove `{first}` or `{other}`"),
         );
     }
 }
@@ -88,12 +88,9 @@ fn check_rename(ctxt: &Ctxt, field: &Field<'_>) {
     };
     let message = match field.role {
         Role::Property(_) => return,
-        Role::Key(key) => format!(
-            "the field is stored as {}, under no other name: remove `rename`",
-            key.service()
-        ),
+        Role::Key(key) => format!("the field is stored as {}: remove `rename`", key.service()),
         Role::KeyPart(key) => format!("the field is stored in {} only: remove `rename`", key.service()),
-        Role::Timestamp => "the service calls this one Timestamp: remove `rename`".to_owned(),
+        Role::Timestamp => "the service names this property Timestamp: remove `rename`".to_owned(),
         Role::Etag => "an ETag is not a property and has no name: remove `rename`".to_owned(),
         Role::Ignored => "an ignored field is not stored: remove `rename`, or `ignore`".to_owned(),
         Role::Group(_) => {
@@ -110,24 +107,26 @@ pub(crate) fn check_options(ctxt: &Ctxt, field: &Field<'_>) {
     let aliases = attrs.alias.iter().map(|alias| &alias.name);
     let default = attrs.default.iter().map(|default| &default.name);
     for option in aliases.chain(default).chain(forms(attrs)) {
-        if let Some(message) = refusal(field, &option.to_string()) {
+        if let Some(message) = rejection(field, &option.to_string()) {
             ctxt.error(option, message);
         }
     }
 }
 
 /// Returns why a field does not accept `alias`, `default` or a stored form, and what to write instead.
-fn refusal(field: &Field<'_>, option: &str) -> Option<String> {
+fn rejection(field: &Field<'_>, option: &str) -> Option<String> {
     let reason = match (&field.role, option) {
-        (Role::Property(_), "default") if field.attrs.write_id.is_some() => "a write id that is not there is `None`",
+        (Role::Property(_), "default") if field.attrs.write_id.is_some() => "an absent write id is `None`",
         (Role::Property(_), _) | (Role::Group(_), "default") => return None,
         (Role::Key(_) | Role::KeyPart(_), "alias") => "a key has no older name",
         (Role::Key(_) | Role::KeyPart(_), "default") => "a row always has its keys",
         (Role::Key(_) | Role::KeyPart(_), "write_id") => "a key is the same with every write",
-        (Role::Key(_) | Role::KeyPart(_), _) => "the text of a key is made by its type, which implements TableKey",
+        (Role::Key(_) | Role::KeyPart(_), _) => {
+            "the key text comes from the type of the field, which implements TableKey"
+        }
         (Role::Timestamp, _) => "the service sets the Timestamp",
         (Role::Etag, _) => "an ETag is not a property",
-        (Role::Extra, _) => "`extra` holds the properties as they are",
+        (Role::Extra, _) => "`extra` holds the properties unchanged",
         (Role::Group(_), "alias") => "a flattened field has no name of its own",
         (Role::Group(_), _) => {
             return Some(format!(
@@ -150,8 +149,8 @@ fn check_prefix(ctxt: &Ctxt, field: &Field<'_>) {
     if field.attrs.flatten.is_none() {
         ctxt.error(
             &prefix.name,
-            "`prefix` goes with `flatten`: write `flatten, prefix = \"…\"`; the prefix of all constants is `columns = \
-             \"…\"` on the struct",
+            "`prefix` requires `flatten`: write `flatten, prefix = \"…\"`; for a prefix of all constants write \
+             `columns = \"…\"` on the struct",
         );
         return;
     }

@@ -21,8 +21,8 @@ pub(crate) fn check_source(ctxt: &Ctxt, entity: &Entity<'_>, key: KeyName) {
             ctxt.error(
                 &mark.name,
                 format!(
-                    "{service} is made by the template on the struct: name `{{{}}}` there and remove this attribute, or \
-                     remove the template",
+                    "the template on the struct already sets {service}: add `{{{}}}` to it and remove this attribute, \
+                     or remove the template",
                     field.name
                 ),
             );
@@ -47,8 +47,8 @@ pub(crate) fn check_source(ctxt: &Ctxt, entity: &Entity<'_>, key: KeyName) {
         ctxt.error(
             &mark.name,
             format!(
-                "a second {service}: mark one field, or join both by a template on the struct, \
-                 #[table({attribute} = \"{{a}};{{b}}\")]"
+                "only one field can be the {service}: remove this attribute, or combine both fields in a template on \
+                 the struct, #[table({attribute} = \"{{a}};{{b}}\")]"
             ),
         );
     }
@@ -69,7 +69,7 @@ pub(crate) fn check_count(ctxt: &Ctxt, entity: &Entity<'_>) {
         ctxt.error(
             &entity.base.input.ident,
             format!(
-                "the keys have {count} fields, at most {MAX_KEY_FIELDS} are possible: join some in one field of a type \
+                "the keys have {count} fields, the limit is {MAX_KEY_FIELDS}: combine some in one field, with a type \
                  that implements TableKey"
             ),
         );

@@ -22,7 +22,7 @@ pub(crate) fn check_names(ctxt: &Ctxt, base: &Struct<'_>, whole: bool) {
     let mut taken: HashMap<String, &str> = HashMap::new();
     for (field, name) in base.properties() {
         let report = |message: String| ctxt.error(place(field), message);
-        if refused(name, whole, &report) {
+        if is_rejected(name, whole, &report) {
             continue;
         }
         if let Some(other) = taken.insert(name.to_owned(), &field.name) {
@@ -44,7 +44,7 @@ fn place(field: &Field<'_>) -> TokenStream {
 }
 
 /// Reports a name that no property can have. Returns `true` for such a name.
-fn refused(name: &str, whole: bool, report: &impl Fn(String)) -> bool {
+fn is_rejected(name: &str, whole: bool, report: &impl Fn(String)) -> bool {
     if let Some(fault) = property_name_fault(name) {
         report(format!(
             "{name:?} cannot be the name of a property, {fault}: write another with #[table(rename = \"Name\")]"
@@ -80,11 +80,11 @@ fn check_aliases<'e>(ctxt: &Ctxt, base: &'e Struct<'_>, whole: bool, taken: &mut
                 ),
                 Some(other) if other == field.name => ctxt.error(
                     &alias.value,
-                    format!("the property is read as `{name}` already: remove this alias"),
+                    format!("the property is already read from `{name}`: remove this alias"),
                 ),
                 Some(other) => ctxt.error(
                     &alias.value,
-                    format!("`{other}` is read as `{name}` already: remove this alias, or rename that field"),
+                    format!("`{other}` is already read from `{name}`: remove this alias, or rename that field"),
                 ),
             }
         }
@@ -102,8 +102,8 @@ fn check_pieces(ctxt: &Ctxt, base: &Struct<'_>) {
                 ctxt.error(
                     place(field),
                     format!(
-                        "`{name}` is where the chunked `{}` keeps its pieces: write another name with #[table(rename = \
-                         \"Name\")]",
+                        "`{name}` is the name of a piece of the chunked field `{}`: write another name with \
+                         #[table(rename = \"Name\")]",
                         chunked.name
                     ),
                 );
@@ -139,12 +139,12 @@ pub(crate) fn property_name_fault(name: &str) -> Option<String> {
     match chars.next() {
         None => return Some("it is empty".to_owned()),
         Some(first) if first != '_' && !first.is_alphabetic() => {
-            return Some(format!("it starts with {first:?} and not with a letter or `_`"));
+            return Some(format!("it starts with {first:?}, not with a letter or `_`"));
         }
         Some(_) => {}
     }
     if let Some(wrong) = chars.find(|c| *c != '_' && !c.is_alphanumeric()) {
-        return Some(format!("it contains {wrong:?} and not letters, digits and `_` only"));
+        return Some(format!("it contains {wrong:?}, which is not a letter, digit or `_`"));
     }
     let units = name.encode_utf16().count();
     (units > MAX_PROPERTY_NAME).then(|| format!("it has {units} UTF-16 units and the limit is {MAX_PROPERTY_NAME}"))

@@ -9,13 +9,13 @@ pub(crate) fn projection(ctxt: &Ctxt, base: &Struct<'_>) {
     if base.attrs.of.is_none() && !base.says("of") {
         ctxt.error(
             &base.input.ident,
-            "a projection has some columns of an entity: write #[table(of = Entity)] with the entity's type",
+            "a projection reads columns of an entity: name the entity's type with #[table(of = Entity)]",
         );
     }
     if borrows(base.input) {
         ctxt.error(
             &base.input.generics,
-            "Projection is derived for structs that own what they read: remove the lifetime",
+            "Projection can only be derived for structs that own their data: remove the lifetime",
         );
     }
     for field in &base.fields {
@@ -33,7 +33,7 @@ fn check_source(ctxt: &Ctxt, field: &Field<'_>) {
     if let Some(column) = &field.attrs.column {
         ctxt.error(
             &column.name,
-            "`column` names the entity's constant whose property the field reads, and this field reads none: remove it",
+            "`column` names a constant of the entity, but this field is not read from a column: remove `column`",
         );
     }
 }

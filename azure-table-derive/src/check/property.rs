@@ -29,7 +29,7 @@ fn check_other(ctxt: &Ctxt, choice: &Choice<'_>) {
         .filter(|variant| variant.attrs.other.is_some())
         .collect();
     for other in others.iter().skip(1).filter_map(|other| other.attrs.other.as_ref()) {
-        ctxt.error(&other.name, "a second variant with `other`: mark one, remove this");
+        ctxt.error(&other.name, "only one variant can have `other`: remove this one");
     }
     for variant in others {
         let attrs = &variant.attrs;
@@ -38,7 +38,7 @@ fn check_other(ctxt: &Ctxt, choice: &Choice<'_>) {
             ctxt.error(
                 &option.name,
                 format!(
-                    "the variant for all other values has no name: remove `{}`, or `other`",
+                    "a variant with `other` has no text of its own: remove `{}`, or `other`",
                     option.name
                 ),
             );
@@ -48,29 +48,30 @@ fn check_other(ctxt: &Ctxt, choice: &Choice<'_>) {
 
 /// Rejects names in an enum that is stored as numbers.
 fn check_integer(ctxt: &Ctxt, choice: &Choice<'_>) {
-    let refuse = |name: &Ident| {
+    let reject = |name: &Ident| {
         ctxt.error(
             name,
-            format!("`integer` stores the discriminants and no names: remove `{name}`, or `integer`"),
+            format!("`integer` stores discriminants, not names: remove `{name}`, or `integer`"),
         );
     };
     choice
         .attrs
         .rename_all
         .iter()
-        .for_each(|rename_all| refuse(&rename_all.name));
+        .for_each(|rename_all| reject(&rename_all.name));
     for variant in choice.known() {
         variant
             .attrs
             .rename
             .iter()
             .chain(&variant.attrs.alias)
-            .for_each(|option| refuse(&option.name));
+            .for_each(|option| reject(&option.name));
     }
     if let Some(key) = &choice.attrs.key {
         ctxt.error(
             &key.name,
-            "a discriminant has no key text that sorts like it: remove `integer`, so that the key is the name, or `key`",
+            "the key text of a discriminant does not sort like the number: remove `key`, or remove `integer` to use \
+             the name as the key",
         );
     }
 }
@@ -96,7 +97,7 @@ fn check_texts(ctxt: &Ctxt, choice: &Choice<'_>) {
                 ctxt.error(
                     &alias.value,
                     format!(
-                        "{:?} is read as `{other}` already: remove this alias",
+                        "{:?} is already read as `{other}`: remove this alias",
                         alias.value.value()
                     ),
                 );

@@ -53,7 +53,7 @@ fn check_variant(ctxt: &Ctxt, variants: &Variants<'_>, variant: &Variant<'_>) {
             ctxt.error(
                 &option.name,
                 format!(
-                    "the variant for all other rows has no mark of its own: remove `{}`, or `other`",
+                    "a variant with `other` reads all remaining rows, so it cannot have `{}`: remove one of the two",
                     option.name
                 ),
             );
@@ -69,7 +69,8 @@ fn check_variant(ctxt: &Ctxt, variants: &Variants<'_>, variant: &Variant<'_>) {
     if let (Mark::RowKeyPrefix | Mark::KeyForm, Some(rename)) = (&variants.mark, &attrs.rename) {
         ctxt.error(
             &rename.name,
-            "`rename` is the text of the tag, and this enum has none: remove it, or write `tag = \"Kind\"` on the enum",
+            "`rename` sets the text of the tag, and this enum has no tag: remove it, or write `tag = \"Kind\"` on the \
+             enum",
         );
     }
 }
@@ -79,7 +80,7 @@ fn check_rename_all(ctxt: &Ctxt, variants: &Variants<'_>) {
     if let (None, Some(rename_all)) = (&variants.attrs.tag, &variants.attrs.rename_all) {
         ctxt.error(
             &rename_all.name,
-            "`rename_all` is for the text of the tag, and this enum has none: remove it, or write `tag = \"Kind\"`",
+            "`rename_all` sets the text of the tag, and this enum has no tag: remove it, or write `tag = \"Kind\"`",
         );
     }
 }
@@ -94,11 +95,11 @@ fn check_other(ctxt: &Ctxt, variants: &Variants<'_>) {
     for other in others {
         count += 1;
         if count > 1 {
-            ctxt.error(&other.name, "a second variant with `other`: mark one, remove this");
+            ctxt.error(&other.name, "only one variant can have `other`: remove this one");
         } else if variants.variants.len() == 1 {
             ctxt.error(
                 &other.name,
-                "this is the only variant: add those of the known entities, or use DynamicEntity in place of the \
+                "this is the only variant: add variants for the known entities, or use DynamicEntity instead of the \
                  enum",
             );
         }
@@ -131,7 +132,7 @@ fn check_prefixes(ctxt: &Ctxt, variants: &Variants<'_>) {
             ctxt.error(
                 variant.ident,
                 format!(
-                    "`{}` has no mark: write #[table(row_key_prefix = \"…\")], as on the other variants",
+                    "`{}` has no prefix: add #[table(row_key_prefix = \"…\")], as on the other variants",
                     variant.name()
                 ),
             );
@@ -146,8 +147,8 @@ fn check_prefixes(ctxt: &Ctxt, variants: &Variants<'_>) {
             ctxt.error(
                 value,
                 format!(
-                    "rows of `{}` and `{other}` could not be told apart, since {prefix:?} and {text:?} begin alike: \
-                     write prefixes of which none begins with another",
+                    "rows of `{}` and `{other}` are ambiguous, because one of {prefix:?} and {text:?} begins with the \
+                     other: write prefixes of which none begins with another",
                     variant.name()
                 ),
             );
@@ -162,7 +163,8 @@ fn check_prefix(ctxt: &Ctxt, prefix: &LitStr) {
     if text.is_empty() {
         ctxt.error(
             prefix,
-            "every RowKey begins with this: write the text that those of the variant begin with, or `other` for the rest",
+            "every RowKey begins with an empty prefix: write the beginning of this variant's RowKeys, or `other` for \
+             all remaining rows",
         );
     } else if let Some(fault) = key_text_fault(&text) {
         ctxt.error(prefix, format!("row_key_prefix: {fault}"));

@@ -163,7 +163,7 @@ fn read_entity(entity: &Entity<'_>) -> TokenStream {
     let rest = if has(Role::Extra) {
         Rest::Kept
     } else if base.attrs.deny_unknown_properties.is_some() {
-        Rest::Refused
+        Rest::Rejected
     } else {
         Rest::Ignored
     };

@@ -25,7 +25,7 @@ pub(crate) enum Rest {
     /// It is ignored.
     Ignored,
     /// It is an error.
-    Refused,
+    Rejected,
     /// The field `extra` keeps it.
     Kept,
 }
@@ -104,7 +104,7 @@ impl Reading<'_, '_> {
         let private = self.base.paths().private;
         let last = match self.rest {
             Rest::Ignored => return quote!(_ => {}),
-            Rest::Refused => quote!(_ => return ::core::result::Result::Err(#private::unknown(#property)),),
+            Rest::Rejected => quote!(_ => return ::core::result::Result::Err(#private::unknown(#property)),),
             Rest::Kept => {
                 let extra = extra();
                 quote!(_ => #private::keep(&mut #extra, #property)?,)

@@ -143,7 +143,7 @@ fn read_entity(variants: &Variants<'_>) -> TokenStream {
         .map(|ty| Place::of(ty).item(ty, &is_read, "METADATA"))
         .collect();
     // The value that decides between the variants.
-    let asked = match &variants.mark {
+    let selector = match &variants.mark {
         Mark::Tag(property) => Some(quote!(let #mark = #row.get(#property);)),
         Mark::RowKeyPrefix => Some(quote!(let #mark = #row.row_key()?;)),
         Mark::KeyForm => None,
@@ -188,7 +188,7 @@ fn read_entity(variants: &Variants<'_>) -> TokenStream {
         impl #impl_generics #krate::ReadEntity for #ident #ty_generics #where_clause {
             const METADATA: #private::MetadataLevel = #private::metadata(&[#(#levels),*]);
             fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
-                #asked
+                #selector
                 #(#named)*
                 #last
             }

@@ -133,9 +133,9 @@ fn all_other_properties_are_kept_or_rejected() {
          __name if {private}::chunked::owns(\"c\", __name) => {{}}
          __name if {private}::in_group::<G>(\"\", __name) => {{}}"
     );
-    let refused = expansion(&with("#[table(deny_unknown_properties)]", fields));
+    let rejecting = expansion(&with("#[table(deny_unknown_properties)]", fields));
     has(
-        &refused,
+        &rejecting,
         &format!("{arms} _ => return ::core::result::Result::Err({private}::unknown(__property)),"),
     );
     let kept = expansion(&with("", &format!("{fields} #[table(extra)] more: M")));

@@ -21,7 +21,8 @@ fn error_for_a_struct_without_keys_names_both() {
         [
             "no PartitionKey: put #[table(partition_key)] on the field that holds it, or \
              #[table(partition_key = \"{field}\")] on the struct",
-            "no RowKey: put #[table(row_key)] on the field that holds it, or #[table(row_key = \"{field}\")] on the struct",
+            "no RowKey: put #[table(row_key)] on the field that holds it, or #[table(row_key = \"{field}\")] on the \
+             struct",
         ]
     );
 }
@@ -34,7 +35,7 @@ fn misspelled_key_attribute_is_not_reported_as_a_missing_key() {
     );
     assert_eq!(
         one("#[table(partition_key = 5, row_key = \"\")] struct S { a: i32 }"),
-        "`partition_key` takes text: write `partition_key = \"{field}\"`"
+        "`partition_key` takes a string: write `partition_key = \"{field}\"`"
     );
 }
 
@@ -42,7 +43,8 @@ fn misspelled_key_attribute_is_not_reported_as_a_missing_key() {
 fn two_fields_cannot_both_be_the_row_key() {
     assert_eq!(
         field("row_key"),
-        "a second RowKey: mark one field, or join both by a template on the struct, #[table(row_key = \"{a};{b}\")]"
+        "only one field can be the RowKey: remove this attribute, or combine both fields in a template on the struct, \
+         #[table(row_key = \"{a};{b}\")]"
     );
 }
 
@@ -50,10 +52,11 @@ fn two_fields_cannot_both_be_the_row_key() {
 fn template_and_field_cannot_both_be_the_key() {
     assert_eq!(
         one(
-            "#[table(partition_key = \"p\")] struct S { #[table(partition_key)] a: String, #[table(row_key)] b: String }"
+            "#[table(partition_key = \"p\")] struct S { #[table(partition_key)] a: String, #[table(row_key)] b: String \
+             }"
         ),
-        "PartitionKey is made by the template on the struct: name `{a}` there and remove this attribute, or remove the \
-         template"
+        "the template on the struct already sets PartitionKey: add `{a}` to it and remove this attribute, or remove \
+         the template"
     );
 }
 
@@ -100,8 +103,8 @@ fn error_for_an_unknown_attribute_lists_the_known_ones() {
     );
     assert_eq!(
         entity("RenameAll = \"x\""),
-        "unknown attribute `RenameAll`: did you mean `rename_all`? on a struct write `name`, `partition_key`, `row_key`, \
-         `rename_all`, `columns`, `deny_unknown_properties`, `upgrade` or `crate`"
+        "unknown attribute `RenameAll`: did you mean `rename_all`? on a struct write `name`, `partition_key`, \
+         `row_key`, `rename_all`, `columns`, `deny_unknown_properties`, `upgrade` or `crate`"
     );
 }
 
@@ -109,19 +112,19 @@ fn error_for_an_unknown_attribute_lists_the_known_ones() {
 fn error_for_a_misplaced_attribute_names_its_place() {
     assert_eq!(
         field("rename_all = \"camelCase\""),
-        "`rename_all` stands on the struct: move it above `struct`"
+        "`rename_all` belongs on the struct: move it above `struct`"
     );
     assert_eq!(
         entity("rename = \"x\""),
-        "`rename` stands on a field; for all fields write `rename_all = \"PascalCase\"`"
+        "`rename` belongs on a field: move it there; for all fields write `rename_all = \"PascalCase\"`"
     );
     assert_eq!(
         entity("etag"),
-        "`etag` stands on a field: move it to the field that it is about"
+        "`etag` belongs on a field: move it to the field that it applies to"
     );
     assert_eq!(
         field("partition_key = \"{x}\""),
-        "on a field write #[table(partition_key)]; a template, `partition_key = \"{field}\"`, stands on the struct"
+        "on a field write #[table(partition_key)]; a template, `partition_key = \"{field}\"`, belongs on the struct"
     );
     assert_eq!(
         one("#[table(row_key)] struct S { #[table(partition_key)] a: String, b: String }"),
@@ -141,20 +144,20 @@ fn error_for_a_malformed_value_shows_the_correct_form() {
     ] {
         assert_eq!(
             field(malformed),
-            "`rename` takes text: write `rename = \"Name\"`",
+            "`rename` takes a string: write `rename = \"Name\"`",
             "{malformed}"
         );
     }
     assert_eq!(field("ignore = true"), "`ignore` takes no value: write `ignore`");
     assert_eq!(
         field("\"rename\""),
-        "expected the name of an attribute: `partition_key`, `row_key`, `rename`, `alias`, `default`, `ignore`, `with`, \
-         `json`, `flatten`, `prefix`, `chunked`, `timestamp`, `etag`, `extra`, `write_id` or `column`"
+        "expected the name of an attribute: `partition_key`, `row_key`, `rename`, `alias`, `default`, `ignore`, \
+         `with`, `json`, `flatten`, `prefix`, `chunked`, `timestamp`, `etag`, `extra`, `write_id` or `column`"
     );
     assert_eq!(
         one(&with("#[table]", "")),
-        "write #[table(…)] with `name`, `partition_key`, `row_key`, `rename_all`, `columns`, `deny_unknown_properties`, \
-         `upgrade` or `crate` inside"
+        "write #[table(…)] with `name`, `partition_key`, `row_key`, `rename_all`, `columns`, \
+         `deny_unknown_properties`, `upgrade` or `crate` inside"
     );
     for (name, fault) in [
         ("ab", "it has 2 characters"),
@@ -165,8 +168,8 @@ fn error_for_a_malformed_value_shows_the_correct_form() {
         assert_eq!(
             entity(&format!("name = {name:?}")),
             format!(
-                "{name:?} cannot be the name of a table, {fault}: write 3 to 63 ASCII letters and digits, a letter first, such \
-                 as `name = \"Blogs\"`"
+                "{name:?} cannot be the name of a table, {fault}: write 3 to 63 ASCII letters and digits, a letter \
+                 first, such as `name = \"Blogs\"`"
             )
         );
     }
@@ -187,15 +190,15 @@ fn error_for_a_malformed_value_shows_the_correct_form() {
 fn only_structs_with_named_fields_are_entities() {
     assert_eq!(
         one("struct S(String);"),
-        "TableEntity is derived for structs with named fields: give each field a name, `struct S { name: … }`"
+        "TableEntity can only be derived for structs with named fields: give each field a name, `struct S { name: … }`"
     );
     assert_eq!(
         one("struct S;"),
-        "TableEntity is derived for structs with named fields: write `struct S { … }`"
+        "TableEntity can only be derived for structs with named fields: write `struct S { … }`"
     );
     assert_eq!(
         one("union U { a: u8 }"),
-        "TableEntity is derived for structs with named fields: make this union a struct"
+        "TableEntity can only be derived for structs with named fields: make this union a struct"
     );
 }
 
@@ -218,13 +221,13 @@ fn two_fields_cannot_be_stored_under_one_name() {
 fn error_for_a_reserved_name_suggests_the_attribute() {
     assert_eq!(
         one(&with("#[table(rename_all = \"PascalCase\")]", "timestamp: i64")),
-        "`Timestamp` is reserved by the service: for the time of the last write put #[table(timestamp)] on a field of type \
-         Option<DateTime>, or write another name with #[table(rename = \"Name\")]"
+        "`Timestamp` is reserved by the service: for the time of the last write put #[table(timestamp)] on a field of \
+         type Option<DateTime>, or write another name with #[table(rename = \"Name\")]"
     );
     assert_eq!(
         field("rename = \"PartitionKey\""),
-        "`PartitionKey` is reserved by the service: for the key itself write #[table(partition_key)], or write another name \
-         with #[table(rename = \"Name\")]"
+        "`PartitionKey` is reserved by the service: for the key itself write #[table(partition_key)], or write another \
+         name with #[table(rename = \"Name\")]"
     );
     assert!(field("rename = \"RowKey\"").contains("for the key itself write #[table(row_key)]"));
 }
@@ -233,8 +236,8 @@ fn error_for_a_reserved_name_suggests_the_attribute() {
 fn property_name_must_be_an_identifier() {
     for (name, fault) in [
         ("", "it is empty"),
-        ("1st", "it starts with '1' and not with a letter or `_`"),
-        ("odata.etag", "it contains '.' and not letters, digits and `_` only"),
+        ("1st", "it starts with '1', not with a letter or `_`"),
+        ("odata.etag", "it contains '.', which is not a letter, digit or `_`"),
     ] {
         assert_eq!(
             field(&format!("rename = {name:?}")),
@@ -260,11 +263,11 @@ fn only_properties_are_renamed() {
     );
     assert_eq!(
         field("timestamp, rename = \"y\""),
-        "the service calls this one Timestamp: remove `rename`"
+        "the service names this property Timestamp: remove `rename`"
     );
     assert_eq!(
         one("struct S { #[table(partition_key, rename = \"x\")] a: String, #[table(row_key)] b: String }"),
-        "the field is stored as PartitionKey, under no other name: remove `rename`"
+        "the field is stored as PartitionKey: remove `rename`"
     );
 }
 
@@ -280,7 +283,7 @@ fn only_columns_have_a_constant() {
     );
     assert_eq!(
         one(&with("#[table(columns = off)]", "#[table(column = \"X\")] x: i32")),
-        "the `columns = off` above leaves out this constant: remove `column`, or `columns = off`"
+        "`columns = off` omits this constant: remove `column`, or `columns = off`"
     );
 }
 
@@ -291,7 +294,7 @@ fn etag_and_timestamp_are_used_on_one_field_each() {
             "",
             "#[table(etag)] a: A, #[table(etag)] b: A, #[table(timestamp)] c: A, #[table(timestamp)] d: A"
         ))[1],
-        "a second field with `etag`: mark one, remove this"
+        "only one field can have `etag`: remove this one"
     );
 }
 
@@ -299,10 +302,9 @@ fn etag_and_timestamp_are_used_on_one_field_each() {
 fn two_constants_cannot_have_one_name() {
     assert_eq!(
         one(&with("", "#[table(rename = \"a\")] postedAt: i32, posted_at: i32")),
-        "the constant `POSTED_AT` is there twice, for `postedAt` and `posted_at`: name one of them with \
-         #[table(column = \"NAME\")]"
+        "`postedAt` and `posted_at` both have the constant `POSTED_AT`: rename one with #[table(column = \"NAME\")]"
     );
-    assert!(field("column = \"PK\"").starts_with("the constant `PK` is there twice, for `pk` and `x`"));
+    assert!(field("column = \"PK\"").starts_with("`pk` and `x` both have the constant `PK`"));
 }
 
 #[test]
@@ -327,7 +329,7 @@ fn constant_name_must_be_an_identifier() {
     }
     assert_eq!(
         entity("columns = \"off\""),
-        "to have no constants write `columns = off`, without the quotes"
+        "for no constants write `columns = off`, without the quotes"
     );
 }
 
@@ -368,7 +370,7 @@ fn all_errors_are_reported_together() {
             "unknown attribute",
             "`etag` takes",
             "row_key: unclosed",
-            "row_key: there",
+            "row_key: no",
             "\"-\" cannot",
             "`Timestamp` is",
             "\"a b\"",

@@ -58,15 +58,15 @@ fn function_is_given_as_a_path() {
 fn property_has_one_stored_form() {
     assert_eq!(
         field("json, with = \"m\""),
-        "a property is stored in one way: remove `with` or `json`"
+        "a property has one stored form: remove `with` or `json`"
     );
     assert_eq!(
         field("chunked, json"),
-        "a property is stored in one way: remove `json` or `chunked`"
+        "a property has one stored form: remove `json` or `chunked`"
     );
     assert_eq!(
         field("chunked, write_id"),
-        "a property is stored in one way: remove `chunked` or `write_id`"
+        "a property has one stored form: remove `chunked` or `write_id`"
     );
 }
 
@@ -79,12 +79,12 @@ fn key_has_the_stored_form_of_its_type() {
         let name = form.split(' ').next().unwrap();
         assert_eq!(
             key(form),
-            format!("the text of a key is made by its type, which implements TableKey: remove `{name}`")
+            format!("the key text comes from the type of the field, which implements TableKey: remove `{name}`")
         );
     }
     assert_eq!(
         one("#[table(partition_key = \"{a}\", row_key = \"\")] struct S { #[table(json)] a: String }"),
-        "the text of a key is made by its type, which implements TableKey: remove `json`"
+        "the key text comes from the type of the field, which implements TableKey: remove `json`"
     );
 }
 
@@ -120,7 +120,7 @@ fn timestamp_etag_and_extra_are_not_properties() {
     assert_eq!(field("etag, json"), "an ETag is not a property: remove `json`");
     assert_eq!(
         field("extra, default"),
-        "`extra` holds the properties as they are: remove `default`"
+        "`extra` holds the properties unchanged: remove `default`"
     );
     assert_eq!(
         field("extra, rename = \"x\""),
@@ -128,7 +128,7 @@ fn timestamp_etag_and_extra_are_not_properties() {
     );
     assert_eq!(
         field("write_id, default"),
-        "a write id that is not there is `None`: remove `default`"
+        "an absent write id is `None`: remove `default`"
     );
 }
 
@@ -153,8 +153,8 @@ fn flattened_field_has_a_prefix_instead_of_a_name() {
     assert_eq!(field("flatten = 5"), "`flatten` takes no value: write `flatten`");
     assert_eq!(
         field("prefix = \"Home_\""),
-        "`prefix` goes with `flatten`: write `flatten, prefix = \"…\"`; the prefix of all constants is `columns = \"…\"` \
-         on the struct"
+        "`prefix` requires `flatten`: write `flatten, prefix = \"…\"`; for a prefix of all constants write `columns = \
+         \"…\"` on the struct"
     );
     for wrong in ["", "1_", "Home.", "Home-"] {
         assert_eq!(
@@ -170,25 +170,26 @@ fn flattened_field_has_a_prefix_instead_of_a_name() {
 fn alias_differs_from_all_other_names() {
     assert_eq!(
         field("alias = \"x\""),
-        "the property is read as `x` already: remove this alias"
+        "the property is already read from `x`: remove this alias"
     );
     assert_eq!(
         field("alias = \"y\", alias = \"y\""),
-        "the property is read as `y` already: remove this alias"
+        "the property is already read from `y`: remove this alias"
     );
     assert_eq!(
         one(&with("", "#[table(alias = \"y\")] x: T, y: T")),
-        "`y` is read as `y` already: remove this alias, or rename that field"
+        "`y` is already read from `y`: remove this alias, or rename that field"
     );
     assert_eq!(
         field("alias = \"a b\""),
-        "\"a b\" was never the name of a property, it contains ' ' and not letters, digits and `_` only: remove this alias"
+        "\"a b\" was never the name of a property, it contains ' ', which is not a letter, digit or `_`: remove this \
+         alias"
     );
     assert_eq!(
         field("alias = \"RowKey\""),
         "`RowKey` is reserved by the service and was never a property: remove this alias"
     );
-    assert_eq!(field("alias"), "`alias` takes text: write `alias = \"OldName\"`");
+    assert_eq!(field("alias"), "`alias` takes a string: write `alias = \"OldName\"`");
 }
 
 #[test]
@@ -200,7 +201,8 @@ fn pieces_of_a_chunked_field_have_unique_names() {
                 &format!("#[table(chunked)] text: T, #[table(rename = {name:?})] x: T")
             )),
             format!(
-                "`{name}` is where the chunked `text` keeps its pieces: write another name with #[table(rename = \"Name\")]"
+                "`{name}` is the name of a piece of the chunked field `text`: write another name with #[table(rename = \
+                 \"Name\")]"
             )
         );
     }
@@ -212,7 +214,7 @@ fn special_fields_occur_once() {
     for name in ["extra", "write_id"] {
         assert_eq!(
             one(&with("", &format!("#[table({name})] a: T, #[table({name})] b: T"))),
-            format!("a second field with `{name}`: mark one, remove this")
+            format!("only one field can have `{name}`: remove this one")
         );
     }
 }
@@ -234,7 +236,7 @@ fn write_only_struct_has_no_upgrade() {
     };
     assert_eq!(
         one(&input("upgrade = \"f\"")),
-        "a struct that borrows is written and never read: remove `upgrade`, or own the fields"
+        "a struct that borrows cannot be read: remove `upgrade`, or use owned types"
     );
     assert!(one(&input("deny_unknown_properties")).contains("remove `deny_unknown_properties`"));
 }
@@ -271,7 +273,7 @@ fn error_for_options_of_other_derives_names_their_place() {
 fn width_begins_with_a_zero() {
     assert_eq!(
         one("#[table(partition_key = \"{n:4}\", row_key = \"\")] struct S { n: u32 }"),
-        "partition_key: `{n:4}` has no width: after the colon write a zero and the number of digits, at most 39, such as \
-         `{n:04}`"
+        "partition_key: `{n:4}` has an invalid width: after the colon write a zero and the number of digits, at most \
+         39, such as `{n:04}`"
     );
 }

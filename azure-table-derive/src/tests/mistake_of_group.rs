@@ -11,12 +11,13 @@ fn one(input: &str) -> String {
 fn only_structs_with_named_fields_are_groups() {
     assert_eq!(
         one("struct S(i32);"),
-        "PropertyGroup is derived for structs with named fields: give each field a name, `struct S { name: … }`"
+        "PropertyGroup can only be derived for structs with named fields: give each field a name, `struct S { name: … \
+         }`"
     );
     assert_eq!(
         one("enum E { A, B }"),
-        "PropertyGroup is derived for structs with named fields: make this enum a struct, or derive TableProperty to store \
-         it as one property"
+        "PropertyGroup can only be derived for structs with named fields: make this enum a struct, or derive \
+         TableProperty to store it as one property"
     );
 }
 
@@ -25,9 +26,7 @@ fn options_of_an_entity_are_rejected_in_a_group() {
     for option in ["partition_key", "row_key", "etag", "timestamp", "extra", "write_id"] {
         assert_eq!(
             one(&format!("struct S {{ #[table({option})] x: i32 }}")),
-            format!(
-                "`{option}` belongs to a whole entity, and this is a part of one: put it there, and remove it here"
-            )
+            format!("`{option}` belongs to an entity, and a group is only a part of one: move it to the entity")
         );
     }
     assert!(
@@ -48,7 +47,7 @@ fn fields_of_a_group_follow_the_rules_of_an_entity() {
     );
     assert_eq!(
         one("struct S { #[table(rename = \"a b\")] x: i32 }"),
-        "\"a b\" cannot be the name of a property, it contains ' ' and not letters, digits and `_` only: write another \
+        "\"a b\" cannot be the name of a property, it contains ' ', which is not a letter, digit or `_`: write another \
          with #[table(rename = \"Name\")]"
     );
     assert_eq!(

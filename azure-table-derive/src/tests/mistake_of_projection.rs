@@ -18,7 +18,7 @@ fn field(attributes: &str) -> String {
 fn projection_names_its_entity() {
     assert_eq!(
         one("struct S { x: i32 }"),
-        "a projection has some columns of an entity: write #[table(of = Entity)] with the entity's type"
+        "a projection reads columns of an entity: name the entity's type with #[table(of = Entity)]"
     );
     assert_eq!(
         one("#[table(of = 5)] struct S { x: i32 }"),
@@ -47,15 +47,15 @@ fn projection_names_its_entity() {
 fn only_owned_structs_with_named_fields_are_projections() {
     assert_eq!(
         one("#[table(of = Blog)] struct S(i32);"),
-        "Projection is derived for structs with named fields: give each field a name, `struct S { name: … }`"
+        "Projection can only be derived for structs with named fields: give each field a name, `struct S { name: … }`"
     );
     assert_eq!(
         one("#[table(of = Blog)] enum E { A }"),
-        "Projection is derived for structs with named fields: make this enum a struct"
+        "Projection can only be derived for structs with named fields: make this enum a struct"
     );
     assert_eq!(
         one("#[table(of = Blog)] struct S<'a> { x: &'a str }"),
-        "Projection is derived for structs that own what they read: remove the lifetime"
+        "Projection can only be derived for structs that own their data: remove the lifetime"
     );
 }
 
@@ -74,12 +74,12 @@ fn options_of_the_entity_are_not_repeated() {
         let name = option.split(' ').next().unwrap();
         assert_eq!(
             field(option),
-            format!("`{name}` is set on the entity, whose columns a projection reads: remove it here")
+            format!("`{name}` is set on the entity that the projection reads: remove it here")
         );
     }
     assert_eq!(
         one("#[table(of = Blog, rename_all = \"camelCase\")] struct S { x: i32 }"),
-        "`rename_all` is set on the entity, whose columns a projection reads: remove it here"
+        "`rename_all` is set on the entity that the projection reads: remove it here"
     );
 }
 
@@ -91,11 +91,11 @@ fn field_has_one_source() {
     );
     assert_eq!(
         field("etag, column = \"X\""),
-        "`column` names the entity's constant whose property the field reads, and this field reads none: remove it"
+        "`column` names a constant of the entity, but this field is not read from a column: remove `column`"
     );
     assert_eq!(
         field("row_key, column = \"X\""),
-        "`column` names the entity's constant whose property the field reads, and this field reads none: remove it"
+        "`column` names a constant of the entity, but this field is not read from a column: remove `column`"
     );
     assert_eq!(field("row_key, default"), "a row always has its keys: remove `default`");
     assert_eq!(
@@ -104,7 +104,7 @@ fn field_has_one_source() {
     );
     assert_eq!(
         field("name"),
-        "unknown attribute `name`: on a field write `column`, `partition_key`, `row_key`, `timestamp`, `etag`, `default` or \
-         `ignore`"
+        "unknown attribute `name`: on a field write `column`, `partition_key`, `row_key`, `timestamp`, `etag`, \
+         `default` or `ignore`"
     );
 }

@@ -7,7 +7,7 @@ fn one(input: &str) -> String {
     only(crate::derive::table_property, input)
 }
 
-const NEEDED: &str = "TableProperty is derived for enums of unit variants and for structs of one field";
+const NEEDED: &str = "TableProperty can only be derived for enums of unit variants and structs of one field";
 
 #[test]
 fn only_choices_and_newtypes_are_properties() {
@@ -23,8 +23,8 @@ fn only_choices_and_newtypes_are_properties() {
         assert_eq!(
             one(input),
             format!(
-                "{NEEDED}: this one has {count}; several values of an entity are a #[derive(PropertyGroup)], or one \
-                 property with #[table(json)]"
+                "{NEEDED}: this one has {count}; to store several values derive PropertyGroup, or put #[table(json)] \
+                 on the field of this type"
             )
         );
     }
@@ -32,8 +32,8 @@ fn only_choices_and_newtypes_are_properties() {
     assert_eq!(
         one("enum E { A, B(i64) }"),
         format!(
-            "{NEEDED}: remove the fields of `B`; or write `B(String)` and mark it with #[table(other)], to keep all other \
-             values"
+            "{NEEDED}: remove the fields of `B`; or write `B(String)` and mark it with #[table(other)], to hold all \
+             other values"
         )
     );
 }
@@ -42,19 +42,19 @@ fn only_choices_and_newtypes_are_properties() {
 fn catch_all_holds_one_value() {
     assert_eq!(
         one("enum E { A, #[table(other)] B }"),
-        "`other` keeps the value that is none of the others: write `B(String)`"
+        "a variant with `other` holds the value that no other variant has: write `B(String)`"
     );
     assert_eq!(
         one("#[table(integer)] enum E { A, #[table(other)] B { x: i32 } }"),
-        "`other` keeps the value that is none of the others: write `B(i32)`"
+        "a variant with `other` holds the value that no other variant has: write `B(i32)`"
     );
     assert_eq!(
         one("enum E { A, #[table(other)] B(String), #[table(other)] C(String) }"),
-        "a second variant with `other`: mark one, remove this"
+        "only one variant can have `other`: remove this one"
     );
     assert_eq!(
         one("enum E { A, #[table(other, rename = \"b\")] B(String) }"),
-        "the variant for all other values has no name: remove `rename`, or `other`"
+        "a variant with `other` has no text of its own: remove `rename`, or `other`"
     );
 }
 
@@ -66,7 +66,7 @@ fn two_variants_cannot_have_one_text() {
     );
     assert_eq!(
         one("enum E { A, #[table(alias = \"A\")] B }"),
-        "\"A\" is read as `A` already: remove this alias"
+        "\"A\" is already read as `A`: remove this alias"
     );
     assert_eq!(
         one("#[table(rename_all = \"lowercase\")] enum E { #[allow(x)] Ab, AB }"),
@@ -86,7 +86,7 @@ fn number_has_no_name() {
     ] {
         assert_eq!(
             one(input),
-            format!("`integer` stores the discriminants and no names: remove `{name}`, or `integer`")
+            format!("`integer` stores discriminants, not names: remove `{name}`, or `integer`")
         );
     }
 }
@@ -95,7 +95,8 @@ fn number_has_no_name() {
 fn key_must_be_text() {
     assert_eq!(
         one("#[table(integer, key)] enum E { A }"),
-        "a discriminant has no key text that sorts like it: remove `integer`, so that the key is the name, or `key`"
+        "the key text of a discriminant does not sort like the number: remove `key`, or remove `integer` to use the \
+         name as the key"
     );
     assert_eq!(
         one("#[table(key)] enum E { #[table(rename = \"a/b\")] A }"),
@@ -115,15 +116,15 @@ fn options_are_rejected_where_they_have_no_effect() {
     );
     assert_eq!(
         one("enum E { #[table(integer)] A }"),
-        "`integer` stands on the enum: move it above `enum`"
+        "`integer` belongs on the enum: move it above `enum`"
     );
     assert_eq!(
         one("#[table(other)] enum E { A }"),
-        "`other` stands on a variant: move it to the variant that it is about"
+        "`other` belongs on a variant: move it to the variant that it applies to"
     );
     assert_eq!(
         one("#[table(rename = \"x\")] enum E { A }"),
-        "`rename` stands on a variant; for all variants write `rename_all = \"PascalCase\"`"
+        "`rename` belongs on a variant: move it there; for all variants write `rename_all = \"PascalCase\"`"
     );
     assert_eq!(
         one("enum E { #[table(skip)] A }"),

@@ -14,11 +14,11 @@ fn templates(partition_key: &str, row_key: &str) -> String {
 fn template_names_fields_of_the_struct_once() {
     assert_eq!(
         templates("{a}", "{d}"),
-        "row_key: there is no field `d`: name a field of the struct, or write `{{` for a brace"
+        "row_key: no field is named `d`: name a field of the struct, or write `{{` for a brace"
     );
     assert_eq!(
         one("#[table(partition_key = \"{stat}\", row_key = \"\")] struct S { state: String }"),
-        "partition_key: there is no field `stat`: did you mean `{state}`?"
+        "partition_key: no field is named `stat`: did you mean `{state}`?"
     );
     assert_eq!(
         templates("{a};{a}", "{b}"),
@@ -34,8 +34,8 @@ fn template_names_fields_of_the_struct_once() {
 fn error_for_a_malformed_template_shows_the_correct_form() {
     assert_eq!(
         templates("{a}{b}", "{c}"),
-        "partition_key: `{a}` and `{b}` touch, so the key could not be cut in two again: put text between them, such as \
-         `{a};{b}`"
+        "partition_key: `{a}` and `{b}` are adjacent, so a key that is read cannot be split: put text between them, \
+         such as `{a};{b}`"
     );
     assert_eq!(
         templates("{a}", "x{b"),
@@ -66,8 +66,8 @@ fn field_of_a_template_has_no_other_role() {
         with("column = \"A\""),
         "a part of a key is not a column and has no constant: remove `column`"
     );
-    assert!(with("partition_key").starts_with("PartitionKey is made by the template on the struct: name `{a}` there"));
-    assert!(with("row_key").starts_with("RowKey is made by the template on the struct"));
+    assert!(with("partition_key").starts_with("the template on the struct already sets PartitionKey: add `{a}` to it"));
+    assert!(with("row_key").starts_with("the template on the struct already sets RowKey"));
     assert_eq!(
         one("#[table(partition_key = \"{a}\")] struct S { #[table(row_key)] a: String }"),
         "`a` is part of the template of PartitionKey: remove `row_key`, or take the field out of the template"
@@ -88,6 +88,6 @@ fn keys_have_at_most_eight_fields() {
     assert!(mistakes(&input(8)).is_empty());
     assert_eq!(
         one(&input(9)),
-        "the keys have 9 fields, at most 8 are possible: join some in one field of a type that implements TableKey"
+        "the keys have 9 fields, the limit is 8: combine some in one field, with a type that implements TableKey"
     );
 }

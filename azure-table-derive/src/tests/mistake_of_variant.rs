@@ -7,14 +7,14 @@ fn variant_holds_one_entity() {
     for variant in ["One", "One(B, C)", "One { b: B }", "One()"] {
         assert_eq!(
             one(&format!("enum E {{ {variant} }}")),
-            "a variant of an enum of entities holds one entity: write `One(Entity)`; an enum that is a property derives \
-             TableProperty",
+            "a variant of an enum of entities holds one entity: write `One(Entity)`; for an enum that is a property \
+             derive TableProperty",
             "{variant}"
         );
     }
     assert_eq!(
         one("enum E {}"),
-        "an enum of entities has variants: write `Name(Entity)` for each kind of row"
+        "an enum of entities needs a variant: write `Name(Entity)` for each kind of row"
     );
 }
 
@@ -26,11 +26,11 @@ fn variants_have_one_kind_of_mark() {
     );
     assert_eq!(
         one("enum E { #[table(rename = \"a\")] One(A), Two(B) }"),
-        "`rename` is the text of the tag, and this enum has none: remove it, or write `tag = \"Kind\"` on the enum"
+        "`rename` sets the text of the tag, and this enum has no tag: remove it, or write `tag = \"Kind\"` on the enum"
     );
     assert_eq!(
         one("#[table(rename_all = \"camelCase\")] enum E { One(A), Two(B) }"),
-        "`rename_all` is for the text of the tag, and this enum has none: remove it, or write `tag = \"Kind\"`"
+        "`rename_all` sets the text of the tag, and this enum has no tag: remove it, or write `tag = \"Kind\"`"
     );
 }
 
@@ -38,8 +38,8 @@ fn variants_have_one_kind_of_mark() {
 fn tag_must_be_a_property() {
     assert_eq!(
         one("#[table(tag = \"a b\")] enum E { One(A) }"),
-        "\"a b\" cannot be the name of a property, it contains ' ' and not letters, digits and `_` only: write another, \
-         such as `tag = \"Kind\"`"
+        "\"a b\" cannot be the name of a property, it contains ' ', which is not a letter, digit or `_`: write \
+         another, such as `tag = \"Kind\"`"
     );
     assert_eq!(
         one("#[table(tag = \"RowKey\")] enum E { One(A) }"),
@@ -55,16 +55,17 @@ fn tag_must_be_a_property() {
 fn prefixes_distinguish_all_variants() {
     assert_eq!(
         one("enum E { #[table(row_key_prefix = \"1\")] One(A), Two(B) }"),
-        "`Two` has no mark: write #[table(row_key_prefix = \"…\")], as on the other variants"
+        "`Two` has no prefix: add #[table(row_key_prefix = \"…\")], as on the other variants"
     );
     assert_eq!(
         one("enum E { #[table(row_key_prefix = \"1\")] One(A), #[table(row_key_prefix = \"10\")] Two(B) }"),
-        "rows of `Two` and `One` could not be told apart, since \"10\" and \"1\" begin alike: write prefixes of which none \
-         begins with another"
+        "rows of `Two` and `One` are ambiguous, because one of \"10\" and \"1\" begins with the other: write prefixes \
+         of which none begins with another"
     );
     assert_eq!(
         one("enum E { #[table(row_key_prefix = \"\")] One(A) }"),
-        "every RowKey begins with this: write the text that those of the variant begin with, or `other` for the rest"
+        "every RowKey begins with an empty prefix: write the beginning of this variant's RowKeys, or `other` for all \
+         remaining rows"
     );
     assert_eq!(
         one("enum E { #[table(row_key_prefix = \"a/\")] One(A) }"),
@@ -76,15 +77,15 @@ fn prefixes_distinguish_all_variants() {
 fn one_variant_is_for_all_other_rows() {
     assert_eq!(
         one("enum E { One(A), #[table(other)] Two(B), #[table(other)] Three(C) }"),
-        "a second variant with `other`: mark one, remove this"
+        "only one variant can have `other`: remove this one"
     );
     assert_eq!(
         one("enum E { #[table(other)] One(A) }"),
-        "this is the only variant: add those of the known entities, or use DynamicEntity in place of the enum"
+        "this is the only variant: add variants for the known entities, or use DynamicEntity instead of the enum"
     );
     assert_eq!(
         one("#[table(tag = \"Kind\")] enum E { One(A), #[table(other, rename = \"b\")] Two(B) }"),
-        "the variant for all other rows has no mark of its own: remove `rename`, or `other`"
+        "a variant with `other` reads all remaining rows, so it cannot have `rename`: remove one of the two"
     );
 }
 
@@ -108,11 +109,12 @@ fn options_of_one_entity_belong_on_its_struct() {
     );
     assert_eq!(
         one("enum E { #[table(tag = \"Kind\")] One(A) }"),
-        "`tag` stands on the enum: move it above `enum`"
+        "`tag` belongs on the enum: move it above `enum`"
     );
     assert_eq!(
         one("#[table(discriminator = \"Kind\")] enum E { One(A) }"),
-        "unknown attribute `discriminator`: did you mean `tag`? on an enum write `name`, `tag`, `rename_all`, `columns` or `crate`"
+        "unknown attribute `discriminator`: did you mean `tag`? on an enum write `name`, `tag`, `rename_all`, \
+         `columns` or `crate`"
     );
 }
 
@@ -120,13 +122,13 @@ fn options_of_one_entity_belong_on_its_struct() {
 fn two_constants_cannot_have_one_name() {
     assert_eq!(
         one("enum E { One(A), #[table(column = \"ONE\")] Two(B) }"),
-        "the constant `ONE` is there twice, for `One` and `Two`: name one of them with #[table(column = \"NAME\")]"
+        "`One` and `Two` both have the constant `ONE`: rename one with #[table(column = \"NAME\")]"
     );
 }
 
 #[test]
 fn constant_cannot_have_the_name_of_a_variant() {
     for input in ["enum E { A(A) }", "enum E { Aa(A), #[table(column = \"Aa\")] Bb(B) }"] {
-        assert!(one(input).ends_with("has the name of a variant: name it with #[table(column = \"NAME\")]"));
+        assert!(one(input).ends_with("has the name of a variant: rename it with #[table(column = \"NAME\")]"));
     }
 }

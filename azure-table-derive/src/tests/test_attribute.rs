@@ -35,7 +35,7 @@ fn errors_are_reported_together() {
     );
     says("1 2", "async fn t() {}", &["options are separated by commas"]);
     says("", "enum NoFunction {}", &["belongs on an `async fn`"]);
-    says("", "#[test] async fn t() {}", &["a test already"]);
+    says("", "#[test] async fn t() {}", &["already makes the function a test"]);
     says("", "async fn t(größe: TableClient) {}", &["ASCII letters and digits"]);
     let long = format!("async fn t({}: TableClient) {{}}", "a".repeat(64));
     says("", &long, &["it has 64 characters"]);

@@ -56,17 +56,17 @@ where
 /// Asserts that the keys of a variant have a form that not every row has.
 #[track_caller]
 pub const fn assert_form<V: TableEntity>() {
-    let mut is_told = false;
+    let mut is_distinct = false;
     let pieces = V::SCHEMA.key.row_key;
     let mut at = 0;
     while at < pieces.len() {
-        is_told = is_told || matches!(pieces[at], KeyPiece::Literal(_));
+        is_distinct = is_distinct || matches!(pieces[at], KeyPiece::Literal(_));
         at += 1;
     }
     assert!(
-        is_told || pieces.is_empty(),
-        "every row has a RowKey of this form, so that no variant after this one is ever read: give its struct a template \
-         with fixed text, or tell the variants apart by `row_key_prefix` or `tag`"
+        is_distinct || pieces.is_empty(),
+        "every RowKey has this form, so no variant after this one is ever read: give its struct a template with fixed \
+         text, or distinguish the variants by `row_key_prefix` or `tag`"
     );
 }
 

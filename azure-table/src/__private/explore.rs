@@ -214,7 +214,7 @@ fn unproven(found: &Exploration, is_bounded: bool) -> Option<String> {
         None | Some(Bound::Replay) => None,
         Some(_) if is_bounded => None,
         Some(_) => Some(format!(
-            "{found}. Make the body smaller, give each task a client of its own and say `isolated`, or set a bound with \
+            "{found}. Make the body smaller, give each task its own client and use `isolated`, or set a bound with \
              `max_schedules = N` or `max_time = Duration`"
         )),
     }

@@ -111,7 +111,7 @@ impl ExtraField for BTreeMap<String, EdmValue> {
         self.iter().try_for_each(|(name, value)| {
             if declared(name) {
                 return Err(Error::invalid_input(format!(
-                    "property `{name}`: it is among the extra ones, and the entity has a field for it"
+                    "property `{name}`: it is in the field `extra`, but the entity has a field for it"
                 )));
             }
             properties.value(name, value)

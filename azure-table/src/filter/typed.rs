@@ -219,8 +219,8 @@ impl<E> From<Expression> for Filter<E> {
             beside it `Filter::with_parameters(..)`",
     note = "a property of a flattened field is reached by the field, `Shop::HOME.then(Address::CITY).eq(..)`, one of a \
             variant by the variant, `Item::CUSTOMER.then(Customer::NAME).eq(..)`",
-    note = "a `bool` is no condition: columns are compared by `.eq(..)` and `.ge(..)`, not by `==` and `>=`, and joined by `&` and `|`, \
-            not by `&&` and `||`"
+    note = "a `bool` is not a condition: columns are compared by `.eq(..)` and `.ge(..)`, not by `==` and `>=`, and \
+            joined by `&` and `|`, not by `&&` and `||`"
 )]
 pub trait FilterOf<E> {
     #[doc(hidden)]

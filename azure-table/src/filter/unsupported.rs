@@ -24,7 +24,7 @@ impl ComparedByOperator for Infallible {}
 /// Bounds the values inside of which the service could search. No type with values implements it.
 #[diagnostic::on_unimplemented(
     message = "the service cannot search inside of a text: its filters compare whole values",
-    label = "no such function in the service",
+    label = "not supported by the service",
     note = "for texts with a common beginning use `.starts_with(..)`; otherwise read the rows of a partition and search them in your code",
     note = "store a value that is often searched as a property, or as an entity, of its own"
 )]
@@ -36,7 +36,7 @@ impl SearchedInside for Infallible {}
 /// Bounds the values whose absence a filter could test. No type with values implements it.
 #[diagnostic::on_unimplemented(
     message = "the service stores no null: a filter cannot test whether a property is absent",
-    label = "no such function in the service",
+    label = "not supported by the service",
     note = "a row without the property matches no comparison, not even `.ne(..)`: `.ge(least)` selects the rows that have it",
     note = "for the others read the rows and test the field for `None`, or store a value that stands for absence"
 )]

@@ -110,7 +110,7 @@ pub trait TableKey {
 /// A key type that can be read back from its text.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read back from a key",
-    label = "no way to read this key field",
+    label = "this key field cannot be read",
     note = "use an owned type, such as String, a number, DateTime, Guid, Descending<_> or Escaped<String>; or implement `ReadTableKey`"
 )]
 pub trait ReadTableKey: TableKey + Sized {

@@ -38,8 +38,8 @@ use crate::model::key::escaped::{Escaped, PercentEscaped};
     message = "a field of type `{T}` does not accept `{Self}`",
     label = "expected `{T}` or a reference to it",
     note = "a `Descending<T>` also accepts `T`, a `String` also `&str`; a number has the type of its field: `i64::try_from(..)` converts a `usize`",
-    note = "an `Option<T>` is given as `T`: absence can be neither queried nor set; to remove a property make the field `None` and \
-            `replace` the entity"
+    note = "an `Option<T>` is passed as `T`: absence can be neither queried nor set; to remove a property make the \
+            field `None` and `replace` the entity"
 )]
 pub trait Operand<T> {
     /// Returns the value of the field's own type.

@@ -119,7 +119,7 @@ pub(crate) use crate::model::property::text::one_character;
     note = "with the feature of that name: types of chrono, jiff, rust_decimal, time, ulid, url and uuid",
     note = "an enum or a newtype of yours: #[derive(TableProperty)]; a struct: #[derive(PropertyGroup)] and #[table(flatten)]; \
             any serde type, as text: #[table(json)]",
-    note = "otherwise: #[table(with = \"module\")], implement `Property` (and `ReadProperty`), or say #[table(ignore)]"
+    note = "otherwise: #[table(with = \"module\")], implement `Property` (and `ReadProperty`), or use #[table(ignore)]"
 )]
 pub trait Property {
     /// The type that a filter compares a column of this type with.
@@ -147,8 +147,9 @@ pub trait Property {
 /// A property type that can be read back.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read from a table",
-    label = "no way to read this field",
-    note = "derive it, convert it by #[table(json)] or #[table(with = \"module\")], implement `ReadProperty`, or say #[table(ignore)]"
+    label = "this field cannot be read",
+    note = "derive it, convert it by #[table(json)] or #[table(with = \"module\")], implement `ReadProperty`, or use \
+            #[table(ignore)]"
 )]
 pub trait ReadProperty: Sized {
     /// Reads the value. It is never `null`, which means the absence of the property.

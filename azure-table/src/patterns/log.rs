@@ -193,7 +193,7 @@ impl<T: Serialize> Log<T> {
     /// - The errors of [`Fence::transact`].
     pub async fn append(&mut self, events: &[T]) -> Result<Range<u64>> {
         let appended = self.transact(events, Condition::None).await?;
-        appended.ok_or_else(|| Error::invalid_input("an append without a position was at another one"))
+        appended.ok_or_else(|| Error::invalid_input("an append without a position was rejected for its position"))
     }
 
     /// Appends 1 to 99 events if the next position is `position`. Otherwise returns `false` and writes nothing.

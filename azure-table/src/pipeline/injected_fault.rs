@@ -30,7 +30,7 @@ impl fmt::Display for CutResponse {
         let length = self.response.body().len();
         write!(
             f,
-            "injected fault: the answer broke off after {} of {length} bytes",
+            "injected fault: the response broke off after {} of {length} bytes",
             self.at.min(length)
         )
     }

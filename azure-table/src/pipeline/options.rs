@@ -384,7 +384,7 @@ const REFUSED: [(HeaderName, &str); 2] = [
     (IF_NONE_MATCH, "no operation expects a 304 response"),
     (
         HeaderName::from_static("content-md5"),
-        "it would have to be signed, and the client's signatures leave it out",
+        "it would have to be signed, and the client's signatures do not include it",
     ),
 ];
 

@@ -114,8 +114,8 @@ impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reached {
             Delivery::NothingSent => f.write_str("no connection to the service"),
-            Delivery::MaybeSent => f.write_str("the connection broke before an answer came"),
-            Delivery::ResponseCut => f.write_str("the answer broke off"),
+            Delivery::MaybeSent => f.write_str("the connection broke before the response arrived"),
+            Delivery::ResponseCut => f.write_str("the response broke off"),
             Delivery::ResponseTooLong { bytes, limit } => {
                 write!(f, "a response of {bytes} bytes or more, the limit is {limit},")
             }

@@ -379,7 +379,7 @@ impl ChangeSet {
         let may_have_row = matches!((&self.rows, row), (Some(rows), Some(row)) if rows.contains(&row));
         let has_row = || self.operations().any(|(_, _, other)| other == row_key);
         (may_have_row && has_row()).then(|| {
-            let why = "the batch has an operation on this entity already";
+            let why = "the batch already has an operation on this entity";
             (BatchRule::EachRowOnce, why.to_owned())
         })
     }

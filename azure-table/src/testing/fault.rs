@@ -99,16 +99,12 @@ impl Fault {
     ) -> Result<Response<Bytes>, TransportError> {
         use io::ErrorKind::{ConnectionRefused, ConnectionReset, UnexpectedEof};
         match self {
-            Self::NoConnection => Err(broken(
-                Delivery::NothingSent,
-                ConnectionRefused,
-                "there is no connection",
-            )),
+            Self::NoConnection => Err(broken(Delivery::NothingSent, ConnectionRefused, "no connection")),
             Self::LoseRequest => Err(broken(Delivery::MaybeSent, UnexpectedEof, "the request was lost")),
             Self::Reset => Err(broken(Delivery::MaybeSent, ConnectionReset, "the connection was reset")),
             Self::LoseResponse => {
                 behind.send(request).await?;
-                Err(broken(Delivery::MaybeSent, UnexpectedEof, "the answer was lost"))
+                Err(broken(Delivery::MaybeSent, UnexpectedEof, "the response was lost"))
             }
             Self::CutResponse { at } => {
                 let response = behind.send(request).await?;

@@ -14,7 +14,7 @@ use crate::testing::response_template::ResponseTemplate;
 pub(crate) struct Verdict {
     unexpected: Vec<String>,
     /// Set once the test was notified.
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl Verdict {
@@ -29,13 +29,13 @@ impl Verdict {
 
     /// Returns the report for the end of the test, once: unexpected requests, and expected ones that are missing.
     pub(crate) fn tell(&mut self, who: &str, missing: &[String]) -> Option<String> {
-        if self.is_told || (self.unexpected.is_empty() && missing.is_empty()) {
+        if self.is_reported || (self.unexpected.is_empty() && missing.is_empty()) {
             return None;
         }
-        self.is_told = true;
+        self.is_reported = true;
         let mut text = format!("{who}:");
         for why in &self.unexpected {
-            text = format!("{text}\n  not expected: {why}");
+            text = format!("{text}\n  unexpected: {why}");
         }
         for what in missing {
             text = format!("{text}\n  not received: {what}");

@@ -161,7 +161,7 @@ async fn tables_are_seeded_listed_read_and_deleted() {
             "GET /tables/Blogs?limt=1",
             "",
             400,
-            "limt: GET /tables/Blogs has no such parameter, it has account, limit",
+            "limt: not a parameter of GET /tables/Blogs, which has account, limit",
         ),
         (
             "POST /tables/Blogs?account=x",

@@ -90,9 +90,9 @@ async fn faults_act_and_are_counted() {
             .count()
     };
     assert_eq!(of(Some(503), "injected fault: response of a rule"), 1, "{log:?}");
-    assert_eq!(of(None, "injected fault: the answer was lost"), 1, "{log:?}");
+    assert_eq!(of(None, "injected fault: the response was lost"), 1, "{log:?}");
     assert_eq!(
-        of(None, "injected fault: the answer broke off after 5 of "),
+        of(None, "injected fault: the response broke off after 5 of "),
         2,
         "{log:?}"
     );
@@ -132,7 +132,7 @@ fn faults_that_mean_nothing_are_rejected() {
         ),
         (
             "{\"fault\":\"loseRequest\",\"bytes\":1}",
-            "bytes: loseRequest has no such member",
+            "bytes: not a member of loseRequest",
         ),
         ("{\"fault\":\"cutResponse\"}", "bytes: missing"),
         (

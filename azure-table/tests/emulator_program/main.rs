@@ -276,7 +276,7 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
         (
             &["--account", "a:AAAA", "--account", "b:AAAA", "--account", "a:BBBB"],
             2,
-            "--account a: it is given twice",
+            "--account a: it is set twice",
         ),
         (&["--account", "a:@/no/key"], 2, "--account a: /no/key: "),
         (

@@ -288,7 +288,7 @@ impl Options {
 
     fn add(&mut self, account: Account, source: &str) -> Result<(), lexopt::Error> {
         if self.accounts.iter().any(|known| known.name == account.name) {
-            return Err(format!("{source} {}: it is given twice", account.name).into());
+            return Err(format!("{source} {}: it is set twice", account.name).into());
         }
         self.accounts.push(account);
         Ok(())

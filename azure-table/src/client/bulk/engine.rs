@@ -333,7 +333,7 @@ impl Engine {
         !self.settings.total.is_over()
     }
 
-    /// Cancels the engine for its owner. Operations in flight are in doubt, those that wait are not tried.
+    /// Cancels the engine for its owner. Operations in flight are in doubt, pending ones are not sent.
     pub(crate) fn cancel(&mut self) {
         self.abandon(Error::new(
             ErrorKind::Timeout,

@@ -95,7 +95,7 @@ fn changed(mut list: Vec<StoredAccessPolicy>, change: Change) -> Result<Vec<Stor
     match change {
         Change::Add(policy) => match position(&policy.id) {
             Some(_) => {
-                let why = format!("the table has an access policy {:?} already: replace it", policy.id);
+                let why = format!("the table already has an access policy {:?}: replace it", policy.id);
                 return Err(Error::new(ErrorKind::AlreadyExists, why));
             }
             None => list.push(policy),

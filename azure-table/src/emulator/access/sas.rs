@@ -91,7 +91,7 @@ pub(crate) fn check(
         (Kind::Table, id) => policy(store, site, sas.get("tn"), id),
         (Kind::Account | Kind::Delegated, _) => None,
     };
-    let allowed = Allowed::of(sas, policy.ok_or(failed("si: no such policy of the table"))?)?;
+    let allowed = Allowed::of(sas, policy.ok_or(failed("si: the table does not have this policy"))?)?;
     allowed.check_time(now)?;
     if !kind.has(&allowed.letters) {
         return Err(failed("sp: letters that are unknown, repeated or in the wrong order"));
@@ -246,7 +246,7 @@ impl Allowed {
         let why = if let Some(early) = self.start.and_then(|start| start.duration_since(now).ok())
             && !early.is_zero()
         {
-            format!("the signature is good in {}", in_words(early))
+            format!("the signature becomes valid in {}", in_words(early))
         } else if let Ok(late) = now.duration_since(self.expiry) {
             format!("the signature expired {} ago", in_words(late))
         } else {

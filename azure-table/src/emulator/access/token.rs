@@ -124,14 +124,14 @@ mod tests {
                 r#"{"aud":"https://storage.azure.com","exp":1001,"nbf":1001}"#,
                 "not valid yet",
             ),
-            (r#"{"aud":"https://storage.azure.com"}"#, "no JWT"),
-            (r#"{"exp":1001}"#, "no JWT"),
-            ("[]", "no JWT"),
+            (r#"{"aud":"https://storage.azure.com"}"#, "not a JWT"),
+            (r#"{"exp":1001}"#, "not a JWT"),
+            ("[]", "not a JWT"),
         ] {
             assert!(fault(&token(bad)).unwrap().contains(why), "{bad}");
         }
         for text in ["", "a", "a.b", "a.b.c", "e30.e30.e30", "...."] {
-            assert!(fault(text).unwrap().contains("no JWT"), "{text}");
+            assert!(fault(text).unwrap().contains("not a JWT"), "{text}");
         }
     }
 

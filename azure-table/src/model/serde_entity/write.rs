@@ -34,7 +34,8 @@ pub(super) fn key<T: Serialize + ?Sized>(value: &T, keys: &mut KeyWriter, type_n
     ] {
         if !is_there {
             return Err(Error::invalid_input(format!(
-                "{name}: `{type_name}` has no such value; give it a string field with #[serde(rename = \"{name}\")]"
+                "{name}: `{type_name}` has no value of this name; give it a string field with #[serde(rename = \
+                 \"{name}\")]"
             )));
         }
     }

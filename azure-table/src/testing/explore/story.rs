@@ -36,7 +36,7 @@ impl Told {
         match &choice.step {
             Step::Clock => Self {
                 task: "clock".to_owned(),
-                request: "time goes on".to_owned(),
+                request: "time advances".to_owned(),
                 ..Self::default()
             },
             Step::Request(id) => Self {

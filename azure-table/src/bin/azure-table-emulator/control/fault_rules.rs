@@ -307,7 +307,7 @@ impl RuleJson {
             ("headers", !self.headers.is_empty(), has_response),
         ] {
             if is_given && !is_known {
-                return Err(format!("{name}: {} has no such member", self.fault));
+                return Err(format!("{name}: not a member of {}", self.fault));
             }
         }
         Ok(())

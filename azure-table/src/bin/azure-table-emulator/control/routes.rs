@@ -363,7 +363,7 @@ impl Asked {
         unknown.map_or(Ok(()), |(name, _)| {
             let (method, path, known) = (&self.method, &self.path, known.join(", "));
             Err(Refused::bad_request(format_args!(
-                "{name}: {method} {path} has no such parameter, it has {}",
+                "{name}: not a parameter of {method} {path}, which has {}",
                 if known.is_empty() { "none" } else { &known }
             )))
         })
