@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`ServiceModel`], [`RangeSplits`], [`ServiceLoad`] | latencies, throughput limits and partition servers, and the load they saw |
 //! | [`EmulatorSnapshot`] | save and restore all tables |
-//! | `Sync`, `EmulatorFolder` | when changes reach the disk, and what is there |
+//! | `SyncPolicy`, `EmulatorFolder` | when changes reach the disk, and what is there |
 //! | [`EmulatorTable`] | a table and the number of its entities |
 //! | [`EmulatorClock`] | a clock that tests move |
 //! | [`PageEnds`] | where pages end, for tests of continuations |
@@ -72,7 +72,7 @@ mod store;
 mod tests;
 
 #[cfg(feature = "emulator-durable")]
-pub use crate::emulator::durable::Sync;
+pub use crate::emulator::durable::SyncPolicy;
 #[cfg(feature = "emulator-durable")]
 pub use crate::emulator::durable::folder::EmulatorFolder;
 #[cfg(feature = "emulator-https")]

@@ -144,7 +144,7 @@ async fn failing_row_does_not_fail_the_others() {
         .map(|at| reading("b", at, 1))
         .chain(many[..10].to_vec())
         .collect();
-    let report = table.bulk().whole_batches().insert(&others).await.unwrap();
+    let report = table.bulk().fail_whole_batches().insert(&others).await.unwrap();
     assert_eq!(counts(&report), [50, 10, 0, 0]);
     let again = report
         .into_leftovers()

@@ -104,7 +104,7 @@ async fn last_row_is_not_yielded_again_by_each_poll() {
         "a watermark in milliseconds returns them forever"
     );
 
-    let mut changes = table.blogs.changes().interval(SECOND).polls(5).stream();
+    let mut changes = table.blogs.changes().interval(SECOND).max_polls(5).stream();
     for id in 0..3 {
         assert_eq!(changes.try_next().await.unwrap().unwrap().id, id);
     }
@@ -163,9 +163,9 @@ async fn changes_of_a_partition_a_prefix_a_range_and_a_filter() {
         (query().limit(2).changes(), "a1=1 ab1=1"),
         (table.blogs.changes().since(table.clock.now() + SECOND), ""),
     ] {
-        assert_eq!(rest(changes.polls(2).stream()).await, expected);
+        assert_eq!(rest(changes.max_polls(2).stream()).await, expected);
     }
-    let mut keys = query().partition("ab").keys().changes().polls(1).stream();
+    let mut keys = query().partition("ab").keys().changes().max_polls(1).stream();
     let changed = keys.try_next().await.unwrap().unwrap();
     assert_eq!(
         (changed.row_key(), changed.timestamp <= table.clock.now() + SECOND),
@@ -190,7 +190,7 @@ async fn tail_that_resumes_from_any_position_loses_nothing() {
         for id in 0..5 {
             table.write("a", (round * 3 + id) % 11, round as i32).await;
         }
-        let mut changes = table.blogs.changes().overlap(10 * SECOND).polls(1);
+        let mut changes = table.blogs.changes().overlap(10 * SECOND).max_polls(1);
         if let Some(text) = &stored {
             changes = changes.resume_from(text.parse().unwrap());
         }
@@ -219,7 +219,7 @@ async fn position_moves_with_the_last_row_of_a_poll_to_its_start_less_the_overla
     for id in 0..3 {
         table.write("a", id, 1).await;
     }
-    let mut changes = table.blogs.changes().overlap(10 * SECOND).polls(2).stream();
+    let mut changes = table.blogs.changes().overlap(10 * SECOND).max_polls(2).stream();
     let begun = table.clock.now();
     for _ in 0..2 {
         changes.try_next().await.unwrap().unwrap();
@@ -266,7 +266,7 @@ async fn write_during_a_slow_page_is_yielded_by_the_next_poll() {
 async fn position_of_another_table_or_query_is_rejected_before_anything_is_sent() {
     let table = fixture(Emulator::new()).await;
     table.write("a", 1, 1).await;
-    let mut changes = table.blogs.query().partition("a").changes().polls(1).stream();
+    let mut changes = table.blogs.query().partition("a").changes().max_polls(1).stream();
     changes.try_next().await.unwrap().unwrap();
     let position = changes.position().clone();
     let service = TableServiceClient::on(table.faults.clone());
@@ -315,7 +315,7 @@ async fn position_of_another_table_or_query_is_rejected_before_anything_is_sent(
         .partition("a")
         .changes()
         .resume_from(position)
-        .polls(1)
+        .max_polls(1)
         .stream();
     assert_eq!(same.try_next().await.unwrap().unwrap().id, 1);
 }
@@ -327,7 +327,7 @@ async fn tail_goes_on_at_the_page_that_failed() {
         table.write("a", id, 1).await;
     }
     table.faults.add(FaultRule::new(Fault::Reset).nth(3));
-    let mut changes = table.blogs.changes().interval(10 * SECOND).polls(1).stream();
+    let mut changes = table.blogs.changes().interval(10 * SECOND).max_polls(1).stream();
     for id in 0..4 {
         assert_eq!(changes.try_next().await.unwrap().unwrap().id, id);
     }
@@ -365,7 +365,7 @@ async fn rows_per_second_are_bounded() {
         table.write("a", id, 1).await;
     }
     let begun = Instant::now();
-    let read = rest(table.blogs.changes().max_rate(20).polls(1).stream()).await;
+    let read = rest(table.blogs.changes().max_rate(20).max_polls(1).stream()).await;
     assert_eq!(read.split(' ').count(), 100);
     let seconds = begun.elapsed().as_secs_f64();
     assert!(
@@ -415,7 +415,7 @@ async fn polls_read_the_primary_in_every_location_mode() {
     table.write("a", 1, 1).await;
     for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {
         table.spy.clear();
-        let changes = table.blogs.changes().location_mode(mode).polls(2);
+        let changes = table.blogs.changes().location_mode(mode).max_polls(2);
         assert_eq!(rest(changes.stream()).await, "a1=1");
         let sent = table.spy.of(OperationKind::Query);
         assert!(sent.len() == 2 && !sent.iter().any(|sent| sent.is_secondary()));
@@ -430,7 +430,10 @@ async fn changes_of_cosmos_db_are_not_filtered_by_the_service() {
     table.clock.advance(600 * SECOND);
     table.write("a", 2, 1).await;
     let since = table.clock.now() - SECOND;
-    assert_eq!(rest(table.blogs.changes().since(since).polls(3).stream()).await, "a2=1");
+    assert_eq!(
+        rest(table.blogs.changes().since(since).max_polls(3).stream()).await,
+        "a2=1"
+    );
     let plan = table.blogs.changes().since(since).plan().unwrap();
     assert!(!plan.request().contains("Timestamp"), "{plan}");
     let sent = table.spy.of(OperationKind::Query);
@@ -459,7 +462,7 @@ async fn plan_names_the_rows_of_a_poll_and_its_limits() {
     let of_partition = table.blogs.query().partition("a").changes().plan().unwrap();
     assert_eq!(of_partition.path(), AccessPath::Partition);
     // As the notes say: one request per page of examined rows, even if no row is new.
-    let mut changes = table.blogs.changes().since(since).polls(1).stream();
+    let mut changes = table.blogs.changes().since(since).max_polls(1).stream();
     assert_eq!(changes.try_next().await.unwrap(), None);
     assert_eq!((changes.progress().pages, changes.progress().rows), (10, 0));
 
@@ -468,7 +471,7 @@ async fn plan_names_the_rows_of_a_poll_and_its_limits() {
     let error = blogs.changes().stream().try_next().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     let allowed: Changes<Blog> = blogs.query().allow_table_scan().changes();
-    assert!(allowed.polls(1).stream().try_next().await.unwrap().is_some());
+    assert!(allowed.max_polls(1).stream().try_next().await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -494,13 +497,19 @@ async fn row_that_does_not_fit_is_skipped_or_shown() {
         .insert(&azure_table::DynamicEntity::new("a", "0000000002"))
         .await
         .unwrap();
-    let mut failing = table.blogs.changes().polls(1).stream();
+    let mut failing = table.blogs.changes().max_polls(1).stream();
     for _ in 0..2 {
         assert_eq!(failing.try_next().await.unwrap_err().kind(), ErrorKind::InvalidResponse);
     }
-    let skipping = table.blogs.query().skip_bad_rows(|_| ()).changes().polls(2).stream();
+    let skipping = table
+        .blogs
+        .query()
+        .skip_bad_rows(|_| ())
+        .changes()
+        .max_polls(2)
+        .stream();
     assert_eq!(rest(skipping).await, "a1=1");
-    let mut lenient = table.blogs.query().lenient().changes().polls(3).stream();
+    let mut lenient = table.blogs.query().lenient().changes().max_polls(3).stream();
     assert!(lenient.try_next().await.unwrap().unwrap().entity.is_ok());
     let bad = lenient.try_next().await.unwrap().unwrap();
     assert!(bad.entity.is_err() && !bad.etag.as_str().is_empty());

@@ -142,7 +142,7 @@ async fn streams_are_fused() {
         3
     );
     assert_eq!(read(query().scan().ranges(["f"]).stream()).await, 5);
-    assert_eq!(read(query().changes().polls(1).stream()).await, 5);
+    assert_eq!(read(query().changes().max_polls(1).stream()).await, 5);
     assert_eq!(read(table.get_many([("g", 1), ("g", 9)])).await, 2);
 }
 

@@ -116,7 +116,7 @@ async fn writes_during_a_batch_form_the_next_batch() {
         (253, sizes.len() as u64, 100)
     );
     assert_eq!((group.pending, group.pending_bytes), (0, 0));
-    assert!(table.settings().to_string().contains("253 writes in "));
+    assert!(table.settings().to_string().contains("253 writes sent in "));
     assert_eq!(slow.table().settings().group(), None);
 }
 

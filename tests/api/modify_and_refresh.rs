@@ -42,7 +42,7 @@ async fn modify_of_64_writers_loses_no_change() {
             for _ in 0..5 {
                 counters
                     .modify(KEY, |counter| counter.value += 1)
-                    .conflicts(1_000)
+                    .max_conflicts(1_000)
                     .await
                     .unwrap();
             }
@@ -67,7 +67,7 @@ async fn modify_that_always_conflicts_is_an_error() {
         let other = emulated.clone();
         futures::executor::block_on(async { other.replace(&self::counter(runs)).await }).unwrap();
     });
-    let error = modify.conflicts(3).await.unwrap_err();
+    let error = modify.max_conflicts(3).await.unwrap_err();
     assert_eq!((error.kind(), runs), (ErrorKind::ConditionNotMet, 4));
     assert!(
         error.to_string().contains("4 conflicting writes, the limit is 3"),
@@ -185,7 +185,7 @@ async fn timeout_of_modify_covers_all_its_reads_and_writes() {
         let other = emulated.clone();
         futures::executor::block_on(async { other.replace(&self::counter(0)).await }).unwrap();
     };
-    let modify = counters.modify(KEY, always_late).conflicts(u32::MAX).timeout(limit);
+    let modify = counters.modify(KEY, always_late).max_conflicts(u32::MAX).timeout(limit);
     let error = modify.await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
     assert!(error.to_string().contains("the call timed out"), "{error}");

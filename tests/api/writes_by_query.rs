@@ -521,7 +521,7 @@ async fn position_is_bound_to_its_query_and_method() {
         .delete_where(table.blogs.query())
         .resume_from(position.clone());
     let text = deletes.await.unwrap_err().to_string();
-    assert!(text.contains("one of `update where`"), "{text}");
+    assert!(text.contains("belongs to `update where`"), "{text}");
     assert!(update().resume_from(position).await.unwrap().applied() > 0);
 }
 
@@ -693,7 +693,7 @@ async fn denied_query_is_not_read_by_writes() {
     // Nor is a query of another table accepted.
     let others = service.table::<Blog>("Others").unwrap();
     let error = blogs.delete_where(others.query().partition("c1")).await.unwrap_err();
-    assert!(error.to_string().contains("of the table Others"), "{error}");
+    assert!(error.to_string().contains("for the table Others"), "{error}");
     assert_eq!(table.faults.requests(), before);
 
     let allowed = blogs.delete_where(blogs.query().allow_table_scan());

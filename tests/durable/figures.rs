@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use azure_table::emulator::{EmulatorFolder, Sync};
+use azure_table::emulator::{EmulatorFolder, SyncPolicy};
 use azure_table::{Emulator, TableClient, TableEntity, TableServiceClient};
 
 use crate::Folder;
@@ -45,7 +45,7 @@ impl Reading {
 /// Prints the time to open a folder: as its emulator left it, and as a kill leaves it.
 pub(crate) async fn start(entities: u64) {
     let folder = Folder::new();
-    let emulator = Emulator::open(folder.path(), Sync::Never).unwrap();
+    let emulator = Emulator::open(folder.path(), SyncPolicy::Never).unwrap();
     let began = Instant::now();
     let readings = (0..entities).map(|n| Reading::new(n / PARTITION, n));
     emulator.seed(TABLE, readings).unwrap();
@@ -60,7 +60,7 @@ pub(crate) async fn start(entities: u64) {
         for _ in 0..ROUNDS {
             let began = Instant::now();
             let cpu = cpu_time();
-            let emulator = Emulator::open(folder.path(), Sync::Always).unwrap();
+            let emulator = Emulator::open(folder.path(), SyncPolicy::Always).unwrap();
             let (elapsed, cpu) = (began.elapsed(), cpu_time() - cpu);
             println!("{how}: opened in {elapsed:.2?}, {cpu:.2?} of CPU time");
             let last = Reading::new((entities - 1) / PARTITION, entities - 1);
@@ -89,9 +89,9 @@ pub(crate) async fn rates() {
     for round in 0..ROUNDS {
         for (name, sync) in [
             ("memory", None),
-            ("never", Some(Sync::Never)),
-            ("interval of 1 s", Some(Sync::Interval(Duration::from_secs(1)))),
-            ("always", Some(Sync::Always)),
+            ("never", Some(SyncPolicy::Never)),
+            ("interval of 1 s", Some(SyncPolicy::Interval(Duration::from_secs(1)))),
+            ("always", Some(SyncPolicy::Always)),
         ] {
             let folder = Folder::new();
             let emulator = sync.map_or_else(Emulator::new, |sync| Emulator::open(folder.path(), sync).unwrap());

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use azure_table::emulator::{EmulatorFolder, Sync};
+use azure_table::emulator::{EmulatorFolder, SyncPolicy};
 use azure_table::{Emulator, EmulatorServer, NoRetry, TableClient, TableEntity, TableServiceClient};
 
 use crate::Folder;
@@ -50,7 +50,7 @@ struct Client {
 
 /// Runs the emulator, until it is killed.
 pub(crate) async fn serve(folder: &str) {
-    let emulator = Emulator::open(folder, Sync::Always).unwrap();
+    let emulator = Emulator::open(folder, SyncPolicy::Always).unwrap();
     let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap();
     println!("{}", server.connection_string());
     server.serve_until(std::future::pending()).await;
@@ -160,7 +160,7 @@ impl Client {
 
 /// Checks the state after the kill, and lets the clients continue from it.
 async fn check(folder: &Path, clients: &mut [Client]) {
-    let emulator = Emulator::open(folder, Sync::Always).unwrap();
+    let emulator = Emulator::open(folder, SyncPolicy::Always).unwrap();
     let table = TableServiceClient::on(emulator).table::<Cell>(TABLE).unwrap();
     for client in clients {
         let mut found = [0; ROWS as usize];

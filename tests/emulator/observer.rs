@@ -174,7 +174,7 @@ async fn observer_receives_the_reason_of_an_invalid_signature() {
         reasons(&lines),
         [
             "(the signature expired 2 hours ago)",
-            "(the signature is good in 1 hour)",
+            "(the signature becomes valid in 1 hour)",
             "(the signature does not match the account's key)",
         ]
     );

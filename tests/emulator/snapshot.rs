@@ -288,7 +288,7 @@ fn errors_name_line_column_and_property() {
         ),
         (
             row(",\"A@odata.type\":\"Edm.Int\",\"A\":\"5\""),
-            "line 4, column 49: property \"A\": its type is not one",
+            "line 4, column 49: property \"A\": its type is not an EDM type",
         ),
         (row(",\"a-b\":1"), "line 4, column 40: property \"a-b\": "),
         (

@@ -45,7 +45,7 @@ async fn modify_writes_once_more_than_it_may_conflict() {
         truth.insert(&entity()).await.unwrap();
         let rule = faults.add(changed_meanwhile());
         let modify = table.modify(("p", "r"), change);
-        let error = modify.conflicts(conflicts).await.unwrap_err();
+        let error = modify.max_conflicts(conflicts).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConditionNotMet, "{error}");
         let told = format!("{} conflicting writes, the limit is {conflicts}", conflicts + 1);
         assert!(error.to_string().contains(&told), "{error}");
@@ -54,7 +54,7 @@ async fn modify_writes_once_more_than_it_may_conflict() {
 
         faults.add(changed_meanwhile().at_most(conflicts.into()));
         let modify = table.modify(("p", "r"), change).timeout(Duration::from_secs(60));
-        modify.conflicts(conflicts).await.unwrap();
+        modify.max_conflicts(conflicts).await.unwrap();
     }
 }
 

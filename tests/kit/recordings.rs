@@ -207,7 +207,7 @@ async fn unrecorded_request_names_the_most_similar_one() {
     );
     let early = early.to_string();
     assert!(
-        early.contains("it is exchange 3, and exchange 2, POST /Things, comes before"),
+        early.contains("it is exchange 3, and exchange 2, POST /Things, comes first"),
         "{early}"
     );
     let other = table.insert(&entity("p", "r", 2)).await.unwrap_err().to_string();

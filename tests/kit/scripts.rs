@@ -158,7 +158,7 @@ async fn unexpected_request_fails_the_test_and_is_not_retried() {
     let told = panic_of(|| script.finish());
     assert_eq!(
         told,
-        "the script:\n  not expected: request 1 is Insert of Blogs, expected Query\n  not received: request 3, any request"
+        "the script:\n  unexpected: request 1 is Insert of Blogs, expected Query\n  not received: request 3, any request"
     );
     // It is reported once.
     script.finish();

@@ -203,7 +203,7 @@ impl TailStudy {
                 .changes()
                 .overlap(self.overlap)
                 .interval(Duration::from_millis(500));
-            let changes = changes.max_interval(Duration::from_millis(500)).polls(self.polls);
+            let changes = changes.max_interval(Duration::from_millis(500)).max_polls(self.polls);
             let mut stream = match &position {
                 None => changes.stream(),
                 Some(text) => changes.resume_from(text.parse().unwrap()).stream(),

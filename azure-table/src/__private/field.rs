@@ -39,7 +39,7 @@ impl EtagField for Option<ETag> {
     }
 
     fn condition(&self) -> Condition {
-        self.clone().map_or(Condition::Unread, Condition::Matches)
+        self.clone().map_or(Condition::MissingETag, Condition::Matches)
     }
 
     fn set(&mut self, etag: &ETag) {

@@ -71,7 +71,9 @@ impl<E> Absent<E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no constant for this field of the projection, or none that is visible here",
     label = "no property of `{Self}` with a constant of this name",
-    note = "name the field as in `{Self}`; or name the constant by #[table(column = \"NAME\")]"
+    note = "name the field as in `{Self}`; or name the constant by #[table(column = \"NAME\")]",
+    note = "a field in a key template has no constant: if it is the only field of its key, #[table(partition_key)] or \
+            #[table(row_key)] reads it"
 )]
 pub trait ColumnOfName {}
 

@@ -265,16 +265,11 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Returns the plan of the query without sending anything.
-    ///
-    /// The plan has the access path, its reason, the request, and suggestions.
+    /// Returns the plan of the query without sending anything: access path, reason, request and suggestions.
     ///
     /// # Errors
-    /// - `InvalidInput`: a key, an operand or the page size cannot be sent.
-    ///
-    /// A query that the client denies can still be planned.
+    /// - `InvalidInput`: a key, an operand or the page size cannot be sent. A query that the client denies has a plan.
     pub fn plan(&self) -> Result<QueryPlan> {
-        // A denied query can still be planned.
         let mut query = self.clone().allow(AccessPath::TableScan);
         let filter = query.expression()?;
         let access = Access::of(filter.as_ref());

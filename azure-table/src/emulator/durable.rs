@@ -1,6 +1,6 @@
 //! Durability: the state of an emulator in a folder, beside the memory that it answers from.
 //!
-//! Owns [`Sync`], the handle that keeps a folder open, and the thread that stores changes. All changes that accumulate
+//! Owns [`SyncPolicy`], the handle that keeps a folder open, and the thread that stores changes. All changes that accumulate
 //! while the disk is busy become one transaction. The folder and its lock are in `durable/folder.rs`, its tables in
 //! `durable/database.rs`. `store/journal.rs` has the order of changes and the waiting for them. No thread of an async
 //! runtime touches the disk, and no lock of the store is held meanwhile.
@@ -42,7 +42,7 @@ use crate::emulator::store::journal::Journal;
 /// wait too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Sync {
+pub enum SyncPolicy {
     /// Before each response; concurrent requests share a sync.
     Always,
     /// In the background, this long after the previous sync.
@@ -60,7 +60,7 @@ pub(crate) struct Durable {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Sync {
+impl SyncPolicy {
     fn interval(self) -> Option<Duration> {
         match self {
             Self::Interval(interval) => Some(interval),
@@ -71,8 +71,8 @@ impl Sync {
 
 impl Durable {
     /// Opens a folder, and creates it if it is missing. Returns its state, and the handle that keeps it open.
-    pub(crate) fn open(path: &Path, rules: &'static Rules, sync: Sync) -> io::Result<(SharedStore, Self)> {
-        let (lock, database, accounts, last_write) = folder::open(path, rules, sync != Sync::Never)?;
+    pub(crate) fn open(path: &Path, rules: &'static Rules, sync: SyncPolicy) -> io::Result<(SharedStore, Self)> {
+        let (lock, database, accounts, last_write) = folder::open(path, rules, sync != SyncPolicy::Never)?;
         let journal = Journal::new(sync.interval());
         let store = SharedStore::recorded(accounts, last_write, &journal);
         let mut writer = Writer::new(journal.clone(), database);

@@ -81,7 +81,7 @@ impl Attempt {
     }
 
     /// Returns the start time, by the clock of this machine.
-    pub fn begun(&self) -> SystemTime {
+    pub fn started_at(&self) -> SystemTime {
         self.begun
     }
 

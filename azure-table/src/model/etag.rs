@@ -99,7 +99,7 @@ pub enum Condition {
     /// The entity has an ETag field that is empty.
     ///
     /// The call fails before anything is sent, unless it is made with `unconditionally()`.
-    Unread,
+    MissingETag,
 }
 
 #[cfg(test)]

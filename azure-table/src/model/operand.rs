@@ -37,7 +37,7 @@ use crate::model::key::escaped::{Escaped, PercentEscaped};
 #[diagnostic::on_unimplemented(
     message = "a field of type `{T}` does not accept `{Self}`",
     label = "expected `{T}` or a reference to it",
-    note = "a `Descending<T>` also accepts `T`, a `String` also `&str`; a number has the type of its field: `i64::try_from(..)` converts a `usize`",
+    note = "a `Descending<T>` also accepts `T`, a `String` also `&str`; a number has the type of its field: `1.0` for an `f64`, `i64::try_from(..)` for a `usize`",
     note = "an `Option<T>` is passed as `T`: absence can be neither queried nor set; to remove a property make the \
             field `None` and `replace` the entity"
 )]

@@ -108,7 +108,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
 
     /// Sets the number of conflicting transactions that one call tolerates: 16 by default.
     #[must_use]
-    pub fn conflicts(mut self, most: u32) -> Self {
+    pub fn max_conflicts(mut self, most: u32) -> Self {
         self.conflicts = most;
         self
     }
@@ -138,7 +138,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// times, so it must have no side effects.
     ///
     /// # Errors
-    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): more conflicts than [`conflicts`](Self::conflicts) allows.
+    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): more conflicts than [`max_conflicts`](Self::max_conflicts) allows.
     /// - The error of an operation, with its [`batch_index`](crate::Error::batch_index): the header is 0, the
     ///   operations follow from 1. Nothing was written.
     /// - [`InvalidInput`](ErrorKind::InvalidInput): an operation has another partition, there are more than 99, or two

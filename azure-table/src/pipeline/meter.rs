@@ -56,7 +56,7 @@ pub struct Cost {
     /// Both requests of such a read are billed, including the one that the client cancelled.
     pub hedges: u64,
     /// The number of attempts that the service throttled or could not serve (429, 503).
-    pub refused: u64,
+    pub throttled: u64,
     /// The number of entities read, or written by calls that did not fail.
     ///
     /// Each entity of a batch counts.
@@ -81,7 +81,7 @@ impl CostMeter {
         costs.values().fold(Cost::default(), |sum, cost| Cost {
             requests: sum.requests + cost.requests,
             hedges: sum.hedges + cost.hedges,
-            refused: sum.refused + cost.refused,
+            throttled: sum.throttled + cost.throttled,
             entities: sum.entities + cost.entities,
             bytes_sent: sum.bytes_sent + cost.bytes_sent,
             bytes_received: sum.bytes_received + cost.bytes_received,
@@ -116,7 +116,7 @@ impl Observer for CostMeter {
             Event::Received(attempt) => self.add(attempt.operation(), |cost| {
                 cost.requests += 1;
                 cost.hedges += u64::from(attempt.is_hedge());
-                cost.refused += u64::from(matches!(attempt.status(), Some(429 | 503)));
+                cost.throttled += u64::from(matches!(attempt.status(), Some(429 | 503)));
                 cost.bytes_sent += size(attempt.bytes_sent());
                 cost.bytes_received += size(attempt.bytes_received());
                 cost.request_charge += attempt.request_charge().unwrap_or_default();

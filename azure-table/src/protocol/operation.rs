@@ -250,7 +250,7 @@ impl TableOperation {
             Ok(encoded) => encoded,
             Err(e) => return Err(e.copy().in_operation(self.kind, None)),
         };
-        if self.kind.is_conditional() && *encoded.condition() == Condition::Unread {
+        if self.kind.is_conditional() && *encoded.condition() == Condition::MissingETag {
             let (partition_key, row_key) = encoded.keys();
             let why = "the entity's etag field is empty: read the entity first, or call `.unconditionally()`";
             return Err(Error::invalid_input(why)
@@ -307,7 +307,7 @@ impl TableOperation {
         if self.kind.is_conditional() {
             let value = match encoded.condition() {
                 Condition::Matches(etag) => etag.as_str(),
-                Condition::Exists | Condition::Unread => "*",
+                Condition::Exists | Condition::MissingETag => "*",
             };
             // Checked here because code that adds the operation to a body does not check it again.
             header_value("ETag", value)?;

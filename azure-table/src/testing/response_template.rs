@@ -260,7 +260,7 @@ fn error(code: &str, message: &str) -> String {
 fn row<E: TableEntity + ?Sized>(entity: &E) -> Result<(String, Vec<u8>), Error> {
     let etag = match entity.condition() {
         Condition::Matches(etag) => etag.as_str().to_owned(),
-        Condition::Exists | Condition::Unread => SOME_ETAG.to_owned(),
+        Condition::Exists | Condition::MissingETag => SOME_ETAG.to_owned(),
     };
     let written = write::entity(entity, key_texts(entity)?.pair())?;
     let body = &written.text.as_bytes()[..written.body];

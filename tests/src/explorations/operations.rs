@@ -221,7 +221,7 @@ async fn changes(world: World) {
             .page_size(1)
             .changes()
             .overlap(Duration::ZERO)
-            .polls(1);
+            .max_polls(1);
         let from: Option<String> = position.borrow().clone();
         let mut changes = match from {
             Some(text) => changes.resume_from(text.parse().unwrap()).stream(),

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use azure_table::emulator::{EmulatorFolder, EmulatorSnapshot, Sync};
+use azure_table::emulator::{EmulatorFolder, EmulatorSnapshot, SyncPolicy};
 use azure_table::{Emulator, Profile};
 
 use crate::options::FolderCommand;
 use crate::{Result, because, contents, of, print};
 
 /// Opens a folder. Creates it if it is missing.
-pub(crate) fn open(folder: &Path, sync: Sync, profile: Profile) -> Result<Emulator> {
+pub(crate) fn open(folder: &Path, sync: SyncPolicy, profile: Profile) -> Result<Emulator> {
     // The system's own text is that the file exists.
     if folder.is_file() {
         return Err(format!("data: {}: it is a file, --data needs a folder", folder.display()).into());
@@ -28,7 +28,7 @@ pub(crate) async fn run(command: FolderCommand, folder: &Path, profile: Profile)
         FolderCommand::Upgrade => tell(&EmulatorFolder::upgrade(folder)?, folder),
         FolderCommand::Import(file) => {
             let snapshot = EmulatorSnapshot::read(&file).map_err(|e| format!("snapshot {e}"))?;
-            let emulator = open(folder, Sync::Always, profile)?;
+            let emulator = open(folder, SyncPolicy::Always, profile)?;
             emulator.restore(&snapshot)?;
             emulator.flush().await?;
             print(format_args!("{}: {} imported", folder.display(), of(&snapshot)));
@@ -36,7 +36,7 @@ pub(crate) async fn run(command: FolderCommand, folder: &Path, profile: Profile)
         FolderCommand::Export(file) => {
             // A missing folder is an error instead of an empty one.
             EmulatorFolder::check(folder)?;
-            let snapshot = open(folder, Sync::Always, profile)?.snapshot();
+            let snapshot = open(folder, SyncPolicy::Always, profile)?.snapshot();
             snapshot.write(&file).map_err(|e| format!("snapshot {e}"))?;
             print(format_args!("{}: {} exported", file.display(), of(&snapshot)));
         }

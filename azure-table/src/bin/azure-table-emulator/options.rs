@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use azure_table::emulator::Sync;
+use azure_table::emulator::SyncPolicy;
 use azure_table::{Emulator, Profile};
 use lexopt::prelude::*;
 
@@ -116,7 +116,7 @@ pub(crate) enum FolderCommand {
 
 pub(crate) struct Options {
     pub(crate) data: Option<PathBuf>,
-    pub(crate) sync: Sync,
+    pub(crate) sync: SyncPolicy,
     pub(crate) port: u16,
     pub(crate) host: IpAddr,
     pub(crate) accounts: Vec<Account>,
@@ -153,7 +153,7 @@ impl Options {
     pub(crate) fn parse(mut arguments: lexopt::Parser) -> Result<Option<Command>, lexopt::Error> {
         let mut options = Self {
             data: None,
-            sync: Sync::Always,
+            sync: SyncPolicy::Always,
             port: DEVELOPMENT_PORT,
             host: Ipv4Addr::LOCALHOST.into(),
             accounts: Vec::new(),
@@ -228,9 +228,9 @@ impl Options {
                 Long("data") => options.data = Some(arguments.value()?.into()),
                 Long("sync") => {
                     sync = Some(match text(arguments.value()?)?.as_str() {
-                        "always" => Sync::Always,
-                        "interval" => Sync::Interval(INTERVAL),
-                        "never" => Sync::Never,
+                        "always" => SyncPolicy::Always,
+                        "interval" => SyncPolicy::Interval(INTERVAL),
+                        "never" => SyncPolicy::Never,
                         other => return Err(format!("--sync {other}: it must be always, interval or never").into()),
                     });
                 }
@@ -263,7 +263,7 @@ impl Options {
         if sync.is_some() && options.data.is_none() {
             return Err("--sync needs --data, the folder of the tables".into());
         }
-        options.sync = sync.unwrap_or(Sync::Always);
+        options.sync = sync.unwrap_or(SyncPolicy::Always);
         options.port = port.unwrap_or(match options.profile {
             Profile::Cosmos => COSMOS_PORT,
             _ => DEVELOPMENT_PORT,

@@ -147,7 +147,7 @@ impl<E> Bulk<E> {
     /// Reports all operations of a failed batch as leftovers, and sends none of them again.
     ///
     /// Each has the error of the operation that failed.
-    pub fn whole_batches(mut self) -> Self {
+    pub fn fail_whole_batches(mut self) -> Self {
         self.settings.takes_out = false;
         self
     }

@@ -72,7 +72,7 @@ pub struct BulkWrite<'h, S, X = Error> {
     source: Option<Pin<Box<S>>>,
     /// The error that ended the source early.
     source_error: Option<X>,
-    hear: Option<Box<Hear<'h>>>,
+    callback: Option<Box<Hear<'h>>>,
 }
 
 type Hear<'h> = dyn FnMut(&BulkReport) + Send + 'h;
@@ -84,7 +84,7 @@ impl<S, X> BulkWrite<'_, S, X> {
             run: Some(run),
             source: Some(Box::pin(source)),
             source_error: None,
-            hear: None,
+            callback: None,
         }
     }
 }
@@ -94,11 +94,11 @@ where
     S: Stream<Item = Result<TableOperation, X>>,
     X: From<Error>,
 {
-    /// Calls `hear` with the report so far after each batch.
+    /// Calls `callback` with the report so far after each batch.
     ///
     /// The closure may borrow from the caller.
-    pub fn on_progress(mut self, hear: impl FnMut(&BulkReport) + Send + 'h) -> Self {
-        self.hear = Some(Box::new(hear));
+    pub fn on_progress(mut self, callback: impl FnMut(&BulkReport) + Send + 'h) -> Self {
+        self.callback = Some(Box::new(callback));
         self
     }
 
@@ -171,10 +171,10 @@ where
 
     /// Reports progress once all outcomes of a batch were taken.
     fn report_progress(&mut self) {
-        if let (Some(hear), Some(run)) = (&mut self.hear, &self.run)
+        if let (Some(callback), Some(run)) = (&mut self.callback, &self.run)
             && !run.engine.has_ready()
         {
-            hear(&run.report);
+            callback(&run.report);
         }
     }
 

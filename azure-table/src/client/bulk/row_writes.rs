@@ -49,7 +49,7 @@ pub(crate) struct RowWrites<'h, E, W, Row> {
     pub(crate) options: CallOptions,
     pub(crate) settings: EngineSettings,
     pub(crate) position: Option<WritePosition>,
-    pub(crate) hear: Option<Box<Hear<'h, E>>>,
+    pub(crate) callback: Option<Box<Hear<'h, E>>>,
     state: State<E, Row>,
 }
 
@@ -89,14 +89,14 @@ impl<E, W, Row> RowWrites<'_, E, W, Row> {
                 ..EngineSettings::new(operation, "rows")
             },
             position: None,
-            hear: None,
+            callback: None,
             state: State::Idle(Box::new(query)),
         }
     }
 
     fn report_progress(&mut self, report: &WriteReport<E>) {
-        if let Some(hear) = &mut self.hear {
-            hear(report);
+        if let Some(callback) = &mut self.callback {
+            callback(report);
         }
     }
 }
@@ -337,12 +337,12 @@ macro_rules! row_writes {
                 self
             }
 
-            /// Calls `hear` with the report so far, after each batch and after each page.
+            /// Calls `callback` with the report so far, after each batch and after each page.
             ///
             /// Store its [`position`](crate::bulk::WriteReport::position) to resume in another process. Rows in flight
             /// have no outcome in it. The closure may borrow from the caller.
-            pub fn on_progress(mut self, hear: impl FnMut(&$crate::client::bulk::row_report::WriteReport<E>) + Send + $life) -> Self {
-                self.rows.hear = Some(::std::boxed::Box::new(hear));
+            pub fn on_progress(mut self, callback: impl FnMut(&$crate::client::bulk::row_report::WriteReport<E>) + Send + $life) -> Self {
+                self.rows.callback = Some(::std::boxed::Box::new(callback));
                 self
             }
 

@@ -163,7 +163,7 @@ impl<E, F, R, N> ModifyEntity<E, F, R, N> {
     /// Sets the number of conflicting writes that the call tolerates; 50 by default.
     ///
     /// The waits between the attempts are random and grow up to 1 s.
-    pub fn conflicts(mut self, most: u32) -> Self {
+    pub fn max_conflicts(mut self, most: u32) -> Self {
         self.most_conflicts = most;
         self
     }

@@ -72,8 +72,8 @@ impl RecreateTable {
     }
 
     /// Sets a callback that receives each step of the progress.
-    pub fn on_progress(mut self, hear: impl Fn(RecreateProgress) + Send + 'static) -> Self {
-        self.procedure.change(|wanted| wanted.progress = Box::new(hear));
+    pub fn on_progress(mut self, callback: impl Fn(RecreateProgress) + Send + 'static) -> Self {
+        self.procedure.change(|wanted| wanted.progress = Box::new(callback));
         self
     }
 }

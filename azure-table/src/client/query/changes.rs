@@ -37,7 +37,7 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 ///
 /// Built by [`TableClient::changes`] for a table, and by [`TableQuery::changes`] for the rows of a query. Each row is a
 /// [`Versioned`](crate::Versioned) entity. Rows are yielded as pages arrive, not in the order of the writes. The stream
-/// has no end, unless [`polls`](Self::polls) or a [`limit`](TableQuery::limit) sets one.
+/// has no end, unless [`max_polls`](Self::max_polls) or a [`limit`](TableQuery::limit) sets one.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -59,7 +59,7 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 /// // Later, in another process:
 /// # blogs.insert_or_replace(&DynamicEntity::new("Channel9", "2")).await?;
 /// let position: ChangePosition = stored.parse()?;
-/// let mut changes = blogs.changes().resume_from(position).polls(1).stream();
+/// let mut changes = blogs.changes().resume_from(position).max_polls(1).stream();
 /// while let Some(blog) = changes.try_next().await? {
 ///     index.push(blog.row_key.clone());
 /// }
@@ -155,7 +155,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// # blogs.create_table().await?;
     /// # blogs.insert(&DynamicEntity::new("Channel9", "2026-01")).await?;
     /// let of_2026 = KeyPrefix::from_text("Channel9", "2026")?;
-    /// let mut keys = blogs.query().under(of_2026).keys().changes().polls(1).stream();
+    /// let mut keys = blogs.query().under(of_2026).keys().changes().max_polls(1).stream();
     /// while let Some(changed) = keys.try_next().await? {
     ///     println!("{} since {}", changed.entity, changed.timestamp);
     /// }
@@ -220,7 +220,7 @@ impl<E: TableEntity, P> Changes<E, P> {
     ///
     /// With 1, a job that starts from time to time reads what has changed since its last run. Store the position after
     /// the end too: it has moved even if no row was yielded.
-    pub fn polls(mut self, most: u64) -> Self {
+    pub fn max_polls(mut self, most: u64) -> Self {
         self.polls = Some(most);
         self
     }

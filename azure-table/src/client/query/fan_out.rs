@@ -118,6 +118,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
     }
 
     /// Adds the entities under each of these key prefixes, each as in [`TableQuery::under`].
+    #[doc(alias = "prefix")]
     pub fn under_each(self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
         self.give(prefixes.into_iter().map(|prefix| Ok(under(prefix.start()))))
     }

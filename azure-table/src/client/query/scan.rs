@@ -68,7 +68,7 @@ pub struct Scan<E, P = E> {
     ends: Vec<String>,
     from: Option<ScanPosition>,
     concurrency: usize,
-    hear: Option<Box<Hear>>,
+    callback: Option<Box<Hear>>,
 }
 
 type Hear = dyn FnMut(&ScanProgress, &ScanPosition) + Send;
@@ -104,7 +104,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             ends: Vec::new(),
             from: None,
             concurrency: CONCURRENCY,
-            hear: None,
+            callback: None,
         }
     }
 }
@@ -135,9 +135,9 @@ impl<E: TableEntity, P> Scan<E, P> {
         self
     }
 
-    /// Calls `hear` after each page with the progress in numbers and the position to store.
-    pub fn on_progress(mut self, hear: impl FnMut(&ScanProgress, &ScanPosition) + Send + 'static) -> Self {
-        self.hear = Some(Box::new(hear));
+    /// Calls `callback` after each page with the progress in numbers and the position to store.
+    pub fn on_progress(mut self, callback: impl FnMut(&ScanProgress, &ScanPosition) + Send + 'static) -> Self {
+        self.callback = Some(Box::new(callback));
         self
     }
 
@@ -168,7 +168,7 @@ impl<E: TableEntity, P> Scan<E, P> {
             held: None,
             rows: Vec::new().into_iter(),
             wanted: limit.unwrap_or(usize::MAX),
-            hear: self.hear,
+            callback: self.callback,
         }
     }
 
@@ -184,7 +184,7 @@ impl<E: TableEntity, P> Scan<E, P> {
             ends: self.ends,
             from: self.from,
             concurrency: self.concurrency,
-            hear: self.hear,
+            callback: self.callback,
         };
         let mut rows = scan.stream();
         let mut count = 0;
@@ -251,7 +251,7 @@ pub struct ScanStream<P> {
     held: Option<(usize, Option<Continuation>)>,
     rows: vec::IntoIter<P>,
     wanted: usize,
-    hear: Option<Box<Hear>>,
+    callback: Option<Box<Hear>>,
 }
 
 /// No row is ever pinned: rows are moved out.
@@ -323,8 +323,8 @@ impl<P> ScanStream<P> {
                 Read::All
             }
         };
-        if let Some(hear) = &mut self.hear {
-            hear(&self.progress, &self.position);
+        if let Some(callback) = &mut self.callback {
+            callback(&self.progress, &self.position);
         }
     }
 }

@@ -38,8 +38,8 @@ const NEW: &str = ".new";
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = std::env::temp_dir().join(format!("azure-table-check-{}", std::process::id()));
 /// use azure_table::Emulator;
-/// use azure_table::emulator::{EmulatorFolder, Sync};
-/// drop(Emulator::open(&folder, Sync::Always)?);
+/// use azure_table::emulator::{EmulatorFolder, SyncPolicy};
+/// drop(Emulator::open(&folder, SyncPolicy::Always)?);
 /// let found = EmulatorFolder::check(&folder)?;
 /// assert_eq!((found.format(), found.table_count(), found.entity_count()), (1, 0, 0));
 /// # std::fs::remove_dir_all(&folder)?;

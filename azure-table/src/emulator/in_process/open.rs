@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::emulator::durable::{Durable, Sync};
+use crate::emulator::durable::{Durable, SyncPolicy};
 use crate::emulator::in_process::Emulator;
 use crate::model::error::{Error, ErrorKind, Result};
 
@@ -24,9 +24,9 @@ impl Emulator {
     /// continue after the last one, whatever the clock shows. All state is in memory too: the folder is read once, and
     /// requests are answered from memory.
     ///
-    /// [`Sync`] defines what a response waits for, and what survives a kill or a power failure. After a failed write to
+    /// [`SyncPolicy`] defines what a response waits for, and what survives a kill or a power failure. After a failed write to
     /// the disk the emulator stops: each request gets 500 `InternalError`, with the reason. Then open the folder again:
-    /// it has the acknowledged changes, except under [`Sync::Interval`] those of the last interval.
+    /// it has the acknowledged changes, except under [`SyncPolicy::Interval`] those of the last interval.
     ///
     /// Only one process can have a folder open. It is released when the last clone is dropped, which stores pending
     /// changes and blocks its thread meanwhile, usually for a few milliseconds. [`seed`](Self::seed) and
@@ -37,16 +37,16 @@ impl Emulator {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let folder = std::env::temp_dir().join(format!("azure-table-open-{}", std::process::id()));
-    /// use azure_table::emulator::Sync;
+    /// use azure_table::emulator::SyncPolicy;
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
-    /// let emulator = Emulator::open(&folder, Sync::Always)?;
+    /// let emulator = Emulator::open(&folder, SyncPolicy::Always)?;
     /// let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs")?;
     /// blogs.create_table().await?;
     /// let etag = blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
     /// drop(blogs);
     ///
     /// // Another day, another process:
-    /// let emulator = Emulator::open(&folder, Sync::Always)?;
+    /// let emulator = Emulator::open(&folder, SyncPolicy::Always)?;
     /// let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs")?;
     /// let blog = blogs.get(("Channel9", "1")).versioned().await?.expect("stored");
     /// assert_eq!(blog.etag, etag);
@@ -65,7 +65,7 @@ impl Emulator {
     /// - [`InvalidInput`](io::ErrorKind::InvalidInput): it contains other files and no tables, or is of [Cosmos
     ///   DB](Self::open_cosmos).
     /// - The folder cannot be read or written.
-    pub fn open(folder: impl AsRef<Path>, sync: Sync) -> io::Result<Self> {
+    pub fn open(folder: impl AsRef<Path>, sync: SyncPolicy) -> io::Result<Self> {
         Self::new().kept_in(folder.as_ref(), sync)
     }
 
@@ -75,20 +75,20 @@ impl Emulator {
     /// # Errors
     /// Those of [`open`](Self::open); [`InvalidInput`](io::ErrorKind::InvalidInput) also if the folder is of Table
     /// storage.
-    pub fn open_cosmos(folder: impl AsRef<Path>, sync: Sync) -> io::Result<Self> {
+    pub fn open_cosmos(folder: impl AsRef<Path>, sync: SyncPolicy) -> io::Result<Self> {
         Self::cosmos().kept_in(folder.as_ref(), sync)
     }
 
-    fn kept_in(mut self, folder: &Path, sync: Sync) -> io::Result<Self> {
+    fn kept_in(mut self, folder: &Path, sync: SyncPolicy) -> io::Result<Self> {
         let (store, durable) = Durable::open(folder, self.settings().rules(), sync)?;
         self.service.store = store;
         self.durable = Some(Arc::new(durable));
         Ok(self)
     }
 
-    /// Waits until all writes so far are on the disk, whatever the [`Sync`] policy. Feature `emulator-durable`.
+    /// Waits until all writes so far are on the disk, whatever the [`SyncPolicy`]. Feature `emulator-durable`.
     ///
-    /// For [`Sync::Interval`]. It returns immediately for an emulator without a folder. With [`Sync::Never`] it waits
+    /// For [`SyncPolicy::Interval`]. It returns immediately for an emulator without a folder. With [`SyncPolicy::Never`] it waits
     /// for the write, not for a sync.
     ///
     /// # Errors

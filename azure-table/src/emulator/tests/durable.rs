@@ -33,7 +33,7 @@ impl AsRef<Path> for Folder {
     }
 }
 
-fn open(folder: &Folder, sync: Sync) -> Emulator {
+fn open(folder: &Folder, sync: SyncPolicy) -> Emulator {
     Emulator::open(folder, sync).unwrap()
 }
 
@@ -82,10 +82,10 @@ async fn fill(emulator: &Emulator) {
 #[tokio::test]
 async fn state_outlives_the_emulator_under_each_policy() {
     for sync in [
-        Sync::Always,
-        Sync::Interval(Duration::from_millis(1)),
-        Sync::Interval(Duration::MAX),
-        Sync::Never,
+        SyncPolicy::Always,
+        SyncPolicy::Interval(Duration::from_millis(1)),
+        SyncPolicy::Interval(Duration::MAX),
+        SyncPolicy::Never,
     ] {
         let folder = Folder::new();
         let emulator = open(&folder, sync).with_deletion_time(Duration::from_secs(1_000_000));
@@ -111,7 +111,7 @@ async fn timestamps_continue_after_the_last_one_even_if_its_row_was_deleted() {
     let clock = EmulatorClock::fixed("2021-01-01T00:00:00Z".parse().unwrap());
     let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
     {
-        let emulator = open(&folder, Sync::Always).with_clock(clock.clone());
+        let emulator = open(&folder, SyncPolicy::Always).with_clock(clock.clone());
         assert_eq!(
             send(&emulator, "POST", "Tables", &[], r#"{"TableName":"Blogs"}"#)
                 .await
@@ -125,7 +125,7 @@ async fn timestamps_continue_after_the_last_one_even_if_its_row_was_deleted() {
             204
         );
     }
-    let emulator = open(&folder, Sync::Always).with_clock(clock);
+    let emulator = open(&folder, SyncPolicy::Always).with_clock(clock);
     let inserted = send(&emulator, "POST", "Blogs", &[], row).await;
     assert_eq!(
         header(&inserted, "etag"),
@@ -139,7 +139,7 @@ async fn snapshots_are_imported_and_exported() {
     fill(&memory).await;
     let (folder, file) = (Folder::new(), Folder::new());
     memory.snapshot().write(&file).unwrap();
-    let emulator = open(&folder, Sync::Always);
+    let emulator = open(&folder, SyncPolicy::Always);
     // The previous state is replaced entirely.
     assert_eq!(
         send(&emulator, "POST", "Tables", &[], r#"{"TableName":"Earlier"}"#)
@@ -150,32 +150,32 @@ async fn snapshots_are_imported_and_exported() {
     emulator.restore(&EmulatorSnapshot::read(&file).unwrap()).unwrap();
     std::fs::remove_file(&file).unwrap();
     drop(emulator);
-    let emulator = open(&folder, Sync::Always);
+    let emulator = open(&folder, SyncPolicy::Always);
     assert_eq!(emulator.snapshot().to_string(), memory.snapshot().to_string());
 }
 
 #[tokio::test]
 async fn seeded_rows_are_stored_when_the_call_returns() {
     let folder = Folder::new();
-    let emulator = open(&folder, Sync::Interval(Duration::MAX));
+    let emulator = open(&folder, SyncPolicy::Interval(Duration::MAX));
     let rows = ["1", "2"].map(|key| crate::DynamicEntity::new("p", key));
     emulator.seed("Blogs", rows).unwrap();
     let copy = Folder::new();
     std::fs::create_dir(&copy).unwrap();
     std::fs::copy(folder.0.join("tables-1.redb"), copy.0.join("tables-1.redb")).unwrap();
-    assert_eq!(open(&copy, Sync::Always).snapshot().entity_count(), 2);
+    assert_eq!(open(&copy, SyncPolicy::Always).snapshot().entity_count(), 2);
 }
 
 #[tokio::test]
 async fn flush_stores_what_an_interval_would_still_hold() {
     let folder = Folder::new();
-    let emulator = open(&folder, Sync::Interval(Duration::MAX));
+    let emulator = open(&folder, SyncPolicy::Interval(Duration::MAX));
     fill(&emulator).await;
     emulator.flush().await.unwrap();
     let copy = Folder::new();
     std::fs::create_dir(&copy).unwrap();
     std::fs::copy(folder.0.join("tables-1.redb"), copy.0.join("tables-1.redb")).unwrap();
-    let copied = open(&copy, Sync::Always).snapshot().to_string();
+    let copied = open(&copy, SyncPolicy::Always).snapshot().to_string();
     assert_eq!(copied, emulator.snapshot().to_string());
     Emulator::new().flush().await.unwrap();
 }
@@ -184,7 +184,7 @@ async fn flush_stores_what_an_interval_would_still_hold() {
 async fn folders_of_cosmos_db_and_storage_are_distinct() {
     let folder = Folder::new();
     let cosmos = "https://contoso.table.cosmos.azure.com";
-    let emulator = Emulator::open_cosmos(&folder, Sync::Always).unwrap();
+    let emulator = Emulator::open_cosmos(&folder, SyncPolicy::Always).unwrap();
     for table in ["Blogs", "blogs", "my_table"] {
         let name = format!("{{\"TableName\":\"{table}\"}}");
         assert_eq!(send(&emulator, "POST", "Tables", &[], &name).await.status(), 201);
@@ -198,11 +198,11 @@ async fn folders_of_cosmos_db_and_storage_are_distinct() {
     let place = |key: &str| before.find(&format!("\"RowKey\":\"{key}\"")).unwrap();
     assert!(place("2") < place("10") && place("10") < place("1"), "{before}");
     drop(emulator);
-    let refused = Emulator::open(&folder, Sync::Always).unwrap_err();
+    let refused = Emulator::open(&folder, SyncPolicy::Always).unwrap_err();
     assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
     assert!(refused.to_string().contains("Cosmos DB"), "{refused}");
     assert_eq!(
-        Emulator::open_cosmos(&folder, Sync::Always)
+        Emulator::open_cosmos(&folder, SyncPolicy::Always)
             .unwrap()
             .snapshot()
             .to_string(),
@@ -212,7 +212,7 @@ async fn folders_of_cosmos_db_and_storage_are_distinct() {
     // At a URL of Cosmos DB its own rules apply, in a folder of Table storage too.
     let folder = Folder::new();
     let both = |folder: &Folder| {
-        open(folder, Sync::Always)
+        open(folder, SyncPolicy::Always)
             .with_account("contoso", DEVELOPMENT_KEY)
             .unwrap()
     };

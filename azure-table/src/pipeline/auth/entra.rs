@@ -137,8 +137,8 @@ impl EntraCredential {
     ///     })
     /// }
     /// ```
-    pub fn by_tenant(make: impl Fn(&str) -> Made + Send + Sync + 'static) -> Self {
-        Self::of(Source::ByTenant(Arc::new(make)))
+    pub fn by_tenant(source: impl Fn(&str) -> Made + Send + Sync + 'static) -> Self {
+        Self::of(Source::ByTenant(Arc::new(source)))
     }
 
     fn of(source: Source) -> Self {

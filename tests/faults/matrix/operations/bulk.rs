@@ -67,7 +67,10 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("bulk of whole batches", &["Bulk::write"], |given| {
         of_any(given, |on, writes| async move {
             let count = writes.len();
-            without_verdicts(said(count, bulk(&on).whole_batches().write(operations(writes)).await))
+            without_verdicts(said(
+                count,
+                bulk(&on).fail_whole_batches().write(operations(writes)).await,
+            ))
         })
     })
     .bulk(),

@@ -112,7 +112,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .concurrent(),
     Entry::new("changes", &["Changes::stream", "ChangeStream::try_next"], |_| {
         rows(Parts::One, |on| async move {
-            let changes = on.table.query().with(&on.call).prefetch(0).changes().polls(1);
+            let changes = on.table.query().with(&on.call).prefetch(0).changes().max_polls(1);
             let (mut changes, mut view) = (changes.stream(), View::new());
             while let Some(row) = changes.try_next().await? {
                 view.push(shown(&row));

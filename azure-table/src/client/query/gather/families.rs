@@ -27,6 +27,7 @@ use crate::model::variant::VariantOf;
 ///
 /// See [`TableQuery::gather`](crate::TableQuery::gather) for an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(alias = "parent_child")]
 pub struct Families<A, B> {
     families: Vec<(A, Vec<B>)>,
 }

@@ -7,10 +7,10 @@ use super::*;
 #[tokio::test]
 async fn only_one_process_opens_a_folder_and_the_error_names_it() {
     let folder = Folder::new();
-    let emulator = open(&folder, Sync::Always);
+    let emulator = open(&folder, SyncPolicy::Always);
     let number = std::process::id();
     for refused in [
-        Emulator::open(&folder, Sync::Always).map(drop).unwrap_err(),
+        Emulator::open(&folder, SyncPolicy::Always).map(drop).unwrap_err(),
         EmulatorFolder::check(&folder).map(drop).unwrap_err(),
     ] {
         assert_eq!(refused.kind(), io::ErrorKind::ResourceBusy);
@@ -20,18 +20,18 @@ async fn only_one_process_opens_a_folder_and_the_error_names_it() {
     // A clone keeps the folder open.
     let clone = emulator.clone();
     drop(emulator);
-    assert!(Emulator::open(&folder, Sync::Always).is_err());
+    assert!(Emulator::open(&folder, SyncPolicy::Always).is_err());
     drop(clone);
-    drop(open(&folder, Sync::Always));
+    drop(open(&folder, SyncPolicy::Always));
 }
 
 #[tokio::test]
 async fn folder_of_a_newer_format_is_rejected_with_both_numbers() {
     let folder = Folder::new();
-    fill(&open(&folder, Sync::Always)).await;
+    fill(&open(&folder, SyncPolicy::Always)).await;
     fs::rename(folder.0.join("tables-1.redb"), folder.0.join("tables-2.redb")).unwrap();
     for refused in [
-        Emulator::open(&folder, Sync::Always).map(drop).unwrap_err(),
+        Emulator::open(&folder, SyncPolicy::Always).map(drop).unwrap_err(),
         EmulatorFolder::check(&folder).map(drop).unwrap_err(),
         EmulatorFolder::upgrade(&folder).map(drop).unwrap_err(),
     ] {
@@ -46,7 +46,7 @@ async fn folder_of_a_newer_format_is_rejected_with_both_numbers() {
 #[tokio::test]
 async fn folder_is_checked_and_counted() {
     let folder = Folder::new();
-    fill(&open(&folder, Sync::Always)).await;
+    fill(&open(&folder, SyncPolicy::Always)).await;
     for found in [
         EmulatorFolder::check(&folder).unwrap(),
         EmulatorFolder::upgrade(&folder).unwrap(),
@@ -68,7 +68,7 @@ async fn foreign_folders_and_files_are_rejected_unchanged() {
     let folder = Folder::new();
     fs::create_dir(&folder).unwrap();
     fs::write(folder.0.join("thesis.txt"), "mine").unwrap();
-    let refused = Emulator::open(&folder, Sync::Always).unwrap_err();
+    let refused = Emulator::open(&folder, SyncPolicy::Always).unwrap_err();
     assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
     assert!(refused.to_string().contains("thesis.txt"), "{refused}");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
@@ -77,7 +77,7 @@ async fn foreign_folders_and_files_are_rejected_unchanged() {
         io::ErrorKind::InvalidInput
     );
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
-    let file = Emulator::open(folder.0.join("thesis.txt"), Sync::Always).unwrap_err();
+    let file = Emulator::open(folder.0.join("thesis.txt"), SyncPolicy::Always).unwrap_err();
     assert!(file.to_string().contains("thesis.txt"), "{file}");
 }
 
@@ -87,16 +87,16 @@ async fn folder_with_interrupted_creation_is_created_again() {
     let folder = Folder::new();
     fs::create_dir(&folder).unwrap();
     fs::write(folder.0.join("tables-1.redb.new"), "half").unwrap();
-    fill(&open(&folder, Sync::Always)).await;
-    assert_eq!(open(&folder, Sync::Always).snapshot().entity_count(), 3);
+    fill(&open(&folder, SyncPolicy::Always)).await;
+    assert_eq!(open(&folder, SyncPolicy::Always).snapshot().entity_count(), 3);
 }
 
 /// Damage is reported, or affects no used byte: a damaged folder is never read as different tables.
 #[tokio::test]
 async fn damaged_folder_is_named_and_never_read_as_a_good_one() {
     let folder = Folder::new();
-    fill(&open(&folder, Sync::Always)).await;
-    let before = open(&folder, Sync::Always).snapshot().to_string();
+    fill(&open(&folder, SyncPolicy::Always)).await;
+    let before = open(&folder, SyncPolicy::Always).snapshot().to_string();
     let file = folder.0.join("tables-1.redb");
     let good = fs::read(&file).unwrap();
     // Damages unused copies of a page as well.
@@ -128,7 +128,7 @@ async fn damaged_folder_is_named_and_never_read_as_a_good_one() {
     damages.extend(any);
     for (n, bytes) in damages.iter().enumerate() {
         fs::write(&file, bytes).unwrap();
-        match Emulator::open(&folder, Sync::Always) {
+        match Emulator::open(&folder, SyncPolicy::Always) {
             Ok(emulator) => {
                 assert!(n >= sure, "damage {n} was not found");
                 assert_eq!(emulator.snapshot().to_string(), before);
