@@ -6,7 +6,7 @@
 //!
 //! | type | use |
 //! |---|---|
-//! | [`ServiceModel`], [`RangeSplits`], [`ServiceLoad`] | latencies, throughput limits and partition servers, and the load they saw |
+//! | [`ServiceModel`], [`RangeSplits`], [`ServiceLoad`] | latencies, limits, partition servers and their load |
 //! | [`EmulatorSnapshot`] | save and restore all tables |
 //! | `SyncPolicy`, `EmulatorFolder` | when changes reach the disk, and what is there |
 //! | [`EmulatorTable`] | a table and the number of its entities |

@@ -5,7 +5,7 @@
 //!
 //! | item | use |
 //! |---|---|
-//! | [`Faults`], [`FaultRule`], [`Fault`], [`AddedRule`], [`FaultRecord`] | requests and responses that are lost, cut, late or rejected, by rules |
+//! | [`Faults`], [`FaultRule`], [`Fault`], [`AddedRule`], [`FaultRecord`] | faults by rules: lost, cut, late, rejected |
 //! | [`Script`], [`ResponseTemplate`] | responses in an exact order |
 //! | [`Spy`], [`Exchange`] | the requests that were sent, and their responses |
 //! | [`Recorder`], [`Replay`], [`mask_guids`], [`mask_times`] | a conversation in a file, without secrets |

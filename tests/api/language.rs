@@ -12,7 +12,7 @@ const COUNTS: [(&str, usize); 21] = [
     ("doc comments that begin with Who", 0),
     ("doc comments that begin with Where", 0),
     ("doc comments that begin with Makes", 0),
-    ("comments over 120 characters", 5),
+    ("comments over 120 characters", 0),
     ("\"who asks\" (the caller, the credential)", 0),
     ("\"wishes\" (options)", 0),
     ("\"may wish\" (options)", 0),

@@ -26,8 +26,8 @@ use crate::protocol::profile::Profile;
 
 /// The maximum length of a URL, in bytes.
 ///
-/// HTTP.sys, which is in front of the live service (its `Server` header shows that), counts the bytes of a URL in UTF-16
-/// in 16 bits. Whether the service is configured with a lower limit is not documented.
+/// HTTP.sys, which is in front of the live service (its `Server` header shows that), counts the bytes of a URL in
+/// UTF-16 in 16 bits. Whether the service is configured with a lower limit is not documented.
 ///
 /// Source: Win32 "HTTP_COOKED_URL structure (http.h)".
 pub(crate) const MAX_URL: usize = 32_767;

@@ -138,7 +138,8 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// times, so it must have no side effects.
     ///
     /// # Errors
-    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): more conflicts than [`max_conflicts`](Self::max_conflicts) allows.
+    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): more conflicts than [`max_conflicts`](Self::max_conflicts)
+    ///   allows.
     /// - The error of an operation, with its [`batch_index`](crate::Error::batch_index): the header is 0, the
     ///   operations follow from 1. Nothing was written.
     /// - [`InvalidInput`](ErrorKind::InvalidInput): an operation has another partition, there are more than 99, or two

@@ -124,8 +124,11 @@ impl ResponseTemplate {
     ///
     /// ```
     /// use azure_table::testing::ResponseTemplate;
-    /// let applied = ResponseTemplate::batch([ResponseTemplate::written(), ResponseTemplate::written().etag("W/\"2\"")]);
-    /// let failed = ResponseTemplate::batch([ResponseTemplate::new(409).code("EntityAlreadyExists").message("1:It exists.")]);
+    /// let written = ResponseTemplate::written;
+    /// let applied = ResponseTemplate::batch([written(), written().etag("W/\"2\"")]);
+    ///
+    /// let conflict = ResponseTemplate::new(409).code("EntityAlreadyExists").message("1:It exists.");
+    /// let failed = ResponseTemplate::batch([conflict]);
     /// ```
     ///
     /// Source: REST "Performing entity group transactions".

@@ -24,9 +24,9 @@ impl Emulator {
     /// continue after the last one, whatever the clock shows. All state is in memory too: the folder is read once, and
     /// requests are answered from memory.
     ///
-    /// [`SyncPolicy`] defines what a response waits for, and what survives a kill or a power failure. After a failed write to
-    /// the disk the emulator stops: each request gets 500 `InternalError`, with the reason. Then open the folder again:
-    /// it has the acknowledged changes, except under [`SyncPolicy::Interval`] those of the last interval.
+    /// [`SyncPolicy`] defines what a response waits for, and what survives a kill or a power failure. After a failed
+    /// write to the disk the emulator stops: each request gets 500 `InternalError`, with the reason. Then open the
+    /// folder again: it has the acknowledged changes, except under [`SyncPolicy::Interval`] those of the last interval.
     ///
     /// Only one process can have a folder open. It is released when the last clone is dropped, which stores pending
     /// changes and blocks its thread meanwhile, usually for a few milliseconds. [`seed`](Self::seed) and
@@ -88,8 +88,8 @@ impl Emulator {
 
     /// Waits until all writes so far are on the disk, whatever the [`SyncPolicy`]. Feature `emulator-durable`.
     ///
-    /// For [`SyncPolicy::Interval`]. It returns immediately for an emulator without a folder. With [`SyncPolicy::Never`] it waits
-    /// for the write, not for a sync.
+    /// For [`SyncPolicy::Interval`]. It returns immediately for an emulator without a folder. With
+    /// [`SyncPolicy::Never`] it waits for the write, not for a sync.
     ///
     /// # Errors
     /// - [`ServerFault`](ErrorKind::ServerFault): a change could not be stored. The emulator has stopped.
