@@ -5,7 +5,7 @@
 //!
 //! | item | use |
 //! |---|---|
-//! | [`Faults`], [`FaultRule`], [`Fault`], [`AddedRule`], [`FaultRecord`] | faults by rules: lost, cut, late, rejected |
+//! | [`Faults`], [`FaultRule`], [`Fault`], [`AddedRule`], [`FaultRecord`] | faults by rules, such as lost responses |
 //! | [`Script`], [`ResponseTemplate`] | responses in an exact order |
 //! | [`Spy`], [`Exchange`] | the requests that were sent, and their responses |
 //! | [`Recorder`], [`Replay`], [`mask_guids`], [`mask_times`] | a conversation in a file, without secrets |
