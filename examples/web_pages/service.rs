@@ -66,7 +66,8 @@ pub(crate) fn router(blogs: TableClient<Blog>) -> Router {
 async fn list(State(blogs): Blogs, Query(position): Query<Position>) -> Result<Markup, Problem> {
     let mut query = blogs.query().partition(CHANNEL).page_size(PAGE);
     if let Some(after) = &position.after {
-        query = query.resume_from(after.parse::<Continuation>()?);
+        let after = after.parse::<Continuation>();
+        query = query.resume_from(after.map_err(|_| Problem::new(StatusCode::BAD_REQUEST, NO_POSITION))?);
     }
     let mut pages = query.pages();
     let mut page = pages.try_next().await?;
@@ -226,6 +227,7 @@ impl From<Error> for Problem {
     }
 }
 
+const NO_POSITION: &str = "This link does not lead to a page of blogs. Start at the first page.";
 const DELETED: &str = "Somebody has deleted the blog.";
 const INVALID: &str =
     "The store does not accept a value of this request. A title and a text have up to 32,768 characters each.";

@@ -68,7 +68,7 @@ async function newBlogIsFirstAndADayIsTakenOnce(page) {
 async function mistakesHaveAPage(page) {
   for (const [path, expected, part] of [
     ["/2026-10-31", 404, "There is no blog of 2026-10-31."],
-    ["/?after=none", 400, "the text is not a continuation"],
+    ["/?after=none", 400, "This link does not lead to a page of blogs"],
   ]) {
     await open(page, path);
     assert.equal(await status(page), expected);
