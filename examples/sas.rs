@@ -1,9 +1,10 @@
-//! A URL that reads the orders of one customer for an hour, given to a second process without any key.
+//! A URL that reads the orders of one customer for an hour, given to a second process without any key, and revoked.
 //!
-//! Source: REST "Create a service SAS", which the storage team announced with version 2012-02-12.
+//! Source: REST "Create a service SAS", which the storage team announced with version 2012-02-12; "Define a stored
+//! access policy".
 //!
 //! `cargo run --example sas` runs on an emulator on a port of this process. With `AZURE_STORAGE_CONNECTION_STRING` it
-//! runs on that account, which needs its key.
+//! runs on that account, which needs its key. There a policy takes up to 30 s to have an effect.
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
@@ -12,8 +13,9 @@ use std::io::Write;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
+use azure_table::service::StoredAccessPolicy;
 use azure_table::{DateTime, TableClient, TableEntity, TablePermissions, TableSas, TableServiceClient};
-use azure_table_examples::{CONNECTION_STRING, connect_on_port, finish, on_own_tables};
+use azure_table_examples::{CONNECTION_STRING, connect_on_port, finish, is_emulated, on_own_tables};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -51,9 +53,14 @@ async fn share(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
 
     let key = service.account_key().ok_or("only an account key signs such a URL")?;
     let expiry = DateTime::now() + HOUR;
+    // The URL names a policy of the table, so that the owner can revoke it. Only a new key revokes one without.
+    let mut readers = StoredAccessPolicy::new("readers");
+    readers.permissions = Some(TablePermissions::READ);
+    readers.expiry = Some(expiry);
+    orders.set_access_policies([readers]).await?;
+    take_effect().await;
     let sas = TableSas::new(orders.name())
-        .permissions(TablePermissions::READ)
-        .expiry(expiry)
+        .policy("readers")
         .from("ada", "")
         .to("ada", "");
     let sas = if service.endpoint().starts_with("https") {
@@ -65,9 +72,21 @@ async fn share(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     let url = format!("{}/{}?{}", service.endpoint(), orders.name(), token.expose());
     println!("owner      shares the orders of ada until {expiry}, to be read");
 
-    let status = tokio::task::spawn_blocking(move || start_reader(&url)).await??;
+    let same = url.clone();
+    let status = tokio::task::spawn_blocking(move || start_reader(&same)).await??;
     println!("owner      the reader ended with {status}");
+
+    orders.set_access_policies([]).await?;
+    take_effect().await;
+    println!("owner      removes the policy, which revokes the URL");
+    tokio::task::spawn_blocking(move || start_reader(&url)).await??;
     Ok(())
+}
+
+async fn take_effect() {
+    if !is_emulated() {
+        tokio::time::sleep(Duration::from_secs(30)).await;
+    }
 }
 
 /// Starts the second process with the URL on its standard input: all users of a machine see the arguments of a process.
@@ -87,7 +106,14 @@ fn start_reader(url: &str) -> std::io::Result<ExitStatus> {
 async fn read() -> Result<(), Box<dyn Error>> {
     let url = std::io::read_to_string(std::io::stdin())?;
     let orders = TableClient::<Order>::from_sas_url(&url)?;
-    for order in orders.query().partition("ada").all().await? {
+    let orders_of_ada = match orders.query().partition("ada").all().await {
+        Err(error) if error.status() == Some(403) => {
+            println!("reader     {error}");
+            return Ok(());
+        }
+        found => found?,
+    };
+    for order in orders_of_ada {
         println!(
             "reader     order {} of {}: {}",
             order.number, order.customer, order.item

@@ -12,4 +12,9 @@ fn the_reader_sees_the_orders_of_one_customer_and_changes_none() {
     assert!(text.contains("reader     the order of ben exists: false"), "{text}");
     assert!(line(&text, "reader delete:").contains(&"403"), "{text}");
     assert!(text.contains("the reader ended with exit status: 0"), "{text}");
+    let (_, revoked) = text.split_once("removes the policy").unwrap();
+    assert!(
+        revoked.contains("its stored access policy \"readers\" was revoked"),
+        "{text}"
+    );
 }

@@ -56,12 +56,20 @@ fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime)
             operation.name()
         ),
         "AuthorizationPermissionMismatch" => match operation.sas_letters().first() {
-            Some(needed) => format!(
-                "the shared access signature allows {:?}, {} needs {}: create one with that permission",
-                value("sp"),
-                operation.name(),
-                needed.chars().map(String::from).collect::<Vec<_>>().join(" and ")
-            ),
+            Some(needed) => {
+                let name = operation.name();
+                let needed = needed.chars().map(String::from).collect::<Vec<_>>().join(" and ");
+                match (value("sp"), value("si")) {
+                    ("", policy) if !policy.is_empty() => format!(
+                        "the stored access policy {policy:?} of the shared access signature does not allow {name}, which \
+                         needs {needed}"
+                    ),
+                    (allowed, _) => format!(
+                        "the shared access signature allows {allowed:?}, {name} needs {needed}: create one with that \
+                         permission"
+                    ),
+                }
+            }
             None => format!(
                 "the shared access signature allows {:?}: {} needs more",
                 value("sp"),
@@ -146,6 +154,11 @@ mod tests {
                 "sp=a&skoid=x",
                 "AuthorizationPermissionMismatch",
                 "allows \"a\", if the identity of its user delegation key",
+            ),
+            (
+                "si=daily",
+                "AuthorizationPermissionMismatch",
+                "policy \"daily\" of the shared access signature does not allow insert, which needs a",
             ),
             ("srt=s", "AuthorizationResourceTypeMismatch", "\"s\""),
             ("ss=b", "AuthorizationServiceMismatch", "\"b\""),
