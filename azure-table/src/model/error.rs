@@ -44,11 +44,11 @@ pub enum ErrorKind {
     Conflict,
     /// 412: the ETag of the stored entity differs.
     ConditionNotMet,
-    /// 401, or 403 `AuthenticationFailed`: the service does not accept the credential.
+    /// 401 (except an exceeded token limit), or 403 `AuthenticationFailed`: the service does not accept the credential.
     Unauthenticated,
     /// Any other 403: the credential does not permit the operation.
     Forbidden,
-    /// 429, or 503 `ServerBusy`: too many requests. Nothing was applied.
+    /// 429, 503 `ServerBusy`, or 401 for too many tokens on Cosmos DB. Nothing was applied.
     Throttled,
     /// Any other 4xx: the service rejects the request.
     Rejected,

@@ -34,7 +34,9 @@ use crate::protocol::continuation::Continuation;
 /// A query over the whole table, read concurrently in ranges of PartitionKeys.
 ///
 /// Built by [`TableQuery::scan`]. Rows are yielded as they arrive, page by page. A [`ScanPosition`] records the rows
-/// that were read. Another process can resume from it.
+/// that were read. Another process can resume from it. A [`limit`](TableQuery::limit) of the query applies to the whole
+/// scan.
+///
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
