@@ -53,7 +53,7 @@ pub const MAX_KEY_UNITS: usize = 1_024;
 /// Store a price as an integer of cents to sort it.
 ///
 /// The order of text is ordinal, by UTF-16 code unit. The order of characters beyond U+FFFF is not confirmed: they are
-/// assumed to sort before U+E000. Only keys that are plain text can contain them.
+/// assumed to sort before U+E000. Only the text of your own values can contain them.
 ///
 /// A type of your own:
 ///

@@ -39,7 +39,7 @@ impl Use {
             && start.unix_seconds() >= expiry.unix_seconds()
         {
             return Err(refused(&format!(
-                "it would expire at {expiry}, less than a second after its start at {start}"
+                "it would expire at {expiry}, which is not at least a second after its start at {start}"
             )));
         }
         if let Some(ip) = self.ip.as_deref().filter(|ip| addresses(ip).is_none()) {
@@ -392,7 +392,10 @@ mod tests {
         for (sas, why) in [
             (sas(), "needs permissions and an expiry"),
             (TableSas::new(&table).expiry(later), "needs permissions and an expiry"),
-            (sas().expiry(later).start(later), "less than a second after its start"),
+            (
+                sas().expiry(later).start(later),
+                "not at least a second after its start",
+            ),
             (
                 sas().expiry(later).from("b", "").to("a", ""),
                 "its first entity is after its last",

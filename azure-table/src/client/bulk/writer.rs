@@ -128,7 +128,7 @@ impl<E> Writer<E> {
 
     /// Accepts an operation.
     ///
-    /// Waits while [`max_pending`](Self::max_pending) operations are pending.
+    /// Waits at the limits of [`max_pending`](Self::max_pending): a number of operations, and their size.
     ///
     /// The operation is not accepted if the future is dropped before it completes.
     ///

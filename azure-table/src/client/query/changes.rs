@@ -85,8 +85,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 /// - **Timestamp has no index**: each poll reads the whole range, whatever has changed. Expect one request per 1,000
 ///   rows of the range, most of them with an empty page. Name a partition or a prefix where you can.
 ///   [`plan`](Self::plan) shows the request.
-/// - **The overlap is read again**: each poll receives the rows written since the start of the last poll, minus the
-///   overlap. The stream drops those that it has yielded.
+/// - **The overlap is read again**: each poll reads from one overlap before the start of the last poll. The stream
+///   drops the rows that it has yielded.
 /// - **A poll is the unit**: a tail that stops within a poll starts that poll again. Read a large table with
 ///   [`scan`](TableQuery::scan) first, then tail it [`since`](Self::since) a time before that scan.
 /// - **Memory**: a page, and the key and ETag of each row written since the start of the last poll less the overlap.

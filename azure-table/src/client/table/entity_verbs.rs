@@ -126,7 +126,7 @@ impl<E> TableClient<E> {
     /// # Errors
     /// - `NotFound`: no entity has this key, and [`or_insert`](ModifyEntity::or_insert) is not set, or the closure
     ///   returned [`Change::Keep`](crate::Change::Keep) for the new entity.
-    /// - `ConditionNotMet`: more conflicting writes than [`conflicts`](ModifyEntity::max_conflicts) allows.
+    /// - `ConditionNotMet`: more conflicting writes than [`max_conflicts`](ModifyEntity::max_conflicts) allows.
     /// - `ConditionNotMet`, with [`may_have_applied`](crate::Error::may_have_applied): a response was lost and no
     ///   `write_id` shows whose change is stored.
     /// - `AlreadyExists`, with `may_have_applied`: the response to the insert of `or_insert` was lost.

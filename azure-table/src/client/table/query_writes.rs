@@ -167,8 +167,8 @@ impl<E: TableEntity> TableClient<E> {
     /// Rewrites all rows of the table that the struct would store differently.
     ///
     /// These are rows that are read through an `alias`, a `default` or an `upgrade`, or that store a property with
-    /// another type. Rows that are up to date are not written, so a second run writes nothing. After the first run the
-    /// attributes can be removed.
+    /// another type. Rows that are up to date are not written, so a second run writes nothing. After a run without
+    /// failures the attributes can be removed.
     ///
     /// A property under an older name is removed once its value is stored under the current name. First stop the
     /// programs that read only the older names.

@@ -121,8 +121,8 @@ impl EntraCredential {
     /// The service names the tenant. The client sends the first attempt at each host without a token; the service
     /// rejects it, and the client repeats it.
     ///
-    /// The credential trusts the tenant that the service names. If that is not safe enough, return an error from `make`
-    /// for unknown tenants.
+    /// The credential trusts the tenant that the service names. If that is not safe enough, return an error from
+    /// `source` for unknown tenants.
     ///
     /// ```
     /// use std::sync::Arc;
