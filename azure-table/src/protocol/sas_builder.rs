@@ -412,7 +412,7 @@ mod tests {
             (TableSas::new(&table).policy("a\nb"), "control characters"),
             (
                 sas().expiry(later + Duration::from_millis(900)).start(later),
-                "less than a second after",
+                "not at least a second after",
             ),
             (sas().expiry(later).to("", ""), "it would mean no limit"),
             (sas().expiry(later).from("", "1"), "it would mean no limit"),
