@@ -106,14 +106,15 @@ fn start_reader(url: &str) -> std::io::Result<ExitStatus> {
 async fn read() -> Result<(), Box<dyn Error>> {
     let url = std::io::read_to_string(std::io::stdin())?;
     let orders = TableClient::<Order>::from_sas_url(&url)?;
-    let orders_of_ada = match orders.query().partition("ada").all().await {
-        Err(error) if error.status() == Some(403) => {
-            println!("reader     {error}");
-            return Ok(());
-        }
-        found => found?,
-    };
-    for order in orders_of_ada {
+    match orders.query().partition("ada").all().await {
+        Err(error) if error.status() == Some(403) => println!("reader     {error}"),
+        found => use_all(&orders, found?).await?,
+    }
+    Ok(())
+}
+
+async fn use_all(orders: &TableClient<Order>, of_ada: Vec<Order>) -> Result<(), Box<dyn Error>> {
+    for order in of_ada {
         println!(
             "reader     order {} of {}: {}",
             order.number, order.customer, order.item
