@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::ops::Range;
+use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -25,7 +26,7 @@ pub struct Floor {
     mac: Hmac<Sha256>,
     /// A batch reads the status and the ETag of each operation; otherwise it only counts the operations.
     reads_etags: bool,
-    orders: Vec<Plain>,
+    orders: Rc<[Plain]>,
 }
 
 #[derive(Deserialize)]
@@ -35,7 +36,7 @@ struct Page {
 
 impl Floor {
     /// Creates a client of the server at `address`.
-    pub fn new(address: &str, reads_etags: bool) -> Self {
+    pub fn new(address: &str) -> Self {
         let key = STANDARD.decode(KEY).expect("the key is base64");
         Self {
             client: reqwest::Client::builder()
@@ -44,8 +45,19 @@ impl Floor {
                 .expect("no TLS is asked for"),
             base: format!("http://{address}/{ACCOUNT}"),
             mac: Hmac::new_from_slice(&key).expect("a key has any length"),
-            reads_etags,
+            reads_etags: true,
             orders: (0..1_000 * BATCH).map(plain).collect(),
+        }
+    }
+
+    /// Returns a client that only counts the operations of a batch. Both write the same orders in memory.
+    pub fn counting(&self) -> Self {
+        Self {
+            client: self.client.clone(),
+            base: self.base.clone(),
+            mac: self.mac.clone(),
+            reads_etags: false,
+            orders: Rc::clone(&self.orders),
         }
     }
 

@@ -1,6 +1,7 @@
 //! This crate.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use azure_table::transport::HyperTransport;
 use azure_table::{TableClient, TableServiceClient};
@@ -11,25 +12,25 @@ use crate::{ACCOUNT, BATCH, KEY, PAGE, Peer};
 /// The client.
 pub struct Ours {
     table: TableClient<Order>,
-    orders: Vec<Order>,
+    orders: Rc<[Order]>,
 }
 
 impl Ours {
     /// Creates a client of the server at `address`, on the default transport.
     pub fn new(address: &str) -> Self {
-        Self::with(service(address))
+        Self::with(service(address), (0..1_000 * BATCH).map(order).collect())
     }
 
-    /// Creates the same on the transport without reqwest.
-    pub fn lean(address: &str) -> Self {
+    /// Creates the same on the transport without reqwest. Both write the same orders in memory.
+    pub fn lean(&self, address: &str) -> Self {
         let transport = HyperTransport::builder().build().expect("no TLS is asked for");
-        Self::with(service(address).transport(transport))
+        Self::with(service(address).transport(transport), Rc::clone(&self.orders))
     }
 
-    fn with(service: TableServiceClient) -> Self {
+    fn with(service: TableServiceClient, orders: Rc<[Order]>) -> Self {
         Self {
             table: service.table("Things").expect("a name of a table"),
-            orders: (0..1_000 * BATCH).map(order).collect(),
+            orders,
         }
     }
 }

@@ -34,7 +34,8 @@ fn count(peer: &impl Peer, operation: Operation) -> Option<(f64, f64)> {
 fn main() -> ExitCode {
     let server = Server::start(&[]);
     let address = server.address();
-    let (floor, ours, lean) = (Floor::new(address, true), Ours::new(address), Ours::lean(address));
+    let (floor, ours) = (Floor::new(address), Ours::new(address));
+    let lean = ours.lean(address);
     let (older, pooled) = (Older::new(address, false), Older::new(address, true));
     let mut missed = 0;
     println!(
