@@ -17,6 +17,8 @@ use crate::model::error::{Error, Result};
 pub(crate) struct Message<'a> {
     /// `POST /x HTTP/1.1` or `HTTP/1.1 204 No Content`; empty for a part of a multipart body.
     pub(crate) start_line: &'a str,
+    /// The status in the start line of a response. Most parts of a batch repeat the start line of the one before.
+    status: Option<u16>,
     /// The header lines. They are searched on request, since most are never read.
     head: &'a [u8],
     /// The ETag, found while the head is read, since every response to a write needs it.
@@ -47,12 +49,14 @@ impl<'a> Message<'a> {
 
     /// Returns the status of a response.
     pub(crate) fn status(&self) -> Result<u16> {
-        // Searches bytes: a search for characters would cost more than the rest of a part.
-        let line = self.start_line.as_bytes().strip_prefix(b"HTTP/");
-        let code = line.and_then(|line| line.split(|byte| *byte == b' ').nth(1));
-        code.and_then(|code| str::from_utf8(code).ok()?.parse().ok())
-            .ok_or_else(|| malformed("a part has no HTTP status line"))
+        self.status.ok_or_else(|| malformed("a part has no HTTP status line"))
     }
+}
+
+/// Returns the status in the start line of a response.
+fn status_in(start_line: &str) -> Option<u16> {
+    let line = start_line.strip_prefix("HTTP/")?;
+    line.split(' ').nth(1)?.parse().ok()
 }
 
 /// Returns the boundary in a Content-Type.
@@ -227,6 +231,7 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
     }
     Ok(Message {
         start_line,
+        status: status_in(start_line),
         head: &text[from..to],
         etag,
         body: &text[at..],

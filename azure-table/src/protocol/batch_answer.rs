@@ -17,6 +17,7 @@ use crate::model::error::{Error, Result};
 use crate::model::etag::ETag;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::answer;
+use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::profile::Rules;
 use crate::protocol::sent_batch::SentBatch;
 use crate::protocol::table_result::TableResult;
@@ -42,7 +43,8 @@ pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
         .unwrap_or_default();
     let messages = messages(content_type, response.body()).map_err(unreadable)?;
     // One allocation for all of them.
-    let etags: String = messages.iter().filter_map(|message| message.etag).collect();
+    let etags: Vec<&str> = messages.iter().filter_map(|message| message.etag).collect();
+    let etags = etags.concat();
     let (etags, mut at) = (Arc::from(etags), 0);
     let mut results = Vec::with_capacity(messages.len());
     for (message, asked) in messages.iter().zip(sent.asked()) {
@@ -183,7 +185,11 @@ pub(crate) fn table_is_missing(response: &Response<Bytes>, operation: OperationK
 
 /// Returns the responses to the operations: inside one change set, or directly where the service sends them so.
 fn messages<'a>(content_type: &str, body: &'a [u8]) -> Result<Vec<Message<'a>>> {
-    HttpParts::of(body, content_type)?.collect()
+    let mut messages = Vec::with_capacity(MAX_BATCH_OPERATIONS);
+    for message in HttpParts::of(body, content_type)? {
+        messages.push(message?);
+    }
+    Ok(messages)
 }
 
 fn failure(sent: &SentBatch, status: u16, message: &Message<'_>, request_id: Option<String>) -> Error {

@@ -16,6 +16,7 @@ const VARYING: [&str; 3] = ["etag", "location", "dataserviceid"];
 #[derive(Debug)]
 pub(super) struct Repetition<'a> {
     start_line: &'a str,
+    status: Option<u16>,
     /// The text before each value, then the text after the last one, up to the end of the boundary line.
     pieces: Vec<&'a [u8]>,
     /// The index of the value that is the ETag.
@@ -46,6 +47,7 @@ impl<'a> Repetition<'a> {
         let head = place(message.head)?;
         Some(Self {
             start_line: message.start_line,
+            status: message.status,
             pieces,
             etag: etag_value?,
             head,
@@ -73,6 +75,7 @@ impl<'a> Repetition<'a> {
         let end = text.len() - rest.len() - self.behind_head;
         let message = Message {
             start_line: self.start_line,
+            status: self.status,
             head: &text[self.head..end],
             etag,
             body: b"",
