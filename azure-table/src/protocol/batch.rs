@@ -162,7 +162,7 @@ impl ChangeSet {
 
     /// Reserves capacity for further operations, within the limits of a batch.
     pub(crate) fn reserve(&mut self, operations: usize, bytes: usize) {
-        self.operations.places.reserve(operations);
+        self.operations.reserve(operations);
         if let Some(rows) = &mut self.rows {
             rows.reserve(operations);
         }

@@ -151,6 +151,22 @@ impl TableOperation {
         Self::with_key(OperationKind::Get, key, Condition::Exists)
     }
 
+    /// Returns the [plain](Self::is_plain) operation that writes this row.
+    pub(crate) fn plain(row: &RowWrite<'_>) -> Self {
+        let body = String::from_utf8_lossy(row.body);
+        let written = Written {
+            text: [&*body, row.partition_key, row.row_key].concat().into(),
+            body: body.len(),
+            rare: None,
+        };
+        Self::new(row.kind, Ok(Encoded::of(written, row.row_key, Condition::Exists)))
+    }
+
+    /// Returns `true` if kind, body and keys are all of the operation.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.encoded.as_ref().is_ok_and(|encoded| encoded.more.is_none())
+    }
+
     fn with_key<E>(kind: OperationKind, key: impl IntoKey<E>, condition: Condition) -> Self {
         let encoded = key.into_key().map(|key| {
             let written = Written {

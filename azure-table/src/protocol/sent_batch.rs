@@ -41,7 +41,17 @@ pub(crate) struct Placed {
     body: Range<usize>,
 }
 
+/// The bytes that are expected of a RowKey, before there is one.
+const USUAL_ROW_KEY: usize = 16;
+
 impl Operations {
+    /// Reserves memory for this number of operations, with RowKeys like those so far.
+    pub(crate) fn reserve(&mut self, operations: usize) {
+        let row_key = self.row_keys.len().checked_div(self.places.len());
+        self.row_keys.reserve(operations * row_key.unwrap_or(USUAL_ROW_KEY));
+        self.places.reserve(operations);
+    }
+
     /// Adds an operation of the same partition. `body` is the range of its own body in that of the batch.
     pub(crate) fn add(&mut self, row: &RowWrite<'_>, body: Range<usize>) {
         if self.places.is_empty() {
@@ -84,15 +94,20 @@ impl SentBatch {
         Some((&self.operations.partition_key, self.operations.row_key(place)))
     }
 
-    pub(crate) fn row_writes(&self) -> impl Iterator<Item = RowWrite<'_>> {
-        let places = self.operations.places.iter().enumerate();
-        places.map(|(index, place)| RowWrite {
+    /// Returns the operation at `index`.
+    pub(crate) fn row_write(&self, index: usize) -> RowWrite<'_> {
+        let place = &self.operations.places[index];
+        RowWrite {
             kind: place.kind,
             partition_key: &self.operations.partition_key,
             row_key: self.operations.row_key(place),
             body: &self.body[place.body.clone()],
             write_id: self.operations.write_ids.get(&index).copied(),
             facts: place.facts,
-        })
+        }
+    }
+
+    pub(crate) fn row_writes(&self) -> impl Iterator<Item = RowWrite<'_>> {
+        (0..self.len()).map(|index| self.row_write(index))
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::client::bulk::outcomes::Outcome;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::etag::ETag;
+use crate::model::key_texts::KeyTexts;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::operation::TableOperation;
 
@@ -30,7 +31,8 @@ pub enum BulkOutcome {
 #[derive(Debug)]
 pub struct AppliedOperation {
     pub(crate) index: u64,
-    pub(crate) operation: TableOperation,
+    pub(crate) kind: OperationKind,
+    pub(crate) keys: KeyTexts,
     pub(crate) etag: Option<ETag>,
 }
 
@@ -42,12 +44,12 @@ impl AppliedOperation {
 
     /// Returns the kind of the operation.
     pub fn kind(&self) -> OperationKind {
-        self.operation.kind()
+        self.kind
     }
 
     /// Returns the PartitionKey and the RowKey.
     pub fn keys(&self) -> (&str, &str) {
-        self.operation.keys().unwrap_or_default()
+        self.keys.pair()
     }
 
     /// Returns the entity's new ETag, or `None` after a delete.
@@ -283,6 +285,10 @@ impl BulkReport {
         let Ok(place) = usize::try_from(index - self.settled) else {
             return;
         };
+        if place == 0 && self.ahead.is_empty() {
+            self.settled += 1;
+            return;
+        }
         if self.ahead.len() <= place {
             self.ahead.resize(place + 1, false);
         }

@@ -3,9 +3,11 @@
 use std::task::{Context, Poll, ready};
 
 use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, Leftover, LeftoverReason};
-use crate::client::bulk::engine::{Engine, Settled};
+use crate::client::bulk::engine::Engine;
 use crate::client::bulk::outcomes::Outcome;
+use crate::client::bulk::ready::Settled;
 use crate::model::error::Error;
+use crate::model::key_texts::KeyTexts;
 use crate::protocol::operation::TableOperation;
 
 pub(crate) struct BulkRun {
@@ -35,44 +37,68 @@ impl BulkRun {
 
     /// Returns the next outcome, or `None` once every operation has one and the input is closed.
     pub(crate) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
-        let settled = self.engine.poll_outcome(cx);
-        self.report.throttled = self.engine.throttled();
-        Poll::Ready(ready!(settled).map(|settled| self.outcome(settled)))
+        Poll::Ready(ready!(self.poll_settled(cx)).map(outcome))
     }
 
-    /// Counts an outcome.
-    fn outcome(&mut self, settled: Settled) -> BulkOutcome {
-        let Settled {
-            index,
-            operation,
-            outcome,
-        } = settled;
-        self.report.count(index, &outcome);
-        let why = match outcome {
-            Outcome::Applied(etag) => return BulkOutcome::Applied(AppliedOperation { index, operation, etag }),
-            Outcome::Gone => {
-                let etag = None;
-                return BulkOutcome::Applied(AppliedOperation { index, operation, etag });
-            }
-            Outcome::Rejected(error) => LeftoverReason::Rejected(error),
-            Outcome::InDoubt(error) => LeftoverReason::InDoubt(error),
-            Outcome::NotTried => LeftoverReason::NotTried,
-        };
-        BulkOutcome::Leftover(Leftover {
-            index,
-            operation: operation.if_encoded(),
-            why,
-        })
+    /// Records the next outcome in the report. `None` once every operation has one and the input is closed.
+    pub(crate) fn poll_recorded(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
+        let settled = ready!(self.poll_settled(cx));
+        Poll::Ready(settled.map(|settled| self.record(settled)))
+    }
+
+    /// Counts the next outcome.
+    fn poll_settled(&mut self, cx: &mut Context<'_>) -> Poll<Option<Settled>> {
+        let settled = self.engine.poll_outcome(cx);
+        self.report.throttled = self.engine.throttled();
+        settled.map(|settled| settled.inspect(|settled| self.report.count(settled.index, &settled.outcome)))
+    }
+
+    /// Keeps a leftover. An operation that was applied is only counted.
+    fn record(&mut self, settled: Settled) {
+        if matches!(settled.outcome, Outcome::Applied(_) | Outcome::Gone) {
+            return;
+        }
+        if let BulkOutcome::Leftover(leftover) = outcome(settled) {
+            self.report.keep(leftover);
+        }
     }
 
     /// Returns the report, and the error that ended the whole bulk. Records the remaining outcomes.
     pub(crate) fn into_report(mut self) -> (BulkReport, Option<Error>) {
         while let Some(settled) = self.engine.take_ready() {
-            if let BulkOutcome::Leftover(leftover) = self.outcome(settled) {
-                self.report.keep(leftover);
-            }
+            self.report.count(settled.index, &settled.outcome);
+            self.record(settled);
         }
         self.report.sort_leftovers();
         (self.report, self.engine.stopped())
     }
+}
+
+fn outcome(settled: Settled) -> BulkOutcome {
+    let Settled {
+        index,
+        operation,
+        outcome,
+    } = settled;
+    let applied = |etag| {
+        let (partition_key, row_key) = operation.keys().unwrap_or_default();
+        BulkOutcome::Applied(AppliedOperation {
+            index,
+            kind: operation.kind(),
+            keys: KeyTexts::new(partition_key, row_key),
+            etag,
+        })
+    };
+    let why = match outcome {
+        Outcome::Applied(etag) => return applied(etag),
+        Outcome::Gone => return applied(None),
+        Outcome::Rejected(error) => LeftoverReason::Rejected(error),
+        Outcome::InDoubt(error) => LeftoverReason::InDoubt(error),
+        Outcome::NotTried => LeftoverReason::NotTried,
+    };
+    BulkOutcome::Leftover(Leftover {
+        index,
+        operation: operation.into_operation(),
+        why,
+    })
 }

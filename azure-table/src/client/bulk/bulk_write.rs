@@ -107,16 +107,20 @@ where
         BulkOutcomes(self)
     }
 
-    /// Returns the next outcome. The caller counts it, then calls [`report_progress`](Self::report_progress).
+    /// Returns the next outcome by `poll`. The caller then calls [`report_progress`](Self::report_progress).
     ///
     /// Batches in flight have their turn before more is read, and after each batch that was read.
-    fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
+    fn poll_outcome<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        poll: impl Fn(&mut BulkRun, &mut Context<'_>) -> Poll<Option<T>>,
+    ) -> Poll<Option<T>> {
         let Some(run) = &mut self.run else {
             return Poll::Ready(None);
         };
         let mut has_read = true;
         loop {
-            let outcome = run.poll_outcome(cx);
+            let outcome = poll(run, cx);
             if outcome.is_ready() {
                 return outcome;
             }
@@ -202,10 +206,7 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        while let Some(outcome) = ready!(this.poll_outcome(cx)) {
-            if let (BulkOutcome::Leftover(leftover), Some(run)) = (outcome, &mut this.run) {
-                run.report.keep(leftover);
-            }
+        while ready!(this.poll_outcome(cx, BulkRun::poll_recorded)).is_some() {
             this.report_progress();
         }
         this.report_progress();
@@ -243,7 +244,7 @@ where
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
-        let outcome = ready!(self.0.poll_outcome(cx));
+        let outcome = ready!(self.0.poll_outcome(cx, BulkRun::poll_outcome));
         self.0.report_progress();
         Poll::Ready(outcome)
     }

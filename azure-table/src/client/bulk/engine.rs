@@ -5,7 +5,6 @@
 //! those push operations and poll for outcomes (`bulk_write.rs`, `writer.rs`, `row_writes.rs`). Spawns no task, so an
 //! owner that stops polling has a correct report.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future as _, poll_fn};
 use std::pin::{Pin, pin};
@@ -18,11 +17,13 @@ use futures_util::stream::FuturesUnordered;
 use tokio::task::coop;
 
 use crate::client::bulk::batch_policy::batch_policy;
+use crate::client::bulk::held_operations::{HeldOperation, HeldOperations};
 use crate::client::bulk::outcomes::{Outcome, SharedOutcomes, Written};
 use crate::client::bulk::pace::{LeavesThrottled, Pace};
 use crate::client::bulk::partition_queue::Queued;
 use crate::client::bulk::partition_write::PartitionWrite;
 use crate::client::bulk::queue::{Queue, Short};
+use crate::client::bulk::ready::{Ready, Settled};
 use crate::client::bulk::running_batch::{Batch, RunningBatch};
 use crate::client::bulk::turn::Turn;
 use crate::client::total_timeout::TotalTimeout;
@@ -89,8 +90,8 @@ const PARTITION_CONCURRENCY: usize = 4;
 const PENDING: usize = 20_000;
 /// The default number of failures. Each is held in memory, and more of them point to another problem.
 const FAILURES: u64 = 1_000;
-/// The maximum number of bytes held: waiting operations, and those in flight, which count twice with their request
-/// body.
+/// The maximum number of bytes held: waiting operations, and those in flight, which count twice. The body of their
+/// request has more bytes than they do, and those that are sent again are in memory beside it.
 ///
 /// Up to eight of the largest batches are in flight, or as many smaller ones as fit.
 const MOST_BYTES: usize = 64 << 20;
@@ -106,15 +107,6 @@ pub(crate) enum Input {
     Idle,
     /// No operation follows before the pushed ones have their outcome.
     Closed,
-}
-
-/// An operation with its outcome.
-#[derive(Debug)]
-pub(crate) struct Settled {
-    /// The number it was pushed with.
-    pub(crate) index: u64,
-    pub(crate) operation: TableOperation,
-    pub(crate) outcome: Outcome,
 }
 
 pub(crate) struct Engine {
@@ -137,7 +129,7 @@ pub(crate) struct Engine {
     pub(crate) turn: Turn,
     /// The service's limit for the body of a batch.
     batch_bytes: usize,
-    ready: VecDeque<Settled>,
+    ready: Ready,
     /// Fires when the first waiting operation has waited long enough.
     timer: Option<BoxFuture<'static, ()>>,
     /// Fires at the total timeout.
@@ -173,7 +165,7 @@ impl Engine {
             pace: None,
             throttled: 0,
             running: FuturesUnordered::new(),
-            ready: VecDeque::new(),
+            ready: Ready::default(),
             timer: None,
             end: None,
             failures: 0,
@@ -211,11 +203,8 @@ impl Engine {
             Ok(()) => self.queue.push(Queued::new(index, operation, ())),
             Err(error) => {
                 let outcome = Outcome::Rejected(Arc::new(self.named(error)));
-                self.ready.push_back(Settled {
-                    index,
-                    operation,
-                    outcome,
-                });
+                let operation = HeldOperation::Whole(operation);
+                self.ready.push(vec![index], vec![operation], vec![outcome]);
             }
         }
     }
@@ -269,7 +258,7 @@ impl Engine {
 
     /// Returns the next outcome that is already known. The limit of failures does not apply to it.
     pub(crate) fn take_ready(&mut self) -> Option<Settled> {
-        self.ready.pop_front()
+        self.ready.pop()
     }
 
     /// Returns `true` if known outcomes remain.
@@ -378,17 +367,16 @@ impl Engine {
                 false => Short::None,
             };
             let Some(batch) = self.queue.next(short) else { return };
-            let queued = batch.into_iter();
-            let (places, operations): (_, Vec<_>) = queued.map(|q| ((q.index, q.row), q.operation)).unzip();
-            let outcomes = SharedOutcomes::new(operations.len());
-            let operations = Arc::new(operations);
+            let (indices, rows) = batch.iter().map(|queued| (queued.index, queued.row)).unzip();
+            let bytes = batch.iter().map(|queued| queued.operation.bytes()).sum();
+            let outcomes = SharedOutcomes::new(batch.len());
+            let operations = HeldOperations::new(batch.into_iter().map(|queued| queued.operation));
             let write = PartitionWrite::new(&self.pipeline, &self.table, self.options.clone(), operations, outcomes)
                 .with(self.settings.batch_bytes, self.settings.takes_out)
                 .within(self.settings.total)
                 .at(self.pace.clone());
-            let batch = RunningBatch::new(places, write);
-            self.bytes_in_flight += batch.bytes();
-            self.running.push(batch);
+            self.bytes_in_flight += bytes;
+            self.running.push(RunningBatch::new(indices, rows, bytes, write));
         }
     }
 
@@ -401,8 +389,8 @@ impl Engine {
         {
             any = true;
             self.turn.spend_response();
-            self.bytes_in_flight -= batch.bytes();
-            self.queue.ended(batch.partition_key(), batch.rows());
+            self.bytes_in_flight -= batch.bytes;
+            self.queue.ended(&batch.partition_key, batch.rows.iter().copied());
             let stopped = written.stopped.take();
             self.take_in(batch, written);
             if let Some(error) = stopped {
@@ -422,19 +410,19 @@ impl Engine {
     }
 
     fn take_in(&mut self, batch: Batch, written: Written) {
-        for ((index, operation), outcome) in batch.operations().zip(written.outcomes) {
-            let outcome = match outcome {
-                Outcome::Rejected(e) if self.settings.expects_gone && e.kind() == ErrorKind::NotFound => Outcome::Gone,
+        let mut outcomes = written.outcomes;
+        for outcome in &mut outcomes {
+            match outcome {
+                Outcome::Rejected(e) if self.settings.expects_gone && e.kind() == ErrorKind::NotFound => {
+                    *outcome = Outcome::Gone;
+                }
                 // A delete has succeeded if no row is left to delete.
-                Outcome::Gone if !self.settings.expects_gone => Outcome::Applied(None),
-                outcome => outcome,
-            };
-            self.ready.push_back(Settled {
-                index,
-                operation,
-                outcome,
-            });
+                Outcome::Gone if !self.settings.expects_gone => *outcome = Outcome::Applied(None),
+                _ => {}
+            }
         }
+        let operations = batch.take_operations();
+        self.ready.push(batch.indices, operations, outcomes);
     }
 
     fn count_failure(&mut self, settled: &Settled) {
@@ -447,15 +435,15 @@ impl Engine {
 
     /// Stops the engine after more failures than allowed. Outcomes that are ready count as well.
     fn stop_for_failures(&mut self, error: &Error, last: &dyn fmt::Display) {
-        let mut ready = self
-            .ready
-            .iter()
-            .filter_map(|settled| Some((settled, settled.outcome.failure()?)));
-        let failures = self.failures + ready.clone().count() as u64;
-        let (kind, last) = match ready.next_back() {
-            Some((settled, error)) => (error.kind(), settled as &dyn fmt::Display),
-            None => (error.kind(), last),
-        };
+        let ready = || self.ready.iter().filter(|known| known.outcome.failure().is_some());
+        let failures = self.failures + ready().count() as u64;
+        let latest = ready().last();
+        let kind = latest
+            .as_ref()
+            .and_then(|known| known.outcome.failure())
+            .unwrap_or(error)
+            .kind();
+        let last = latest.as_ref().map_or(last, |known| known as &dyn fmt::Display);
         let why = format!(
             "{failures} {} failed, and `.max_failures(..)` allows {}; the last: {last}",
             self.settings.unit, self.settings.failures
@@ -476,22 +464,11 @@ impl Engine {
     }
 
     fn leave_waiting(&mut self) {
-        for Queued { index, operation, .. } in self.queue.drain() {
-            self.ready.push_back(Settled {
-                index,
-                operation,
-                outcome: Outcome::NotTried,
-            });
-        }
-    }
-}
-
-impl fmt::Display for Settled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.operation.keys() {
-            Some(_) => write!(f, "{}: ", self.operation)?,
-            None => write!(f, "operation {} of the source: ", self.index)?,
-        }
-        self.outcome.fmt(f)
+        let waiting = self.queue.drain().into_iter();
+        let (indices, operations): (Vec<_>, Vec<_>) = waiting
+            .map(|queued| (queued.index, HeldOperation::Whole(queued.operation)))
+            .unzip();
+        let outcomes = indices.iter().map(|_| Outcome::NotTried).collect();
+        self.ready.push(indices, operations, outcomes);
     }
 }

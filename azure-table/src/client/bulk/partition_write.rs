@@ -16,6 +16,7 @@
 
 use std::sync::Arc;
 
+use crate::client::bulk::held_operations::{HeldOperation, HeldOperations};
 use crate::client::bulk::outcomes::Outcomes;
 use crate::client::bulk::pace::{Pace, is_throttled};
 use crate::client::ops::execute::ExecuteOperation;
@@ -28,7 +29,6 @@ use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
-use crate::protocol::operation::TableOperation;
 use crate::protocol::table_result::TableResult;
 
 /// Operations on distinct rows of one partition, any number of them.
@@ -39,8 +39,8 @@ pub(crate) struct PartitionWrite<O> {
     options: CallOptions,
     /// The time limit, shared with other writes.
     total: TotalTimeout,
-    /// Shared with the owner, who gets them back.
-    operations: Arc<Vec<TableOperation>>,
+    operations: HeldOperations,
+    partition_key: Arc<str>,
     outcomes: O,
     /// The operations to send, each list in one batch if it fits. The last list is next.
     waiting: Vec<Vec<usize>>,
@@ -64,19 +64,25 @@ impl<O: Outcomes> PartitionWrite<O> {
         pipeline: &Arc<Pipeline>,
         table: &TableName,
         options: CallOptions,
-        operations: Arc<Vec<TableOperation>>,
+        operations: HeldOperations,
         outcomes: O,
     ) -> Self {
+        let held = operations.lock();
+        let count = held.len();
+        let partition_key = held.iter().find_map(HeldOperation::keys);
+        let partition_key = partition_key.map_or("", |(partition_key, _)| partition_key).into();
+        drop(held);
         Self {
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
             options,
             total: TotalTimeout::default(),
             outcomes,
-            waiting: vec![(0..operations.len()).collect()],
+            waiting: vec![(0..count).collect()],
             // After the first two failures all other operations still fit.
-            most_operations: 4 * operations.len(),
+            most_operations: 4 * count,
             operations,
+            partition_key,
             most_bytes: None,
             takes_out: true,
             is_of_callers: false,
@@ -113,8 +119,12 @@ impl<O: Outcomes> PartitionWrite<O> {
         self
     }
 
-    pub(crate) fn operations(&self) -> &Arc<Vec<TableOperation>> {
+    pub(crate) fn operations(&self) -> &HeldOperations {
         &self.operations
+    }
+
+    pub(crate) fn partition_key(&self) -> &Arc<str> {
+        &self.partition_key
     }
 
     pub(crate) fn outcomes(&self) -> &O {
@@ -161,14 +171,9 @@ impl<O: Outcomes> PartitionWrite<O> {
     async fn turn(&self, next: &[usize]) -> Option<Instant> {
         let entities = next.len().min(self.most_operations).min(MAX_BATCH_OPERATIONS);
         match &self.pace {
-            Some(pace) => Some(pace.turn(self.partition_key(), entities).await),
+            Some(pace) => Some(pace.turn(&self.partition_key, entities).await),
             None => None,
         }
-    }
-
-    fn partition_key(&self) -> &str {
-        let keys = self.operations.iter().find_map(TableOperation::keys);
-        keys.map_or("", |(partition_key, _)| partition_key)
     }
 
     /// Returns as many of these operations as fit into one batch. The others wait. A single operation has no batch.
@@ -181,14 +186,19 @@ impl<O: Outcomes> PartitionWrite<O> {
             .of_distinct_rows();
         let mut end = indices.len().min(self.most_operations).min(MAX_BATCH_OPERATIONS);
         let mut sent = Vec::with_capacity(end);
-        let bodies = indices[..end].iter().map(|index| self.operations[*index].body().len());
+        let mut invalid = Vec::new();
+        let operations = self.operations.lock();
+        let bodies = indices[..end].iter().map(|index| operations[*index].body().len());
         change_set.reserve(end, bodies.sum());
         for (place, index) in indices[..end].iter().copied().enumerate() {
-            match change_set.put(&self.operations[index]) {
+            let result = match &operations[index] {
+                HeldOperation::Whole(operation) => change_set.put(operation),
+                sent => change_set.put(&sent.to_operation()),
+            };
+            match result {
                 Ok(()) => sent.push(index),
                 Err(broken) if matches!(broken.rule, BatchRule::Valid | BatchRule::OnePartition) => {
-                    let error = broken.error.at_batch_index(None);
-                    self.outcomes.failed(&[index], &Arc::new(error), 1);
+                    invalid.push((index, broken.error.at_batch_index(None)));
                 }
                 // An operation that fits into no batch may be sent alone.
                 Err(_) if sent.is_empty() => {
@@ -201,6 +211,10 @@ impl<O: Outcomes> PartitionWrite<O> {
                     break;
                 }
             }
+        }
+        drop(operations);
+        for (index, error) in invalid {
+            self.outcomes.failed(&[index], &Arc::new(error), 1);
         }
         let rest = indices.split_off(end);
         if !rest.is_empty() {
@@ -222,26 +236,25 @@ impl<O: Outcomes> PartitionWrite<O> {
         self.outcomes.sent(sent);
         let result = match (sent, change_set) {
             ([], _) => Ok(Vec::new()),
-            ([index], _) => self
-                .send_alone(&self.operations[*index])
-                .await
-                .map(|result| vec![result]),
+            ([index], _) => self.send_alone(*index).await.map(|result| vec![result]),
             (_, None) => Err(Error::invalid_input("operations without a batch")),
             (_, Some(change_set)) => {
                 let commit = SubmitBatch::new(&self.pipeline, change_set);
+                if let Some(batch) = commit.sent() {
+                    self.operations.sent(sent, batch);
+                }
                 commit.of_options(self.call_options()).await
             }
         };
         self.outcomes.answered();
         if let (Some(pace), Some(sent_at)) = (&self.pace, turn) {
-            let partition_key = self.partition_key();
             match &result {
                 Err(e) if is_throttled(e) => {
-                    if pace.refused(partition_key, sent_at, e) {
+                    if pace.refused(&self.partition_key, sent_at, e) {
                         return None;
                     }
                 }
-                _ => pace.taken(partition_key, sent.len()),
+                _ => pace.taken(&self.partition_key, sent.len()),
             }
         }
         Some(result)
@@ -249,7 +262,8 @@ impl<O: Outcomes> PartitionWrite<O> {
 
     /// Sends one operation without a batch. If its URL is too long it is sent in a batch, where the keys fit into the
     /// body.
-    async fn send_alone(&self, operation: &TableOperation) -> Result<TableResult> {
+    async fn send_alone(&self, index: usize) -> Result<TableResult> {
+        let operation = self.operations.lock()[index].to_operation();
         let execute = || {
             let execute = ExecuteOperation::new(&self.pipeline, &self.table, operation.copy());
             execute.of_options(self.call_options())
@@ -283,7 +297,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         }
         let may_be_permission = self.is_of_callers && error.kind() == ErrorKind::Forbidden;
         let concerns_row = concerns_row(&error) || may_be_permission;
-        let is_delete = |index: &usize| self.operations[*index].kind() == OperationKind::Delete;
+        let is_delete = |index: &usize| self.operations.lock()[*index].kind() == OperationKind::Delete;
         // A repeated delete that finds no row has succeeded. The others are sent again, and their responses show the
         // state of their rows.
         let may_repeat = !error.may_have_applied() || (concerns_row && sent.iter().all(is_delete));

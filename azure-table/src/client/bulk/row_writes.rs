@@ -17,9 +17,10 @@ use std::vec;
 
 use futures_core::Stream as _;
 
-use crate::client::bulk::engine::{Engine, EngineSettings, Settled};
+use crate::client::bulk::engine::{Engine, EngineSettings};
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::bulk::outcomes::Outcome;
+use crate::client::bulk::ready::Settled;
 use crate::client::bulk::row_plan::{Plan, WritesRows};
 use crate::client::bulk::row_report::WriteReport;
 use crate::client::bulk::write_position::WritePosition;

@@ -6,41 +6,28 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use crate::client::bulk::held_operations::{HeldOperation, HeldOperations};
 use crate::client::bulk::outcomes::{SharedOutcomes, Written};
 use crate::client::bulk::partition_write::PartitionWrite;
 use crate::model::error::Error;
 use crate::pipeline::transport::BoxFuture;
-use crate::protocol::operation::TableOperation;
 use crate::protocol::row_hash::RowHash;
 
 /// Operations of one partition that were sent together.
 pub(crate) struct Batch {
-    /// The numbers and the rows of the operations.
-    places: Vec<(u64, RowHash)>,
-    operations: Arc<Vec<TableOperation>>,
+    pub(crate) partition_key: Arc<str>,
+    /// The numbers of the operations, and their rows.
+    pub(crate) indices: Vec<u64>,
+    pub(crate) rows: Vec<RowHash>,
+    operations: HeldOperations,
+    /// The number of bytes of the operations.
+    pub(crate) bytes: usize,
 }
 
 impl Batch {
-    pub(crate) fn partition_key(&self) -> &str {
-        let keys = self.operations.first().and_then(TableOperation::keys);
-        keys.map_or("", |(partition_key, _)| partition_key)
-    }
-
-    pub(crate) fn rows(&self) -> impl Iterator<Item = RowHash> {
-        self.places.iter().map(|(_, row)| *row)
-    }
-
-    /// Returns the number of bytes of its operations.
-    pub(crate) fn bytes(&self) -> usize {
-        self.operations.iter().map(TableOperation::bytes).sum()
-    }
-
-    /// Returns each operation with its number.
-    pub(crate) fn operations(self) -> impl Iterator<Item = (u64, TableOperation)> {
-        // The write that shared them has ended, so this copies nothing.
-        let operations = Arc::try_unwrap(self.operations);
-        let operations = operations.unwrap_or_else(|shared| shared.iter().map(TableOperation::copy).collect());
-        self.places.into_iter().map(|(index, _)| index).zip(operations)
+    /// Takes the operations. The write has ended.
+    pub(crate) fn take_operations(&self) -> Vec<HeldOperation> {
+        self.operations.take()
     }
 }
 
@@ -53,13 +40,22 @@ pub(crate) struct RunningBatch {
 }
 
 impl RunningBatch {
-    pub(crate) fn new(places: Vec<(u64, RowHash)>, write: PartitionWrite<SharedOutcomes>) -> Self {
+    /// Creates it from the numbers, the rows and the bytes of the operations of `write`.
+    pub(crate) fn new(
+        indices: Vec<u64>,
+        rows: Vec<RowHash>,
+        bytes: usize,
+        write: PartitionWrite<SharedOutcomes>,
+    ) -> Self {
         let outcomes = write.outcomes().clone();
         let written = outcomes.clone();
         Self {
             batch: Some(Batch {
-                places,
-                operations: Arc::clone(write.operations()),
+                partition_key: Arc::clone(write.partition_key()),
+                indices,
+                rows,
+                operations: write.operations().clone(),
+                bytes,
             }),
             outcomes,
             write: Box::pin(async move {
@@ -79,11 +75,7 @@ impl RunningBatch {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.batch.as_ref().map_or(0, |batch| batch.places.len())
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.batch.as_ref().map_or(0, Batch::bytes)
+        self.batch.as_ref().map_or(0, |batch| batch.indices.len())
     }
 }
 
@@ -93,11 +85,7 @@ impl Future for RunningBatch {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let written = ready!(self.write.as_mut().poll(cx));
         match self.batch.take() {
-            Some(batch) => {
-                // Drops the write, which shares the operations.
-                self.write = Box::pin(std::future::pending());
-                Poll::Ready((batch, written))
-            }
+            Some(batch) => Poll::Ready((batch, written)),
             None => Poll::Pending,
         }
     }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::client::bulk::bulk_builder::Bulk;
-use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
+use crate::client::bulk::bulk_report::BulkReport;
 use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::engine::Input;
 use crate::client::bulk::interrupted::Interrupted;
@@ -248,13 +248,9 @@ impl<E> Writer<E> {
         Poll::Pending
     }
 
-    /// Polls the run until it is pending, and records the outcomes.
+    /// Polls the run until it is pending. It records the outcomes.
     fn go_on(&mut self, cx: &mut Context<'_>) {
-        while let Poll::Ready(Some(outcome)) = self.run.poll_outcome(cx) {
-            if let BulkOutcome::Leftover(leftover) = outcome {
-                self.run.report.keep(leftover);
-            }
-        }
+        while let Poll::Ready(Some(())) = self.run.poll_recorded(cx) {}
     }
 }
 

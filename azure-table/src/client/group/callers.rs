@@ -6,20 +6,21 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::client::bulk::held_operations::{HeldOperation, HeldOperations};
 use crate::client::bulk::outcomes::Outcomes;
 use crate::client::group::lanes::Caller;
 use crate::model::clock::Instant;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::name::TableName;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::observer::{Event, GroupedWrite};
-use crate::protocol::operation::TableOperation;
 use crate::protocol::table_result::TableResult;
 
 /// The callers of a batch, in the order of its operations.
 pub(super) struct Callers {
     callers: Vec<Caller>,
-    operations: Arc<Vec<TableOperation>>,
+    operations: HeldOperations,
     pipeline: Arc<Pipeline>,
     table: TableName,
     /// The end of the time of the batch.
@@ -31,7 +32,7 @@ pub(super) struct Callers {
 impl Callers {
     pub(super) fn new(
         callers: Vec<Caller>,
-        operations: Arc<Vec<TableOperation>>,
+        operations: HeldOperations,
         pipeline: &Arc<Pipeline>,
         table: &TableName,
         ends: Option<Instant>,
@@ -52,14 +53,14 @@ impl Callers {
 
     fn fail(&self, index: usize, error: Error, sent: usize) {
         self.report(index, sent, Some(error.kind()));
-        let error = of_write(error, &self.operations[index], &self.table, sent);
-        self.callers[index].slot.answer(Err(error));
+        self.callers[index].slot.answer(Err(self.named(error, index, sent)));
         self.count(1);
     }
 
     /// Reports the result of a write that was sent in a request of `batch_size` operations.
     fn report(&self, index: usize, batch_size: usize, error: Option<ErrorKind>) {
-        let (caller, operation) = (&self.callers[index], self.operations[index].kind().name());
+        let caller = &self.callers[index];
+        let operation = caller.kind.name();
         caller.span.answered(operation, batch_size);
         if let Some(begun) = caller.begun {
             self.pipeline.observers.notify(&Event::GroupedWrite(GroupedWrite {
@@ -70,6 +71,13 @@ impl Callers {
                 error,
             }));
         }
+    }
+
+    /// Returns the error of a write that was sent in a request of `sent` operations.
+    fn named(&self, error: Error, index: usize, sent: usize) -> Error {
+        let operations = self.operations.lock();
+        let keys = operations.get(index).and_then(HeldOperation::keys).unwrap_or_default();
+        of_write(error, self.callers[index].kind, keys, &self.table, sent)
     }
 
     fn count(&self, answered: usize) {
@@ -122,10 +130,9 @@ impl Drop for Callers {
         if self.answered.load(Ordering::Relaxed) >= self.callers.len() {
             return;
         }
-        for (caller, operation) in self.callers.iter().zip(&*self.operations) {
+        for (index, caller) in self.callers.iter().enumerate() {
             let error = shut_down().maybe_applied(caller.slot.has_left());
-            let error = of_write(error, operation, &self.table, 1);
-            caller.slot.answer(Err(error));
+            caller.slot.answer(Err(self.named(error, index, 1)));
         }
     }
 }
@@ -137,9 +144,8 @@ pub(super) fn shut_down() -> Error {
 }
 
 /// Returns an error for the caller of one write, which was sent with others in a batch of `sent` operations.
-pub(super) fn of_write(error: Error, operation: &TableOperation, table: &TableName, sent: usize) -> Error {
-    let keys = operation.keys().unwrap_or_default();
+pub(super) fn of_write(error: Error, kind: OperationKind, keys: (&str, &str), table: &TableName, sent: usize) -> Error {
     error
-        .of_grouped_write(operation.kind(), keys, sent)
-        .in_operation(operation.kind(), Some(table.as_str()))
+        .of_grouped_write(kind, keys, sent)
+        .in_operation(kind, Some(table.as_str()))
 }

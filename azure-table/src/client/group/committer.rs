@@ -11,6 +11,7 @@ use std::task::Poll;
 
 use tokio::runtime::Handle;
 
+use crate::client::bulk::held_operations::HeldOperations;
 use crate::client::bulk::pace::{LeavesThrottled, Pace};
 use crate::client::bulk::partition_queue::BatchLimits;
 use crate::client::bulk::partition_write::PartitionWrite;
@@ -72,7 +73,13 @@ impl Committer {
 
     /// Names the write of an error.
     pub(super) fn named(&self, error: Error, operation: &TableOperation) -> Error {
-        of_write(error, operation, &self.table, 1)
+        of_write(
+            error,
+            operation.kind(),
+            operation.keys().unwrap_or_default(),
+            &self.table,
+            1,
+        )
     }
 
     /// Removes a write that was withdrawn.
@@ -116,9 +123,9 @@ impl Committer {
         let pipeline = self.batch_pipeline(batch.first().is_some_and(|write| write.owner.creates_table));
         let (operations, callers): (Vec<_>, Vec<_>) =
             batch.into_iter().map(|write| (write.operation, write.owner)).unzip();
-        let operations = Arc::new(operations);
+        let operations = HeldOperations::new(operations.into_iter());
         // First of all: if an observer panics, they answer.
-        let callers = Callers::new(callers, Arc::clone(&operations), &self.pipeline, &self.table, ends);
+        let callers = Callers::new(callers, operations.clone(), &self.pipeline, &self.table, ends);
         self.report(callers.all());
         let span = GroupSpan::of(self.table.as_str(), callers.all().iter().map(|caller| &caller.span));
         let write = PartitionWrite::new(&pipeline, &self.table, options, operations, callers)
@@ -213,7 +220,7 @@ impl WriteGroup for Committer {
         let timeout = timeout.and_then(|timeout| Some((timeout, Instant::now().checked_add(timeout)?)));
         let deadline = timeout.map(|(_, end)| end);
         let begun = (!self.pipeline.observers.is_empty()).then(Instant::now);
-        let caller = Caller::new(options, creates_table, deadline, begun);
+        let caller = Caller::new(operation.kind(), options, creates_table, deadline, begun);
         let (slot, copy) = (Arc::clone(&caller.slot), operation.copy());
         let mut lanes = self.lanes();
         if lanes.is_closed {

@@ -16,6 +16,7 @@ use crate::client::group::epoch::{Epoch, EpochEnds, Epochs};
 use crate::client::group::group_options::GroupOptions;
 use crate::client::group::slot::Slot;
 use crate::model::clock::Instant;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::trace::CallerSpan;
 use crate::pipeline::write_group::GroupStatistics;
@@ -24,6 +25,7 @@ use crate::protocol::operation::TableOperation;
 /// The caller of a write.
 #[derive(Debug)]
 pub(super) struct Caller {
+    pub(super) kind: OperationKind,
     pub(super) slot: Arc<Slot>,
     pub(super) options: CallOptions,
     /// `true` if the write creates a missing table.
@@ -39,12 +41,14 @@ pub(super) struct Caller {
 
 impl Caller {
     pub(super) fn new(
+        kind: OperationKind,
         options: CallOptions,
         creates_table: bool,
         deadline: Option<Instant>,
         begun: Option<Instant>,
     ) -> Self {
         Self {
+            kind,
             slot: Arc::new(Slot::new()),
             options,
             creates_table,
@@ -330,7 +334,7 @@ mod tests {
             0 => CallOptions::new(),
             tenant => CallOptions::new().header("x-tenant", tenant.to_string()),
         };
-        Caller::new(options, false, None, None)
+        Caller::new(OperationKind::Insert, options, false, None, None)
     }
 
     /// A service may write to any number of partitions.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 
-use crate::client::ops::operation::{Operation, Spec, operation};
+use crate::client::ops::operation::{Operation, Spec, ended, operation};
 use crate::model::error::{Error, Result};
 use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::MarkedVariant;
@@ -28,8 +28,8 @@ operation!(SubmitBatch, Vec<TableResult>);
 
 struct SubmitSpec {
     table: String,
-    /// The operations, until the call is built from them.
-    change_set: Option<ChangeSet>,
+    /// The call, until it is sent.
+    call: Option<Result<Call>>,
     sent: Option<Arc<SentBatch>>,
     /// The variant that entities in the response are read as.
     variant: Option<&'static MarkedVariant>,
@@ -37,15 +37,28 @@ struct SubmitSpec {
 
 impl SubmitBatch {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, change_set: ChangeSet) -> Self {
+        let table = change_set.table().to_owned();
+        let (call, sent) = match change_set.len() {
+            0 => (Err(Error::invalid_input("the batch has no operations")), None),
+            _ => match change_set.into_call() {
+                Ok((call, sent)) => (Ok(call), Some(sent)),
+                Err(e) => (Err(e), None),
+            },
+        };
         let spec = SubmitSpec {
-            table: change_set.table().to_owned(),
-            change_set: Some(change_set),
-            sent: None,
+            table,
+            call: Some(call),
+            sent,
             variant: pipeline.settings.variant,
         };
         Self {
             operation: Operation::new(pipeline, spec),
         }
+    }
+
+    /// Returns the operations by their places in the body, unless they cannot be sent.
+    pub(crate) fn sent(&self) -> Option<&Arc<SentBatch>> {
+        self.operation.spec.sent.as_ref()
     }
 
     /// Sets the options, which already contain those of the client.
@@ -64,11 +77,7 @@ impl Spec for SubmitSpec {
     }
 
     fn call(&mut self, _: &Endpoint) -> Result<Call> {
-        let change_set = self.change_set.take().filter(|change_set| change_set.len() > 0);
-        let change_set = change_set.ok_or_else(|| Error::invalid_input("the batch has no operations"))?;
-        let (call, sent) = change_set.into_call()?;
-        self.sent = Some(sent);
-        Ok(call)
+        self.call.take().unwrap_or_else(|| Err(ended()))
     }
 
     fn applied(&mut self, rows: Vec<WrittenRow>) -> Result<Vec<TableResult>> {

@@ -1,0 +1,149 @@
+//! The operations of a write, shared by the write and its owner, who takes them back.
+//!
+//! Owns the memory of operations in flight. The body of a batch contains them, so an operation that was sent is its
+//! place there, and is a value again if it is sent once more or left over. Otherwise each would be in memory twice, and
+//! the batches in flight would leave the cache of the processor.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::model::operation_kind::OperationKind;
+use crate::protocol::operation::TableOperation;
+use crate::protocol::sent_batch::SentBatch;
+
+/// An operation of a write.
+#[derive(Debug)]
+pub(crate) enum HeldOperation {
+    Whole(TableOperation),
+    /// The operation at this index of a batch.
+    Sent(Arc<SentBatch>, usize),
+}
+
+impl HeldOperation {
+    pub(crate) fn kind(&self) -> OperationKind {
+        match self {
+            Self::Whole(operation) => operation.kind(),
+            Self::Sent(batch, index) => batch.row_write(*index).kind,
+        }
+    }
+
+    /// Returns the PartitionKey and the RowKey, or `None` if the operation could not be encoded.
+    pub(crate) fn keys(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Whole(operation) => operation.keys(),
+            Self::Sent(batch, index) => batch.keys(*index),
+        }
+    }
+
+    /// Returns its body; empty if the operation could not be encoded.
+    pub(crate) fn body(&self) -> &[u8] {
+        match self {
+            Self::Whole(operation) => operation.body(),
+            Self::Sent(batch, index) => batch.row_write(*index).body,
+        }
+    }
+
+    /// Returns the operation as a value that can be sent.
+    pub(crate) fn to_operation(&self) -> TableOperation {
+        match self {
+            Self::Whole(operation) => operation.copy(),
+            Self::Sent(batch, index) => TableOperation::plain(&batch.row_write(*index)),
+        }
+    }
+
+    /// Returns the operation as a value, if it was encoded.
+    pub(crate) fn into_operation(self) -> Option<TableOperation> {
+        match self {
+            Self::Whole(operation) => operation.if_encoded(),
+            Self::Sent(batch, index) => Some(TableOperation::plain(&batch.row_write(index))),
+        }
+    }
+}
+
+impl fmt::Display for HeldOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_operation().fmt(f)
+    }
+}
+
+/// The operations of a write, in their order. Clones share them.
+#[derive(Clone, Debug)]
+pub(crate) struct HeldOperations(Arc<Mutex<Vec<HeldOperation>>>);
+
+impl HeldOperations {
+    pub(crate) fn new(operations: impl Iterator<Item = TableOperation>) -> Self {
+        Self(Arc::new(Mutex::new(operations.map(HeldOperation::Whole).collect())))
+    }
+
+    /// Locks them for a short time.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Vec<HeldOperation>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the operations of a batch as their places in it. `indices` are theirs, in the order of the batch.
+    pub(crate) fn sent(&self, indices: &[usize], batch: &Arc<SentBatch>) {
+        let operations = &mut *self.lock();
+        for (place, index) in indices.iter().enumerate() {
+            // A place does not have what few operations need, such as a condition.
+            if !matches!(&operations[*index], HeldOperation::Whole(operation) if !operation.is_plain()) {
+                operations[*index] = HeldOperation::Sent(Arc::clone(batch), place);
+            }
+        }
+    }
+
+    /// Takes all of them.
+    pub(crate) fn take(&self) -> Vec<HeldOperation> {
+        std::mem::take(&mut *self.lock())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::dynamic::DynamicEntity;
+    use crate::model::etag::ETag;
+    use crate::protocol::batch::ChangeSet;
+    use crate::protocol::endpoint::Endpoint;
+
+    fn operation(kind: usize, row: &str, text: &str) -> TableOperation {
+        let mut entity = DynamicEntity::new("p’", row);
+        entity.insert("Text", text);
+        match kind {
+            0 => TableOperation::insert(&entity),
+            1 => TableOperation::insert_echo(&entity),
+            2 => TableOperation::replace(&entity).if_match(ETag::new("W/\"1\"")),
+            3 => TableOperation::merge(&entity),
+            4 => TableOperation::insert_or_replace(&entity),
+            _ => TableOperation::delete::<DynamicEntity>((&entity.partition_key, row)),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn operation_that_was_sent_is_the_same_value_again(
+            operations in prop::collection::vec((0..6_usize, any::<String>()), 1..20),
+        ) {
+            let endpoint = Endpoint::parse("https://acct.table.core.windows.net", None).unwrap();
+            let all = || operations.iter().enumerate().map(|(n, (kind, text))| operation(*kind, &n.to_string(), text));
+            let held = HeldOperations::new(all());
+            // A batch has its operations in any order.
+            let indices: Vec<usize> = (0..operations.len()).rev().collect();
+            let mut change_set = ChangeSet::new(&endpoint, "Things");
+            for index in &indices {
+                change_set.add(all().nth(*index).unwrap()).unwrap();
+            }
+            held.sent(&indices, &change_set.into_call().unwrap().1);
+            for (held, before) in held.take().into_iter().zip(all()) {
+                prop_assert_eq!(matches!(held, HeldOperation::Sent(..)), before.is_plain());
+                prop_assert_eq!(held.kind(), before.kind());
+                prop_assert_eq!(held.keys(), before.keys());
+                prop_assert_eq!(held.to_string(), before.to_string());
+                let after = held.into_operation().unwrap();
+                prop_assert_eq!(after.body(), before.body());
+                prop_assert_eq!(format!("{:?}", after.row()), format!("{:?}", before.row()));
+            }
+        }
+    }
+}

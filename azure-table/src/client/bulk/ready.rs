@@ -1,0 +1,109 @@
+//! The outcomes that are known and that the owner of the engine has not taken yet.
+//!
+//! A batch stays as it is until its outcomes are taken one by one: copied into a list of all of them, they would cost
+//! more than their operations' share of the request.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::vec;
+
+use crate::client::bulk::held_operations::HeldOperation;
+use crate::client::bulk::outcomes::Outcome;
+
+/// An operation with its outcome.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    /// The number it was pushed with.
+    pub(crate) index: u64,
+    pub(crate) operation: HeldOperation,
+    pub(crate) outcome: Outcome,
+}
+
+impl fmt::Display for Settled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            index,
+            operation,
+            outcome,
+        } = self;
+        Known {
+            index: *index,
+            operation,
+            outcome,
+        }
+        .fmt(f)
+    }
+}
+
+/// A borrowed operation with its outcome.
+#[derive(Debug)]
+pub(crate) struct Known<'a> {
+    index: u64,
+    operation: &'a HeldOperation,
+    pub(crate) outcome: &'a Outcome,
+}
+
+impl fmt::Display for Known<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.operation.keys() {
+            Some(_) => write!(f, "{}: ", self.operation)?,
+            None => write!(f, "operation {} of the source: ", self.index)?,
+        }
+        self.outcome.fmt(f)
+    }
+}
+
+/// Known outcomes, in the order in which they became known.
+#[derive(Debug, Default)]
+pub(crate) struct Ready(VecDeque<Together>);
+
+/// Outcomes that became known together, at least one.
+#[derive(Debug)]
+struct Together {
+    indices: vec::IntoIter<u64>,
+    operations: vec::IntoIter<HeldOperation>,
+    outcomes: vec::IntoIter<Outcome>,
+}
+
+impl Ready {
+    pub(crate) fn push(&mut self, indices: Vec<u64>, operations: Vec<HeldOperation>, outcomes: Vec<Outcome>) {
+        if !indices.is_empty() {
+            self.0.push_back(Together {
+                indices: indices.into_iter(),
+                operations: operations.into_iter(),
+                outcomes: outcomes.into_iter(),
+            });
+        }
+    }
+
+    /// Returns the next one.
+    pub(crate) fn pop(&mut self) -> Option<Settled> {
+        let first = self.0.front_mut()?;
+        let settled = Settled {
+            index: first.indices.next()?,
+            operation: first.operations.next()?,
+            outcome: first.outcomes.next()?,
+        };
+        if first.indices.as_slice().is_empty() {
+            self.0.pop_front();
+        }
+        Some(settled)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns all of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Known<'_>> {
+        self.0.iter().flat_map(|together| {
+            let operations = together.indices.as_slice().iter().zip(together.operations.as_slice());
+            let all = operations.zip(together.outcomes.as_slice());
+            all.map(|((index, operation), outcome)| Known {
+                index: *index,
+                operation,
+                outcome,
+            })
+        })
+    }
+}
