@@ -373,7 +373,18 @@ async fn idle_connection_closed_by_the_server_is_not_a_failure(network: Network)
 }
 
 async fn close_during_a_write_is_reported_correctly(network: Network) {
-    let server = closing(network).await;
+    let read = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&read);
+    let server = Sockets::doing(network, move |mut connection| {
+        let counter = Arc::clone(&counter);
+        async move {
+            if connection.request().await {
+                counter.fetch_add(1, Ordering::SeqCst);
+                connection.write(WRITTEN).await;
+            }
+        }
+    })
+    .await;
     let (mut written, mut in_doubt) = (0, 0);
     for _ in 0..200 {
         // Immediately: the client may see the close before or after it sends the request.
@@ -393,9 +404,15 @@ async fn close_during_a_write_is_reported_correctly(network: Network) {
             }
         }
     }
-    // Most are written: hyper saw the close in time and used another connection. The rest were sent before the close
-    // arrived, and no socket shows if they were read. Each response had its own connection, so nothing was sent twice.
-    assert_eq!((written, written + in_doubt), (server.connections(), 200));
+    // Most are written: hyper saw the close in time and used another connection, or opened one and left it unused. The
+    // rest were sent before the close arrived, and no socket shows if they were read. Nothing was sent twice.
+    let read = read.load(Ordering::SeqCst);
+    assert_eq!(written + in_doubt, 200);
+    assert!(written > 0, "all are in doubt");
+    assert!(
+        (written..=200).contains(&read),
+        "{written} written, {read} read by the server"
+    );
 }
 
 async fn unanswered_write_is_in_doubt(network: Network) {
