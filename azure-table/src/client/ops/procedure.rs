@@ -95,7 +95,7 @@ impl Steps {
         answer: impl FnOnce(http::Response<bytes::Bytes>, bool) -> Result<T>,
     ) -> Result<T> {
         let mut options = self.options.clone();
-        options.set(|values| values.timeout = self.time_of_step());
+        options.get_mut().timeout = self.time_of_step();
         let Answer { response, call, .. } = start(&self.pipeline, call?, options).await?;
         answer(response, call.in_doubt).map_err(|e| call.complete(e))
     }

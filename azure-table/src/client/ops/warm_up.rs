@@ -37,7 +37,7 @@ impl WarmUp {
             Box::pin(open(steps, wanted))
         });
         // A hedge would cancel a request, which closes its connection.
-        procedure.options.set(|values| values.hedge = Some(Hedge::off()));
+        procedure.options.get_mut().hedge = Some(Hedge::off());
         Self { procedure }
     }
 }
