@@ -32,7 +32,6 @@ use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::operation::TableOperation;
