@@ -402,10 +402,20 @@ impl TableServiceClient {
 
     /// Returns the same client with a changed pipeline.
     pub(crate) fn changed(&self, change: impl FnOnce(&mut Pipeline)) -> Self {
+        let mut pipeline = self.own_pipeline();
+        change(&mut pipeline);
+        self.on_pipeline(pipeline)
+    }
+
+    /// Returns a copy of the pipeline to change.
+    fn own_pipeline(&self) -> Pipeline {
         let mut pipeline = Pipeline::clone(&self.pipeline);
         // A request is sent by one of the clients that share it, with its transport and its observers.
         pipeline.shared_reads = Arc::default();
-        change(&mut pipeline);
+        pipeline
+    }
+
+    fn on_pipeline(&self, pipeline: Pipeline) -> Self {
         Self {
             pipeline: Arc::new(pipeline),
             view: Arc::clone(&self.view),

@@ -92,7 +92,7 @@ impl TableServiceClient {
     /// Sets the default timeout of a call: all attempts and the waits between them.
     #[must_use]
     pub fn timeout(&self, timeout: Duration) -> Self {
-        self.changed(|pipeline| pipeline.settings.defaults.set(|values| values.timeout = Some(timeout)))
+        self.changed(|pipeline| pipeline.settings.defaults.get_mut().timeout = Some(timeout))
     }
 
     /// Sets the timeout of one attempt; 60 s by default.
@@ -103,12 +103,7 @@ impl TableServiceClient {
     /// Source: REST "Setting timeouts for Table service operations".
     #[must_use]
     pub fn attempt_timeout(&self, timeout: Duration) -> Self {
-        self.changed(|pipeline| {
-            pipeline
-                .settings
-                .defaults
-                .set(|values| values.attempt_timeout = Some(timeout))
-        })
+        self.changed(|pipeline| pipeline.settings.defaults.get_mut().attempt_timeout = Some(timeout))
     }
 
     /// Returns a client that applies `options` to every call: see [`CallOptions`].
@@ -150,23 +145,13 @@ impl TableServiceClient {
     /// [`RetryBudget`](crate::retry::RetryBudget) of its own for each client.
     #[must_use]
     pub fn retry(&self, policy: impl RetryPolicy) -> Self {
-        self.changed(|pipeline| {
-            pipeline
-                .settings
-                .defaults
-                .set(|values| values.retry = Some(Arc::new(policy)))
-        })
+        self.changed(|pipeline| pipeline.settings.defaults.get_mut().retry = Some(Arc::new(policy)))
     }
 
     /// Sets the location mode of reads: primary or secondary.
     #[must_use]
     pub fn location_mode(&self, mode: LocationMode) -> Self {
-        self.changed(|pipeline| {
-            pipeline
-                .settings
-                .defaults
-                .set(|values| values.location_mode = Some(mode))
-        })
+        self.changed(|pipeline| pipeline.settings.defaults.get_mut().location_mode = Some(mode))
     }
 
     /// Sets the hedging of slow reads: a second request for a read whose response is late. Off by default.
@@ -174,7 +159,7 @@ impl TableServiceClient {
     /// See [`Hedge`] for its cost and its limits.
     #[must_use]
     pub fn hedge(&self, hedge: Hedge) -> Self {
-        self.changed(|pipeline| pipeline.settings.defaults.set(|values| values.hedge = Some(hedge)))
+        self.changed(|pipeline| pipeline.settings.defaults.get_mut().hedge = Some(hedge))
     }
 
     /// Lets equal reads of one entity share a request. Off by default.
@@ -182,12 +167,7 @@ impl TableServiceClient {
     /// See [`CallOptions::shared_reads`] for the reads that can share a request, and for the cost.
     #[must_use]
     pub fn shared_reads(&self, shares: bool) -> Self {
-        self.changed(|pipeline| {
-            pipeline
-                .settings
-                .defaults
-                .set(|values| values.shared_reads = Some(shares))
-        })
+        self.changed(|pipeline| pipeline.settings.defaults.get_mut().shared_reads = Some(shares))
     }
 
     /// Adds an observer that is notified of all calls.

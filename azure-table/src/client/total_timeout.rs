@@ -74,7 +74,8 @@ impl TotalTimeout {
     /// Limits a call's `timeout` to the remaining time.
     pub(crate) fn bound(&self, options: &mut CallOptions) {
         if let Some(left) = self.remaining() {
-            options.set(|values| values.timeout = Some(values.timeout.map_or(left, |timeout| timeout.min(left))));
+            let timeout = &mut options.get_mut().timeout;
+            *timeout = Some(timeout.map_or(left, |timeout| timeout.min(left)));
         }
     }
 

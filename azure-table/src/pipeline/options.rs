@@ -121,7 +121,7 @@ impl CallOptions {
     pub(crate) fn since(&self, begun: Instant) -> Self {
         let mut options = self.clone();
         if let Some(timeout) = self.get().timeout {
-            options.set(|values| values.timeout = Some(timeout.saturating_sub(begun.elapsed())));
+            options.get_mut().timeout = Some(timeout.saturating_sub(begun.elapsed()));
         }
         options
     }
@@ -131,7 +131,7 @@ impl CallOptions {
     /// Such a read goes to the primary in any location mode. The secondary lags behind: a write decided on its rows
     /// would undo what was written since.
     pub(crate) fn for_write(mut self) -> Self {
-        self.set(|values| values.is_for_write = true);
+        self.get_mut().is_for_write = true;
         self
     }
 
@@ -143,8 +143,9 @@ impl CallOptions {
         self.values.as_deref().unwrap_or(&NONE)
     }
 
-    pub(crate) fn set(&mut self, set: impl FnOnce(&mut OptionValues)) {
-        set(Arc::make_mut(self.values.get_or_insert_with(|| Arc::new(NONE.clone()))));
+    /// Returns the options to change. Without a closure, which each setter of each builder would compile anew.
+    pub(crate) fn get_mut(&mut self) -> &mut OptionValues {
+        Arc::make_mut(self.values.get_or_insert_with(|| Arc::new(NONE.clone())))
     }
 
     /// Sets the timeout of a call, including all its attempts and the waits between them.
@@ -153,7 +154,7 @@ impl CallOptions {
     /// [`TableQuery::total_timeout`](crate::TableQuery::total_timeout) does. On Azure Table storage, the client sends
     /// the timeout along, so that the service stops working when the caller stops waiting. No limit by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.set(|values| values.timeout = Some(timeout));
+        self.get_mut().timeout = Some(timeout);
         self
     }
 
@@ -164,13 +165,13 @@ impl CallOptions {
     ///
     /// Source: REST "Setting timeouts for Table service operations".
     pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
-        self.set(|values| values.attempt_timeout = Some(timeout));
+        self.get_mut().attempt_timeout = Some(timeout);
         self
     }
 
     /// Sets the policy that decides whether a failed attempt is retried.
     pub fn retry(mut self, policy: impl RetryPolicy) -> Self {
-        self.set(|values| values.retry = Some(Arc::new(policy)));
+        self.get_mut().retry = Some(Arc::new(policy));
         self
     }
 
@@ -178,13 +179,13 @@ impl CallOptions {
     ///
     /// Reads that a write depends on go to the primary in any mode.
     pub fn location_mode(mut self, mode: LocationMode) -> Self {
-        self.set(|values| values.location_mode = Some(mode));
+        self.get_mut().location_mode = Some(mode);
         self
     }
 
     /// Sets the hedging of slow reads: see [`Hedge`]. Off by default. Has no effect on writes.
     pub fn hedge(mut self, hedge: Hedge) -> Self {
-        self.set(|values| values.hedge = Some(hedge));
+        self.get_mut().hedge = Some(hedge);
         self
     }
 
@@ -193,7 +194,7 @@ impl CallOptions {
     /// By default the client generates one. The id appears in the service's logs and in errors. It has at most 1,024
     /// visible ASCII characters; otherwise the call fails before it is sent.
     pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
-        self.set(|values| values.client_request_id = Some(id.into()));
+        self.get_mut().client_request_id = Some(id.into());
         self
     }
 
@@ -203,13 +204,13 @@ impl CallOptions {
     /// client's. The call fails before it is sent if the client sets the header itself, or if the header would change
     /// what an operation does. The value never appears in `Debug`, errors or traces.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.set(|values| values.headers.set(name.into(), value.into()));
+        self.get_mut().headers.set(name.into(), value.into());
         self
     }
 
     /// Records the attempts of a call in `context`, with their ids and costs, to be read afterwards.
     pub fn context(mut self, context: &OperationContext) -> Self {
-        self.set(|values| values.context = Some(context.clone()));
+        self.get_mut().context = Some(context.clone());
         self
     }
 
@@ -240,7 +241,7 @@ impl CallOptions {
     ///
     /// Source: REST "Performing entity group transactions".
     pub fn via_batch(mut self) -> Self {
-        self.set(|values| values.via_batch = true);
+        self.get_mut().via_batch = true;
         self
     }
 
@@ -284,7 +285,7 @@ impl CallOptions {
     /// # }
     /// ```
     pub fn shared_reads(mut self, shares: bool) -> Self {
-        self.set(|values| values.shared_reads = Some(shares));
+        self.get_mut().shared_reads = Some(shares);
         self
     }
 
@@ -298,22 +299,21 @@ impl CallOptions {
             return self;
         }
         let other = OptionValues::clone(other);
-        self.set(|values| {
-            for (name, value) in other.headers.0 {
-                values.headers.set(name, value);
-            }
-            values.timeout = other.timeout.or(values.timeout);
-            values.attempt_timeout = other.attempt_timeout.or(values.attempt_timeout);
-            values.client_request_id = other.client_request_id.or(values.client_request_id.take());
-            values.context = other.context.or(values.context.take());
-            values.retry = other.retry.or(values.retry.take());
-            values.location_mode = other.location_mode.or(values.location_mode);
-            values.hedge = other.hedge.or(values.hedge);
-            values.pinned = other.pinned.or(values.pinned);
-            values.via_batch |= other.via_batch;
-            values.is_for_write |= other.is_for_write;
-            values.shared_reads = other.shared_reads.or(values.shared_reads);
-        });
+        let values = self.get_mut();
+        for (name, value) in other.headers.0 {
+            values.headers.set(name, value);
+        }
+        values.timeout = other.timeout.or(values.timeout);
+        values.attempt_timeout = other.attempt_timeout.or(values.attempt_timeout);
+        values.client_request_id = other.client_request_id.or(values.client_request_id.take());
+        values.context = other.context.or(values.context.take());
+        values.retry = other.retry.or(values.retry.take());
+        values.location_mode = other.location_mode.or(values.location_mode);
+        values.hedge = other.hedge.or(values.hedge);
+        values.pinned = other.pinned.or(values.pinned);
+        values.via_batch |= other.via_batch;
+        values.is_for_write |= other.is_for_write;
+        values.shared_reads = other.shared_reads.or(values.shared_reads);
         self
     }
 
@@ -402,40 +402,40 @@ macro_rules! call_options {
 
             /// Sets the timeout of this call. See [`CallOptions::timeout`](crate::CallOptions::timeout).
             pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
-                self.$($options).+.set(|values| values.timeout = Some(timeout));
+                self.$($options).+.get_mut().timeout = Some(timeout);
                 self
             }
 
             /// Sets the timeout of one attempt. See
             /// [`CallOptions::attempt_timeout`](crate::CallOptions::attempt_timeout).
             pub fn attempt_timeout(mut self, timeout: ::std::time::Duration) -> Self {
-                self.$($options).+.set(|values| values.attempt_timeout = Some(timeout));
+                self.$($options).+.get_mut().attempt_timeout = Some(timeout);
                 self
             }
 
             /// Sets the retry policy. See [`CallOptions::retry`](crate::CallOptions::retry).
             pub fn retry(mut self, policy: impl $crate::pipeline::retry::RetryPolicy) -> Self {
-                self.$($options).+.set(|values| values.retry = Some(::std::sync::Arc::new(policy)));
+                self.$($options).+.get_mut().retry = Some(::std::sync::Arc::new(policy));
                 self
             }
 
             /// Sets the location that reads are sent to. See
             /// [`CallOptions::location_mode`](crate::CallOptions::location_mode).
             pub fn location_mode(mut self, mode: $crate::pipeline::location::LocationMode) -> Self {
-                self.$($options).+.set(|values| values.location_mode = Some(mode));
+                self.$($options).+.get_mut().location_mode = Some(mode);
                 self
             }
 
             /// Sets the hedging of slow reads; it has no effect on writes. See [`Hedge`](crate::retry::Hedge).
             pub fn hedge(mut self, hedge: $crate::pipeline::hedge::Hedge) -> Self {
-                self.$($options).+.set(|values| values.hedge = Some(hedge));
+                self.$($options).+.get_mut().hedge = Some(hedge);
                 self
             }
 
             /// Sets the caller's own id for this call. See
             /// [`CallOptions::client_request_id`](crate::CallOptions::client_request_id).
             pub fn client_request_id(mut self, id: impl ::std::convert::Into<::std::string::String>) -> Self {
-                self.$($options).+.set(|values| values.client_request_id = Some(id.into()));
+                self.$($options).+.get_mut().client_request_id = Some(id.into());
                 self
             }
 
@@ -445,14 +445,14 @@ macro_rules! call_options {
                 name: impl ::std::convert::Into<::std::string::String>,
                 value: impl ::std::convert::Into<::std::string::String>,
             ) -> Self {
-                self.$($options).+.set(|values| values.headers.set(name.into(), value.into()));
+                self.$($options).+.get_mut().headers.set(name.into(), value.into());
                 self
             }
 
             /// Records the attempts of this call in `context`. See
             /// [`CallOptions::context`](crate::CallOptions::context).
             pub fn context(mut self, context: &$crate::pipeline::context::OperationContext) -> Self {
-                self.$($options).+.set(|values| values.context = Some(context.clone()));
+                self.$($options).+.get_mut().context = Some(context.clone());
                 self
             }
         }
@@ -467,7 +467,7 @@ macro_rules! via_batch {
             /// Sends this operation as a batch of its own. See
             /// [`CallOptions::via_batch`](crate::CallOptions::via_batch).
             pub fn via_batch(mut self) -> Self {
-                self.$($options).+.set(|values| values.via_batch = true);
+                self.$($options).+.get_mut().via_batch = true;
                 self
             }
         }

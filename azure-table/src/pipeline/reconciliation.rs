@@ -97,7 +97,7 @@ impl Pipeline {
     ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
         let mut options = options.clone().for_write();
         if let ([write], true) = (writes, options.get().via_batch) {
-            options.set(|values| values.timeout = deadline.remaining());
+            options.get_mut().timeout = deadline.remaining();
             return self.stored_row(table, write, &options, diagnostics).await;
         }
         let Some(request) = read_back::request(table, writes) else {
@@ -107,7 +107,7 @@ impl Pipeline {
         let mut from = None;
         for _ in 0..MOST_PAGES {
             // Each page is a call, with the time that the previous ones left.
-            options.set(|values| values.timeout = deadline.remaining());
+            options.get_mut().timeout = deadline.remaining();
             let call = request.call(&self.endpoint, from.as_ref())?;
             let answered = self.boxed(call, options.clone()).await;
             diagnostics.append(match &answered {

@@ -215,7 +215,8 @@ impl NextRead {
         let mut options = options.clone();
         let attempts = OperationContext::new();
         // Timeout and context are each caller's own.
-        options.set(|values| (values.timeout, values.context) = (None, Some(attempts.clone())));
+        let own = options.get_mut();
+        (own.timeout, own.context) = (None, Some(attempts.clone()));
         let (outcome, received) = oneshot::channel();
         let received = received.shared();
         let next = Self {

@@ -79,7 +79,7 @@ pub(crate) fn error_of(
     // A byte order mark or white space around the JSON is ignored.
     let text = String::from_utf8_lossy(body);
     let text = text.trim_start_matches('\u{feff}').trim();
-    let said = match serde_json::from_str::<ErrorBody>(text) {
+    let said = match serde_json::from_slice::<ErrorBody>(text.as_bytes()) {
         Ok(body) => Some((body.error.code, body.error.message.map(|message| message.value))),
         Err(_) => xml::error(text),
     };

@@ -3,7 +3,6 @@
 //! Owns [`SentBatch`], which interprets the response and reconciles a lost one. No operation is kept as a value: a
 //! batch has its body, and the keys in one allocation.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -27,8 +26,8 @@ pub(crate) struct Operations {
     /// The RowKeys of all operations.
     row_keys: String,
     pub(crate) places: Vec<Placed>,
-    /// The values of the entities' `write_id` fields, by operation.
-    write_ids: BTreeMap<usize, Guid>,
+    /// The values of the entities' `write_id` fields, in the order of the operations.
+    write_ids: Vec<(usize, Guid)>,
 }
 
 /// One operation.
@@ -58,7 +57,7 @@ impl Operations {
             row.partition_key.clone_into(&mut self.partition_key);
         }
         if let Some(id) = row.write_id {
-            self.write_ids.insert(self.places.len(), id);
+            self.write_ids.push((self.places.len(), id));
         }
         let start = self.row_keys.len();
         self.row_keys.push_str(row.row_key);
@@ -68,6 +67,11 @@ impl Operations {
             row_key: start..self.row_keys.len(),
             body,
         });
+    }
+
+    fn write_id(&self, index: usize) -> Option<Guid> {
+        let found = self.write_ids.binary_search_by_key(&index, |(at, _)| *at).ok()?;
+        Some(self.write_ids[found].1)
     }
 
     pub(crate) fn row_key(&self, place: &Placed) -> &str {
@@ -102,7 +106,7 @@ impl SentBatch {
             partition_key: &self.operations.partition_key,
             row_key: self.operations.row_key(place),
             body: &self.body[place.body.clone()],
-            write_id: self.operations.write_ids.get(&index).copied(),
+            write_id: self.operations.write_id(index),
             facts: place.facts,
         }
     }

@@ -33,7 +33,6 @@ use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::operation::TableOperation;
@@ -148,7 +147,7 @@ impl Engine {
         settings: EngineSettings,
     ) -> Self {
         let policy = batch_policy(&options);
-        options.set(|values| values.retry = Some(policy));
+        options.get_mut().retry = Some(policy);
         let batch_bytes = pipeline.endpoint.profile().rules().max_batch_bytes;
         Self {
             // The batches of a bulk are never shared with grouped writes.
@@ -176,16 +175,11 @@ impl Engine {
     /// Sends throttled batches again at the measured rate, in place of the retry policy.
     pub(crate) fn paced(mut self) -> Self {
         let pace = Pace::new(self.settings.max_rate);
-        self.options.set(|values| {
-            let inner = values.retry.take();
-            let leaves = |inner| -> Arc<dyn RetryPolicy> {
-                Arc::new(LeavesThrottled {
-                    inner,
-                    pace: pace.clone(),
-                })
-            };
-            values.retry = inner.map(leaves);
-        });
+        let retry = &mut self.options.get_mut().retry;
+        if let Some(inner) = retry.take() {
+            let pace = pace.clone();
+            *retry = Some(Arc::new(LeavesThrottled { inner, pace }));
+        }
         self.pace = Some(pace);
         self
     }

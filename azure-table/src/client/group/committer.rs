@@ -57,7 +57,7 @@ impl Committer {
         let pace = Pace::new(None);
         let mut plain = CallOptions::new();
         let policy = paced(&pipeline.retry, &pace);
-        plain.set(|values| values.retry = Some(policy));
+        plain.get_mut().retry = Some(policy);
         Self {
             pipeline,
             table: table.clone(),
@@ -164,10 +164,8 @@ impl Committer {
         let mut options = match batch.first() {
             Some(first) if !first.owner.options.is_empty() => {
                 let mut options = first.owner.options.clone();
-                options.set(|values| {
-                    let inner = values.retry.as_ref().unwrap_or(&self.pipeline.retry);
-                    values.retry = Some(paced(inner, &self.pace));
-                });
+                let retry = &mut options.get_mut().retry;
+                *retry = Some(paced(retry.as_ref().unwrap_or(&self.pipeline.retry), &self.pace));
                 options
             }
             _ => self.plain.clone(),
@@ -184,14 +182,13 @@ impl Committer {
                 contexts.push(context.clone());
             }
         }
-        options.set(|values| {
-            // Bounded by the time that the last caller has left.
-            values.timeout = None;
-            values.context = match contexts.len() {
-                0 | 1 => contexts.pop(),
-                _ => Some(OperationContext::of_all(contexts)),
-            };
-        });
+        let values = options.get_mut();
+        // Bounded by the time that the last caller has left.
+        values.timeout = None;
+        values.context = match contexts.len() {
+            0 | 1 => contexts.pop(),
+            _ => Some(OperationContext::of_all(contexts)),
+        };
         options
     }
 }

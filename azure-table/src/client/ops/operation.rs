@@ -7,7 +7,7 @@
 use std::fmt;
 use std::mem;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http::Response;
@@ -21,6 +21,7 @@ use crate::pipeline::history::Answer;
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::transport::BoxFuture;
+use crate::pipeline::write_group::WriteGroup;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::operation::TableOperation;
 use crate::protocol::read_back::WrittenRow;
@@ -84,6 +85,49 @@ enum State {
     Done,
 }
 
+/// The result of a poll.
+#[expect(clippy::large_enum_variant, reason = "nearly all are answers, and none is kept")]
+enum Step {
+    Begin,
+    Answered(Result<Answer>),
+    Written(Result<TableResult>),
+    Ended,
+}
+
+// What does not depend on the operation is here, so that it is compiled once.
+impl State {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
+        let step = match self {
+            Self::Idle => Step::Begin,
+            Self::Running(running) => Step::Answered(ready!(running.poll(cx))),
+            Self::Grouped(write) => Step::Written(ready!(write.as_mut().poll(cx))),
+            Self::Done => Step::Ended,
+        };
+        *self = Self::Done;
+        Poll::Ready(step)
+    }
+
+    /// Gives a write to the group of the handle.
+    fn grouped(
+        pipeline: &Pipeline,
+        group: &Arc<dyn WriteGroup>,
+        write: TableOperation,
+        options: CallOptions,
+    ) -> Result<Self> {
+        pipeline.settings.check_variant()?;
+        let write = Arc::clone(group).write(write, options, pipeline.settings.creates_missing_tables)?;
+        Ok(Self::Grouped(write))
+    }
+
+    fn running(pipeline: &Arc<Pipeline>, call: Call, options: CallOptions, in_task: bool) -> Self {
+        let running = start(pipeline, call, options);
+        Self::Running(match in_task {
+            true => Running::in_task(running),
+            false => Running::Here(running),
+        })
+    }
+}
+
 impl<S: Spec> Operation<S> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, spec: S) -> Self {
         Self {
@@ -114,65 +158,50 @@ impl<S: Spec> Operation<S> {
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Output>> {
         loop {
-            match mem::replace(&mut self.state, State::Done) {
-                State::Idle => match self.begin() {
-                    Ok(begun) => self.state = begun,
-                    Err(e) => return Poll::Ready(Err(self.refused(e))),
+            let output = match ready!(self.state.poll(cx)) {
+                Step::Begin => match self.begin() {
+                    Ok(begun) => {
+                        self.state = begun;
+                        continue;
+                    }
+                    Err(e) => Err(self.refused(e)),
                 },
-                State::Grouped(mut write) => match write.as_mut().poll(cx) {
-                    Poll::Ready(result) => {
-                        let output = self.spec.written(result);
-                        return Poll::Ready(output.map_err(|e| self.refused(e)));
-                    }
-                    Poll::Pending => {
-                        self.state = State::Grouped(write);
-                        return Poll::Pending;
-                    }
-                },
-                State::Running(mut running) => match running.poll(cx) {
-                    Poll::Ready(Ok(Answer {
-                        response,
-                        call,
-                        applied,
-                    })) => {
-                        let output = match applied {
-                            Some(rows) => self.spec.applied(rows),
-                            None => self.spec.answer(response, call.in_doubt),
-                        };
-                        return Poll::Ready(
-                            output
-                                .inspect(|output| self.tell_read(output))
-                                .map_err(|e| call.complete(e)),
-                        );
-                    }
-                    Poll::Ready(Err(e)) => return Poll::Ready(Err(e)),
-                    Poll::Pending => {
-                        self.state = State::Running(running);
-                        return Poll::Pending;
-                    }
-                },
-                State::Done => return Poll::Ready(Err(self.refused(ended()))),
-            }
+                Step::Answered(Ok(answer)) => self.answered(answer),
+                Step::Answered(Err(e)) => Err(e),
+                Step::Written(result) => self.spec.written(result).map_err(|e| self.refused(e)),
+                Step::Ended => Err(self.refused(ended())),
+            };
+            return Poll::Ready(output);
         }
     }
 
     /// Starts the call.
     fn begin(&mut self) -> Result<State> {
+        let options = mem::take(&mut self.options);
         if let Some(group) = &self.pipeline.settings.group
-            && let Some(operation) = self.spec.take_write()
+            && let Some(write) = self.spec.take_write()
         {
-            let settings = &self.pipeline.settings;
-            settings.check_variant()?;
-            let options = mem::take(&mut self.options);
-            let write = Arc::clone(group).write(operation, options, settings.creates_missing_tables)?;
-            return Ok(State::Grouped(write));
+            return State::grouped(&self.pipeline, group, write, options);
         }
         let call = self.spec.call(&self.pipeline.endpoint)?;
-        let running = start(&self.pipeline, call, mem::take(&mut self.options));
-        Ok(State::Running(match self.in_task {
-            true => Running::in_task(running),
-            false => Running::Here(running),
-        }))
+        Ok(State::running(&self.pipeline, call, options, self.in_task))
+    }
+
+    /// Reads the output of a call that was sent.
+    fn answered(&mut self, answer: Answer) -> Result<S::Output> {
+        let Answer {
+            response,
+            call,
+            applied,
+        } = answer;
+        let output = match applied {
+            Some(rows) => self.spec.applied(rows),
+            None => self.spec.answer(response, call.in_doubt),
+        };
+        if let Ok(output) = &output {
+            self.tell_read(S::entities(output));
+        }
+        output.map_err(|e| call.complete(e))
     }
 
     /// Returns the request as text.
@@ -182,9 +211,9 @@ impl<S: Spec> Operation<S> {
             .map_err(|e| self.refused(e))
     }
 
-    fn tell_read(&self, output: &S::Output) {
+    fn tell_read(&self, entities: usize) {
         let (operation, table) = self.spec.subject();
-        if let (Some(table), entities @ 1..) = (table, S::entities(output)) {
+        if let (Some(table), 1..) = (table, entities) {
             self.pipeline.observers.notify(&Event::Read {
                 operation: operation.name(),
                 table,

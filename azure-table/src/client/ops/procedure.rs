@@ -94,10 +94,14 @@ impl Steps {
         call: Result<Call>,
         answer: impl FnOnce(http::Response<bytes::Bytes>, bool) -> Result<T>,
     ) -> Result<T> {
-        let mut options = self.options.clone();
-        options.set(|values| values.timeout = self.time_of_step());
-        let Answer { response, call, .. } = start(&self.pipeline, call?, options).await?;
+        let Answer { response, call, .. } = self.start(call?).await?;
         answer(response, call.in_doubt).map_err(|e| call.complete(e))
+    }
+
+    fn start(&self, call: Call) -> BoxFuture<'static, Result<Answer>> {
+        let mut options = self.options.clone();
+        options.get_mut().timeout = self.time_of_step();
+        start(&self.pipeline, call, options)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use futures_util::future::try_join_all;
+use futures_util::TryStreamExt;
+use futures_util::stream::FuturesUnordered;
 
 use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
 use crate::model::error::{Error, ErrorKind, Result};
@@ -37,7 +38,7 @@ impl WarmUp {
             Box::pin(open(steps, wanted))
         });
         // A hedge would cancel a request, which closes its connection.
-        procedure.options.set(|values| values.hedge = Some(Hedge::off()));
+        procedure.options.get_mut().hedge = Some(Hedge::off());
         Self { procedure }
     }
 }
@@ -80,6 +81,7 @@ async fn open(steps: Steps, Connections(wanted): Connections) -> Result<usize> {
             }
         })
     });
-    try_join_all(pings).await?;
+    let mut pings: FuturesUnordered<_> = pings.collect();
+    while pings.try_next().await?.is_some() {}
     Ok(connections)
 }

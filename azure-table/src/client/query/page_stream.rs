@@ -293,7 +293,7 @@ impl<P> PageStream<P> {
         let mut options = self.options.clone();
         total.bound(&mut options);
         if let Some(location) = from.and_then(|from| from.location) {
-            options.set(|values| values.pinned = Some(location));
+            options.get_mut().pinned = Some(location);
         }
         Ok(start(&self.pipeline, call, options))
     }
