@@ -121,6 +121,8 @@ struct Inner {
 }
 
 impl Error {
+    // Cold, so that the code that leads here is apart from that of calls without errors.
+    #[cold]
     pub(crate) fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             inner: Box::new(Inner {

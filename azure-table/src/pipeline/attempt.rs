@@ -123,7 +123,7 @@ impl Pipeline {
             _permits: permits,
         } = ready;
         let (begun, instant) = (clock::now(), Instant::now());
-        let outcome = match clock::within(limit, transport.send(request)).await {
+        let outcome = match clock::within(limit, transport.send(*request)).await {
             Some(Ok(response)) => Ok(response),
             Some(Err(e)) => {
                 let reached = e.delivery();
@@ -173,7 +173,7 @@ impl Pipeline {
                 endpoint: &self.endpoint,
                 now: at,
             };
-            let mut request = unsigned()?;
+            let mut request = Box::new(unsigned()?);
             self.credential.authorize(&mut request, &context).await?;
             tries += 1;
             // The credential may have been fetched for this attempt, or changed meanwhile, so its generation would be
@@ -276,7 +276,8 @@ pub(super) struct Ready<'a> {
 
 /// An authorized request.
 struct Authorized {
-    request: Request<Bytes>,
+    /// Boxed, because it is moved through several futures.
+    request: Box<Request<Bytes>>,
     at: SystemTime,
     generation: u64,
 }

@@ -22,7 +22,7 @@ use crate::pipeline::location::LocationMode;
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::retry::Failure;
 use crate::pipeline::trace::AttemptSpan;
-use crate::pipeline::transport::Delivery;
+use crate::pipeline::transport::{BoxFuture, Delivery};
 use crate::protocol::request::Call;
 
 /// An attempt that may be sent twice.
@@ -43,9 +43,22 @@ struct Sent {
     instant: Instant,
 }
 
-impl HedgedAttempt<'_> {
+impl<'a> HedgedAttempt<'a> {
     /// Sends the first request, and a second one if its response is late. Reports both.
-    pub(super) async fn run(
+    ///
+    /// Boxed, and apart from the code of other attempts: few calls are hedged.
+    #[cold]
+    pub(super) fn run(
+        self,
+        span: AttemptSpan,
+        ready: Ready<'a>,
+        location: Location,
+        notifications: &'a mut Notifications<'_>,
+    ) -> BoxFuture<'a, Ended> {
+        Box::pin(self.race(span, ready, location, notifications))
+    }
+
+    async fn race(
         self,
         span: AttemptSpan,
         ready: Ready<'_>,

@@ -123,6 +123,7 @@ impl CallHistory {
     }
 
     /// Completes an error of this call.
+    #[cold]
     pub(crate) fn complete(&self, mut error: Error) -> Error {
         let maybe = self.effect == Effect::Write && (self.in_doubt || error.may_have_applied() || leaves_open(&error));
         if self.is_enclosed {

@@ -162,7 +162,9 @@ impl HttpTransportBuilder {
             .tcp_nodelay(true)
             .connect_timeout(self.settings.connect_timeout)
             .pool_idle_timeout(self.settings.pool_idle_timeout)
-            .pool_max_idle_per_host(self.settings.max_idle());
+            .pool_max_idle_per_host(self.settings.max_idle())
+            // The pipeline retries. reqwest would keep a copy of each request, for HTTP/2 and HTTP/3 only.
+            .retry(reqwest::retry::never().max_retries_per_request(0));
         if let Some(url) = &self.settings.proxy {
             builder = builder.proxy(reqwest::Proxy::all(url.as_str()).map_err(|_| invalid_proxy())?);
         }
@@ -229,22 +231,13 @@ fn tls(builder: reqwest::ClientBuilder, https: bool, _: &[u8]) -> Result<reqwest
 
 impl Transport for HttpTransport {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        // Here and not in the future, which would have room for the request in two forms.
+        let response = self.latest.request(request).map(|request| self.client.execute(request));
         Box::pin(async move {
-            let request = self.latest.request(request)?;
-            let mut response = self.client.execute(request).await.map_err(|e| {
-                let reached = if e.is_connect() || e.is_builder() {
-                    Delivery::NothingSent
-                } else {
-                    Delivery::MaybeSent
-                };
-                failed(reached, e)
-            })?;
-            let status = response.status();
-            let headers = std::mem::take(response.headers_mut());
-            let body = read(response).await?;
-            let mut answer = Response::new(body);
-            *answer.status_mut() = status;
-            *answer.headers_mut() = headers;
+            let mut response = response?.await.map_err(unanswered)?;
+            let mut answer = Response::new(read(&mut response).await?);
+            *answer.status_mut() = response.status();
+            *answer.headers_mut() = std::mem::take(response.headers_mut());
             Ok(answer)
         })
     }
@@ -306,7 +299,7 @@ impl LatestUrl {
     }
 }
 
-async fn read(mut response: reqwest::Response) -> Result<Bytes, TransportError> {
+async fn read(response: &mut reqwest::Response) -> Result<Bytes, TransportError> {
     let mut body = ResponseBody::new(response.content_length())?;
     while let Some(piece) = response.chunk().await.map_err(|e| cut(e.without_url()))? {
         body.push(piece)?;
@@ -314,8 +307,12 @@ async fn read(mut response: reqwest::Response) -> Result<Bytes, TransportError> 
     Ok(body.into_bytes())
 }
 
-/// Converts an error of reqwest. Removes its URL, because the query contains the filter.
-fn failed(reached: Delivery, error: reqwest::Error) -> TransportError {
+/// Converts an error without a response. Removes its URL, because the query contains the filter.
+fn unanswered(error: reqwest::Error) -> TransportError {
+    let reached = match error.is_connect() || error.is_builder() {
+        true => Delivery::NothingSent,
+        false => Delivery::MaybeSent,
+    };
     TransportError::new(reached, error.without_url())
 }
 

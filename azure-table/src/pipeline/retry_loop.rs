@@ -159,7 +159,6 @@ impl Pipeline {
         retry.sent();
         notifications.sending(state.location, false);
         if let Some(hedge) = hedge_of(call, options) {
-            // Boxed, because few calls are hedged and the future of every call would be as large.
             let attempt = HedgedAttempt {
                 pipeline: self,
                 call,
@@ -167,7 +166,7 @@ impl Pipeline {
                 hedge,
                 mode: state.mode,
             };
-            return Ok(Box::pin(attempt.run(span, ready, state.location, notifications)).await);
+            return Ok(attempt.run(span, ready, state.location, notifications).await);
         }
         let ended = span.around(pin!(self.exchange(call, ready))).await;
         notifications.received(span, &ended);
@@ -234,6 +233,7 @@ impl<'a> PendingRetry<'a> {
     }
 
     /// Asks the policy, and reports the next step.
+    #[cold]
     fn ask(&mut self, state: &CallState, failed: &FailedAttempt<'_>) -> Next {
         let decision = self.policy.decide(failed);
         let next = plan(state, failed, decision);

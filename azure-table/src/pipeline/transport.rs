@@ -92,6 +92,7 @@ impl TransportError {
     /// Creates an error from the progress of the request and its cause.
     ///
     /// `source` must not show secrets: omit URLs with queries.
+    #[cold]
     pub fn new(reached: Delivery, source: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>) -> Self {
         Self {
             reached,

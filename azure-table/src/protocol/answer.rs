@@ -18,6 +18,7 @@ use serde::Deserialize;
 use crate::codec::xml;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::etag::ETag;
+use crate::protocol::http_date;
 
 const X_MS_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
 const X_MS_REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
@@ -208,7 +209,7 @@ pub(crate) fn request_id(response: &Response<Bytes>) -> Option<String> {
 
 /// Returns the service's time.
 pub(crate) fn date(headers: &HeaderMap) -> Option<SystemTime> {
-    httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?).ok()
+    http_date::parsed(headers.get(DATE)?)
 }
 
 /// Returns the cost of the request, in request units of Cosmos DB.

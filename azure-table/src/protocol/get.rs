@@ -49,13 +49,7 @@ pub(crate) fn answer<P>(
         };
     }
     let response = answer::expect(response, &[StatusCode::OK])?;
-    let etag = answer::etag(&response);
-    let entity = read::entity(
-        answer::json(&response)?,
-        metadata,
-        etag.as_ref().map(|e| e.as_str()),
-        read,
-    );
+    let entity = read::entity(answer::json(&response)?, metadata, answer::etag_text(&response), read);
     entity
         .map(Some)
         .map_err(|e| e.with_request_id(answer::request_id(&response)))

@@ -1,4 +1,4 @@
-//! The header `x-ms-date`, formatted once per second because every request carries it.
+//! The headers `x-ms-date` and `Date`, formatted and parsed once per second: every request and every response has one.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -13,6 +13,9 @@ const LAST_SECOND: u64 = 253_402_300_799;
 
 /// The text of the second that was formatted last.
 static LATEST: Mutex<Option<(u64, HeaderValue)>> = Mutex::new(None);
+
+/// The text that was parsed last, and its time.
+static PARSED: Mutex<Option<(HeaderValue, SystemTime)>> = Mutex::new(None);
 
 /// Formats the time as a request header, to the second.
 ///
@@ -37,11 +40,40 @@ pub(crate) fn http_date(time: SystemTime) -> Result<HeaderValue> {
     }
 }
 
+/// Returns the time of a `Date` header, or `None` if it is not a date.
+pub(crate) fn parsed(date: &HeaderValue) -> Option<SystemTime> {
+    let mut latest = PARSED.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*latest {
+        Some((text, time)) if text == date => Some(*time),
+        _ => {
+            let time = httpdate::parse_http_date(date.to_str().ok()?).ok()?;
+            // A copy: the header itself shares the memory of its response.
+            *latest = Some((HeaderValue::from_bytes(date.as_bytes()).ok()?, time));
+            Some(time)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn each_date_is_parsed() {
+        let parsed = |text| parsed(&HeaderValue::from_static(text));
+        for _ in 0..2 {
+            for second in 0..2 {
+                let text = ["Thu, 01 Jan 1970 00:00:00 GMT", "Thu, 01 Jan 1970 00:00:01 GMT"][second];
+                assert_eq!(
+                    parsed(text),
+                    Some(SystemTime::UNIX_EPOCH + Duration::from_secs(second as u64))
+                );
+            }
+            assert_eq!(parsed("soon"), None);
+        }
+    }
 
     #[test]
     fn each_second_is_formatted() {

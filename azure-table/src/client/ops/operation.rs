@@ -241,32 +241,44 @@ pub(crate) fn start(
     options: CallOptions,
 ) -> BoxFuture<'static, Result<Answer>> {
     let pipeline = Arc::clone(pipeline);
-    Box::pin(async move {
-        if pipeline.settings.creates_missing_tables && call.effect == Effect::Write {
-            // Boxed, as the branch below: few clients need either, and every call would have its size.
-            Box::pin(run_and_make_table(&pipeline, call, options)).await
-        } else if pipeline.shares(&call, &options) {
-            Box::pin(pipeline.run_shared(call, options)).await
-        } else {
-            pipeline.run(&mut call, &options).await
-        }
-    })
+    if pipeline.settings.creates_missing_tables && call.effect == Effect::Write {
+        return run_and_make_table(pipeline, call, options);
+    }
+    if pipeline.shares(&call, &options) {
+        return run_shared(pipeline, call, options);
+    }
+    Box::pin(async move { pipeline.run(&mut call, &options).await })
+}
+
+/// Runs a call that shares its request. Apart from the code of other calls, because few clients need it.
+#[cold]
+fn run_shared(pipeline: Arc<Pipeline>, call: Call, options: CallOptions) -> BoxFuture<'static, Result<Answer>> {
+    Box::pin(async move { pipeline.run_shared(call, options).await })
 }
 
 /// Runs the call. If its table is missing, creates the table and repeats the call; the first one applied nothing.
-async fn run_and_make_table(pipeline: &Pipeline, mut call: Call, options: CallOptions) -> Result<Answer> {
-    let begun = Instant::now();
-    let mut again = call.clone();
-    let rules = pipeline.endpoint.profile().rules();
-    let answer = pipeline.run(&mut call, &options).await?;
-    let table = match &again.table {
-        Some(table) if batch_answer::table_is_missing(&answer.response, again.operation, rules) => table,
-        _ => return Ok(answer),
-    };
-    let mut create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
-    let Answer { response, call, .. } = pipeline.run(&mut create, &options.since(begun)).await?;
-    tables::created_or_existed(response, call.in_doubt).map_err(|e| call.complete(e))?;
-    pipeline.run(&mut again, &options.since(begun)).await
+///
+/// Apart from the code of other calls, because few clients need it.
+#[cold]
+fn run_and_make_table(
+    pipeline: Arc<Pipeline>,
+    mut call: Call,
+    options: CallOptions,
+) -> BoxFuture<'static, Result<Answer>> {
+    Box::pin(async move {
+        let begun = Instant::now();
+        let mut again = call.clone();
+        let rules = pipeline.endpoint.profile().rules();
+        let answer = pipeline.run(&mut call, &options).await?;
+        let table = match &again.table {
+            Some(table) if batch_answer::table_is_missing(&answer.response, again.operation, rules) => table,
+            _ => return Ok(answer),
+        };
+        let mut create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
+        let Answer { response, call, .. } = pipeline.run(&mut create, &options.since(begun)).await?;
+        tables::created_or_existed(response, call.in_doubt).map_err(|e| call.complete(e))?;
+        pipeline.run(&mut again, &options.since(begun)).await
+    })
 }
 
 impl<S: Spec> fmt::Debug for Operation<S> {
