@@ -1,6 +1,6 @@
-//! The next step of a call after an attempt.
+//! The next step of a call after an attempt that failed.
 //!
-//! Owns the decision as two pure functions, without I/O, clock and features. [`classify`] decides from the end of an
+//! Owns the decision as two pure functions, without I/O, clock and features. [`classify`] decides from the failure of an
 //! attempt where that is enough, and [`plan`] decides from the result of the retry policy. The policy runs between
 //! them, because it may draw jitter and spend a budget. The tables of their tests are the specification.
 //! `retry_loop.rs` executes the steps, and `protocol/read_back.rs` decides whether a stored row shows a write.
@@ -63,27 +63,9 @@ impl CallState {
     }
 }
 
-/// The end of an attempt that was sent.
-#[derive(Clone, Debug)]
-pub(crate) struct AttemptEnd<'a> {
-    /// A rejection, or no complete response. `None` for a response that does not reject.
-    pub(crate) failed: Option<FailedAttempt<'a>>,
-    /// The rejection changed the credential or the clock: the same request now has another authorization.
-    pub(crate) is_renewed: bool,
-}
-
-impl AttemptEnd<'_> {
-    /// Returns `true` if the attempt may have been applied.
-    pub(crate) fn is_ambiguous(&self) -> bool {
-        self.failed.as_ref().is_some_and(FailedAttempt::is_ambiguous)
-    }
-}
-
-/// The next step of a call.
+/// The next step of a call after an attempt that failed: a rejection, or no complete response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// The call ends with the response.
-    Done,
     /// Sends the request again immediately, with the renewed authorization.
     RenewCredential,
     /// Sends a read to the primary immediately: the secondary lags behind and did not find the resource.
@@ -112,18 +94,17 @@ impl Next {
 
     /// Returns `true` if the call ends with the attempt, after reading it back if the step requires that.
     pub(crate) fn ends_call(self) -> bool {
-        matches!(self, Self::Done | Self::ReadBack | Self::Fail)
+        matches!(self, Self::ReadBack | Self::Fail)
     }
 }
 
-/// Returns the step after an attempt, as far as the client decides without the policy.
-pub(crate) fn classify(state: &CallState, end: &AttemptEnd<'_>) -> Next {
-    let Some(failed) = &end.failed else {
-        return Next::Done;
-    };
+/// Returns the step after a failed attempt, as far as the client decides without the policy.
+///
+/// `is_renewed` if the rejection changed the credential or the clock: the same request now has another authorization.
+pub(crate) fn classify(state: &CallState, failed: &FailedAttempt<'_>, is_renewed: bool) -> Next {
     match failed.failure {
         // The service applied nothing.
-        Failure::Answer(401 | 403, _) if end.is_renewed && state.renewals < MAX_RENEWALS => Next::RenewCredential,
+        Failure::Answer(401 | 403, _) if is_renewed && state.renewals < MAX_RENEWALS => Next::RenewCredential,
         Failure::Answer(404, _) if state.location == Location::Secondary && state.mode.has(Location::Primary) => {
             Next::TryPrimary
         }

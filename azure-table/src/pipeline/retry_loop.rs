@@ -6,6 +6,7 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{Method, Response};
@@ -21,11 +22,12 @@ use crate::pipeline::hedge::Hedge;
 use crate::pipeline::hedged_attempt::HedgedAttempt;
 use crate::pipeline::history::{Answer, CallHistory};
 use crate::pipeline::location::LocationMode;
-use crate::pipeline::next_step::{AttemptEnd, CallState, Next, classify, plan};
+use crate::pipeline::next_step::{CallState, Next, classify, plan};
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 use crate::pipeline::trace::CallSpan;
+use crate::pipeline::transport::BoxFuture;
 use crate::protocol::batch_answer;
 use crate::protocol::read_back::Verdict;
 use crate::protocol::request::Call;
@@ -52,9 +54,20 @@ impl Pipeline {
         let mut state = CallState::new(self.mode(call, options));
         let mut notifications = Notifications::new(self, call, options, span, history);
         let begun = Instant::now();
-        let outcome = self
-            .attempts(call, options, begun, &mut state, &mut notifications)
-            .await;
+        let policy = options.get().retry.as_ref().unwrap_or(&self.retry);
+        let policy = policy.for_call().unwrap_or_else(|| Arc::clone(policy));
+        let attempts = Attempts {
+            pipeline: self,
+            call,
+            options,
+            begun,
+            limits: Limits::of(options, &self.settings),
+            first_sent: None,
+            state: &mut state,
+            notifications: &mut notifications,
+            retry: PendingRetry::of(&*policy),
+        };
+        let outcome = attempts.run().await;
         notifications.completed(&outcome, begun);
         let mut history = notifications.into_history();
         history.in_doubt = state.in_doubt;
@@ -70,107 +83,6 @@ impl Pipeline {
             }),
             Err(e) => Err(history.complete(e)),
         }
-    }
-
-    /// Executes the steps that `next_step` decides, until the call ends.
-    async fn attempts(
-        &self,
-        call: &Call,
-        options: &CallOptions,
-        begun: Instant,
-        state: &mut CallState,
-        notifications: &mut Notifications<'_>,
-    ) -> Result<Ending> {
-        let policy = options.get().retry.as_ref().unwrap_or(&self.retry);
-        let policy = policy.for_call().unwrap_or_else(|| Arc::clone(policy));
-        let mut retry = PendingRetry::of(&*policy);
-        let limits = Limits::of(options, &self.settings);
-        let mut first_sent = None;
-        loop {
-            let ended = self
-                .attempt(call, options, &limits, state, notifications, &mut retry)
-                .await?;
-            // A hedged read may have the response of the other location.
-            state.location = ended.location;
-            let first_sent = *first_sent.get_or_insert(ended.begun);
-            let is_renewed = self.renews_authorization(call, &ended, notifications);
-            let failed = ended.failure().map(|failure| FailedAttempt {
-                elapsed: begun.elapsed(),
-                remaining: limits.deadline.remaining(),
-                asked_wait: notifications.history.asked_wait,
-                ..state.failed(call, failure)
-            });
-            let end = AttemptEnd { failed, is_renewed };
-            let next = match (classify(state, &end), &end.failed) {
-                (Next::AskPolicy, Some(failed)) => retry.ask(state, failed),
-                (next, _) => next,
-            };
-            state.in_doubt |= end.is_ambiguous();
-            match next {
-                Next::Done => retry.succeeded(state.attempt),
-                Next::RenewCredential => state.renewals += 1,
-                Next::TryPrimary => state.location = Location::Primary,
-                Next::Resend { wait, location, .. } => {
-                    notifications.retrying(state.attempt, wait);
-                    (state.attempt, state.location) = (state.attempt + 1, location);
-                    clock::pause(wait).await;
-                }
-                // `AskPolicy` was replaced above; the other two are handled below.
-                Next::AskPolicy | Next::ReadBack | Next::Fail => {}
-            }
-            if next.reads_back() {
-                match self
-                    .read_back(call, options, first_sent, &limits.deadline, notifications)
-                    .await
-                {
-                    Verdict::Applied(rows) => {
-                        retry.succeeded(state.attempt);
-                        return Ok((Response::new(Bytes::new()), Some(rows)));
-                    }
-                    // No earlier attempt was applied. An ambiguous last one may still be.
-                    Verdict::NotApplied => state.in_doubt = end.is_ambiguous(),
-                    Verdict::Unknown => {}
-                }
-            }
-            if next.ends_call() {
-                return ended.into_ending();
-            }
-        }
-    }
-
-    /// Sends the request once, or twice if it is hedged, and reports it.
-    async fn attempt(
-        &self,
-        call: &Call,
-        options: &CallOptions,
-        limits: &Limits,
-        state: &CallState,
-        notifications: &mut Notifications<'_>,
-        retry: &mut PendingRetry<'_>,
-    ) -> Result<Ended> {
-        let span = notifications.starting(state.location);
-        let ready = match span.around(pin!(self.ready(call, state.location, limits))).await {
-            Ok(ready) => ready,
-            Err(e) => {
-                notifications.not_sent(span, &e);
-                return Err(e);
-            }
-        };
-        retry.sent();
-        notifications.sending(state.location, false);
-        if let Some(hedge) = hedge_of(call, options) {
-            let attempt = HedgedAttempt {
-                pipeline: self,
-                call,
-                limits,
-                hedge,
-                mode: state.mode,
-            };
-            return Ok(attempt.run(span, ready, state.location, notifications).await);
-        }
-        let ended = span.around(pin!(self.exchange(call, ready))).await;
-        notifications.received(span, &ended);
-        Ok(ended)
     }
 
     /// Reports a rejected authorization to the credential and to the clock.
@@ -214,6 +126,125 @@ impl Pipeline {
     }
 }
 
+/// The attempts of one call.
+struct Attempts<'a, 'n> {
+    pipeline: &'a Pipeline,
+    call: &'a Call,
+    options: &'a CallOptions,
+    begun: Instant,
+    limits: Limits,
+    /// The time at which the first attempt was sent.
+    first_sent: Option<SystemTime>,
+    state: &'a mut CallState,
+    notifications: &'a mut Notifications<'n>,
+    retry: PendingRetry<'a>,
+}
+
+impl Attempts<'_, '_> {
+    /// Executes the steps that `next_step` decides, until the call ends.
+    async fn run(mut self) -> Result<Ending> {
+        loop {
+            let ended = self.attempt().await?;
+            // A hedged read may have the response of the other location.
+            self.state.location = ended.location;
+            let first_sent = *self.first_sent.get_or_insert(ended.begun);
+            if ended.failure().is_none() {
+                self.retry.succeeded(self.state.attempt);
+                return ended.into_ending();
+            }
+            if let Some(ending) = self.after_failure(ended, first_sent).await {
+                return ending;
+            }
+        }
+    }
+
+    /// Sends the request once, or twice if it is hedged, and reports it.
+    async fn attempt(&mut self) -> Result<Ended> {
+        let (pipeline, call, location) = (self.pipeline, self.call, self.state.location);
+        let span = self.notifications.starting(location);
+        let ready = pin!(pipeline.ready(call, location, &self.limits));
+        let ready = match span.around(ready).await {
+            Ok(ready) => ready,
+            Err(e) => {
+                self.notifications.not_sent(span, &e);
+                return Err(e);
+            }
+        };
+        self.retry.sent();
+        self.notifications.sending(location, false);
+        if let Some(hedge) = hedge_of(call, self.options) {
+            let attempt = HedgedAttempt {
+                pipeline,
+                call,
+                limits: &self.limits,
+                hedge,
+                mode: self.state.mode,
+            };
+            return Ok(attempt.run(span, ready, location, self.notifications).await);
+        }
+        let ended = span.around(pin!(pipeline.exchange(call, ready))).await;
+        self.notifications.received(span, &ended);
+        Ok(ended)
+    }
+
+    /// Executes the step after an attempt that failed. Returns the end of the call, or `None` for another attempt.
+    ///
+    /// Boxed, and apart from the code of calls without failures.
+    #[cold]
+    fn after_failure(&mut self, ended: Ended, first_sent: SystemTime) -> BoxFuture<'_, Option<Result<Ending>>> {
+        Box::pin(async move {
+            let (next, is_ambiguous) = self.next(&ended);
+            self.state.in_doubt |= is_ambiguous;
+            match next {
+                Next::RenewCredential => self.state.renewals += 1,
+                Next::TryPrimary => self.state.location = Location::Primary,
+                Next::Resend { wait, location, .. } => {
+                    self.notifications.retrying(self.state.attempt, wait);
+                    (self.state.attempt, self.state.location) = (self.state.attempt + 1, location);
+                    clock::pause(wait).await;
+                }
+                // `next` has asked the policy. The other two are handled below.
+                Next::AskPolicy | Next::ReadBack | Next::Fail => {}
+            }
+            if next.reads_back() {
+                let (deadline, notifications) = (&self.limits.deadline, &mut *self.notifications);
+                let read = self
+                    .pipeline
+                    .read_back(self.call, self.options, first_sent, deadline, notifications);
+                match read.await {
+                    Verdict::Applied(rows) => {
+                        self.retry.succeeded(self.state.attempt);
+                        return Some(Ok((Response::new(Bytes::new()), Some(rows))));
+                    }
+                    // No earlier attempt was applied. An ambiguous last one may still be.
+                    Verdict::NotApplied => self.state.in_doubt = is_ambiguous,
+                    Verdict::Unknown => {}
+                }
+            }
+            next.ends_call().then(|| ended.into_ending())
+        })
+    }
+
+    /// Returns the step after an attempt that failed, and `true` if the attempt may have been applied.
+    fn next(&mut self, ended: &Ended) -> (Next, bool) {
+        let is_renewed = self.pipeline.renews_authorization(self.call, ended, self.notifications);
+        let Some(failure) = ended.failure() else {
+            return (Next::Fail, false);
+        };
+        let failed = FailedAttempt {
+            elapsed: self.begun.elapsed(),
+            remaining: self.limits.deadline.remaining(),
+            asked_wait: self.notifications.history.asked_wait,
+            ..self.state.failed(self.call, failure)
+        };
+        let next = match classify(self.state, &failed, is_renewed) {
+            Next::AskPolicy => self.retry.ask(self.state, &failed),
+            next => next,
+        };
+        (next, failed.is_ambiguous())
+    }
+}
+
 /// Returns the hedge of a call: only a GET is sent twice.
 fn hedge_of<'a>(call: &Call, options: &'a CallOptions) -> Option<&'a Hedge> {
     let hedge = options.get().hedge.as_ref()?;
@@ -233,7 +264,6 @@ impl<'a> PendingRetry<'a> {
     }
 
     /// Asks the policy, and reports the next step.
-    #[cold]
     fn ask(&mut self, state: &CallState, failed: &FailedAttempt<'_>) -> Next {
         let decision = self.policy.decide(failed);
         let next = plan(state, failed, decision);

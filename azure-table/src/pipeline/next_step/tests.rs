@@ -110,18 +110,12 @@ fn response_and_rejection_are_classified_by_status_state_and_location() {
         (Insert,          only,                               CUT_RESPONSE,                         false, AskPolicy),
     ];
     for (operation, state, failure, is_renewed, next) in table {
-        let end = AttemptEnd {
-            failed: Some(failed(operation, &state, failure)),
-            is_renewed,
-        };
-        assert_eq!(classify(&state, &end), next, "{operation:?} {state:?} {failure:?}");
-    }
-    for state in [only, second(), in_doubt()] {
-        let completed = AttemptEnd {
-            failed: None,
-            is_renewed: false,
-        };
-        assert_eq!(classify(&state, &completed), Next::Done, "{state:?}");
+        let failed = failed(operation, &state, failure);
+        assert_eq!(
+            classify(&state, &failed, is_renewed),
+            next,
+            "{operation:?} {state:?} {failure:?}"
+        );
     }
 }
 
