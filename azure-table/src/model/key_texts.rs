@@ -3,6 +3,7 @@
 //! Owns [`KeyTexts`]. `key_shape.rs` builds them from fields; a [`Key`](crate::Key) adds the type of the entity.
 
 use std::cell::Cell;
+use std::fmt;
 
 thread_local! {
     /// Reusable memory of keys, since each entity that is written needs its keys. It has at most 6 KiB.
@@ -33,11 +34,17 @@ pub(crate) fn give_back(mut text: String) {
 }
 
 /// PartitionKey and RowKey in one allocation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct KeyTexts {
     text: String,
     /// The start of the RowKey, once the PartitionKey is complete.
     row_key: Option<usize>,
+}
+
+impl fmt::Debug for KeyTexts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pair().fmt(f)
+    }
 }
 
 impl KeyTexts {

@@ -42,7 +42,7 @@ pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
         .and_then(|v| v.to_str().ok())
         .unwrap_or_default();
     let messages = messages(content_type, response.body()).map_err(unreadable)?;
-    // One allocation for all of them.
+    // The results share one text.
     let etags: Vec<&str> = messages.iter().filter_map(|message| message.etag).collect();
     let etags = etags.concat();
     let (etags, mut at) = (Arc::from(etags), 0);

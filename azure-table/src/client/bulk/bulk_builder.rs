@@ -98,8 +98,8 @@ impl<E> Bulk<E> {
 
     /// Sets the number of batches in flight across all partitions: 32 by default, at least 1.
     ///
-    /// The bodies in flight, their operations and the waiting operations take at most 64 MiB together. Only eight
-    /// batches of 4 MiB are therefore in flight.
+    /// Waiting operations take at most 64 MiB together with those in flight, which count twice: in the body of their
+    /// batch, and when they are sent again. Only eight batches of 4 MiB are therefore in flight.
     pub fn concurrency(mut self, batches: usize) -> Self {
         self.settings.concurrency = batches.max(1);
         self

@@ -89,8 +89,8 @@ const PARTITION_CONCURRENCY: usize = 4;
 const PENDING: usize = 20_000;
 /// The default number of failures. Each is held in memory, and more of them point to another problem.
 const FAILURES: u64 = 1_000;
-/// The maximum number of bytes held: waiting operations, and those in flight, which count twice. The body of their
-/// request has more bytes than they do, and those that are sent again are in memory beside it.
+/// The maximum number of bytes held: waiting operations, and those in flight, which count twice. They are in the body
+/// of their request, which has more bytes than they do, and those that are sent again are in memory beside it.
 ///
 /// Up to eight of the largest batches are in flight, or as many smaller ones as fit.
 const MOST_BYTES: usize = 64 << 20;
@@ -429,15 +429,15 @@ impl Engine {
 
     /// Stops the engine after more failures than allowed. Outcomes that are ready count as well.
     fn stop_for_failures(&mut self, error: &Error, last: &dyn fmt::Display) {
-        let ready = || self.ready.iter().filter(|known| known.outcome.failure().is_some());
+        let ready = || self.ready.iter().filter(|settled| settled.outcome.failure().is_some());
         let failures = self.failures + ready().count() as u64;
         let latest = ready().last();
         let kind = latest
             .as_ref()
-            .and_then(|known| known.outcome.failure())
+            .and_then(|settled| settled.outcome.failure())
             .unwrap_or(error)
             .kind();
-        let last = latest.as_ref().map_or(last, |known| known as &dyn fmt::Display);
+        let last = latest.as_ref().map_or(last, |settled| settled as &dyn fmt::Display);
         let why = format!(
             "{failures} {} failed, and `.max_failures(..)` allows {}; the last: {last}",
             self.settings.unit, self.settings.failures

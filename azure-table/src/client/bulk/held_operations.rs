@@ -1,8 +1,8 @@
-//! The operations of a write, shared by the write and its owner, who takes them back.
+//! The operations of a write, shared by the write and its owner.
 //!
-//! Owns the memory of operations in flight. The body of a batch contains them, so an operation that was sent is its
-//! place there, and is a value again if it is sent once more or left over. Otherwise each would be in memory twice, and
-//! the batches in flight would leave the cache of the processor.
+//! Owns the memory of operations in flight. The body of a batch contains them, so an operation in a batch that was
+//! composed is its place there. It is a value again if the batch failed, or if it is left over. Otherwise each
+//! operation of a bulk would be in memory twice, and the batches in flight would leave the cache of the processor.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,14 +16,14 @@ use crate::protocol::sent_batch::SentBatch;
 pub(crate) enum HeldOperation {
     Whole(TableOperation),
     /// The operation at this index of a batch.
-    Sent(Arc<SentBatch>, usize),
+    InBatch(Arc<SentBatch>, usize),
 }
 
 impl HeldOperation {
     pub(crate) fn kind(&self) -> OperationKind {
         match self {
             Self::Whole(operation) => operation.kind(),
-            Self::Sent(batch, index) => batch.row_write(*index).kind,
+            Self::InBatch(batch, index) => batch.row_write(*index).kind,
         }
     }
 
@@ -31,7 +31,7 @@ impl HeldOperation {
     pub(crate) fn keys(&self) -> Option<(&str, &str)> {
         match self {
             Self::Whole(operation) => operation.keys(),
-            Self::Sent(batch, index) => batch.keys(*index),
+            Self::InBatch(batch, index) => batch.keys(*index),
         }
     }
 
@@ -39,7 +39,7 @@ impl HeldOperation {
     pub(crate) fn body(&self) -> &[u8] {
         match self {
             Self::Whole(operation) => operation.body(),
-            Self::Sent(batch, index) => batch.row_write(*index).body,
+            Self::InBatch(batch, index) => batch.row_write(*index).body,
         }
     }
 
@@ -47,7 +47,7 @@ impl HeldOperation {
     pub(crate) fn to_operation(&self) -> TableOperation {
         match self {
             Self::Whole(operation) => operation.copy(),
-            Self::Sent(batch, index) => TableOperation::plain(&batch.row_write(*index)),
+            Self::InBatch(batch, index) => TableOperation::plain(&batch.row_write(*index)),
         }
     }
 
@@ -55,14 +55,19 @@ impl HeldOperation {
     pub(crate) fn into_operation(self) -> Option<TableOperation> {
         match self {
             Self::Whole(operation) => operation.if_encoded(),
-            Self::Sent(batch, index) => Some(TableOperation::plain(&batch.row_write(index))),
+            Self::InBatch(batch, index) => Some(TableOperation::plain(&batch.row_write(index))),
         }
     }
 }
 
 impl fmt::Display for HeldOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.to_operation().fmt(f)
+        match (self, self.keys()) {
+            (Self::InBatch(..), Some((partition_key, row_key))) => {
+                write!(f, "{} ({partition_key:?}, {row_key:?})", self.kind().name())
+            }
+            _ => self.to_operation().fmt(f),
+        }
     }
 }
 
@@ -75,18 +80,29 @@ impl HeldOperations {
         Self(Arc::new(Mutex::new(operations.map(HeldOperation::Whole).collect())))
     }
 
-    /// Locks them for a short time.
+    /// Locks them. Report no outcome meanwhile: whoever receives it may lock them too.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Vec<HeldOperation>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps the operations of a batch as their places in it. `indices` are theirs, in the order of the batch.
-    pub(crate) fn sent(&self, indices: &[usize], batch: &Arc<SentBatch>) {
+    pub(crate) fn keep_as_places(&self, indices: &[usize], batch: &Arc<SentBatch>) {
         let operations = &mut *self.lock();
         for (place, index) in indices.iter().enumerate() {
             // A place does not have what few operations need, such as a condition.
             if !matches!(&operations[*index], HeldOperation::Whole(operation) if !operation.is_plain()) {
-                operations[*index] = HeldOperation::Sent(Arc::clone(batch), place);
+                operations[*index] = HeldOperation::InBatch(Arc::clone(batch), place);
+            }
+        }
+    }
+
+    /// Keeps operations as values again: their batch failed, and its body is not to stay in memory for a few of them.
+    pub(crate) fn keep_as_values(&self, indices: &[usize]) {
+        let operations = &mut *self.lock();
+        for index in indices {
+            let operation = &mut operations[*index];
+            if matches!(operation, HeldOperation::InBatch(..)) {
+                *operation = HeldOperation::Whole(operation.to_operation());
             }
         }
     }
@@ -134,15 +150,24 @@ mod tests {
             for index in &indices {
                 change_set.add(all().nth(*index).unwrap()).unwrap();
             }
-            held.sent(&indices, &change_set.into_call().unwrap().1);
+            let batch = change_set.into_call().unwrap().1;
+            held.keep_as_places(&indices, &batch);
+            let failed = HeldOperations::new(all());
+            failed.keep_as_places(&indices, &batch);
+            failed.keep_as_values(&indices);
+            for (held, before) in failed.lock().iter().zip(all()) {
+                let HeldOperation::Whole(after) = held else { panic!("it holds the body of its batch") };
+                prop_assert_eq!(after.body(), before.body());
+            }
             for (held, before) in held.take().into_iter().zip(all()) {
-                prop_assert_eq!(matches!(held, HeldOperation::Sent(..)), before.is_plain());
+                prop_assert_eq!(matches!(held, HeldOperation::InBatch(..)), before.is_plain());
                 prop_assert_eq!(held.kind(), before.kind());
                 prop_assert_eq!(held.keys(), before.keys());
                 prop_assert_eq!(held.to_string(), before.to_string());
                 let after = held.into_operation().unwrap();
                 prop_assert_eq!(after.body(), before.body());
                 prop_assert_eq!(format!("{:?}", after.row()), format!("{:?}", before.row()));
+                prop_assert_eq!(after.to_string(), before.to_string());
             }
         }
     }

@@ -145,6 +145,7 @@ impl<O: Outcomes> PartitionWrite<O> {
             let result = match self.send(&sent, change_set, turn).await {
                 // Nothing was applied: the batch is sent again at the pace.
                 None => {
+                    self.operations.keep_as_values(&sent);
                     self.outcomes.release(&sent);
                     self.waiting.push(sent);
                     continue;
@@ -157,6 +158,7 @@ impl<O: Outcomes> PartitionWrite<O> {
                     self.outcomes.applied(&sent, results);
                 }
                 Err(error) => {
+                    self.operations.keep_as_values(&sent);
                     let stopped = self.failed(sent, error);
                     if stopped.is_some() {
                         return stopped;
@@ -193,7 +195,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         for (place, index) in indices[..end].iter().copied().enumerate() {
             let result = match &operations[index] {
                 HeldOperation::Whole(operation) => change_set.put(operation),
-                sent => change_set.put(&sent.to_operation()),
+                placed => change_set.put(&placed.to_operation()),
             };
             match result {
                 Ok(()) => sent.push(index),
@@ -212,6 +214,7 @@ impl<O: Outcomes> PartitionWrite<O> {
                 }
             }
         }
+        // Reported without the lock.
         drop(operations);
         for (index, error) in invalid {
             self.outcomes.failed(&[index], &Arc::new(error), 1);
@@ -240,8 +243,8 @@ impl<O: Outcomes> PartitionWrite<O> {
             (_, None) => Err(Error::invalid_input("operations without a batch")),
             (_, Some(change_set)) => {
                 let commit = SubmitBatch::new(&self.pipeline, change_set);
-                if let Some(batch) = commit.sent() {
-                    self.operations.sent(sent, batch);
+                if let Some(batch) = commit.batch() {
+                    self.operations.keep_as_places(sent, batch);
                 }
                 commit.of_options(self.call_options()).await
             }

@@ -26,7 +26,7 @@ impl fmt::Display for Settled {
             operation,
             outcome,
         } = self;
-        Known {
+        SettledRef {
             index: *index,
             operation,
             outcome,
@@ -37,13 +37,13 @@ impl fmt::Display for Settled {
 
 /// A borrowed operation with its outcome.
 #[derive(Debug)]
-pub(crate) struct Known<'a> {
+pub(crate) struct SettledRef<'a> {
     index: u64,
     operation: &'a HeldOperation,
     pub(crate) outcome: &'a Outcome,
 }
 
-impl fmt::Display for Known<'_> {
+impl fmt::Display for SettledRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.operation.keys() {
             Some(_) => write!(f, "{}: ", self.operation)?,
@@ -78,16 +78,20 @@ impl Ready {
 
     /// Returns the next one.
     pub(crate) fn pop(&mut self) -> Option<Settled> {
-        let first = self.0.front_mut()?;
-        let settled = Settled {
-            index: first.indices.next()?,
-            operation: first.operations.next()?,
-            outcome: first.outcomes.next()?,
-        };
-        if first.indices.as_slice().is_empty() {
-            self.0.pop_front();
+        while let Some(first) = self.0.front_mut() {
+            let next = (first.indices.next(), first.operations.next(), first.outcomes.next());
+            if first.indices.as_slice().is_empty() {
+                self.0.pop_front();
+            }
+            if let (Some(index), Some(operation), Some(outcome)) = next {
+                return Some(Settled {
+                    index,
+                    operation,
+                    outcome,
+                });
+            }
         }
-        Some(settled)
+        None
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -95,11 +99,11 @@ impl Ready {
     }
 
     /// Returns all of them.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Known<'_>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = SettledRef<'_>> {
         self.0.iter().flat_map(|together| {
             let operations = together.indices.as_slice().iter().zip(together.operations.as_slice());
             let all = operations.zip(together.outcomes.as_slice());
-            all.map(|((index, operation), outcome)| Known {
+            all.map(|((index, operation), outcome)| SettledRef {
                 index: *index,
                 operation,
                 outcome,

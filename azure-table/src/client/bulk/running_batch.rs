@@ -1,6 +1,6 @@
 //! A batch of a bulk that is in flight.
 //!
-//! Owns its operations until it ends, and returns them to the bulk. The write itself is `partition_write.rs`.
+//! Returns its operations to the bulk when it ends. The write itself is `partition_write.rs`.
 
 use std::pin::Pin;
 use std::sync::Arc;

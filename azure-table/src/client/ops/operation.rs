@@ -37,7 +37,7 @@ pub(crate) trait Spec {
     /// Returns the operation and the table, for errors before there is a request.
     fn subject(&self) -> (OperationKind, Option<&str>);
 
-    /// Builds the request. Called once, on the first poll: invalid input is reported there, before anything is sent.
+    /// Returns the request. Called once, on the first poll: invalid input is reported there, before anything is sent.
     fn call(&mut self, endpoint: &Endpoint) -> Result<Call>;
 
     /// Reads the output from a response of any status; `is_in_doubt` if an earlier attempt of the call may have been
@@ -85,9 +85,9 @@ enum State {
     Done,
 }
 
-/// The result of a poll.
+/// The result of a poll that is ready.
 #[expect(clippy::large_enum_variant, reason = "nearly all are answers, and none is kept")]
-enum Step {
+enum Polled {
     Begin,
     Answered(Result<Answer>),
     Written(Result<TableResult>),
@@ -96,15 +96,23 @@ enum Step {
 
 // What does not depend on the operation is here, so that it is compiled once.
 impl State {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
-        let step = match self {
-            Self::Idle => Step::Begin,
-            Self::Running(running) => Step::Answered(ready!(running.poll(cx))),
-            Self::Grouped(write) => Step::Written(ready!(write.as_mut().poll(cx))),
-            Self::Done => Step::Ended,
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Polled> {
+        let (before, found) = match mem::replace(self, Self::Done) {
+            Self::Idle => return Poll::Ready(Polled::Begin),
+            Self::Done => return Poll::Ready(Polled::Ended),
+            Self::Running(mut running) => {
+                let found = running.poll(cx).map(Polled::Answered);
+                (Self::Running(running), found)
+            }
+            Self::Grouped(mut write) => {
+                let found = write.as_mut().poll(cx).map(Polled::Written);
+                (Self::Grouped(write), found)
+            }
         };
-        *self = Self::Done;
-        Poll::Ready(step)
+        if found.is_pending() {
+            *self = before;
+        }
+        found
     }
 
     /// Gives a write to the group of the handle.
@@ -159,17 +167,17 @@ impl<S: Spec> Operation<S> {
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Output>> {
         loop {
             let output = match ready!(self.state.poll(cx)) {
-                Step::Begin => match self.begin() {
+                Polled::Begin => match self.begin() {
                     Ok(begun) => {
                         self.state = begun;
                         continue;
                     }
                     Err(e) => Err(self.refused(e)),
                 },
-                Step::Answered(Ok(answer)) => self.answered(answer),
-                Step::Answered(Err(e)) => Err(e),
-                Step::Written(result) => self.spec.written(result).map_err(|e| self.refused(e)),
-                Step::Ended => Err(self.refused(ended())),
+                Polled::Answered(Ok(answer)) => self.answered(answer),
+                Polled::Answered(Err(e)) => Err(e),
+                Polled::Written(result) => self.spec.written(result).map_err(|e| self.refused(e)),
+                Polled::Ended => Err(self.refused(ended())),
             };
             return Poll::Ready(output);
         }

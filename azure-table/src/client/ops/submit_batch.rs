@@ -57,7 +57,7 @@ impl SubmitBatch {
     }
 
     /// Returns the operations by their places in the body, unless they cannot be sent.
-    pub(crate) fn sent(&self) -> Option<&Arc<SentBatch>> {
+    pub(crate) fn batch(&self) -> Option<&Arc<SentBatch>> {
         self.operation.spec.sent.as_ref()
     }
 
