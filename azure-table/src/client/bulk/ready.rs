@@ -1,7 +1,7 @@
 //! The outcomes that are known and that the owner of the engine has not taken yet.
 //!
-//! A batch stays as it is until its outcomes are taken one by one: copied into a list of all of them, they would cost
-//! more than their operations' share of the request.
+//! Outcomes of a batch stay together until they are taken one by one. A list of all outcomes would be another copy of
+//! each.
 
 use std::collections::VecDeque;
 use std::fmt;
