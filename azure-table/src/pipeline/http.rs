@@ -136,6 +136,8 @@ impl HttpTransportBuilder {
     ///
     /// Redirects are never followed, whatever this sets: a request carries the credential, and the URL may contain a
     /// shared access signature. For the same reason the transport does not accept a client that was built elsewhere.
+    ///
+    /// The retries of reqwest are off, since the client has its own. The closure may turn them on.
     pub fn configure(
         mut self,
         configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + 'static,

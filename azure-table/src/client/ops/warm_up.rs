@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::TryStreamExt;
+use futures_util::TryStreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
 use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
