@@ -1,7 +1,9 @@
-//! Who may use the control port: hosts, origins and the token, in raw requests.
+//! Who may use the control port: hosts, origins and the token, in raw requests; silent clients lock out nobody.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
 
 use azure_table::Guid;
 
@@ -34,6 +36,7 @@ fn foreign_hosts_and_origins_are_rejected() {
     let evil = format!("evil.example:{port}");
     let foreign_origin = format!("http://{evil}");
     let https = format!("https://{address}");
+    let own_origin = format!("http://{address}");
     for headers in [
         &[("Host", evil.as_str())][..],
         &[("Host", "127.0.0.1")],
@@ -44,6 +47,12 @@ fn foreign_hosts_and_origins_are_rejected() {
         &[("Host", address), ("Origin", "null")],
         &[("Host", address), ("Origin", "http://localhost:3000")],
         &[("Host", address), ("Origin", &https)],
+        &[("Host", address), ("Origin", &own_origin), ("Origin", &foreign_origin)],
+        &[
+            ("Host", address),
+            ("Sec-Fetch-Site", "same-origin"),
+            ("Sec-Fetch-Site", "cross-site"),
+        ],
         &[("Host", address), ("Sec-Fetch-Site", "cross-site")],
         &[("Host", address), ("Sec-Fetch-Site", "same-site")],
     ] {
@@ -116,6 +125,60 @@ fn only_the_token_opens_the_port() {
         assert!(!said.contains(TOKEN) && !warned.contains(TOKEN), "{said}{warned}");
     }
     fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn silent_clients_lock_out_nobody() {
+    let running = Running::start(&["--port=0", "--control=0", "-q"]);
+    let address = running.control();
+    let connect = || {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream
+    };
+    let host = format!("Host: {address}\r\n");
+    let mut follower = connect();
+    write!(follower, "GET /requests?follow HTTP/1.1\r\n{host}\r\n").unwrap();
+    let mut log = BufReader::new(follower);
+    let mut next = |text: &str| {
+        let mut line = String::new();
+        while !line.contains(text) {
+            line.clear();
+            assert_ne!(log.read_line(&mut line).unwrap(), 0, "the log ended before {text:?}");
+        }
+    };
+    next("HTTP/1.1 200");
+    let unfinished_head = "GET /health HTTP/1.1\r\n".to_owned();
+    let unfinished_body = format!("PUT /clock HTTP/1.1\r\n{host}Content-Length: 9\r\n\r\n{{");
+    let unsent_next_request = format!("GET /health HTTP/1.1\r\n{host}\r\n");
+    let silent: [&str; 4] = ["", &unfinished_head, &unfinished_body, &unsent_next_request];
+    let mut open = Vec::new();
+    for sent in silent {
+        for _ in 0..70 {
+            let mut stream = connect();
+            // The port may have closed it already.
+            let _ = stream.write_all(sent.as_bytes());
+            open.push(stream);
+        }
+        let mut stream = connect();
+        write!(stream, "GET /health HTTP/1.1\r\n{host}Connection: close\r\n\r\n").unwrap();
+        let mut response = String::new();
+        let read = stream.read_to_string(&mut response);
+        assert!(
+            read.is_ok() && response.starts_with("HTTP/1.1 200"),
+            "{sent:?}: {read:?}"
+        );
+    }
+    // The first of the silent connections made room for the others, and the reader of the log did not.
+    assert_eq!(open[0].read(&mut [0]).unwrap(), 0);
+    let (_, endpoint) = running.connection_string.split_once("TableEndpoint=http://").unwrap();
+    ask(
+        endpoint.split('/').next().unwrap(),
+        "GET /devstoreaccount1/Tables",
+        &[],
+        "",
+    );
+    next("\"target\":\"/devstoreaccount1/Tables\"");
 }
 
 #[test]

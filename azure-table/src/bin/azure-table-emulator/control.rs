@@ -1,11 +1,12 @@
 //! The control port: a small HTTP API for controlling the emulator, by a program in any language or by a person.
 //!
-//! Owns the listener and its connections. `control/access.rs` authorizes requests, the routes are in
-//! `control/routes.rs`, the page for people in `control/page.rs`. It changes the emulator only through the library's
-//! public methods.
+//! Owns the listener and the time limits. The limit on connections is in `control/connections.rs`. `control/access.rs`
+//! authorizes requests, the routes are in `control/routes.rs`, the page for people in `control/page.rs`. It changes the
+//! emulator only through the library's public methods.
 
 mod access;
 mod answer;
+mod connections;
 mod fault_rules;
 mod json;
 mod load;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use azure_table::testing::Faults;
 use azure_table::{Emulator, EmulatorServer};
+use futures_util::future::{AbortHandle, Abortable};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -30,6 +32,7 @@ use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 
 use crate::control::access::Access;
+use crate::control::connections::{Connections, Place};
 use crate::control::fault_rules::FaultRules;
 use crate::control::load::Load;
 use crate::options::ControlOptions;
@@ -38,8 +41,6 @@ pub(crate) use crate::control::access::Token;
 pub(crate) use crate::control::load::Preset;
 pub(crate) use crate::control::request_log::RequestLog;
 
-/// The maximum number of connections; others wait. Each active reader of the log and each browser has several.
-const MAX_CONNECTIONS: usize = 64;
 /// The time limit for the head of a request, for its body, and for each piece of its response.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum head of a request, in bytes.
@@ -116,33 +117,36 @@ impl Control {
 }
 
 async fn serve(listener: TcpListener, steered: Arc<Steered>) -> Infallible {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let open = Connections::default();
     // Dropping the set aborts its tasks: no connection outlives the port.
-    let mut connections = JoinSet::new();
+    let mut tasks = JoinSet::new();
     loop {
-        // The semaphore is never closed.
-        let place = Arc::clone(&places).acquire_owned().await;
         match listener.accept().await {
             Ok((stream, _)) => {
-                let steered = Arc::clone(&steered);
-                connections.spawn(async move {
-                    connection(stream, steered).await;
-                    drop(place);
-                });
+                let (handle, registration) = AbortHandle::new_pair();
+                let connection = connection(stream, open.admit(handle), Arc::clone(&steered));
+                tasks.spawn(Abortable::new(connection, registration));
             }
-            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+            Err(_) => {
+                open.make_room();
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
         }
-        while connections.try_join_next().is_some() {}
+        while tasks.try_join_next().is_some() {}
     }
 }
 
-async fn connection(stream: TcpStream, steered: Arc<Steered>) {
+async fn connection(stream: TcpStream, place: Place, steered: Arc<Steered>) {
     let _ = stream.set_nodelay(true);
     let mut stream = Box::pin(TimeoutStream::new(stream));
     stream.as_mut().set_write_timeout_pinned(Some(TIMEOUT));
     let service = service_fn(move |request| {
-        let steered = Arc::clone(&steered);
-        async move { Ok::<_, Infallible>(routes::answer(&steered, request).await) }
+        let (steered, place) = (Arc::clone(&steered), place.clone());
+        async move {
+            let busy = place.busy();
+            let response = routes::answer(&steered, request, place).await;
+            Ok::<_, Infallible>(busy.until_end(response))
+        }
     });
     // A failure affects only its client.
     let _ = http1::Builder::new()

@@ -66,9 +66,14 @@ impl Access {
 
     /// Rejects requests for other hosts and of other sites.
     pub(super) fn check_site(&self, head: &Parts, is_page: bool) -> Result<(), Refused> {
-        let text = |name: HeaderName| head.headers.get(name).map(|value| value.to_str().unwrap_or_default());
-        let host = head.uri.authority().map(http::uri::Authority::as_str);
-        let host = host.or_else(|| text(HOST)).unwrap_or_default();
+        // Repeated headers are judged as one text, which is neither an own host nor an own origin.
+        let text = |name: HeaderName| {
+            let values = head.headers.get_all(name).iter();
+            let values: Vec<_> = values.map(|value| value.to_str().unwrap_or_default()).collect();
+            (!values.is_empty()).then(|| values.join(", "))
+        };
+        let (host, origin) = (text(HOST).unwrap_or_default(), text(ORIGIN));
+        let host = head.uri.authority().map_or(host.as_str(), http::uri::Authority::as_str);
         if head.headers.get_all(HOST).iter().count() > 1 || !self.is_own(host) {
             return Err(Refused::new(
                 StatusCode::FORBIDDEN,
@@ -79,12 +84,13 @@ impl Access {
                 ),
             ));
         }
-        let origin = text(ORIGIN);
-        let is_foreign = origin.is_some_and(|origin| !origin.strip_prefix("http://").is_some_and(|it| self.is_own(it)));
+        let is_foreign = origin
+            .as_deref()
+            .is_some_and(|origin| !origin.strip_prefix("http://").is_some_and(|it| self.is_own(it)));
         // A link of another site may lead to the page, which contains no data.
         let site = text(HeaderName::from_static("sec-fetch-site")).filter(|_| !is_page);
-        if is_foreign || site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
-            let origin = shown(origin.unwrap_or("another site"));
+        if is_foreign || site.is_some_and(|site| !matches!(site.as_str(), "same-origin" | "none")) {
+            let origin = shown(origin.as_deref().unwrap_or("another site"));
             let why = format!("Origin: {origin:?} is not this port, pages of other sites have no access");
             return Err(Refused::new(StatusCode::FORBIDDEN, why));
         }

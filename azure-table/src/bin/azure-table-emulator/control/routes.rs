@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::SemaphorePermit;
 
 use crate::control::answer::{self, Answer, Body, LINES, Refused, json, lines, nothing, push_line};
+use crate::control::connections::Place;
 use crate::control::json::object;
 use crate::control::{Steered, TIMEOUT, page};
 use crate::options::DEVELOPMENT_ACCOUNT;
@@ -74,14 +75,15 @@ struct Asked {
     path: String,
     parameters: Vec<(String, String)>,
     body: Incoming,
+    place: Place,
 }
 
-pub(super) async fn answer(steered: &Steered, request: Request<Incoming>) -> Response<Body> {
-    let answered = checked(steered, request).await;
+pub(super) async fn answer(steered: &Steered, request: Request<Incoming>, place: Place) -> Response<Body> {
+    let answered = checked(steered, request, place).await;
     answered.unwrap_or_else(|refused| refused.response())
 }
 
-async fn checked(steered: &Steered, request: Request<Incoming>) -> Answer {
+async fn checked(steered: &Steered, request: Request<Incoming>, place: Place) -> Answer {
     let (head, body) = request.into_parts();
     let path = head.uri.path();
     steered.access.check_site(&head, path == "/")?;
@@ -89,7 +91,7 @@ async fn checked(steered: &Steered, request: Request<Incoming>) -> Answer {
     if !matches!(path, "/" | "/health") {
         steered.access.check_token(&head)?;
     }
-    let asked = Asked::of(head.method, &head.uri, body)?;
+    let asked = Asked::of(head.method, &head.uri, body, place)?;
     let path = asked.path.clone();
     let segments: Vec<String> = path.split('/').skip(1).map(decoded).collect::<Result<_, _>>()?;
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
@@ -333,7 +335,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 impl Asked {
-    fn of(method: Method, uri: &Uri, body: Incoming) -> Result<Self, Refused> {
+    fn of(method: Method, uri: &Uri, body: Incoming, place: Place) -> Result<Self, Refused> {
         let pairs = uri.query().unwrap_or_default().split('&');
         let parameters = pairs.filter(|pair| !pair.is_empty()).map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -345,6 +347,7 @@ impl Asked {
             path: uri.path().to_owned(),
             parameters: parameters.collect::<Result<_, Refused>>()?,
             body,
+            place,
         })
     }
 
@@ -384,8 +387,8 @@ impl Asked {
         let kib = u32::try_from(length.div_ceil(1 << 10)).unwrap_or(MAX_BODIES);
         let place = steered.bodies.acquire_many(kib).await;
         let place = place.map_err(|e| Refused::new(StatusCode::SERVICE_UNAVAILABLE, e))?;
-        let body = tokio::time::timeout(TIMEOUT, Limited::new(body, MAX_BODY).collect()).await;
-        let body = body.map_err(|_| {
+        let body = tokio::time::timeout(TIMEOUT, Limited::new(body, MAX_BODY).collect());
+        let body = self.place.receive(body).await.map_err(|_| {
             let why = format!("body: it did not arrive within {} s", TIMEOUT.as_secs());
             Refused::new(StatusCode::REQUEST_TIMEOUT, why)
         })?;
