@@ -143,17 +143,7 @@ fn answers(port: u16) -> bool {
 /// Builds the program into the target folder of this bench, and returns its path.
 fn built_emulator() -> PathBuf {
     let status = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--quiet",
-            "--release",
-            "-p",
-            "azure-table",
-            "--features",
-            "emulator-program",
-            "--bin",
-            "azure-table-emulator",
-        ])
+        .args(["build", "--quiet", "--release", "-p", "azure-table-emulator"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status();
     assert!(status.expect("cargo runs").success());

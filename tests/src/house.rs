@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of product code, from the root of a checkout.
-const CRATES: [&str; 2] = ["azure-table/src", "azure-table-derive/src"];
+const CRATES: [&str; 3] = ["azure-table/src", "azure-table-derive/src", "azure-table-emulator/src"];
 
 /// A file of product code.
 #[derive(Debug)]
@@ -32,7 +32,12 @@ impl SourceFile {
         blank_tests(&mut code, &mut skeleton);
         let mut module: Vec<String> = path.trim_end_matches(".rs").split("/src/").map(str::to_owned).collect();
         let below = module.pop().unwrap_or_default();
-        module.extend(below.split('/').filter(|m| *m != "lib").map(str::to_owned));
+        module.extend(
+            below
+                .split('/')
+                .filter(|m| !matches!(*m, "lib" | "main"))
+                .map(str::to_owned),
+        );
         Self {
             path,
             text,

@@ -10,7 +10,13 @@ use std::time::SystemTime;
 use crate::house::{root, rust_files};
 
 /// The folders of code whose comments are checked.
-const CODE: [&str; 4] = ["azure-table/src", "azure-table-derive/src", "examples", "tests"];
+const CODE: [&str; 5] = [
+    "azure-table/src",
+    "azure-table-derive/src",
+    "azure-table-emulator/src",
+    "examples",
+    "tests",
+];
 
 /// The folders of guides, and the documents of the root.
 const GUIDES: [&str; 2] = ["azure-table/docs", "azure-table-derive/docs"];

@@ -22,13 +22,12 @@ use tokio::sync::SemaphorePermit;
 use crate::control::answer::{self, Answer, Body, LINES, Refused, json, lines, nothing, push_line};
 use crate::control::connections::Place;
 use crate::control::json::object;
-use crate::control::{Steered, TIMEOUT, page};
+use crate::control::page;
+use crate::control::steered::{MAX_BODIES, Steered, TIMEOUT};
 use crate::options::DEVELOPMENT_ACCOUNT;
 
 /// The maximum body of a request, in bytes.
 const MAX_BODY: usize = 256 << 20;
-/// The maximum total size of request bodies that are read and processed concurrently, in KiB; others wait.
-pub(super) const MAX_BODIES: u32 = 256 << 10;
 /// The maximum number of seconds by which the clock is moved in one request: a hundred years.
 const MOST_SECONDS: f64 = 3_155_760_000.0;
 /// The end of the clock, the year 9000. Timestamps differ as long as they can grow, and never go back: after a row with

@@ -4,7 +4,7 @@ use azure_table::{Emulator, EmulatorServer, Profile};
 use serde::Serialize;
 
 use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};
-use crate::{People, of};
+use crate::output::{People, of};
 
 /// The open ports.
 pub(crate) struct Ports<'a> {

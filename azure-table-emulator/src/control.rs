@@ -13,6 +13,7 @@ mod load;
 mod page;
 mod request_log;
 mod routes;
+mod steered;
 
 use std::convert::Infallible;
 use std::io;
@@ -35,14 +36,12 @@ use crate::control::access::Access;
 use crate::control::connections::{Connections, Place};
 use crate::control::fault_rules::FaultRules;
 use crate::control::load::Load;
+use crate::control::steered::{Steered, TIMEOUT};
 use crate::options::ControlOptions;
+use crate::preset::Preset;
 
-pub(crate) use crate::control::access::Token;
-pub(crate) use crate::control::load::Preset;
 pub(crate) use crate::control::request_log::RequestLog;
 
-/// The time limit for the head of a request, for its body, and for each piece of its response.
-const TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum head of a request, in bytes.
 const MAX_HEAD: usize = 16 << 10;
 /// The pause after a failed accept, for example when the process is out of file descriptors.
@@ -54,17 +53,6 @@ pub(crate) struct Control {
     address: SocketAddr,
     access: Access,
     log: RequestLog,
-}
-
-/// The controlled emulator.
-struct Steered {
-    access: Access,
-    emulator: Emulator,
-    faults: FaultRules,
-    load: Load,
-    log: RequestLog,
-    /// The memory of request bodies, in KiB.
-    bodies: Semaphore,
 }
 
 impl Control {
@@ -110,7 +98,7 @@ impl Control {
             faults: FaultRules::new(faults),
             load,
             log: self.log,
-            bodies: Semaphore::new(routes::MAX_BODIES as usize),
+            bodies: Semaphore::new(steered::MAX_BODIES as usize),
         };
         (server, serve(self.listener, Arc::new(steered)))
     }

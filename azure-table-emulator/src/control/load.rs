@@ -12,6 +12,8 @@ use bytes::Bytes;
 use http::{Request, Response};
 use serde::{Deserialize, Serialize};
 
+use crate::preset::Preset;
+
 /// The maximum time in a model, in milliseconds: a day.
 const MOST_MILLISECONDS: f64 = 86_400_000.0;
 
@@ -23,38 +25,6 @@ pub(crate) struct Load(Arc<RwLock<Current>>);
 struct Current {
     emulator: Emulator,
     model: Option<ModelJson>,
-}
-
-/// A predefined model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Preset {
-    Today,
-    In2010,
-}
-
-impl Preset {
-    /// Returns the preset with a name. The error lists the names.
-    pub(crate) fn of(name: &str) -> Result<Self, String> {
-        match name {
-            "today" => Ok(Self::Today),
-            "2010" => Ok(Self::In2010),
-            other => Err(format!("{other}: it must be today or 2010")),
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Today => "today",
-            Self::In2010 => "2010",
-        }
-    }
-
-    pub(crate) fn model(self) -> ServiceModel {
-        match self {
-            Self::Today => ServiceModel::today(),
-            Self::In2010 => ServiceModel::in_2010(),
-        }
-    }
 }
 
 /// A model: a preset, numbers, or a preset with other numbers.

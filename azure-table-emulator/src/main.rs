@@ -1,12 +1,12 @@
 //! A Table service on a port of this machine, in memory or in a folder: for any program that takes a connection string.
 //!
 //! ```text
-//! cargo run --release -p azure-table --features emulator-program -- --port 10002 --account contoso:@key.txt
+//! cargo run --release -p azure-table-emulator -- --port 10002 --account contoso:@key.txt
 //! ```
 //!
 //! Owns the start and the end of the program. Its options are in `options.rs`, its first lines in `introduction.rs`,
-//! signals in `stop.rs`, the commands for a folder in `folder.rs`, and the control port in `control.rs`. The service is
-//! the library's.
+//! all other lines in `output.rs`, signals in `stop.rs`, the commands for a folder in `folder.rs`, and the control port
+//! in `control.rs`. The service is the library's.
 
 #![expect(clippy::print_stderr, reason = "a program for the command line")]
 
@@ -14,11 +14,12 @@ mod control;
 mod folder;
 mod introduction;
 mod options;
+mod output;
+mod preset;
 mod stop;
+mod token;
 
-use std::error::Error;
-use std::fmt::Display;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,17 +28,17 @@ use std::time::Duration;
 use azure_table::emulator::{EmulatorSnapshot, ServerCertificate};
 use azure_table::{Emulator, EmulatorServer, Profile};
 
-use crate::control::{Control, Preset, RequestLog};
+use crate::control::{Control, RequestLog};
 use crate::introduction::Ports;
 use crate::options::{Command, DEVELOPMENT_ACCOUNT, Options};
+use crate::output::{People, Result, because, of, print};
+use crate::preset::Preset;
 
 /// The time limit for requests in flight after a signal. Containers are killed 10 s after the request to stop, and the
 /// snapshot must be written by then.
 const GRACE: Duration = Duration::from_secs(3);
 /// The seed of `--timestamp-skew`.
 const SKEW_SEED: u64 = 0;
-
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 // One thread: the tables are behind one lock, and passing requests to other threads costs more than processing them.
 #[tokio::main(flavor = "current_thread")]
@@ -54,27 +55,6 @@ async fn main() -> ExitCode {
         Err(why) => {
             eprintln!("error: {why}\nTry --help for the options.");
             ExitCode::from(2)
-        }
-    }
-}
-
-/// Prints a line to standard output. Ignores the error if nobody reads it.
-pub(crate) fn print(line: impl Display) {
-    let _ = writeln!(io::stdout().lock(), "{line}");
-}
-
-/// The destination of lines for people: standard output, or standard error if standard output is for programs.
-#[derive(Clone, Copy)]
-enum People {
-    Stdout,
-    Stderr,
-}
-
-impl People {
-    fn tell(self, line: impl Display) {
-        match self {
-            Self::Stdout => print(line),
-            Self::Stderr => drop(writeln!(io::stderr().lock(), "{line}")),
         }
     }
 }
@@ -259,17 +239,6 @@ fn read_certificate(certificate: &Path, key: &Path) -> Result<ServerCertificate>
     Ok(ServerCertificate::from_pem(read(certificate)?, read(key)?).map_err(|e| because(&files, &e))?)
 }
 
-/// Formats an error and its causes as one line.
-fn because(what: &str, error: &dyn Error) -> String {
-    let mut line = format!("{what}: {error}");
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        line = format!("{line}: {error}");
-        cause = error.source();
-    }
-    line
-}
-
 /// Restores a snapshot. Creates a missing file immediately, so that a file that cannot be written is reported at the
 /// start.
 fn restore(emulator: &Emulator, path: &Path) -> Result<()> {
@@ -283,24 +252,6 @@ fn restore(emulator: &Emulator, path: &Path) -> Result<()> {
         }
         Err(e) => Err(format!("snapshot {e}").into()),
     }
-}
-
-/// Describes the contents of a snapshot.
-fn of(snapshot: &EmulatorSnapshot) -> String {
-    contents(snapshot.table_count(), snapshot.entity_count())
-}
-
-fn contents(tables: usize, entities: usize) -> String {
-    let tables = if tables == 1 {
-        "1 table".to_owned()
-    } else {
-        format!("{tables} tables")
-    };
-    let entities = match entities {
-        1 => "1 entity".to_owned(),
-        _ => format!("{entities} entities"),
-    };
-    format!("{tables}, {entities}")
 }
 
 fn why_not(address: SocketAddr, option: &str, error: &io::Error) -> String {

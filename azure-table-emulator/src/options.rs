@@ -10,8 +10,9 @@ use azure_table::emulator::SyncPolicy;
 use azure_table::{Emulator, Profile};
 use lexopt::prelude::*;
 
-use crate::control::{Preset, Token};
-use crate::print;
+use crate::output::print;
+use crate::preset::Preset;
+use crate::token::Token;
 
 /// The account that all emulators have.
 pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";

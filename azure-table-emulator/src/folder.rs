@@ -6,7 +6,7 @@ use azure_table::emulator::{EmulatorFolder, EmulatorSnapshot, SyncPolicy};
 use azure_table::{Emulator, Profile};
 
 use crate::options::FolderCommand;
-use crate::{Result, because, contents, of, print};
+use crate::output::{Result, because, contents, of, print};
 
 /// Opens a folder. Creates it if it is missing.
 pub(crate) fn open(folder: &Path, sync: SyncPolicy, profile: Profile) -> Result<Emulator> {

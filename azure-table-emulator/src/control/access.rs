@@ -1,53 +1,19 @@
 //! The authorization of requests to the control port.
 //!
-//! Owns the token and the two checks against other web sites: of `Host`, because a foreign name may lead to this
+//! Owns the check of the token, and the two against other web sites: of `Host`, because a foreign name may lead to this
 //! machine (DNS rebinding), and of `Origin`, because a page of another site may send requests.
 
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use http::header::{AUTHORIZATION, HOST, HeaderName, ORIGIN};
 use http::request::Parts;
 use http::{StatusCode, Uri};
-use sha2::{Digest as _, Sha256};
 
 use crate::control::answer::Refused;
+use crate::token::Token;
 
-/// The minimum length of a token, in bytes.
-const MIN_TOKEN: usize = 16;
 /// The maximum length of a request's value in an error, in characters.
 const SHOWN: usize = 100;
-
-/// The token of the control port, as its SHA-256 alone.
-#[derive(Clone)]
-pub(crate) struct Token([u8; 32]);
-
-impl Token {
-    /// Creates a token from a text, or returns why it is invalid.
-    pub(crate) fn new(text: &str) -> Result<Self, String> {
-        let text = text.trim();
-        if text.len() < MIN_TOKEN || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(format!(
-                "it has {} bytes, it must have {MIN_TOKEN} or more, of visible ASCII characters",
-                text.len()
-            ));
-        }
-        Ok(Self(Sha256::digest(text).into()))
-    }
-
-    /// Compares digests in constant time, so that the duration reveals nothing about the token.
-    fn is(&self, text: &str) -> bool {
-        let other: [u8; 32] = Sha256::digest(text).into();
-        let pairs = self.0.iter().zip(other);
-        pairs.fold(0, |difference, (own, other)| difference | (own ^ other)) == 0
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token")
-    }
-}
 
 /// The checks of a request.
 #[derive(Debug)]
@@ -185,16 +151,5 @@ mod tests {
             assert!(!all.is_own(foreign), "{foreign}");
         }
         assert!(access("127.0.0.1:80", &[]).is_own("localhost"));
-    }
-
-    #[test]
-    fn token_is_not_shown_and_compared_as_a_whole() {
-        let token = Token::new(" 0123456789abcdef\n").unwrap();
-        assert!(token.is("0123456789abcdef"));
-        assert!(!token.is("0123456789abcdeF") && !token.is("") && !token.is("0123456789abcdef0"));
-        assert_eq!(format!("{token:?}"), "Token");
-        let short = Token::new("short").unwrap_err();
-        assert!(short.contains("5 bytes") && !short.contains("short"), "{short}");
-        Token::new("with a space in it").unwrap_err();
     }
 }

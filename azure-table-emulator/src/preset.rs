@@ -1,0 +1,35 @@
+//! The predefined models of a service's latencies and limits.
+
+use azure_table::emulator::ServiceModel;
+
+/// A predefined model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Preset {
+    Today,
+    In2010,
+}
+
+impl Preset {
+    /// Returns the preset with a name. The error lists the names.
+    pub(crate) fn of(name: &str) -> Result<Self, String> {
+        match name {
+            "today" => Ok(Self::Today),
+            "2010" => Ok(Self::In2010),
+            other => Err(format!("{other}: it must be today or 2010")),
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Today => "today",
+            Self::In2010 => "2010",
+        }
+    }
+
+    pub(crate) fn model(self) -> ServiceModel {
+        match self {
+            Self::Today => ServiceModel::today(),
+            Self::In2010 => ServiceModel::in_2010(),
+        }
+    }
+}
