@@ -159,9 +159,9 @@ async fn sale(stock: &TableClient<Stock>, way: Way, round: &Barrier) -> Result<u
     }
 }
 
-/// Another writer was faster. An error in doubt is no conflict: the write may be stored.
+/// Another writer was faster. A write in doubt has another kind: it may be stored.
 fn is_conflict(error: &azure_table::Error) -> bool {
-    error.kind() == ErrorKind::ConditionNotMet && !error.may_have_applied()
+    error.kind() == ErrorKind::ConditionNotMet
 }
 
 async fn restock(stock: &TableClient<Stock>) -> Result<()> {

@@ -10,7 +10,7 @@ use azure_table::retry::Hedge;
 use azure_table::telemetry::OtelMetrics;
 use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::transport::Delivery;
-use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
@@ -260,6 +260,46 @@ async fn attempt_span_ends_with_the_attempt_and_has_its_error() {
     for lasted in spans.lasted("attempt") {
         assert!(lasted.as_secs() < 1, "{lasted:?}");
     }
+}
+
+/// The type of an error stays that of the last failure, on which alerts are built.
+#[tokio::test]
+async fn write_in_doubt_has_the_error_type_of_its_last_failure() {
+    let exporter = InMemoryMetricExporter::default();
+    let provider = SdkMeterProvider::builder()
+        .with_periodic_exporter(exporter.clone())
+        .build();
+    let metrics = OtelMetrics::new(&provider.meter("tests"));
+    let spans = spans_of(async {
+        for step in [
+            Step::Fail(Delivery::MaybeSent),
+            Step::answer(500, &[("x-ms-error-code", "InternalError")], ""),
+        ] {
+            let canned = Canned::new([step]);
+            let service = canned.service().retry(NoRetry).observer(metrics.clone());
+            let insert = service.dynamic_table("Things").unwrap();
+            let error = insert.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InDoubt);
+        }
+    })
+    .await;
+    let calls = spans.named("call");
+    has(
+        &calls[0],
+        &[("otel.status_code", "ERROR"), ("error.type", "Connection")],
+    );
+    has(
+        &calls[1],
+        &[("otel.status_code", "ERROR"), ("error.type", "InternalError")],
+    );
+    has(&spans.named("attempt")[0], &[("error.type", "Connection")]);
+    provider.force_flush().unwrap();
+    let metrics = format!("{:?}", exporter.get_finished_metrics().unwrap());
+    assert!(
+        metrics.contains("Connection") && metrics.contains("InternalError"),
+        "{metrics}"
+    );
+    assert!(!metrics.contains("InDoubt"), "{metrics}");
 }
 
 #[tokio::test(start_paused = true)]

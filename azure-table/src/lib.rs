@@ -73,3 +73,4 @@ pub use crate::protocol::sas_builder::{AccountSas, TableSas};
 pub use crate::protocol::sas_permissions::TablePermissions;
 pub use crate::protocol::sas_token::SasToken;
 pub use crate::protocol::table_result::TableResult;
+pub use crate::protocol::tables::Deletion;

@@ -91,8 +91,8 @@ async fn create(State(blogs): Blogs, Form(fields): Form<Fields>) -> Response {
     };
     match blogs.insert(&fields.blog(day)).await {
         Ok(_) => Redirect::to("/").into_response(),
-        // After a lost response the blog that exists may be this one.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists && !error.may_have_applied() => {
+        // Another blog. After a lost response, which may be that of this one, the kind is `InDoubt`.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             (StatusCode::CONFLICT, html::taken(&fields, day)).into_response()
         }
         Err(error) => Problem::from(error).or_form(|note| html::new(&fields, Some(note))),
@@ -126,12 +126,19 @@ async fn save(
     };
     match blogs.replace(&yours).if_match(seen.clone()).await {
         Ok(etag) => Ok(saved(&method, &etag)),
-        Err(error) if error.kind() == ErrorKind::ConditionNotMet => {
-            let stored = blogs.get((CHANNEL, yours.day)).versioned().await?;
+        Err(error) if matches!(error.kind(), ErrorKind::ConditionNotMet | ErrorKind::InDoubt) => {
+            let stored = match blogs.get((CHANNEL, yours.day)).versioned().await {
+                Err(_) if error.may_have_applied() => return Err(error.into()),
+                stored => stored?,
+            };
             let stored = stored.ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, DELETED))?;
             // A save whose response was lost, or somebody had the same idea: nothing is lost.
             if (&stored.title, &stored.text) == (&yours.title, &yours.text) {
                 return Ok(saved(&method, &stored.etag));
+            }
+            // Nobody has saved: a request in doubt may still arrive.
+            if stored.etag == seen {
+                return Err(error.into());
             }
             Ok((StatusCode::PRECONDITION_FAILED, html::conflict(&stored, &yours)).into_response())
         }
@@ -194,19 +201,21 @@ impl From<Error> for Problem {
         let wait = error.retry_after().unwrap_or_default();
         let wait = (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1);
         let busy = || format!("Too many visitors at the moment. Try it again in {wait} s.");
-        let (status, text) = match error.kind() {
+        // The page of a write in doubt names its last failure, and says that it may be saved.
+        let last = error.last_failure();
+        let last = last.as_ref().unwrap_or(&error);
+        let (status, text) = match last.kind() {
             // The client's text names the operation and the table, which are for the log.
             ErrorKind::InvalidInput => (StatusCode::BAD_REQUEST, INVALID.into()),
             // Such as an If-Match that is no ETag.
             ErrorKind::Rejected => (
                 StatusCode::BAD_REQUEST,
-                error.service_message().unwrap_or("The store rejects it.").into(),
+                last.service_message().unwrap_or("The store rejects it.").into(),
             ),
             // Without its table the service has a fault.
-            ErrorKind::NotFound if error.code() != Some("TableNotFound") => (StatusCode::NOT_FOUND, DELETED.into()),
-            // The insert of a lost response.
+            ErrorKind::NotFound if last.code() != Some("TableNotFound") => (StatusCode::NOT_FOUND, DELETED.into()),
             ErrorKind::AlreadyExists => (StatusCode::CONFLICT, "A blog of this day exists.".into()),
-            ErrorKind::Throttled if error.status() == Some(429) => (StatusCode::TOO_MANY_REQUESTS, busy()),
+            ErrorKind::Throttled if last.status() == Some(429) => (StatusCode::TOO_MANY_REQUESTS, busy()),
             ErrorKind::Throttled => (StatusCode::SERVICE_UNAVAILABLE, busy()),
             ErrorKind::Timeout => (
                 StatusCode::GATEWAY_TIMEOUT,
@@ -222,7 +231,7 @@ impl From<Error> for Problem {
         Self {
             status,
             text: text + in_doubt,
-            retry_after: (error.kind() == ErrorKind::Throttled).then_some(wait),
+            retry_after: (last.kind() == ErrorKind::Throttled).then_some(wait),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Operations of several requests: modify, refresh, exists, insert-if-absent, delete-if-exists.
 
-use azure_table::service::Deletion;
 use azure_table::{
-    Change, DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableServiceClient, Versioned,
+    Change, Deletion, DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableServiceClient,
+    Versioned,
 };
 
 #[derive(TableEntity, Debug, Clone, PartialEq)]

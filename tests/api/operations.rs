@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use azure_table::service::{Creation, Deletion, ServiceProperties};
+use azure_table::service::{Creation, ServiceProperties};
 use azure_table::{
-    AccountKey, DateTime, DynamicEntity, Emulator, Error, ErrorKind, Profile, TableClient, TableEntity,
+    AccountKey, DateTime, Deletion, DynamicEntity, Emulator, Error, ErrorKind, Profile, TableClient, TableEntity,
     TableServiceClient,
 };
 use azure_table_tests::Backend;

@@ -74,6 +74,8 @@ async fn who_does_not_trust_it_or_speaks_http_is_not(network: Network) {
             .create_table()
             .await
             .unwrap_err();
+        // A server that answers HTTP with TLS may have read the request.
+        let error = error.last_failure().unwrap_or(error);
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
     }
     // Other connections are still served.

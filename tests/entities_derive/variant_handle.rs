@@ -1,7 +1,8 @@
 //! A handle to the rows of one variant of an enum of entities: it writes the tag or prefix, and reads no other rows.
 
-use azure_table::service::Deletion;
-use azure_table::{Change, DynamicEntity, EdmValue, ErrorKind, Key, TableClient, TableEntity, TableOperation};
+use azure_table::{
+    Change, Deletion, DynamicEntity, EdmValue, ErrorKind, Key, TableClient, TableEntity, TableOperation,
+};
 
 use super::table;
 

@@ -1,11 +1,24 @@
-//! Rejections that every backend returns.
+//! Rejections that every backend returns, and the failure behind a write in doubt.
 
-use azure_table::{DynamicEntity, ErrorKind};
+use azure_table::{DynamicEntity, Error, ErrorKind};
 
 use crate::Backend;
 
 /// A wrong key in valid base64.
 const WRONG_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
+
+/// Returns the kind of the last failure of a write in doubt, after checking that the error shows nothing of it.
+pub fn kind_in_doubt(error: &Error) -> Option<ErrorKind> {
+    let last = error.last_failure()?;
+    assert!(error.may_have_applied() && !last.may_have_applied(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    assert_eq!(
+        (error.status(), error.code(), error.service_message()),
+        (None, None, None),
+        "{error}"
+    );
+    Some(last.kind())
+}
 
 /// The error of a wrong account key is one clear line without any part of the key.
 pub async fn a_wrong_key_is_unauthenticated(backend: &Backend) {

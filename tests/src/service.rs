@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::service::{CorsRule, Creation, Deletion, Logging, Metrics, ServiceProperties, StoredAccessPolicy};
-use azure_table::{DateTime, DynamicEntity, ErrorKind, TablePermissions, TableSas};
+use azure_table::service::{CorsRule, Creation, Logging, Metrics, ServiceProperties, StoredAccessPolicy};
+use azure_table::{DateTime, Deletion, DynamicEntity, ErrorKind, TablePermissions, TableSas};
 use futures::TryStreamExt;
 
 use crate::Backend;

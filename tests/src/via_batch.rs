@@ -1,8 +1,7 @@
 //! Operations on one entity that are sent in a batch because of their keys: the results are the same as for single
 //! requests.
 
-use azure_table::service::Deletion;
-use azure_table::{CallOptions, DynamicEntity, ErrorKind, TableOperation};
+use azure_table::{CallOptions, Deletion, DynamicEntity, ErrorKind, TableOperation};
 
 use crate::Backend;
 use crate::keys::AWKWARD;

@@ -5,7 +5,7 @@
 //! | [`ServiceProperties`], [`CorsRule`], [`Logging`], [`Metrics`] | logging, metrics and CORS of the service |
 //! | [`ServiceStatistics`], [`GeoReplicationStatus`] | the replication to the secondary |
 //! | [`StoredAccessPolicy`] | permissions that a SAS names, revocable |
-//! | [`Creation`], [`Deletion`] | outcomes of `create_table_if_not_exists` and `delete_table_if_exists` |
+//! | [`Creation`], [`Deletion`](crate::Deletion) | outcomes of `create_table_if_not_exists` and `delete_table_if_exists` |
 //! | [`RecreateProgress`] | steps of [`TableClient::recreate_table`](crate::TableClient::recreate_table) |
 //!
 //! [`TableServiceClient::properties`](crate::TableServiceClient::properties) and `set_properties` read and change the
@@ -35,4 +35,4 @@ pub use crate::protocol::service_properties::ServiceProperties;
 pub use crate::protocol::service_properties::analytics::{Logging, Metrics};
 pub use crate::protocol::service_properties::cors::CorsRule;
 pub use crate::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};
-pub use crate::protocol::tables::{Creation, Deletion};
+pub use crate::protocol::tables::Creation;

@@ -91,7 +91,7 @@ impl TotalTimeout {
 
     /// Returns `true` if the total timeout caused `error`.
     pub(crate) fn ended(&self, error: &Error) -> bool {
-        error.kind() == ErrorKind::Timeout && self.is_over()
+        error.cause_kind() == ErrorKind::Timeout && self.is_over()
     }
 
     /// Replaces the message of an error that the total timeout caused by one that names the limit.

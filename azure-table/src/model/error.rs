@@ -1,8 +1,8 @@
 //! The one error type of the crate.
 //!
-//! Owns [`Error`], [`ErrorKind`] and their texts. [`ValueError`] is `error/value_error.rs`, the headers of a response
-//! are `error/response_headers.rs`. The file of each operation decides when it fails; `protocol/answer.rs` parses error
-//! responses.
+//! Owns [`Error`], [`ErrorKind`] and their texts. Writes in doubt are `error/in_doubt.rs`, [`ValueError`] is
+//! `error/value_error.rs`, the headers of a response are `error/response_headers.rs`. The file of each operation decides
+//! when it fails; `protocol/answer.rs` parses error responses.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -10,11 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::diagnostics::Diagnostics;
+pub(crate) use crate::model::error::in_doubt::MAY_HAVE_APPLIED;
 pub(crate) use crate::model::error::response_headers::ResponseHeaders;
 pub use crate::model::error::value_error::ValueError;
 use crate::model::operation_kind::OperationKind;
 
 mod grouped_write;
+mod in_doubt;
 mod response_headers;
 mod text;
 mod value_error;
@@ -26,9 +28,8 @@ type Source = Arc<dyn StdError + Send + Sync + 'static>;
 
 /// The kind of a failure, to branch on.
 ///
-/// The kind is that of the last attempt. After a failed write, check [`Error::may_have_applied`] first. An earlier
-/// attempt may have been applied, and the last one rejected because of it (`AlreadyExists`, `ConditionNotMet`,
-/// `NotFound`). The service's own error code is [`Error::code`].
+/// The kind is that of the last attempt, or [`InDoubt`](Self::InDoubt) if the write may have been applied. All other
+/// kinds of a failed write mean that it was not applied. The service's own error code is [`Error::code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -60,6 +61,14 @@ pub enum ErrorKind {
     Connection,
     /// The response is not that of a Table service, is too long, or does not fit the type that it is read into.
     InvalidResponse,
+    /// The write may have been applied: a response was lost, or the service failed while it processed the write.
+    ///
+    /// A later attempt may have been rejected because of an earlier one, so an error in doubt has no status and no
+    /// code. [`Error::last_failure`] returns the rejection.
+    ///
+    /// Read the entity again before you repeat the write. The ETag that it was sent under may no longer be stored, so a
+    /// repetition without that read may fail with a false `ConditionNotMet`.
+    InDoubt,
     /// An error of the program's own code: see [`Error::other`].
     Other,
 }
@@ -263,11 +272,6 @@ impl Error {
         self
     }
 
-    pub(crate) fn maybe_applied(mut self, may_have_applied: bool) -> Self {
-        self.inner.may_have_applied = may_have_applied;
-        self
-    }
-
     pub(crate) fn with_request_id(mut self, request_id: Option<String>) -> Self {
         if self.inner.request_id.is_none() {
             self.inner.request_id = request_id;
@@ -300,26 +304,31 @@ impl Error {
         self
     }
 
-    /// Returns the kind of the failure.
+    /// Returns the kind of the failure: [`InDoubt`](ErrorKind::InDoubt) exactly if
+    /// [`may_have_applied`](Self::may_have_applied) returns `true`.
     pub fn kind(&self) -> ErrorKind {
-        self.inner.kind
+        self.certain().map_or(ErrorKind::InDoubt, |inner| inner.kind)
     }
 
-    /// Returns the HTTP status of the response, or `None` without a response.
+    /// Returns the HTTP status of the response. `None` without a response, or if the write is
+    /// [in doubt](Self::last_failure).
     ///
     /// In a failed batch it is the status of the failed operation.
     pub fn status(&self) -> Option<u16> {
-        self.inner.status
+        self.certain()?.status
     }
 
-    /// Returns the service's error code, such as `EntityAlreadyExists`.
+    /// Returns the service's error code, such as `EntityAlreadyExists`. `None` if the write is
+    /// [in doubt](Self::last_failure).
     pub fn code(&self) -> Option<&str> {
-        self.inner.code.as_deref()
+        self.certain()?.code.as_deref()
     }
 
     /// Returns the service's message, without its `RequestId` and `Time` lines and without a batch's index.
+    ///
+    /// `None` if the write is [in doubt](Self::last_failure).
     pub fn service_message(&self) -> Option<&str> {
-        self.inner.service_message.as_deref()
+        self.certain()?.service_message.as_deref()
     }
 
     /// Returns the service's request ID (`x-ms-request-id`), for a support ticket.
@@ -389,14 +398,6 @@ impl Error {
     /// Empty if nothing was sent.
     pub fn diagnostics(&self) -> &Diagnostics {
         &self.inner.diagnostics
-    }
-
-    /// Returns `true` if a write is in doubt: the response was lost, or the service failed while it processed the
-    /// write.
-    ///
-    /// Read the entity before you repeat such a write.
-    pub fn may_have_applied(&self) -> bool {
-        self.inner.may_have_applied
     }
 }
 

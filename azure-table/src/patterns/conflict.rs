@@ -13,12 +13,12 @@ pub(super) fn on_primary<E>(table: &TableClient<E>) -> TableClient<E> {
 pub(super) fn was_unchanged<T>(written: Result<T>) -> Result<Option<T>> {
     match written {
         Ok(written) => Ok(Some(written)),
-        Err(e) if is_conflict(&e) && !e.may_have_applied() => Ok(None),
+        Err(e) if is_conflict(&e) => Ok(None),
         Err(e) => Err(e),
     }
 }
 
-/// Returns `true` if the row has changed since it was read.
+/// Returns `true` if the row has changed since it was read, by another write. A write in doubt is no conflict.
 pub(super) fn is_conflict(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::ConditionNotMet | ErrorKind::NotFound)
 }

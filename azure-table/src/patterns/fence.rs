@@ -179,7 +179,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
 
 /// Returns `true` if another transaction came first, and this one was certainly not applied.
 fn is_conflict(error: &azure_table::Error) -> bool {
-    error.kind() == ErrorKind::ConditionNotMet && error.batch_index() == Some(0) && !error.may_have_applied()
+    error.kind() == ErrorKind::ConditionNotMet && error.batch_index() == Some(0)
 }
 
 fn missing<H>(key: &azure_table::Key<H>) -> azure_table::Error {

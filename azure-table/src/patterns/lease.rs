@@ -253,7 +253,7 @@ impl Lease {
                 self.valid_until = valid_until;
                 Ok(true)
             }
-            Err(e) if e.kind() == ErrorKind::ConditionNotMet && !e.may_have_applied() => Ok(false),
+            Err(e) if e.kind() == ErrorKind::ConditionNotMet => Ok(false),
             Err(e) => Err(e),
         }
     }

@@ -371,5 +371,5 @@ fn rows(partition: &str, positions: &Range<u64>, texts: &[String], condition: Co
 
 /// Returns `true` if the key of the append exists: its row is the first operation after the header.
 fn is_known_key(error: &Error) -> bool {
-    error.kind() == ErrorKind::AlreadyExists && error.batch_index() == Some(1) && !error.may_have_applied()
+    error.kind() == ErrorKind::AlreadyExists && error.batch_index() == Some(1)
 }

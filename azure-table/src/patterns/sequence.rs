@@ -127,11 +127,16 @@ impl Sequence {
             match self.table.modify((partition, name), take).or_insert(none).await {
                 Ok(row) => return Ok(row.last - block + 1..=row.last),
                 // The block may be taken, but no process has it. The next one is just as good.
-                Err(e) if e.may_have_applied() && e.status().is_some() && tries < TRIES => {}
+                Err(e) if was_answered(&e) && tries < TRIES => {}
                 Err(e) => return Err(e),
             }
         }
     }
+}
+
+/// Returns `true` if a write is in doubt, and the service responded to its last attempt.
+fn was_answered(error: &azure_table::Error) -> bool {
+    error.last_failure().is_some_and(|last| last.status().is_some())
 }
 
 fn used_up() -> azure_table::Error {

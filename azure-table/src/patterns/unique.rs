@@ -154,14 +154,8 @@ impl<E: TableEntity> Unique<E> {
         }
         match batch.submit().await {
             Ok(_) => Ok(true),
-            Err(e) => {
-                let is_taken = e.kind() == ErrorKind::AlreadyExists && e.batch_index() == Some(1);
-                if is_taken && !e.may_have_applied() {
-                    Ok(false)
-                } else {
-                    Err(e)
-                }
-            }
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && e.batch_index() == Some(1) => Ok(false),
+            Err(e) => Err(e),
         }
     }
 }

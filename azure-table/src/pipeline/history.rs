@@ -122,10 +122,15 @@ impl CallHistory {
             .reduce(|a, b| a + b)
     }
 
+    /// Returns `true` if the write may have been applied although the call ends with this error.
+    pub(crate) fn is_in_doubt_after(&self, error: &Error) -> bool {
+        self.effect == Effect::Write && (self.in_doubt || error.may_have_applied() || leaves_open(error))
+    }
+
     /// Completes an error of this call.
     #[cold]
     pub(crate) fn complete(&self, mut error: Error) -> Error {
-        let maybe = self.effect == Effect::Write && (self.in_doubt || error.may_have_applied() || leaves_open(&error));
+        let maybe = self.is_in_doubt_after(&error);
         if self.is_enclosed {
             error = error.at_batch_index(None);
         }
@@ -154,9 +159,9 @@ impl CallHistory {
 /// A rejection (4xx, `ServerBusy`, not implemented) means that the service did not apply it. A success that cannot be
 /// read means that it did.
 fn leaves_open(error: &Error) -> bool {
-    match error.status() {
+    match error.cause_status() {
         Some(501) => false,
-        Some(status) => matches!(status, 200..=399 | 408 | 500..) && error.kind() != ErrorKind::Throttled,
+        Some(status) => matches!(status, 200..=399 | 408 | 500..) && error.cause_kind() != ErrorKind::Throttled,
         None => false,
     }
 }

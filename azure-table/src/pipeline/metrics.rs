@@ -109,7 +109,7 @@ impl OtelMetrics {
         if let Some(status) = call.status {
             labels.push(KeyValue::new("db.response.status_code", status.to_string()));
         }
-        if let Some(kind) = call.error {
+        if let Some(kind) = call.last_failure {
             let reason = call.code.map_or_else(|| format!("{kind:?}"), str::to_owned);
             labels.push(KeyValue::new("error.type", reason));
         }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::model::clock::Instant;
-use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::error::{Error, Result};
 use crate::model::location::Location;
 use crate::pipeline::Pipeline;
 use crate::pipeline::ended::{Ended, Ending};
@@ -138,15 +138,19 @@ impl<'a> Notifications<'a> {
             Ok((response, None)) => Rejection::of(self.call, response),
         };
         let error = match (outcome, &rejection) {
-            (Err(e), _) => Some(e.kind()),
+            (Err(e), _) => Some(e.copy()),
             (Ok(_), Some(rejection)) if self.call.expected == Some(rejection.status) => None,
             (Ok((response, _)), Some(rejection)) => Some(match response.status().as_u16() {
-                400.. => answer::error(response).kind(),
+                400.. => answer::error(response),
                 // The rejection is that of an operation in the batch.
-                _ => ErrorKind::of_answer(rejection.status, rejection.code.as_deref()),
+                _ => Error::answered(rejection.status, rejection.code.clone(), None, None),
             }),
             (Ok(_), None) => None,
         };
+        let error = error.map(|e| {
+            let is_in_doubt = self.history.is_in_doubt_after(&e);
+            e.maybe_applied(is_in_doubt)
+        });
         let status = outcome.as_ref().ok().map(|(response, _)| response.status().as_u16());
         let completed = Completed {
             operation: self.call.operation.name(),
@@ -158,7 +162,8 @@ impl<'a> Notifications<'a> {
             attempts: self.history.attempts,
             status: rejection.as_ref().map(|rejection| rejection.status).or(status),
             code: rejection.as_ref().and_then(|rejection| rejection.code.as_deref()),
-            error,
+            error: error.as_ref().map(Error::kind),
+            last_failure: error.as_ref().map(Error::cause_kind),
             request_charge: self.history.request_charge(),
         };
         self.span.completed(&completed, &self.history);

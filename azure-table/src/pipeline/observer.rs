@@ -191,6 +191,8 @@ pub struct Completed<'a> {
     ///
     /// Also `None` if the rejection is a valid result, such as the 404 of a `get` that finds nothing.
     pub error: Option<ErrorKind>,
+    /// The kind of the last failure, even of a write in doubt. Telemetry names it in `error.type`.
+    pub last_failure: Option<ErrorKind>,
     /// The cost of all attempts in request units of Cosmos DB.
     pub request_charge: Option<f64>,
 }

@@ -6,9 +6,12 @@
 //!
 //! Sending again first and reading after a 409 or 412 would save a read if the request was lost. But it would apply an
 //! upsert twice, and a batch with one. The time is the service's, from the `Date` of the read, with a margin of two
-//! seconds for the fraction that a `Date` omits.
+//! seconds for the fraction that a `Date` omits. A row that keeps its ETag needs no time.
 
 use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::Response;
 
 use crate::model::clock;
 use crate::model::datetime::DateTime;
@@ -69,7 +72,8 @@ impl Pipeline {
         diagnostics: &mut Diagnostics,
     ) -> Verdict {
         match self.stored(table, writes, deadline, options, diagnostics).await {
-            Ok(Some((rows, offset))) => {
+            Ok(Some((rows, _))) if read_back::keeps_an_etag(writes, &rows) => Verdict::NotApplied,
+            Ok(Some((rows, Some(offset)))) => {
                 let first_sent = shifted(first_sent, offset - DRIFT);
                 let verdict =
                     DateTime::try_from(first_sent).map(|first_sent| read_back::judge(writes, &rows, first_sent));
@@ -81,12 +85,13 @@ impl Pipeline {
                 }
             }
             // A caller without permission to read gets no verdict, and neither does a batch with too many other rows in
-            // its range.
-            Ok(None) | Err(_) => Verdict::Unknown,
+            // its range, or a response without a date.
+            Ok(Some((_, None)) | None) | Err(_) => Verdict::Unknown,
         }
     }
 
     /// Returns the rows of a write, and the seconds by which the service's clock is ahead of this machine's, at least.
+    /// `None` instead of the seconds if a response has no date.
     async fn stored(
         &self,
         table: &str,
@@ -94,7 +99,7 @@ impl Pipeline {
         deadline: &Deadline,
         options: &CallOptions,
         diagnostics: &mut Diagnostics,
-    ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
+    ) -> Result<Option<(Vec<DynamicEntity>, Option<i64>)>> {
         let mut options = options.clone().for_write();
         if let ([write], true) = (writes, options.get().via_batch) {
             options.get_mut().timeout = deadline.remaining();
@@ -115,16 +120,13 @@ impl Pipeline {
                 Err(e) => e.diagnostics(),
             });
             let response = answered?.response;
-            let now = clock::now();
-            let Some(service) = answer::date(response.headers()) else {
-                return Ok(None);
-            };
+            let offset = ahead(&response);
             let next = Continuation::of(response.headers())?;
             rows.extend(query::answer(response, MetadataLevel::Minimal, |row| {
                 DynamicEntity::read(row).map(Some)
             })?);
             match next {
-                None => return Ok(Some((rows, seconds_between(now, service)))),
+                None => return Ok(Some((rows, offset))),
                 next => from = next,
             }
         }
@@ -138,7 +140,7 @@ impl Pipeline {
         write: &RowWrite<'_>,
         options: &CallOptions,
         diagnostics: &mut Diagnostics,
-    ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
+    ) -> Result<Option<(Vec<DynamicEntity>, Option<i64>)>> {
         let key = (write.partition_key, write.row_key);
         let call = get::call(&self.endpoint, table, key, None, MetadataLevel::Minimal)?;
         let answered = self.boxed(call, options.clone()).await;
@@ -147,18 +149,21 @@ impl Pipeline {
             Err(e) => e.diagnostics(),
         });
         let response = answered?.response;
-        let now = clock::now();
-        let Some(service) = answer::date(response.headers()) else {
-            return Ok(None);
-        };
+        let offset = ahead(&response);
         let row = get::answer(response, MetadataLevel::Minimal, DynamicEntity::read)?;
-        Ok(Some((row.into_iter().collect(), seconds_between(now, service))))
+        Ok(Some((row.into_iter().collect(), offset)))
     }
 
     /// Runs a call within a call.
     fn boxed(&self, mut call: Call, options: CallOptions) -> BoxFuture<'_, Result<Answer>> {
         Box::pin(async move { self.run(&mut call, &options).await })
     }
+}
+
+/// Returns the seconds by which the service's clock is ahead, or `None` if the response has no date.
+fn ahead(response: &Response<Bytes>) -> Option<i64> {
+    let service = answer::date(response.headers())?;
+    Some(seconds_between(clock::now(), service))
 }
 
 /// Returns `true` if a clock that is `offset` seconds ahead differs by more than the service tolerates for a request.

@@ -68,9 +68,9 @@ impl Pipeline {
             retry: PendingRetry::of(&*policy),
         };
         let outcome = attempts.run().await;
+        notifications.history.in_doubt = state.in_doubt;
         notifications.completed(&outcome, begun);
-        let mut history = notifications.into_history();
-        history.in_doubt = state.in_doubt;
+        let history = notifications.into_history();
         let outcome = outcome.and_then(|(response, applied)| match applied {
             None if call.is_enclosed => Ok((batch_answer::only(response)?, None)),
             applied => Ok((response, applied)),

@@ -157,7 +157,7 @@ pub(crate) fn is_json_object(body: &[u8]) -> bool {
 
 /// Returns `true` if the service reports a missing entity, and not a missing table.
 pub(crate) fn is_missing_entity(error: &Error) -> bool {
-    matches!(error.code(), Some("ResourceNotFound" | "EntityNotFound"))
+    matches!(error.cause_code(), Some("ResourceNotFound" | "EntityNotFound"))
 }
 
 fn strange(content_type: Option<&str>, text: &str) -> String {

@@ -291,6 +291,7 @@ impl ChangeSet {
             // The entity is in the body of the batch only.
             body: b"",
             write_id,
+            if_match: None,
             facts: WriteFacts::default(),
         };
         self.placed(&written, row, place);

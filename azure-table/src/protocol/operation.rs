@@ -361,6 +361,7 @@ impl TableOperation {
             row_key,
             body: encoded.body(),
             write_id: self.write_id(),
+            if_match: self.if_match_etag(),
             facts: self.facts(),
         })
     }
@@ -370,16 +371,20 @@ impl TableOperation {
         self.row().filter(|_| self.kind != OperationKind::Get)
     }
 
+    /// Returns the ETag that the stored entity must have, unless any will do.
+    fn if_match_etag(&self) -> Option<&ETag> {
+        match self.encoded.as_ref().ok()?.condition() {
+            Condition::Matches(etag) if self.kind.is_conditional() && etag.as_str() != "*" => Some(etag),
+            _ => None,
+        }
+    }
+
     /// Returns the facts for reconciliation after a lost response.
     fn facts(&self) -> WriteFacts {
         let encoded = self.encoded.as_ref().ok();
-        let condition = encoded.map(Encoded::condition);
-        let is_of_one_version =
-            self.kind.is_conditional() && matches!(condition, Some(Condition::Matches(etag)) if etag.as_str() != "*");
         WriteFacts {
             is_echoed: encoded.is_some_and(Encoded::is_echoed),
-            is_of_one_version,
-            needs_write_id: is_of_one_version || encoded.is_some_and(Encoded::needs_write_id),
+            needs_write_id: self.if_match_etag().is_some() || encoded.is_some_and(Encoded::needs_write_id),
         }
     }
 

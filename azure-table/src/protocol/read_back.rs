@@ -7,9 +7,10 @@
 //! inside `modify`, only the id counts: two writers that increment the same counter write the same content, and only
 //! one of them succeeded.
 //!
-//! A row that was last written before our first attempt and differs from our content shows that nothing of ours was
-//! applied. So does a row with our content that is older than clocks may differ. Everything else is inconclusive: a
-//! missing row may have been deleted since, and a newer one may have replaced ours.
+//! A row that still has the ETag of our condition shows that nothing of ours was applied, whatever the clocks say. So
+//! does a row that was last written before our first attempt and differs from our content, and a row with our content
+//! that is older than clocks may differ. Everything else is inconclusive: a missing row may have been deleted since, and
+//! a newer one may have replaced ours.
 
 use std::time::Duration;
 
@@ -77,7 +78,16 @@ pub(crate) fn request(table: &str, writes: &[RowWrite<'_>]) -> Option<QueryReque
     })
 }
 
-/// Judges a write by the stored rows. `first_sent` is the time of the first attempt or earlier, by the service's clock.
+/// Returns `true` if a row still has the ETag that its write requires: each applied write would have changed it.
+pub(crate) fn keeps_an_etag(writes: &[RowWrite<'_>], stored: &[DynamicEntity]) -> bool {
+    let keeps = |write: &RowWrite<'_>| {
+        let row = of_write(write, stored).and_then(|row| row.etag.as_ref());
+        row.is_some() && row == write.if_match
+    };
+    writes.iter().any(keeps)
+}
+
+/// Judges a write by the stored rows, all of which have another ETag than their write requires. `first_sent` is the time of the first attempt or earlier, by the service's clock.
 pub(crate) fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: DateTime) -> Verdict {
     let evidence: Vec<(&RowWrite<'_>, Evidence)> = writes
         .iter()
@@ -104,11 +114,13 @@ pub(crate) fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sen
     Verdict::Unknown
 }
 
+fn of_write<'a>(write: &RowWrite<'_>, stored: &'a [DynamicEntity]) -> Option<&'a DynamicEntity> {
+    let is_of_write = |row: &&DynamicEntity| row.partition_key == write.partition_key && row.row_key == write.row_key;
+    stored.iter().find(is_of_write)
+}
+
 fn of_row(write: &RowWrite<'_>, stored: &[DynamicEntity], first_sent: DateTime) -> Evidence {
-    let row = stored
-        .iter()
-        .find(|row| row.partition_key == write.partition_key && row.row_key == write.row_key);
-    let Some(row) = row else {
+    let Some(row) = of_write(write, stored) else {
         return Evidence::Nothing;
     };
     let ours = || {
@@ -326,6 +338,23 @@ mod tests {
         for any in [replace(), replace().if_match(crate::ETag::new("*"))] {
             assert_eq!(judged(&[any], &row), applied(&[Some("2")]));
         }
+    }
+
+    /// The row of one operation is enough, because a batch is atomic.
+    #[test]
+    fn row_that_keeps_its_etag_shows_that_nothing_was_applied() {
+        let replace = |etag: &str| TableOperation::replace(&entity("r", "2")).if_match(crate::ETag::new(etag));
+        let batch = |etag| [TableOperation::insert(&entity("a", "1")), replace(etag)];
+        // Even with our content, and as new as our write.
+        let rows = [stored("a", "1", AFTER), stored("r", "2", AFTER)];
+        assert!(keeps_an_etag(&writes(&batch("W/\"2\"")), &rows));
+        assert!(!keeps_an_etag(&writes(&batch("W/\"1\"")), &rows));
+        assert!(!keeps_an_etag(&writes(&batch("*")), &rows), "any ETag");
+        assert!(!keeps_an_etag(&writes(&batch("W/\"2\"")), &rows[..1]), "no row");
+        let mut without = rows[1].clone();
+        without.etag = None;
+        let any = [TableOperation::replace(&entity("r", "2"))];
+        assert!(!keeps_an_etag(&writes(&any), &[without]), "neither has one");
     }
 
     #[test]

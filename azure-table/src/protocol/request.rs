@@ -108,7 +108,7 @@ impl Call {
             Effect::Write => self
                 .rows
                 .iter()
-                .all(|row| row.kind.is_idempotent() && !row.facts.is_of_one_version),
+                .all(|row| row.kind.is_idempotent() && row.if_match.is_none()),
         }
     }
 

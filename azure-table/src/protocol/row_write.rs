@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 
+use crate::model::etag::ETag;
 use crate::model::guid::Guid;
 use crate::model::operation_kind::OperationKind;
 
@@ -18,6 +19,8 @@ pub(crate) struct RowWrite<'a> {
     pub(crate) body: &'a [u8],
     /// The value of the entity's `write_id` field.
     pub(crate) write_id: Option<Guid>,
+    /// The ETag that the stored row must have, unless any will do.
+    pub(crate) if_match: Option<&'a ETag>,
     pub(crate) facts: WriteFacts,
 }
 
@@ -26,8 +29,6 @@ pub(crate) struct RowWrite<'a> {
 pub(crate) struct WriteFacts {
     /// The response must contain the entity.
     pub(crate) is_echoed: bool,
-    /// The write has a condition on an ETag.
-    pub(crate) is_of_one_version: bool,
     /// Only its write id can show that it was applied: others may write the same content.
     pub(crate) needs_write_id: bool,
 }

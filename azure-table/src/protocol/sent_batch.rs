@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::model::etag::ETag;
 use crate::model::guid::Guid;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::row_write::{RowWrite, WriteFacts};
@@ -28,6 +29,8 @@ pub(crate) struct Operations {
     pub(crate) places: Vec<Placed>,
     /// The values of the entities' `write_id` fields, in the order of the operations.
     write_ids: Vec<(usize, Guid)>,
+    /// The ETags of conditional writes, in the order of the operations.
+    etags: Vec<(usize, ETag)>,
 }
 
 /// One operation.
@@ -59,6 +62,9 @@ impl Operations {
         if let Some(id) = row.write_id {
             self.write_ids.push((self.places.len(), id));
         }
+        if let Some(etag) = row.if_match {
+            self.etags.push((self.places.len(), etag.clone()));
+        }
         let start = self.row_keys.len();
         self.row_keys.push_str(row.row_key);
         self.places.push(Placed {
@@ -70,13 +76,18 @@ impl Operations {
     }
 
     fn write_id(&self, index: usize) -> Option<Guid> {
-        let found = self.write_ids.binary_search_by_key(&index, |(at, _)| *at).ok()?;
-        Some(self.write_ids[found].1)
+        of_operation(&self.write_ids, index).copied()
     }
 
     pub(crate) fn row_key(&self, place: &Placed) -> &str {
         &self.row_keys[place.row_key.clone()]
     }
+}
+
+/// Returns the value of the operation at `index`.
+fn of_operation<T>(values: &[(usize, T)], index: usize) -> Option<&T> {
+    let found = values.binary_search_by_key(&index, |(at, _)| *at).ok()?;
+    Some(&values[found].1)
 }
 
 impl SentBatch {
@@ -107,6 +118,7 @@ impl SentBatch {
             row_key: self.operations.row_key(place),
             body: &self.body[place.body.clone()],
             write_id: self.operations.write_id(index),
+            if_match: of_operation(&self.operations.etags, index),
             facts: place.facts,
         }
     }

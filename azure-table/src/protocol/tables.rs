@@ -30,6 +30,22 @@ pub enum Creation {
 }
 
 /// The outcome of a delete-if-exists: the table or entity is absent now.
+///
+/// [`was_deleted`](Self::was_deleted) returns `false` for [`InDoubt`](Self::InDoubt) as well: then it is unknown whether
+/// this call deleted anything.
+///
+/// ```
+/// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let blogs = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// blogs.create_table().await?;
+/// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
+/// assert!(blogs.delete_if_exists(("Channel9", "1")).await?.was_deleted());
+/// assert!(!blogs.delete_if_exists(("Channel9", "1")).await?.was_deleted());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Deletion {
     /// This call deleted it.
@@ -50,6 +66,13 @@ impl Creation {
 }
 
 impl Deletion {
+    /// Returns `true` if this call certainly deleted the table or entity.
+    ///
+    /// `false` if it did not exist, or if the deletion is [in doubt](Self::InDoubt).
+    pub fn was_deleted(self) -> bool {
+        self == Self::Deleted
+    }
+
     /// Returns the outcome of finding nothing. `is_in_doubt` if an earlier attempt may have deleted it.
     pub(crate) fn found_nothing(is_in_doubt: bool) -> Self {
         if is_in_doubt { Self::InDoubt } else { Self::WasMissing }

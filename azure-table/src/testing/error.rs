@@ -42,15 +42,16 @@ pub fn error(kind: ErrorKind) -> Error {
         ErrorKind::Timeout => Error::new(kind, "the `timeout` of the call has elapsed"),
         ErrorKind::Connection => Error::new(kind, "connection refused"),
         ErrorKind::InvalidResponse => Error::new(kind, "the response is not an entity in JSON"),
+        ErrorKind::InDoubt => error_in_doubt(ErrorKind::Timeout),
         ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::Other => Error::new(kind, "created by a test"),
     }
 }
 
-/// Creates the error of a write that may have been applied: [`Error::may_have_applied`] is `true`.
+/// Creates the error of a write that may have been applied: its kind is [`InDoubt`](ErrorKind::InDoubt).
 ///
-/// Status and code are those of [`error`].
-pub fn error_in_doubt(kind: ErrorKind) -> Error {
-    error(kind).maybe_applied(true)
+/// Its [`last_failure`](Error::last_failure) is the [`error`] of the kind `last`.
+pub fn error_in_doubt(last: ErrorKind) -> Error {
+    error(last).maybe_applied(true)
 }
 
 #[cfg(test)]
@@ -76,12 +77,19 @@ mod tests {
             ErrorKind::InvalidResponse,
             ErrorKind::Other,
         ] {
-            let error = error_in_doubt(kind);
+            let lost = error_in_doubt(kind);
+            assert_eq!(
+                (lost.kind(), lost.status(), lost.code()),
+                (ErrorKind::InDoubt, None, None)
+            );
+            assert!(lost.may_have_applied());
+            let error = lost.last_failure().unwrap();
             assert_eq!(error.kind(), kind);
-            assert!(error.may_have_applied());
             if let Some(status) = error.status() {
                 assert_eq!(ErrorKind::of_answer(status, error.code()), kind);
             }
         }
+        let lost = error(ErrorKind::InDoubt);
+        assert_eq!((lost.kind(), lost.may_have_applied()), (ErrorKind::InDoubt, true));
     }
 }

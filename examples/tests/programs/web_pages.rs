@@ -324,7 +324,7 @@ async fn faults_of_the_store_have_their_statuses() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn slow_store_is_a_timeout_and_a_lost_save_is_in_doubt() {
+async fn slow_store_is_a_timeout_and_a_lost_save_is_found_or_in_doubt() {
     let site = Site::new(Emulator::new(), 2).await;
     site.faults
         .add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(3_600))).on_reads());
@@ -334,6 +334,14 @@ async fn slow_store_is_a_timeout_and_a_lost_save_is_in_doubt() {
     let seen = etag(&site.get("/2026-10-01").await.2);
     site.faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
     let fields = [("title", "t"), ("text", "in doubt"), ("etag", &seen)];
+    let Answer(status, _, page) = site.post("/2026-10-01", &fields).await;
+    assert_eq!(status, StatusCode::SEE_OTHER, "it is stored: {page}");
+    assert_eq!(site.text(1).await, "in doubt");
+
+    site.faults.clear();
+    let seen = etag(&site.get("/2026-10-01").await.2);
+    site.faults.add(FaultRule::new(Fault::LoseRequest).on_writes());
+    let fields = [("title", "t"), ("text", "on its way"), ("etag", &seen)];
     let Answer(status, _, page) = site.post("/2026-10-01", &fields).await;
     assert_eq!(status, StatusCode::BAD_GATEWAY, "{page}");
     assert!(page.contains("may have been saved"), "{page}");

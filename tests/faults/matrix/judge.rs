@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use azure_table::service::{Creation, Deletion};
+use azure_table::service::Creation;
 use azure_table::telemetry::{Attempt, Location};
 use azure_table::testing::FaultRecord;
-use azure_table::{ETag, Error, ErrorKind, LocationMode};
+use azure_table::{Deletion, ETag, Error, ErrorKind, LocationMode};
 use http::Method;
 
 use super::bulk_promises::{judge_each, judge_selected};
@@ -48,6 +48,8 @@ pub(crate) enum Broken {
     WrongHeaders,
     /// It failed without a fault.
     FailsWithoutFault,
+    /// The kind of an error says "in doubt" for a write that is not, or does not say it for one that is.
+    WrongKind,
     /// A write, or a read that belongs to one, left the primary.
     WrongLocation,
 }
@@ -76,6 +78,9 @@ pub(crate) struct Case<'a> {
 impl Case<'_> {
     /// Returns the first broken promise.
     pub(crate) fn judge(&self, entry: &Entry) -> Result<(), Broken> {
+        if !self.names_doubt() {
+            return Err(Broken::WrongKind);
+        }
         match self.promise {
             Promise::Change(change) => self.judge_change(change)?,
             Promise::Read(read) => self.judge_read(read)?,
@@ -90,6 +95,15 @@ impl Case<'_> {
         self.judge_effort(entry)
     }
 
+    /// Checks that the kind of each error is `InDoubt` exactly if the write may have been applied.
+    fn names_doubt(&self) -> bool {
+        match self.said {
+            Said::Each(claims) => !claims.iter().any(|claim| matches!(claim, Claim::OfWrongKind)),
+            Said::Selected(report) => report.names_doubt && report.ended.iter().all(names_doubt),
+            _ => self.error().is_none_or(names_doubt),
+        }
+    }
+
     /// Checks that a fault or the state of the service explains each failure.
     fn fails_for_a_reason(&self) -> bool {
         let has_faults = self.log.iter().any(|record| record.fault().is_some());
@@ -102,13 +116,14 @@ impl Case<'_> {
                 Claim::Applied(_) | Claim::RejectedWithOthers => true,
                 Claim::Rejected(kind) => may_be(*kind),
                 Claim::InDoubt | Claim::NotTried => has_faults,
+                Claim::OfWrongKind => false,
             }),
             Said::Selected(report) => {
                 let failed = report.failures.iter().map(|(_, kind)| *kind);
-                let mut kinds = failed.chain(report.ended.as_ref().map(Error::kind));
+                let mut kinds = failed.chain(report.ended.as_ref().map(last_kind));
                 kinds.all(may_be) && (report.in_doubt.is_empty() || has_faults)
             }
-            _ => self.error().is_none_or(|error| may_be(error.kind())),
+            _ => self.error().is_none_or(|error| may_be(last_kind(error))),
         }
     }
 
@@ -285,6 +300,24 @@ impl Case<'_> {
             _ => self.sent.iter().filter(|sent| sent.method != Method::GET).count(),
         }
     }
+}
+
+/// Returns `true` if the kind of the error is `InDoubt` exactly if the write may have been applied. The last failure is
+/// visible only on request then.
+pub(crate) fn names_doubt(error: &Error) -> bool {
+    let is_in_doubt = error.may_have_applied();
+    let shows_failure = error.status().is_some() || error.code().is_some() || error.service_message().is_some();
+    let last = error.last_failure();
+    let is_right = |last: &Error| !last.may_have_applied() && last.kind() != ErrorKind::InDoubt;
+    (error.kind() == ErrorKind::InDoubt) == is_in_doubt
+        && last.is_some() == is_in_doubt
+        && last.as_ref().is_none_or(is_right)
+        && !(is_in_doubt && shows_failure)
+}
+
+/// Returns the kind of the last failure.
+fn last_kind(error: &Error) -> ErrorKind {
+    error.last_failure().as_ref().unwrap_or(error).kind()
 }
 
 pub(crate) fn is_verdict(kind: ErrorKind) -> bool {

@@ -4,10 +4,11 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table::service::{Creation, Deletion};
-use azure_table::{CallOptions, ETag, Error, ErrorKind, TableClient, TableServiceClient, Versioned};
+use azure_table::service::Creation;
+use azure_table::{CallOptions, Deletion, ETag, Error, ErrorKind, TableClient, TableServiceClient, Versioned};
 use futures::future::LocalBoxFuture;
 
+use super::judge::names_doubt;
 use super::model::{Cell, State, Subject, Write};
 
 /// One operation of the matrix.
@@ -256,6 +257,19 @@ pub(crate) enum Claim {
     RejectedWithOthers,
     InDoubt,
     NotTried,
+    /// Failed with an error whose kind contradicts it.
+    OfWrongKind,
+}
+
+impl Claim {
+    /// Returns the claim of an error.
+    pub(crate) fn failed(error: &Error) -> Self {
+        match error.kind() {
+            _ if !names_doubt(error) => Self::OfWrongKind,
+            ErrorKind::InDoubt => Self::InDoubt,
+            kind => Self::Rejected(kind),
+        }
+    }
 }
 
 /// The report of a write by query.
@@ -266,6 +280,8 @@ pub(crate) struct Report {
     pub(crate) gone: usize,
     pub(crate) failures: Vec<(String, ErrorKind)>,
     pub(crate) in_doubt: Vec<String>,
+    /// The kinds of the rows' errors say which are in doubt.
+    pub(crate) names_doubt: bool,
     /// The reason for its early end.
     pub(crate) ended: Option<Error>,
 }

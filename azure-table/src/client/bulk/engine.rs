@@ -28,7 +28,7 @@ use crate::client::bulk::running_batch::{Batch, RunningBatch};
 use crate::client::bulk::turn::Turn;
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::clock;
-use crate::model::error::{Error, ErrorKind};
+use crate::model::error::{Error, ErrorKind, MAY_HAVE_APPLIED};
 use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
@@ -432,17 +432,19 @@ impl Engine {
         let ready = || self.ready.iter().filter(|settled| settled.outcome.failure().is_some());
         let failures = self.failures + ready().count() as u64;
         let latest = ready().last();
-        let kind = latest
+        let error = latest
             .as_ref()
             .and_then(|settled| settled.outcome.failure())
-            .unwrap_or(error)
-            .kind();
+            .unwrap_or(error);
+        let (kind, is_in_doubt) = (error.cause_kind(), error.may_have_applied());
         let last = latest.as_ref().map_or(last, |settled| settled as &dyn fmt::Display);
         let why = format!(
             "{failures} {} failed, and `.max_failures(..)` allows {}; the last: {last}",
             self.settings.unit, self.settings.failures
         );
-        self.stop(Arc::new(self.named(Error::new(kind, why))));
+        // An error in doubt ends with the same words.
+        let why = why.strip_suffix(MAY_HAVE_APPLIED).unwrap_or(&why).to_owned();
+        self.stop(Arc::new(self.named(Error::new(kind, why).maybe_applied(is_in_doubt))));
     }
 
     fn stop_for_time(&mut self) {

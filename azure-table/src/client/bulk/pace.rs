@@ -304,7 +304,7 @@ impl RetryPolicy for LeavesThrottled {
 
 /// Returns `true` if the error is throttling, and nothing was applied.
 pub(crate) fn is_throttled(error: &Error) -> bool {
-    error.kind() == ErrorKind::Throttled && !error.may_have_applied()
+    error.kind() == ErrorKind::Throttled
 }
 
 #[cfg(test)]

@@ -272,11 +272,9 @@ impl<O: Outcomes> PartitionWrite<O> {
             execute.of_options(self.call_options())
         };
         match execute().await {
-            // Without a code the request did not reach the service. Nor did an earlier attempt, or the write would be
-            // in doubt.
-            Err(e) if matches!(e.status(), Some(400 | 414 | 431)) && e.code().is_none() && !e.may_have_applied() => {
-                execute().via_batch().await
-            }
+            // Without a code the request did not reach the service. Nor did an earlier attempt: a write in doubt has no
+            // status.
+            Err(e) if matches!(e.status(), Some(400 | 414 | 431)) && e.code().is_none() => execute().via_batch().await,
             result => result,
         }
     }
@@ -298,7 +296,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         if sent.iter().any(|index| self.lost.contains(index)) {
             error = error.maybe_applied(true);
         }
-        let may_be_permission = self.is_of_callers && error.kind() == ErrorKind::Forbidden;
+        let may_be_permission = self.is_of_callers && error.cause_kind() == ErrorKind::Forbidden;
         let concerns_row = concerns_row(&error) || may_be_permission;
         let is_delete = |index: &usize| self.operations.lock()[*index].kind() == OperationKind::Delete;
         // A repeated delete that finds no row has succeeded. The others are sent again, and their responses show the
@@ -336,7 +334,7 @@ impl<O: Outcomes> PartitionWrite<O> {
             Some(at) => {
                 self.most_operations = (self.most_operations / 2).max(1);
                 let index = sent.remove(at);
-                let is_gone = error.kind() == ErrorKind::NotFound && is_delete(&index);
+                let is_gone = error.cause_kind() == ErrorKind::NotFound && is_delete(&index);
                 match is_gone && error.may_have_applied() {
                     true => self.outcomes.gone(index, error.maybe_applied(true)),
                     false => {
@@ -370,10 +368,10 @@ fn lost_beside_another(error: &Error) -> Error {
 ///
 /// Any other error would recur with the next request.
 fn concerns_row(error: &Error) -> bool {
-    match error.kind() {
+    match error.cause_kind() {
         ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => true,
         // Without a code the response is from something in between, such as a proxy.
-        ErrorKind::NotFound | ErrorKind::Conflict => error.code().is_some_and(|code| !code.starts_with("Table")),
+        ErrorKind::NotFound | ErrorKind::Conflict => error.cause_code().is_some_and(|code| !code.starts_with("Table")),
         _ => false,
     }
 }

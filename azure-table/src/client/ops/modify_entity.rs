@@ -141,8 +141,8 @@ impl<E, F, R> ModifyEntity<E, F, R> {
     /// `missing` runs each time the entity is absent. The new entity must have the requested key.
     ///
     /// If the response to the insert is lost, only a field marked with `write_id` shows that the stored entity is this
-    /// call's. Without one the call fails with `AlreadyExists` and
-    /// [`may_have_applied`](crate::Error::may_have_applied): two callers that count from zero insert the same entity.
+    /// call's. Without one the call fails with [`InDoubt`](crate::ErrorKind::InDoubt): two callers that count from zero
+    /// insert the same entity.
     pub fn or_insert<M: FnMut() -> E>(self, missing: M) -> ModifyEntity<E, F, R, M> {
         ModifyEntity {
             table: self.table,
@@ -279,7 +279,7 @@ where
         self.conflicts += 1;
         if self.conflicts > self.most_conflicts {
             let why = format!(
-                "{} conflicting writes, the limit is {}: raise `conflicts(..)`, or have fewer writers of one entity",
+                "{} conflicting writes, the limit is {}: raise `max_conflicts`, or reduce concurrent writers",
                 self.conflicts, self.most_conflicts
             );
             return Err(error.with_message(why));
@@ -322,13 +322,11 @@ where
                         entity.set_etag(&etag);
                         return Ok(Poll::Ready(*entity));
                     }
-                    Poll::Ready(Err(e)) if e.kind() == ErrorKind::ConditionNotMet && !e.may_have_applied() => {
+                    Poll::Ready(Err(e)) if e.kind() == ErrorKind::ConditionNotMet => {
                         self.state = self.lost(e)?;
                     }
                     // Deleted since it was read: it is inserted again if `or_insert` is set.
-                    Poll::Ready(Err(e))
-                        if e.kind() == ErrorKind::NotFound && self.missing.is_some() && !e.may_have_applied() =>
-                    {
+                    Poll::Ready(Err(e)) if e.kind() == ErrorKind::NotFound && self.missing.is_some() => {
                         self.state = self.lost(e)?;
                     }
                     Poll::Ready(Err(e)) => return Err(e.into()),
@@ -339,7 +337,7 @@ where
                 },
                 State::Inserting(entity, mut insert) => match Pin::new(&mut insert).poll(cx) {
                     Poll::Ready(Ok(etag)) => return Ok(Poll::Ready(inserted(*entity, etag))),
-                    Poll::Ready(Err(e)) if e.kind() == ErrorKind::AlreadyExists && !e.may_have_applied() => {
+                    Poll::Ready(Err(e)) if e.kind() == ErrorKind::AlreadyExists => {
                         self.state = self.lost(e)?;
                     }
                     Poll::Ready(Err(e)) => return Err(e.into()),

@@ -105,7 +105,7 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
         match steps.call(call, tables::deleted_or_missing).await {
             Ok(_) => break,
             // The table is already being deleted.
-            Err(e) if e.kind() == ErrorKind::Conflict => break,
+            Err(e) if e.cause_kind() == ErrorKind::Conflict => break,
             Err(e) => match pause_after(&e) {
                 Some(pause) => clock::sleep(pause).await,
                 None => return Err(e),
@@ -122,13 +122,13 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
                 progress(RecreateProgress::Created);
                 return Ok(());
             }
-            Err(e) if e.kind() == ErrorKind::AlreadyExists && (may_be_made || e.may_have_applied()) => {
+            Err(e) if e.cause_kind() == ErrorKind::AlreadyExists && (may_be_made || e.may_have_applied()) => {
                 progress(RecreateProgress::Created);
                 return Ok(());
             }
             Err(e) => {
                 may_be_made |= e.may_have_applied();
-                let is_being_deleted = e.kind() == ErrorKind::Conflict;
+                let is_being_deleted = e.cause_kind() == ErrorKind::Conflict;
                 match pause_after(&e) {
                     Some(pause) => {
                         if is_being_deleted {
@@ -154,7 +154,7 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
 /// Returns the pause before the next attempt. `None` if the error is not transient, or no time remains.
 fn pause(error: &Error, left: Duration) -> Option<Duration> {
     let may_pass = matches!(
-        error.kind(),
+        error.cause_kind(),
         ErrorKind::Conflict
             | ErrorKind::Connection
             | ErrorKind::ServerFault

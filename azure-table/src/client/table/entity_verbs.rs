@@ -54,11 +54,11 @@ impl<E> TableClient<E> {
         GetMany::new(self, keys.into_iter().map(IntoKey::into_key).collect())
     }
 
-    /// Deletes the entity if it exists. Returns a [`Deletion`](crate::service::Deletion).
+    /// Deletes the entity if it exists. Returns a [`Deletion`](crate::Deletion).
     ///
     /// The ETag is checked as in [`delete`](Self::delete).
     ///
-    /// [`Deletion::InDoubt`](crate::service::Deletion::InDoubt): a response was lost, and a later attempt found no
+    /// [`Deletion::InDoubt`](crate::Deletion::InDoubt): a response was lost, and a later attempt found no
     /// entity.
     ///
     /// # Errors

@@ -48,9 +48,9 @@ impl<E> TableClient<E> {
         DeleteTable::new(&self.pipeline, &self.table)
     }
 
-    /// Deletes the table if it exists. Returns a [`Deletion`](crate::service::Deletion).
+    /// Deletes the table if it exists. Returns a [`Deletion`](crate::Deletion).
     ///
-    /// [`Deletion::InDoubt`](crate::service::Deletion::InDoubt): a response was lost, and a later attempt found no
+    /// [`Deletion::InDoubt`](crate::Deletion::InDoubt): a response was lost, and a later attempt found no
     /// table.
     ///
     /// Source: REST "Delete Table".

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use super::Error;
+use super::{Error, MAY_HAVE_APPLIED};
 use crate::model::error_text::{OneLine, Shown};
 use crate::model::operation_kind::Subject;
 
@@ -49,7 +49,7 @@ impl fmt::Display for Error {
             write!(f, " (after {} attempts)", inner.attempts)?;
         }
         if inner.may_have_applied {
-            f.write_str("; the write may have been applied")?;
+            f.write_str(MAY_HAVE_APPLIED)?;
         }
         Ok(())
     }
@@ -70,7 +70,7 @@ impl Parts<'_, '_> {
     }
 }
 
-/// The text, and below it the errors that led to it: a program that returns the error from `main` prints this.
+/// The text and the errors that led to it in one line: a program that returns the error from `main` prints this.
 ///
 /// `{:#?}` prints the kind and the source as a struct.
 impl fmt::Debug for Error {
@@ -78,18 +78,15 @@ impl fmt::Debug for Error {
         if f.alternate() {
             return f
                 .debug_struct("Error")
-                .field("kind", &self.inner.kind)
+                .field("kind", &self.kind())
                 .field("text", &format_args!("{self}"))
                 .field("source", &self.inner.source)
                 .finish();
         }
         write!(f, "{self}")?;
         let mut cause = self.source();
-        if cause.is_some() {
-            f.write_str("\n\nCaused by:")?;
-        }
         while let Some(error) = cause {
-            write!(f, "\n    {}", OneLine(&error.to_string()))?;
+            write!(f, ": {}", OneLine(&error.to_string()))?;
             cause = error.source();
         }
         Ok(())
@@ -126,7 +123,7 @@ mod tests {
         let error = Error::other(Outer(refused)).in_operation(OperationKind::Get, Some("Blogs"));
         assert_eq!(
             format!("{error:?}"),
-            "get in table Blogs: cannot connect\n\nCaused by:\n    connection refused"
+            "get in table Blogs: cannot connect: connection refused"
         );
         assert!(
             format!("{error:#?}").starts_with("Error {\n    kind: Other,\n"),

@@ -10,9 +10,9 @@ use crate::model::error::{Error, ErrorKind};
 /// Converts the error and keeps it as the inner error: `error.downcast_ref::<azure_table::Error>()` returns it. Feature
 /// `entra`.
 ///
-/// An error with a status becomes `HttpResponse` with the service's code. Other errors become `Connection`,
-/// `Credential`, `DataConversion` or `Other`. `azure_core` considers `Connection` safe to repeat, so a write that is in
-/// doubt becomes `Io` instead.
+/// An error with a status becomes `HttpResponse` with the service's code. Other errors become `Connection`, `Io`,
+/// `Credential`, `DataConversion` or `Other`. Every write in doubt becomes `Io`: `azure_core` considers `Connection`
+/// safe to repeat, and a status would look like a conflict.
 impl From<Error> for azure_core::Error {
     fn from(error: Error) -> Self {
         let kind = match (error.status(), error.kind()) {
@@ -21,8 +21,8 @@ impl From<Error> for azure_core::Error {
                 error_code: error.code().map(str::to_owned),
                 raw_response: None,
             },
-            (None, ErrorKind::Connection) if !error.may_have_applied() => CoreKind::Connection,
-            (None, ErrorKind::Connection | ErrorKind::Timeout) => CoreKind::Io,
+            (None, ErrorKind::Connection) => CoreKind::Connection,
+            (None, ErrorKind::InDoubt | ErrorKind::Timeout) => CoreKind::Io,
             (None, ErrorKind::Unauthenticated) => CoreKind::Credential,
             (None, ErrorKind::InvalidResponse) => CoreKind::DataConversion,
             (None, _) => CoreKind::Other,
@@ -47,6 +47,7 @@ mod tests {
             (ErrorKind::Connection, false, "Connection"),
             (ErrorKind::Connection, true, "Io"),
             (ErrorKind::Timeout, false, "Io"),
+            (ErrorKind::Unauthenticated, true, "Io"),
             (ErrorKind::Unauthenticated, false, "Credential"),
             (ErrorKind::InvalidResponse, false, "DataConversion"),
             (ErrorKind::InvalidInput, false, "Other"),
@@ -54,5 +55,16 @@ mod tests {
             let error = Error::new(kind, "").maybe_applied(in_doubt);
             assert_eq!(format!("{:?}", azure_core::Error::from(error).kind()), expected);
         }
+        let changed = || Error::answered(412, Some("UpdateConditionNotSatisfied".into()), None, None);
+        let of_its_own = azure_core::Error::from(changed().maybe_applied(true));
+        assert_eq!(
+            of_its_own.http_status(),
+            None,
+            "no arm for a conflict handles a write in doubt"
+        );
+        assert_eq!(
+            azure_core::Error::from(changed()).http_status(),
+            Some(StatusCode::PreconditionFailed)
+        );
     }
 }

@@ -116,7 +116,7 @@ impl CallSpan {
                 span.record("azure.service.request.id", id);
             }
         }
-        if let Some(kind) = call.error {
+        if let Some(kind) = call.last_failure {
             match (call.code, call.status) {
                 (Some(code), _) => fail(span, code),
                 (None, Some(status)) => fail(span, display(status)),
@@ -198,7 +198,7 @@ impl AttemptSpan {
 
     /// Records that the attempt failed without a response, or before it was sent, and closes the span.
     pub(crate) fn failed(self, error: &Error) {
-        fail(&self.0, display(format_args!("{:?}", error.kind())));
+        fail(&self.0, display(format_args!("{:?}", error.cause_kind())));
     }
 
     /// Records the end of the attempt, and closes the span.

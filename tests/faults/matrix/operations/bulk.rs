@@ -6,6 +6,7 @@ use azure_table::bulk::{Interrupted, LeftoverReason};
 use azure_table::{Bulk, BulkOutcome, BulkReport, Error, TableOperation};
 use futures::stream;
 
+use super::super::judge::names_doubt;
 use super::super::model::{Cell, Demand, Write, key};
 use super::super::operation::{Chosen, Claim, Entry, Given, On, Promise, Said};
 use super::{KINDS, Kind, operation};
@@ -226,7 +227,7 @@ fn said(count: usize, ended: Ended) -> Said {
 /// Returns the outcomes of `count` writes, of which the first were `taken`: those that were read and are not leftovers
 /// were applied.
 fn said_of(count: usize, taken: usize, ended: Ended) -> Said {
-    let report = ended.unwrap_or_else(|interrupted| interrupted.into_parts().1);
+    let (error, report) = parts(ended);
     let read = report.applied() + report.rejected() + report.in_doubt() + report.not_tried();
     let read = usize::try_from(read).unwrap();
     assert!(read <= taken, "{report}");
@@ -241,6 +242,9 @@ fn said_of(count: usize, taken: usize, ended: Ended) -> Said {
     }
     let applied = claims.iter().filter(|claim| matches!(claim, Claim::Applied(_))).count();
     assert_eq!(applied as u64, report.applied(), "{report}");
+    if error.is_some_and(|error| !names_doubt(&error)) {
+        claims.push(Claim::OfWrongKind);
+    }
     Said::Each(claims)
 }
 
@@ -254,15 +258,19 @@ fn without_verdicts(said: Said) -> Said {
     Said::Each(claims.collect())
 }
 
-/// The outcome of a bulk of one write.
-pub(super) fn said_of_one(ended: Ended) -> Said {
-    let (report, error) = match ended {
-        Ok(report) => (report, None),
+fn parts(ended: Ended) -> (Option<Error>, BulkReport) {
+    match ended {
+        Ok(report) => (None, report),
         Err(interrupted) => {
             let (error, report) = interrupted.into_parts();
-            (report, Some(error))
+            (Some(error), report)
         }
-    };
+    }
+}
+
+/// The outcome of a bulk of one write.
+pub(super) fn said_of_one(ended: Ended) -> Said {
+    let (error, report) = parts(ended);
     match (report.leftovers().first().map(|left| left.reason()), error) {
         (Some(LeftoverReason::Rejected(e) | LeftoverReason::InDoubt(e)), _) => Said::Failed(e.clone()),
         (_, Some(e)) => Said::Failed(e.into()),
@@ -272,8 +280,9 @@ pub(super) fn said_of_one(ended: Ended) -> Said {
 
 fn left_over(why: &LeftoverReason) -> Claim {
     match why {
-        LeftoverReason::Rejected(e) => Claim::Rejected(e.kind()),
-        LeftoverReason::InDoubt(_) => Claim::InDoubt,
+        LeftoverReason::Rejected(e) if e.may_have_applied() => Claim::OfWrongKind,
+        LeftoverReason::InDoubt(e) if !e.may_have_applied() => Claim::OfWrongKind,
+        LeftoverReason::Rejected(e) | LeftoverReason::InDoubt(e) => Claim::failed(e),
         LeftoverReason::NotTried => Claim::NotTried,
         _ => unreachable!(),
     }

@@ -76,7 +76,6 @@ fn alone(name: &str, given: &Given<'_>) -> Chosen {
 fn claim(result: Result<Option<azure_table::ETag>, Error>) -> Claim {
     match result {
         Ok(etag) => Claim::Applied(etag),
-        Err(e) if e.may_have_applied() => Claim::InDoubt,
-        Err(e) => Claim::Rejected(e.kind()),
+        Err(e) => Claim::failed(&e),
     }
 }

@@ -3,6 +3,7 @@
 use azure_table::Change;
 use azure_table::bulk::{Interrupted, WriteReport};
 
+use super::super::judge::names_doubt;
 use super::super::model::{Cell, OTHER_PARTITION, PARTITION, partition_of};
 use super::super::operation::{Chosen, Entry, Given, On, Promise, Report, Said, Wanted};
 
@@ -112,6 +113,7 @@ fn said<E>(ended: Result<WriteReport<E>, Interrupted<WriteReport<E>>>) -> Said {
     };
     let row = |row: &azure_table::bulk::RowError<E>| row.key().row_key().to_owned();
     let leftovers = report.leftovers().iter();
+    let names_doubt = leftovers.clone().all(|left| names_doubt(left.error()));
     let (in_doubt, rejected): (Vec<_>, Vec<_>) = leftovers.partition(|left| left.error().may_have_applied());
     assert_eq!(
         (rejected.len() as u64, in_doubt.len() as u64),
@@ -126,6 +128,7 @@ fn said<E>(ended: Result<WriteReport<E>, Interrupted<WriteReport<E>>>) -> Said {
             .map(|rejected| (row(rejected), rejected.error().kind()))
             .collect(),
         in_doubt: in_doubt.into_iter().map(row).collect(),
+        names_doubt,
         ended,
     })
 }
