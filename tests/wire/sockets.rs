@@ -171,7 +171,7 @@ async fn announced_body_of_ten_gigabytes_is_rejected_unread(network: Network) {
     let head = "HTTP/1.1 201 Created\r\nContent-Length: 10000000000\r\n\r\n";
     let server = Sockets::pouring(network, head, vec![b' '; 1 << 16]).await;
     let error = server.lost_write().await;
-    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    assert_eq!(kind_in_doubt(&error), Some(ErrorKind::InvalidResponse));
     let expected = "a response of 10000000000 bytes or more, the limit is 67108864, at http://127.0.0.1:";
     assert!(error.to_string().contains(expected), "{error}");
     assert!(source(&error).contains("`page_size`"), "{}", source(&error));
@@ -189,7 +189,7 @@ async fn endless_body_is_cut_at_the_limit(network: Network) {
     )
     .await;
     let error = server.lost_write().await;
-    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    assert_eq!(kind_in_doubt(&error), Some(ErrorKind::InvalidResponse));
     assert!(
         error.to_string().contains("the limit is 67108864, at http://"),
         "{error}"

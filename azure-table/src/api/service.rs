@@ -1,11 +1,11 @@
-//! The service and its tables: properties, statistics, access policies, outcomes of creating and deleting tables.
+//! The service and its tables: properties, statistics, access policies, outcomes of creating tables.
 //!
 //! | type | use |
 //! |---|---|
 //! | [`ServiceProperties`], [`CorsRule`], [`Logging`], [`Metrics`] | logging, metrics and CORS of the service |
 //! | [`ServiceStatistics`], [`GeoReplicationStatus`] | the replication to the secondary |
 //! | [`StoredAccessPolicy`] | permissions that a SAS names, revocable |
-//! | [`Creation`], [`Deletion`](crate::Deletion) | outcomes of `create_table_if_not_exists` and `delete_table_if_exists` |
+//! | [`Creation`] | outcomes of `create_table_if_not_exists`; those of deletes are a [`Deletion`](crate::Deletion) |
 //! | [`RecreateProgress`] | steps of [`TableClient::recreate_table`](crate::TableClient::recreate_table) |
 //!
 //! [`TableServiceClient::properties`](crate::TableServiceClient::properties) and `set_properties` read and change the

@@ -250,8 +250,7 @@ impl<E> TableBatch<E> {
     /// - `NotFound`: the entity of a replace, merge or delete is absent, or the table does not exist.
     /// - `ConditionNotMet`: the ETag of an entity differs.
     /// - `InvalidInput`: the batch is empty.
-    ///
-    /// Nothing is applied, unless [`may_have_applied`](crate::Error::may_have_applied) says that the batch is in doubt.
+    /// - [`InDoubt`](crate::ErrorKind::InDoubt): the batch may have been applied. With all other kinds nothing was.
     #[doc(alias("commit", "submit_transaction"))]
     pub fn submit(self) -> SubmitBatch {
         SubmitBatch::new(&self.pipeline, self.change_set)

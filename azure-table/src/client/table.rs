@@ -81,7 +81,8 @@ mod typed_handles;
 ///   operation.
 /// - `NotFound`: the table does not exist.
 /// - `Connection`, `Timeout`, `ServerFault`, `Throttled`: no usable response after the retries.
-///   [`may_have_applied`](crate::Error::may_have_applied) returns `true` if a write is in doubt.
+/// - [`InDoubt`](crate::ErrorKind::InDoubt), in place of any other kind: the write may have been applied. Read the
+///   entity before you repeat it.
 ///
 /// Each method lists its further errors.
 #[doc(alias = "CloudTable")]

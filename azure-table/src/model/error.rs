@@ -1,8 +1,8 @@
 //! The one error type of the crate.
 //!
 //! Owns [`Error`], [`ErrorKind`] and their texts. Writes in doubt are `error/in_doubt.rs`, [`ValueError`] is
-//! `error/value_error.rs`, the headers of a response are `error/response_headers.rs`. The file of each operation decides
-//! when it fails; `protocol/answer.rs` parses error responses.
+//! `error/value_error.rs`, the headers of a response are `error/response_headers.rs`. The file of each operation
+//! decides when it fails; `protocol/answer.rs` parses error responses.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -94,8 +94,9 @@ impl ErrorKind {
 
 /// The error of an operation.
 ///
-/// It is one pointer in size. Branch on [`kind`](Self::kind). Log the `Display` text: it is one line, begins with the
-/// operation and the table, and never repeats its [`source`](StdError::source). It contains no key, signature or token.
+/// It is one pointer in size. Branch on [`kind`](Self::kind): a write that may have been applied has its own. Log the
+/// `Display` text: it is one line, begins with the operation and the table, and never repeats its
+/// [`source`](StdError::source). It contains no key, signature or token.
 ///
 /// ```
 /// use azure_table::{ErrorKind, TableName};

@@ -14,8 +14,8 @@ use super::conflict::on_primary;
 ///
 /// The header is your entity, in the partition and the table of the rows that it guards. Give it a
 /// [`write_id`](macro@crate::TableEntity): after a lost response it shows whether the transaction was applied. Without
-/// one, such a call fails with [`may_have_applied`](crate::Error::may_have_applied). Writes of the partition that do
-/// not go through a fence are not guarded.
+/// one, such a call fails with [`InDoubt`](azure_table::ErrorKind::InDoubt). Writes of the partition that do not go
+/// through a fence are not guarded.
 ///
 /// **Cost.** [`open`](Self::open): one read; two more requests for a new header. [`transact`](Self::transact): one
 /// batch of the operations and the header; one more read and batch per conflict. A batch has up to 99 operations

@@ -110,8 +110,8 @@ impl Leases {
     /// `holder` is stored for people who look at the table. The row is inserted if it is missing.
     ///
     /// # Errors
-    /// - An error with [`may_have_applied`](crate::Error::may_have_applied): the lease may be held, without a known
-    ///   holder, until its duration is over.
+    /// - [`InDoubt`](azure_table::ErrorKind::InDoubt): the lease may be held, without a known holder, until its
+    ///   duration is over.
     pub async fn acquire(&self, partition_key: &str, row_key: &str, holder: &str) -> Result<Option<Lease>> {
         let context = OperationContext::new();
         let read = self

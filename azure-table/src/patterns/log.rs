@@ -48,8 +48,8 @@ use super::conflict::on_primary;
 /// | `trim`, 8 events and a key | Batch, Query, Batch, Query, Delete | 19 |
 ///
 /// **Crash.** A batch is applied completely or not at all. After a lost response the events show whether they were
-/// appended. If that cannot be read either, the error has [`may_have_applied`](crate::Error::may_have_applied), and an
-/// append with a key can be repeated. The next `trim` completes one that was interrupted.
+/// appended. If that cannot be read either, the error is [`InDoubt`](azure_table::ErrorKind::InDoubt), and an append
+/// with a key can be repeated. The next `trim` completes one that was interrupted.
 ///
 /// ```
 /// use azure_table::patterns::Log;
@@ -214,8 +214,7 @@ impl<T: Serialize> Log<T> {
     /// The caller chooses the key, such as the ID of an order. It must be a valid part of a RowKey.
     ///
     /// # Errors
-    /// - The errors of [`append`](Self::append). Call it again if the error has
-    ///   [`may_have_applied`](crate::Error::may_have_applied).
+    /// - The errors of [`append`](Self::append). Call it again after [`InDoubt`](azure_table::ErrorKind::InDoubt).
     pub async fn append_once(&mut self, key: &str, events: &[T]) -> Result<Range<u64>> {
         let appended = self.transact(events, Condition::Once(key)).await;
         match appended {

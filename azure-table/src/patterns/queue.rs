@@ -148,8 +148,8 @@ impl<T: Serialize> Queue<T> {
     /// # Errors
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the payload cannot be written as JSON, or the ID is
     ///   not a valid part of a RowKey.
-    /// - The errors of [`insert`](TableClient::insert). Call it again with the same ID if the error has
-    ///   [`may_have_applied`](crate::Error::may_have_applied).
+    /// - The errors of [`insert`](TableClient::insert). After [`InDoubt`](azure_table::ErrorKind::InDoubt), call it
+    ///   again with the same ID.
     pub async fn push_with_id(&self, id: &str, payload: &T) -> Result<bool> {
         let row = self.row(id, payload)?;
         Ok(self.table.insert_if_not_exists(&row).await?.is_some())
@@ -185,8 +185,8 @@ impl<T: DeserializeOwned> Queue<T> {
     /// # Errors
     /// - [`Other`](azure_table::ErrorKind::Other): the payload is not a `T`. The item is taken nevertheless, and free
     ///   after its visibility time.
-    /// - An error with [`may_have_applied`](crate::Error::may_have_applied): an item may be held, without a known
-    ///   worker, until its visibility time is over.
+    /// - [`InDoubt`](azure_table::ErrorKind::InDoubt): an item may be held, without a known worker, until its
+    ///   visibility time is over.
     pub async fn take(&self, visibility: Duration) -> Result<Option<Item<T>>> {
         let context = OperationContext::new();
         let query = self.table.query().partition(&self.partition);

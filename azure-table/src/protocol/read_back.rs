@@ -9,8 +9,8 @@
 //!
 //! A row that still has the ETag of our condition shows that nothing of ours was applied, whatever the clocks say. So
 //! does a row that was last written before our first attempt and differs from our content, and a row with our content
-//! that is older than clocks may differ. Everything else is inconclusive: a missing row may have been deleted since, and
-//! a newer one may have replaced ours.
+//! that is older than clocks may differ. Everything else is inconclusive: a missing row may have been deleted since,
+//! and a newer one may have replaced ours.
 
 use std::time::Duration;
 
@@ -87,7 +87,9 @@ pub(crate) fn keeps_an_etag(writes: &[RowWrite<'_>], stored: &[DynamicEntity]) -
     writes.iter().any(keeps)
 }
 
-/// Judges a write by the stored rows, all of which have another ETag than their write requires. `first_sent` is the time of the first attempt or earlier, by the service's clock.
+/// Judges a write by the stored rows, none of which keeps the ETag that its write requires.
+///
+/// `first_sent` is the time of the first attempt or earlier, by the service's clock.
 pub(crate) fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: DateTime) -> Verdict {
     let evidence: Vec<(&RowWrite<'_>, Evidence)> = writes
         .iter()

@@ -31,8 +31,8 @@ pub enum Creation {
 
 /// The outcome of a delete-if-exists: the table or entity is absent now.
 ///
-/// [`was_deleted`](Self::was_deleted) returns `false` for [`InDoubt`](Self::InDoubt) as well: then it is unknown whether
-/// this call deleted anything.
+/// [`was_deleted`](Self::was_deleted) returns `false` for [`InDoubt`](Self::InDoubt) as well: then it is unknown
+/// whether this call deleted anything.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};

@@ -49,7 +49,8 @@ const MOST_RECORDS: usize = 1_024;
 /// let hang = faults.add(Fault::HangRequest);
 /// let row = DynamicEntity::new("Channel9", "1");
 /// let error = table.insert(&row).timeout(Duration::from_millis(20)).await.unwrap_err();
-/// assert_eq!((error.kind(), error.may_have_applied()), (ErrorKind::Timeout, true));
+/// assert_eq!(error.kind(), ErrorKind::InDoubt);
+/// assert_eq!(error.last_failure().unwrap().kind(), ErrorKind::Timeout);
 ///
 /// hang.disable();
 /// table.insert(&row).await?;

@@ -47,7 +47,7 @@ impl<E> RowError<E> {
     /// - `ConditionNotMet`: another writer changed the row after it was read.
     /// - `Rejected`, `InvalidInput`: the row cannot be stored in this form.
     /// - `InvalidResponse`: the row does not fit `E`.
-    /// - Any kind with [`may_have_applied`](Error::may_have_applied): the row is in doubt.
+    /// - [`InDoubt`](crate::ErrorKind::InDoubt): the row may have been written.
     pub fn error(&self) -> &Error {
         &self.error
     }

@@ -127,9 +127,8 @@ impl<E> TableClient<E> {
     /// - `NotFound`: no entity has this key, and [`or_insert`](ModifyEntity::or_insert) is not set, or the closure
     ///   returned [`Change::Keep`](crate::Change::Keep) for the new entity.
     /// - `ConditionNotMet`: more conflicting writes than [`max_conflicts`](ModifyEntity::max_conflicts) allows.
-    /// - `ConditionNotMet`, with [`may_have_applied`](crate::Error::may_have_applied): a response was lost and no
+    /// - [`InDoubt`](crate::ErrorKind::InDoubt): a response was lost, also that to the insert of `or_insert`, and no
     ///   `write_id` shows whose change is stored.
-    /// - `AlreadyExists`, with `may_have_applied`: the response to the insert of `or_insert` was lost.
     /// - `Timeout`: the effective timeout, which covers all reads, writes and waits, has elapsed. The source of the
     ///   error is the last conflict.
     /// - `InvalidInput`: the closure changed the key, or `or_insert` returned an entity with another key.
@@ -150,7 +149,7 @@ impl<E> TableClient<E> {
     /// The entity is saved only if no other write came after it was read. So it must hold the ETag of that read, as a
     /// [`Versioned`] entity or in its etag field. [`replace`](Self::replace) takes any entity.
     ///
-    /// If the future is dropped, or the write is [in doubt](crate::Error::may_have_applied), it may be stored under an
+    /// If the future is dropped, or the write is [in doubt](crate::ErrorKind::InDoubt), it may be stored under an
     /// ETag that `entity` does not have. The next `save` then fails with `ConditionNotMet`. Read the entity again with
     /// [`refresh`](Self::refresh).
     ///

@@ -27,7 +27,7 @@ impl<E> TableClient<E> {
     /// * **Cancellation.** Dropping a future withdraws its write, unless that was sent. A write that was sent continues
     ///   in its task, and its result is dropped.
     /// * **Timeout.** At the end of its [`timeout`](crate::CallOptions::timeout) a write that was not sent is
-    ///   withdrawn. One that was sent is in doubt: [`may_have_applied`](crate::Error::may_have_applied).
+    ///   withdrawn. One that was sent is [in doubt](crate::ErrorKind::InDoubt).
     /// * **Lost responses.** The client reads the rows of the batch back. If they do not show whether it was applied,
     ///   each of its writes is in doubt.
     /// * **Throttling.** Throttled batches are sent again at a rate that adapts to the service, as in a
