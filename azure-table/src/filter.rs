@@ -44,6 +44,7 @@ pub(crate) mod assignment;
 pub(crate) mod column;
 pub(crate) mod column_name;
 pub(crate) mod evaluate;
+pub(crate) mod exclusion;
 pub(crate) mod expression;
 pub(crate) mod key_range;
 pub(crate) mod literal;

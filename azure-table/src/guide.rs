@@ -5,6 +5,7 @@
 //! | [`accounts`] | How do I connect to Azure, Cosmos DB or Azurite, by key, shared access signature or Entra ID? |
 //! | [`cosmos`] | What is different on Cosmos DB, and what does the client do about it? |
 //! | [`design`] (feature `patterns`) | How do I choose the keys? One table or several? When not to use tables? |
+//! | [`patterns`] (feature `patterns`) | Which pattern fits which need? How do I query the entities beside its rows? |
 //! | [`entities`] | Which Rust types become keys and properties? How does a struct or an enum map to rows? |
 //! | [`queries`] | How do I filter, stream pages, continue later, and read many keys or a whole table? |
 //! | [`batches`] | How do I write several rows in one request, or millions in parallel? |
@@ -42,6 +43,10 @@ pub mod cosmos {}
 #[cfg(feature = "patterns")]
 #[doc = include_str!("../docs/design.md")]
 pub mod design {}
+
+#[cfg(feature = "patterns")]
+#[doc = include_str!("../docs/patterns.md")]
+pub mod patterns {}
 
 #[doc = include_str!("../docs/batches.md")]
 pub mod batches {}

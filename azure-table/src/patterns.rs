@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Fence`] | all batches of a partition in one order, none based on a stale state |
 //! | [`Leases`], [`Lease`] | at most one holder at a time, with a token that orders their writes |
-//! | [`Log`], [`LogStream`] | events in one order without a gap, an append with a key applied at most once |
+//! | [`Log`], [`LogReader`], [`LogStream`] | events in one order without a gap, an append with a key at most once |
 //! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
 //! | [`Sequence`] | numbers that are never returned twice |
 //! | [`Unique`] | at most one entity of a partition with a value |
@@ -15,6 +15,9 @@
 //! Each pattern is tested in every order of its requests, with and without a lost request or response
 //! (`testing::explore`). Its page states the cost of each operation in requests and entities, and the effects of a
 //! crash.
+//!
+//! The [guide](crate::guide::patterns) says which pattern fits which need, and how to query the entities beside their
+//! rows.
 //!
 //! They use only the public interface, so your own patterns can be built the same way.
 //!
@@ -50,7 +53,7 @@ mod unique_across;
 pub use self::expiry::{Expiring, Periodic};
 pub use self::fence::Fence;
 pub use self::lease::{Lease, Leases};
-pub use self::log::{Log, LogStream};
+pub use self::log::{Log, LogReader, LogStream};
 pub use self::queue::{Item, Queue};
 pub use self::sequence::Sequence;
 pub use self::unique::Unique;

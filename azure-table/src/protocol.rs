@@ -18,6 +18,7 @@ pub(crate) mod http_date;
 pub(crate) mod http_request;
 pub(crate) mod operation;
 mod other_service;
+pub(crate) mod position;
 pub(crate) mod profile;
 pub(crate) mod query;
 pub(crate) mod read_back;

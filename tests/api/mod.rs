@@ -25,6 +25,7 @@ mod longest_polls;
 mod modify_and_refresh;
 mod operations;
 mod partition_client;
+mod positions;
 mod public_names;
 mod queries;
 mod readme;

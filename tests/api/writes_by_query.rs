@@ -522,7 +522,10 @@ async fn position_is_bound_to_its_query_and_method() {
         .delete_where(table.blogs.query())
         .resume_from(position.clone());
     let text = deletes.await.unwrap_err().to_string();
-    assert!(text.contains("belongs to `update where`"), "{text}");
+    assert!(
+        text.contains("this is a position of `update where`, not of `delete where`"),
+        "{text}"
+    );
     assert!(update().resume_from(position).await.unwrap().applied() > 0);
 }
 

@@ -10,6 +10,7 @@ mod patterns;
 mod recordings;
 mod scripts;
 mod secrets;
+mod shared_partitions;
 mod spies;
 
 /// Returns the message of a panic.

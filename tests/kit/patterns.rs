@@ -134,8 +134,40 @@ async fn log_has_the_documented_cost() -> Result<()> {
     costs.of("`position`", log.position()).await?;
     let read = costs.of("`read_from`, 8 events", log.read_from(0).try_collect::<Vec<_>>());
     assert_eq!(read.await?.len(), 8);
+    let reader = Log::<String>::reader(&table, "g");
+    let read = costs.of(
+        "`reader`, `read_from`, 8 events",
+        reader.read_from(0).try_collect::<Vec<_>>(),
+    );
+    assert_eq!(read.await?.len(), 8);
+    assert_eq!(costs.of("`reader`, `position`", reader.position()).await?, 0..8);
     assert_eq!(costs.of("`trim`, 8 events and a key", log.trim(8)).await?, 9);
     costs.check("log.rs");
+    Ok(())
+}
+
+#[tokio::test]
+async fn log_that_does_not_exist_is_read_as_empty_with_one_query_and_not_created() -> Result<()> {
+    let costs = Costs::new().await?;
+    let reader = Log::<String>::reader(&costs.table(), "g");
+    assert_eq!(costs.spy.exchanges().len(), 1, "only the table was created");
+    costs.spy.clear();
+    assert_eq!(reader.read_from(0).try_next().await?, None);
+    let requests: Vec<_> = costs.spy.exchanges().iter().map(Exchange::kind).collect();
+    assert_eq!(requests, [Some(OperationKind::Query)]);
+    assert_eq!(reader.position().await?, 0..0);
+    assert_eq!(costs.table().query().count().await?, 0, "a row was written");
+
+    let mut log = Log::open(&costs.table(), "g").await?;
+    log.append(&["a".to_owned(), "b".to_owned()]).await?;
+    log.trim(1).await?;
+    assert_eq!(reader.position().await?, 1..2);
+    assert_eq!(reader.clone().read_from(1).try_next().await?, Some((1, "b".to_owned())));
+    let trimmed = reader.read_from(0).try_next().await.unwrap_err();
+    assert!(
+        trimmed.to_string().contains("event 0 of the log was trimmed"),
+        "{trimmed}"
+    );
     Ok(())
 }
 

@@ -37,6 +37,7 @@ pub(crate) mod changes;
 pub(crate) mod concurrent;
 mod decode_turn;
 pub(crate) mod entity_stream;
+mod excluded_rows;
 pub(crate) mod fan_out;
 pub(crate) mod gather;
 pub(crate) mod get_many;

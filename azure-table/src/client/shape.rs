@@ -14,7 +14,7 @@ use crate::filter::select::Columns;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::entity_key::Key;
-use crate::model::error::{Error, Result};
+use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::error_text::Shown;
 use crate::model::name::{SYSTEM_PROPERTIES, property_name_fault};
 use crate::model::row::{Row, RowProperty};
@@ -214,7 +214,7 @@ impl<P> Shape<P> {
                 seen(&BadRow::of(row, e));
                 Ok(None)
             }
-            (read, _) => read,
+            (read, _) => read.map_err(unlike),
         }
     }
 
@@ -241,6 +241,17 @@ impl<P> Shape<P> {
             Reader::Valued(read) => read(row),
             Reader::Picking(pick) => pick(row)?.ok_or_else(|| Error::invalid_response("the row was not requested")),
         }
+    }
+}
+
+/// Adds the remedy to the error of a row that may be of another kind, such as one that a pattern stores beside the
+/// entities.
+fn unlike(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::InvalidResponse => {
+            error.advising("if the row is of another kind, exclude it with `without_row_keys`")
+        }
+        _ => error,
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use crate::filter::exclusion::is_exclusion;
 use crate::filter::expression::{Comparison, Expression};
 use crate::model::edm::Edm;
 
@@ -47,7 +48,7 @@ impl fmt::Display for AccessPath {
 pub(crate) struct Access {
     partition: Bound,
     row: Bound,
-    /// A key is compared inside an `or`.
+    /// A key is compared inside an `or`, other than to exclude a prefix.
     pub(crate) has_key_in_or: bool,
     /// The filter contains raw text, which was not analyzed.
     pub(crate) has_raw: bool,
@@ -118,7 +119,10 @@ impl Access {
                 self.has_key_in_or |= is_in_or;
             }
             Expression::And(all) => all.iter().for_each(|part| self.look(part, is_demanded, is_in_or)),
-            Expression::Or(any) => any.iter().for_each(|part| self.look(part, false, true)),
+            Expression::Or(any) => {
+                let is_in_or = is_in_or || !is_exclusion(any);
+                any.iter().for_each(|part| self.look(part, false, is_in_or));
+            }
             Expression::Not(inner) => self.look(inner, false, is_in_or),
             Expression::Raw(_) => self.has_raw = true,
         }
@@ -165,6 +169,9 @@ mod tests {
         }
         assert_eq!(path(pk(Eq).and(rk(Eq).or(rk(Eq)))), AccessPath::Partition);
         assert!(Access::of(Some(&rk(Eq).or(rk(Eq)))).has_key_in_or);
+        let excluded = crate::filter::exclusion::excluding("RowKey", "~");
+        assert!(!Access::of(Some(&excluded)).has_key_in_or);
+        assert!(Access::of(Some(&excluded.or(rk(Eq)))).has_key_in_or);
         assert!(Access::of(Some(&rk(Eq))).has_row_alone());
     }
 }

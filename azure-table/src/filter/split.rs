@@ -13,6 +13,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
+use crate::filter::exclusion::is_exclusion;
 use crate::filter::expression::Expression;
 use crate::filter::key_range::{Furthest, KeyRange};
 use crate::model::ordinal;
@@ -144,7 +145,7 @@ fn range(own: &[Arc<Expression>]) -> KeyRange<'_> {
 /// Returns `true` if the condition is an `or` of conditions on keys.
 fn is_set_of_keys(condition: &Expression) -> bool {
     let is_of_keys = |one| is_set_of_keys(one) || KeyRange::of([one]).is_narrow();
-    matches!(condition, Expression::Or(any) if any.iter().all(is_of_keys))
+    matches!(condition, Expression::Or(any) if any.iter().all(is_of_keys) && !is_exclusion(any))
 }
 
 /// Returns the conditions of a set of keys with their ranges, including those of nested sets.
@@ -160,6 +161,9 @@ fn set_of_keys(condition: &Expression) -> Option<Vec<(KeyRange<'_>, &Expression)
         })
     }
     let Expression::Or(any) = condition else { return None };
+    if is_exclusion(any) {
+        return None;
+    }
     let mut set = Vec::with_capacity(any.len());
     flatten(any, &mut set).then_some(set)
 }

@@ -230,6 +230,12 @@ impl Error {
         self
     }
 
+    /// Adds a remedy to the message.
+    pub(crate) fn advising(mut self, remedy: &str) -> Self {
+        self.inner.message = format!("{}; {remedy}", self.inner.message).into();
+        self
+    }
+
     pub(crate) fn has_message(&self) -> bool {
         !self.inner.message.is_empty()
     }

@@ -12,7 +12,9 @@ use super::conflict::on_primary;
 /// the previous one wrote. So every state of the partition that anyone can read matches its header (a balance, a
 /// length, a state).
 ///
-/// The header is your entity, in the partition and the table of the rows that it guards. Give it a
+/// The header is your entity, in the partition and the table of the rows that it guards. You choose its RowKey, and
+/// exclude it from queries of the other rows with
+/// [`without_row_keys`](azure_table::TableQuery::without_row_keys). Give it a
 /// [`write_id`](macro@crate::TableEntity): after a lost response it shows whether the transaction was applied. Without
 /// one, such a call fails with [`InDoubt`](azure_table::ErrorKind::InDoubt). Writes of the partition that do not go
 /// through a fence are not guarded.

@@ -1,6 +1,6 @@
 //! Events in one order, each with a number.
 //!
-//! Owns [`Log`], [`LogStream`], the header and the rows of a log. Its transactions use `fence.rs`.
+//! Owns [`Log`], [`LogReader`], [`LogStream`], the header and the rows of a log. Its transactions use `fence.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -30,7 +30,8 @@ use super::conflict::on_primary;
 /// **Cost.** [`open`](Self::open): one read; two more requests for a new log. [`append`](Self::append) and
 /// [`append_at`](Self::append_at): one batch of the events and the header; one more read and batch per conflict.
 /// [`append_once`](Self::append_once): the same with one more row; at most two batches and one read if it was appended
-/// before. [`position`](Self::position): one read. [`read_from`](Self::read_from): one request per 1,000 events.
+/// before. [`position`](Self::position): one read. [`read_from`](Self::read_from): one request per 1,000 events. A
+/// [`reader`](Self::reader) reads at the same cost, and sends nothing before.
 /// [`trim`](Self::trim): one batch for the header, one request per 1,000 rows to find them, one batch per 100 to delete
 /// them.
 ///
@@ -45,6 +46,8 @@ use super::conflict::on_primary;
 /// | `append_once` again | Batch, Get | 5 |
 /// | `position` | Get | 1 |
 /// | `read_from`, 8 events | Query | 8 |
+/// | `reader`, `read_from`, 8 events | Query | 8 |
+/// | `reader`, `position` | Get | 1 |
 /// | `trim`, 8 events and a key | Batch, Query, Batch, Query, Delete | 19 |
 ///
 /// **Crash.** A batch is applied completely or not at all. After a lost response the events show whether they were
@@ -93,6 +96,13 @@ struct LogRow {
     next: i64,
     #[table(write_id, rename = "Write")]
     write: Option<Guid>,
+}
+
+impl LogRow {
+    /// Returns the position of the first event, and that of the next.
+    fn positions(&self) -> Range<u64> {
+        self.first.unsigned_abs()..self.next.unsigned_abs()
+    }
 }
 
 /// An event.
@@ -147,14 +157,22 @@ impl<T> Log<T> {
         })
     }
 
+    /// Creates a handle that only reads the log of a partition. It sends nothing, and creates no log.
+    pub fn reader<E: TableEntity>(table: &TableClient<E>, partition_key: impl Into<String>) -> LogReader<T> {
+        LogReader {
+            table: on_primary(&table.typed()),
+            partition: partition_key.into(),
+            event: PhantomData,
+        }
+    }
+
     /// Reads the position of the first stored event, and that of the next event.
     ///
     /// # Errors
     /// - The errors of [`Fence::refresh`].
     pub async fn position(&mut self) -> Result<Range<u64>> {
         self.fence.refresh().await?;
-        let header = self.fence.header();
-        Ok(header.first.unsigned_abs()..header.next.unsigned_abs())
+        Ok(self.fence.header().positions())
     }
 
     /// Deletes the events before a position, and the keys of appends that end before it. Returns the number of deleted
@@ -276,13 +294,86 @@ impl<T: Serialize> Log<T> {
 impl<T: DeserializeOwned> Log<T> {
     /// Reads the events from a position on, each with its position, until the last one.
     pub fn read_from(&self, position: u64) -> LogStream<T> {
-        let query = self.table.query().partition(&self.fence.header().partition);
-        let rows = query.filter(EventRow::POSITION.ge(position) & EventRow::POSITION.le(u64::MAX));
-        LogStream {
-            rows: rows.stream(),
-            next: position,
+        stream(&self.table, &self.fence.header().partition, position)
+    }
+}
+
+/// Reads the log of a partition and never writes. Built by [`Log::reader`].
+///
+/// A partition without a log reads as an empty one. To append after a read, [open](Log::open) the log and call
+/// [`append_at`](Log::append_at) with the position after the last event.
+///
+/// ```
+/// use azure_table::patterns::Log;
+/// use azure_table::{Emulator, TableServiceClient};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let logs = TableServiceClient::on(Emulator::new()).dynamic_table("Logs")?;
+/// logs.create_table().await?;
+///
+/// let order = Log::<String>::reader(&logs, "order-7");
+/// let mut events = order.read_from(0);               // one request per 1,000 events
+/// let mut next = 0;
+/// while let Some((position, _)) = events.try_next().await? {
+///     next = position + 1;
+/// }
+/// let placed = ["placed".to_owned()];
+/// assert!(Log::open(&logs, "order-7").await?.append_at(next, &placed).await?);
+/// assert_eq!(order.position().await?, 0..1);
+/// # Ok(())
+/// # }
+/// ```
+pub struct LogReader<T> {
+    table: TableClient<EventRow>,
+    partition: String,
+    event: PhantomData<fn() -> T>,
+}
+
+impl<T> LogReader<T> {
+    /// Reads the position of the first stored event, and that of the next event. Returns `0..0` if no log exists.
+    ///
+    /// # Errors
+    /// - The errors of [`get`](TableClient::get).
+    pub async fn position(&self) -> Result<Range<u64>> {
+        let header = self.table.typed::<LogRow>().get((&self.partition,)).await?;
+        Ok(header.map_or(0..0, |header| header.positions()))
+    }
+}
+
+impl<T: DeserializeOwned> LogReader<T> {
+    /// Reads the events from a position on, each with its position, until the last one.
+    pub fn read_from(&self, position: u64) -> LogStream<T> {
+        stream(&self.table, &self.partition, position)
+    }
+}
+
+impl<T> Clone for LogReader<T> {
+    fn clone(&self) -> Self {
+        Self {
+            table: self.table.clone(),
+            partition: self.partition.clone(),
             event: PhantomData,
         }
+    }
+}
+
+impl<T> fmt::Debug for LogReader<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LogReader")
+            .field("table", &self.table)
+            .field("partition", &self.partition)
+            .finish_non_exhaustive()
+    }
+}
+
+fn stream<T>(table: &TableClient<EventRow>, partition: &str, position: u64) -> LogStream<T> {
+    let query = table.query().partition(partition);
+    let rows = query.filter(EventRow::POSITION.ge(position) & EventRow::POSITION.le(u64::MAX));
+    LogStream {
+        rows: rows.stream(),
+        next: position,
+        event: PhantomData,
     }
 }
 

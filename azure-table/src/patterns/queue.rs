@@ -26,7 +26,8 @@ use super::term::{Term, service_time};
 /// worker stops by its own clock, one tenth before the end. So the clocks must run at the same speed, within a tenth,
 /// but need not show the same time.
 ///
-/// The items are any type with serde's traits, stored as JSON, in rows whose RowKey is `{prefix}{id}`. As an
+/// The items are any type with serde's traits, stored as JSON, in rows whose RowKey is `{prefix}{id}`. Queries of your
+/// own rows exclude them with [`without_row_keys`](azure_table::TableQuery::without_row_keys). As an
 /// [`operation`](Self::operation), an item is part of your own batch and is written only if the batch is.
 ///
 /// **Cost.** [`push`](Self::push): one write. [`take`](Self::take): one query of up to 32 rows and one write; one more

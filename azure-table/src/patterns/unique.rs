@@ -2,7 +2,9 @@
 //!
 //! Owns [`Unique`] and its rows.
 
-use azure_table::{ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation, Versioned};
+use azure_table::{
+    ErrorKind, Guid, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery, Versioned,
+};
 
 use super::conflict::on_primary;
 
@@ -10,9 +12,14 @@ use super::conflict::on_primary;
 ///
 /// **Promise.** In each partition at most one entity has a value, and the entity with a value is found by one read.
 ///
-/// The row of a value has the RowKey `{prefix}{value}` in the partition of its entity: choose a prefix that no entity's
-/// RowKey begins with, and exclude its range from your queries. All writes that change the value must use this type.
-/// Pass the stored value to `delete` and `replace`.
+/// The row of a value, its claim, has the RowKey `{prefix}{value}` in the partition of its entity: choose a prefix that
+/// no entity's RowKey begins with. All writes that change the value must use this type. Pass the stored value to
+/// `delete` and `replace`.
+///
+/// [`query`](Self::query) excludes the claims. Every other query selects them as well: a claim is an error for most
+/// types, and an entity for a type with optional fields only. [`delete_where`](TableClient::delete_where) over
+/// [`query`](Self::query) leaves claims without an entity, so their values stay taken. To delete a whole partition, use
+/// a query of the table.
 ///
 /// **Cost.** [`insert`](Self::insert), [`replace`](Self::replace) and [`delete`](Self::delete): one batch of two or
 /// three operations. [`find`](Self::find): one read, plus yours for the entity.
@@ -51,6 +58,7 @@ use super::conflict::on_primary;
 /// let eve = User { tenant: "t".into(), id: "2".into(), mail: "ada@example.com".into() };
 /// assert!(!mails.insert(&eve, &eve.mail).await?, "the value is taken");
 /// assert_eq!(mails.find("t", "ada@example.com").await?.as_deref(), Some("1"));
+/// assert_eq!(mails.query().partition("t").count().await?, 1);
 /// # Ok(())
 /// # }
 /// ```
@@ -81,6 +89,17 @@ impl<E: TableEntity> Unique<E> {
             table: on_primary(table),
             prefix: prefix.into(),
         }
+    }
+
+    /// Returns a query for the entities, without the rows of values. It reads the primary location.
+    ///
+    /// If a partition has several values per entity, add the prefixes of the others with
+    /// [`without_row_keys`](TableQuery::without_row_keys).
+    pub fn query(&self) -> TableQuery<E>
+    where
+        E: ReadEntity,
+    {
+        self.table.query().without_row_keys(&self.prefix)
     }
 
     /// Inserts the entity with its value. If another entity has the value, returns `false` and writes nothing.

@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use azure_table::telemetry::OperationContext;
-use azure_table::{DateTime, Guid, Key, Result, TableClient, TableEntity, TableOperation, Versioned};
+use azure_table::{
+    DateTime, Guid, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery, Versioned,
+};
 
 use super::conflict::{is_conflict, on_primary, was_unchanged};
 use super::term::{Term, service_time};
@@ -17,9 +19,12 @@ use super::term::{Term, service_time};
 /// spans two partitions, so the value is first reserved, then confirmed in the transaction that writes its entity.
 ///
 /// A value has two rows. One is in the partition of its entity, with the RowKey `{prefix}{value}`: choose a prefix that
-/// no entity's RowKey begins with, and exclude its range from your queries. The other, its claim, is in a second table,
-/// in a partition of its own: the PartitionKey is the value, the RowKey the table's name and the prefix. So a value
-/// must be valid in both keys.
+/// no entity's RowKey begins with. The other, its claim, is in a second table, in a partition of its own: the
+/// PartitionKey is the value, the RowKey the table's name and the prefix. So a value must be valid in both keys.
+///
+/// [`query`](Self::query) excludes the rows of values. Every other query selects them as well: such a row is an error
+/// for most types, and an entity for a type with optional fields only. [`delete_where`](TableClient::delete_where) over
+/// [`query`](Self::query) leaves values without an entity: they stay taken.
 ///
 /// All writes that change the value must use this type. Pass the stored value to `delete` and `replace`.
 ///
@@ -141,6 +146,16 @@ impl<E: TableEntity> UniqueAcross<E> {
     pub fn reservation_time(mut self, time: Duration) -> Self {
         self.reservation = Term::new(time);
         self
+    }
+
+    /// Returns a query for the entities, without the rows of values. It reads the primary location.
+    ///
+    /// Exclude the prefixes of other values with [`without_row_keys`](TableQuery::without_row_keys).
+    pub fn query(&self) -> TableQuery<E>
+    where
+        E: ReadEntity,
+    {
+        self.entities.query().without_row_keys(&self.prefix)
     }
 
     /// Inserts the entity with its value. If an entity has the value, or another one has reserved it, returns `false`

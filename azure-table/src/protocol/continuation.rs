@@ -3,14 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderMap;
 use http::header::HeaderName;
 use serde::{Deserialize, Serialize};
 
 use crate::model::error::{Error, Result};
 use crate::model::location::Location;
+use crate::protocol::position::{self, Owner, QUERY};
 
 const NEXT_PARTITION_KEY: HeaderName = HeaderName::from_static("x-ms-continuation-nextpartitionkey");
 const NEXT_ROW_KEY: HeaderName = HeaderName::from_static("x-ms-continuation-nextrowkey");
@@ -45,6 +44,8 @@ const NEXT_TABLE_NAME: HeaderName = HeaderName::from_static("x-ms-continuation-n
 /// Source: REST "Query timeout and pagination".
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Continuation {
+    #[serde(default)]
+    of: Owner<QUERY>,
     pub(crate) next_partition_key: Option<String>,
     pub(crate) next_row_key: Option<String>,
     /// The position in the list of an account's tables.
@@ -58,11 +59,10 @@ pub struct Continuation {
     pub(crate) location: Option<Location>,
 }
 
-/// The text consists of letters, digits, `-` and `_`.
+/// Text of letters, digits, `-` and `_`, which fits into a URL.
 impl fmt::Display for Continuation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let json = serde_json::to_vec(self).map_err(|_| fmt::Error)?;
-        f.write_str(&URL_SAFE_NO_PAD.encode(json))
+        position::write(self, f)
     }
 }
 
@@ -72,35 +72,36 @@ impl FromStr for Continuation {
     /// Parses the text of [`Display`](fmt::Display).
     ///
     /// # Errors
-    /// - `InvalidInput`: the text is not a continuation.
+    /// - `InvalidInput`: the text is not a continuation. For a position of another type, the error names it.
     fn from_str(text: &str) -> Result<Self> {
-        let json = URL_SAFE_NO_PAD.decode(text).map_err(not_a_continuation)?;
-        let read: Self = serde_json::from_slice(&json).map_err(not_a_continuation)?;
-        if read.parameters().next().is_none() {
-            return Err(Error::invalid_input(
-                "the text is not a continuation: it names no position",
-            ));
-        }
+        let read: Self = position::parse::<_, QUERY>(text)?;
+        read.check()?;
         Ok(read)
     }
-}
-
-fn not_a_continuation(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::invalid_input("the text is not a continuation").with_source(error)
 }
 
 impl Continuation {
     /// Returns the continuation in the headers of a page, or `None` on the last page. An empty header counts as absent.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Option<Self>> {
         let next = Self {
-            next_partition_key: position(headers, NEXT_PARTITION_KEY)?,
-            next_row_key: position(headers, NEXT_ROW_KEY)?,
-            next_table_name: position(headers, NEXT_TABLE_NAME)?,
+            of: Owner,
+            next_partition_key: header(headers, NEXT_PARTITION_KEY)?,
+            next_row_key: header(headers, NEXT_ROW_KEY)?,
+            next_table_name: header(headers, NEXT_TABLE_NAME)?,
             query: None,
             location: None,
         };
         let is_one = next.parameters().next().is_some();
         Ok(is_one.then_some(next))
+    }
+
+    /// # Errors
+    /// - `InvalidInput`: it names no position. A query would then begin again.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.parameters().next() {
+            Some(_) => Ok(()),
+            None => Err(Error::invalid_input("the continuation names no position")),
+        }
     }
 
     /// Returns the query parameters that continue a query here.
@@ -118,7 +119,7 @@ impl Continuation {
 
 /// Returns a continuation header, or `None` if it is missing or empty. An unreadable one is an error: the listing would
 /// otherwise end early without notice.
-fn position(headers: &HeaderMap, name: HeaderName) -> Result<Option<String>> {
+fn header(headers: &HeaderMap, name: HeaderName) -> Result<Option<String>> {
     let value = headers.get(&name).map(|value| value.as_bytes()).unwrap_or_default();
     match std::str::from_utf8(value) {
         Ok("") => Ok(None),
@@ -141,7 +142,7 @@ mod tests {
             prop_assume!(keys.iter().any(Option::is_some));
             let [next_partition_key, next_row_key, next_table_name] = keys;
             let location = has_location.then_some(Location::Secondary);
-            let continuation = Continuation { next_partition_key, next_row_key, next_table_name, query, location };
+            let continuation = Continuation { of: Owner, next_partition_key, next_row_key, next_table_name, query, location };
             let text = continuation.to_string();
             prop_assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'));
             prop_assert_eq!(text.parse::<Continuation>().unwrap(), continuation);

@@ -11,7 +11,7 @@ use crate::codec::json::read::{self, RowPosition};
 use crate::codec::odata::literal::Doubled;
 use crate::codec::url;
 use crate::model::entity::MetadataLevel;
-use crate::model::error::Result;
+use crate::model::error::{Error, Result};
 use crate::model::key::after_prefix;
 use crate::model::operation_kind::OperationKind;
 use crate::model::row::Row;
@@ -107,6 +107,22 @@ impl QueryRequest {
             .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
             })
+    }
+
+    /// # Errors
+    /// - `InvalidInput`: the continuation is of another query, or names no position.
+    pub(crate) fn check(&self, from: &Continuation) -> Result<()> {
+        from.check()?;
+        if from.query == Some(self.identity()) {
+            return Ok(());
+        }
+        let why = match (from.next_table_name.is_some(), &self.list) {
+            (true, List::Entities(_)) => "this is the continuation of `list_tables`, not of a query",
+            (false, List::Tables) => "this is the continuation of a query, not of `list_tables`",
+            _ if from.query.is_none() => return Ok(()),
+            _ => "the continuation belongs to another query: its table or its conditions differ",
+        };
+        Err(Error::invalid_input(why))
     }
 
     /// Builds `GET /table()` or `GET /Tables`. The options are the same for every page; the position is that of this

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::protocol::continuation::Continuation;
+use crate::protocol::position::{Owner, WRITES, position_text};
 
 /// A position in writes over a query: a page, and the keys of its rows that already have an outcome.
 ///
@@ -14,11 +15,14 @@ use crate::protocol::continuation::Continuation;
 ///
 /// Writes that resume from it skip no row. They write no row twice, except rows in doubt whose write is idempotent.
 ///
-/// It is opaque and serializable. Another process can pass it to `resume_from` of the same method over the same query.
-/// Rows that were inserted into the page in the meantime are written too. Cosmos DB promises no order, so the keys of
-/// rows that disappeared stay in it.
+/// It is opaque. Store it with serde, or as text ([`Display`](std::fmt::Display) and
+/// [`FromStr`](std::str::FromStr)); both contain the keys. Another process can pass it to `resume_from` of the same
+/// method over the same query. Rows that were inserted into the page in the meantime are written too. Cosmos DB promises
+/// no order, so the keys of rows that disappeared stay in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WritePosition {
+    #[serde(default)]
+    of: Owner<WRITES>,
     /// The method; `None` if it did not begin.
     pub(crate) operation: Option<String>,
     /// The identity of the query.
@@ -28,6 +32,8 @@ pub struct WritePosition {
     /// The rows with an outcome: RowKeys by PartitionKey.
     done: BTreeMap<String, Vec<String>>,
 }
+
+position_text!(WritePosition, WRITES);
 
 impl WritePosition {
     pub(crate) fn new<'a, E: 'a>(from: Option<Continuation>, keys: impl Iterator<Item = &'a Key<E>>) -> Self {
@@ -39,6 +45,7 @@ impl WritePosition {
         // Equal positions have equal representations.
         done.values_mut().for_each(|rows| rows.sort_unstable());
         Self {
+            of: Owner,
             operation: None,
             query: None,
             from,
@@ -57,7 +64,9 @@ impl WritePosition {
     /// `InvalidInput`: the position is of another method or query.
     pub(crate) fn check(&self, operation: &str, query: u64) -> Result<()> {
         if let Some(other) = self.operation.as_deref().filter(|other| *other != operation) {
-            return Err(Error::invalid_input(format!("the position belongs to `{other}`")));
+            return Err(Error::invalid_input(format!(
+                "this is a position of `{other}`, not of `{operation}`"
+            )));
         }
         if self.query.is_some_and(|other| other != query) {
             let why = "the position belongs to another query: its table or its conditions differ";

@@ -146,10 +146,9 @@ impl<P> PageStream<P> {
         from: Option<Continuation>,
         shape: Shape<P>,
     ) -> Self {
-        let kept = from.as_ref().and_then(|from| from.query);
-        let state = if kept.is_some_and(|kept| kept != query.request.identity()) {
-            let why = "the continuation belongs to another query: its table or its conditions differ";
-            State::Refused(Error::invalid_input(why).in_operation(query.request.operation(), query.request.table()))
+        let checked = from.as_ref().map_or(Ok(()), |from| query.request.check(from));
+        let state = if let Err(e) = checked {
+            State::Refused(e.in_operation(query.request.operation(), query.request.table()))
         } else if query.limit == Some(0) {
             State::Done
         } else {

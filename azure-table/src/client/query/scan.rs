@@ -213,10 +213,7 @@ impl<E: TableEntity, P> Scan<E, P> {
                 return Err(Error::invalid_input(why));
             }
             Some(position) => position.clone(),
-            None => ScanPosition {
-                query: identity,
-                ranges: ranges(&self.ends)?,
-            },
+            None => ScanPosition::new(identity, ranges(&self.ends)?),
         };
         let shared: Arc<[Expression]> = filter.map(conditions).unwrap_or_default().into();
         let known = KeyRange::of(&*shared);

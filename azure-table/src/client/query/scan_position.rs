@@ -11,15 +11,31 @@ use crate::model::error::Result;
 use crate::model::key_shape::check_key;
 use crate::model::ordinal;
 use crate::protocol::continuation::Continuation;
+use crate::protocol::position::{Owner, SCAN, position_text};
 
 /// The position of a scan: the last page read of each range.
 ///
-/// Serializable. Pass it to [`Scan::resume_from`](crate::query::Scan::resume_from) on the same query.
+/// Store it with serde, or as text ([`Display`](std::fmt::Display) and [`FromStr`](std::str::FromStr)). Pass it to
+/// [`Scan::resume_from`](crate::query::Scan::resume_from) on the same query, also in another process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanPosition {
+    #[serde(default)]
+    of: Owner<SCAN>,
     /// The identity of the query.
     pub(super) query: u64,
     pub(super) ranges: Vec<RangePosition>,
+}
+
+position_text!(ScanPosition, SCAN);
+
+impl ScanPosition {
+    pub(super) fn new(query: u64, ranges: Vec<RangePosition>) -> Self {
+        Self {
+            of: Owner,
+            query,
+            ranges,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,25 +1,23 @@
 //! The position of a tail of changes, and its text.
 
-use std::fmt;
-use std::str::FromStr;
-
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result};
+use crate::protocol::position::{CHANGES, Owner, position_text};
 
 /// The version of the form, which a later form would raise.
 const VERSION: u32 = 1;
 
 /// The position of a [tail of changes](crate::query::Changes): the time from which its next poll reads.
 ///
-/// Store it with serde, or as text that fits into a URL ([`Display`](fmt::Display) and [`FromStr`]). Pass it to
-/// [`Changes::resume_from`](crate::query::Changes::resume_from) on the same table with the same conditions, also in
-/// another process. Row types and settings may differ.
+/// Store it with serde, or as text that fits into a URL ([`Display`](std::fmt::Display) and
+/// [`FromStr`](std::str::FromStr)). Pass it to [`Changes::resume_from`](crate::query::Changes::resume_from) on the same
+/// table with the same conditions, also in another process. Row types and settings may differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangePosition {
+    #[serde(default)]
+    of: Owner<CHANGES>,
     version: u32,
     table: String,
     /// The identity of the query without its time; `None` if it could not be built.
@@ -33,6 +31,7 @@ pub struct ChangePosition {
 impl ChangePosition {
     pub(super) fn new(table: &str, query: Option<u64>, since: Option<DateTime>) -> Self {
         Self {
+            of: Owner,
             version: VERSION,
             table: table.to_owned(),
             query,
@@ -72,30 +71,7 @@ impl ChangePosition {
     }
 }
 
-/// Text of letters, digits, `-` and `_`.
-impl fmt::Display for ChangePosition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let json = serde_json::to_vec(self).map_err(|_| fmt::Error)?;
-        f.write_str(&URL_SAFE_NO_PAD.encode(json))
-    }
-}
-
-impl FromStr for ChangePosition {
-    type Err = Error;
-
-    /// Reads the text of [`Display`](fmt::Display).
-    ///
-    /// # Errors
-    /// `InvalidInput`: the text is no position.
-    fn from_str(text: &str) -> Result<Self> {
-        let json = URL_SAFE_NO_PAD.decode(text).map_err(not_a_position)?;
-        serde_json::from_slice(&json).map_err(not_a_position)
-    }
-}
-
-fn not_a_position(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::invalid_input("the text is not a position of a tail of changes").with_source(error)
-}
+position_text!(ChangePosition, CHANGES);
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,159 @@
+//! The positions from which reads and writes resume: their text, and those of another method.
+
+use azure_table::bulk::WritePosition;
+use azure_table::query::{ChangePosition, ScanPosition};
+use azure_table::testing::{Fault, FaultRule, Faults};
+use azure_table::{Continuation, DynamicEntity, Emulator, ErrorKind, NoRetry, Result, TableClient, TableServiceClient};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
+/// A table of five rows, and a position of each type in it.
+struct Positions {
+    service: TableServiceClient,
+    table: TableClient<DynamicEntity>,
+    query: Continuation,
+    scan: ScanPosition,
+    changes: ChangePosition,
+    write: WritePosition,
+}
+
+impl Positions {
+    async fn new() -> Result<Self> {
+        let faults = Faults::new(Emulator::new());
+        let service = TableServiceClient::on(faults.clone()).retry(NoRetry);
+        service.ensure_tables(["Blogs", "Others"]).await?;
+        let table = service.dynamic_table("Blogs")?;
+        for n in 0..5 {
+            table.insert(&DynamicEntity::new("p", n.to_string())).await?;
+        }
+        let page = table.query().page_size(2).pages().try_next().await?.unwrap();
+        let mut scan = table.query().page_size(2).scan().stream();
+        for _ in 0..2 {
+            scan.try_next().await?.unwrap();
+        }
+        let mut changes = table.changes().max_polls(1).stream();
+        while changes.try_next().await?.is_some() {}
+        let failing = faults.add(FaultRule::new(Fault::NoConnection).on_writes().nth(2));
+        let deleted = table.delete_where(table.query().page_size(2)).concurrency(1).await;
+        faults.remove(&failing);
+        Ok(Self {
+            query: page.continuation().unwrap().clone(),
+            scan: scan.position().clone(),
+            changes: changes.position().clone(),
+            write: deleted.unwrap_err().position(),
+            service,
+            table,
+        })
+    }
+}
+
+/// Returns the two stored forms of a position, after a check that both are read back.
+fn stored<T: Display + FromStr + Serialize + DeserializeOwned + PartialEq + Debug>(position: &T) -> [String; 2]
+where
+    T::Err: Debug,
+{
+    let (text, json) = (position.to_string(), serde_json::to_string(position).unwrap());
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    assert!(text.chars().all(is_plain), "{text}");
+    assert_eq!(&text.parse::<T>().unwrap(), position);
+    assert_eq!(&serde_json::from_str::<T>(&json).unwrap(), position);
+    [text, json]
+}
+
+/// Checks that both forms of a position are an error of another type, which names both.
+fn reject<T: FromStr<Err = azure_table::Error> + DeserializeOwned + Debug>(
+    [text, json]: &[String; 2],
+    [found, expected]: [&str; 2],
+) {
+    let why = format!("this is {found}, not {expected}");
+    let error = text.parse::<T>().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains(&why), "{error}: {why}");
+    let error = serde_json::from_str::<T>(json).unwrap_err();
+    assert!(error.to_string().contains(&why), "{error}: {why}");
+}
+
+#[tokio::test]
+async fn every_position_resumes_from_its_text() -> Result<()> {
+    let Positions {
+        table,
+        query,
+        scan,
+        changes,
+        write,
+        ..
+    } = Positions::new().await?;
+    // The delete removed two rows before it was interrupted.
+    let (from_query, from_scan) = (query.to_string().parse()?, scan.to_string().parse()?);
+    assert_eq!(table.query().page_size(2).resume_from(from_query).all().await?.len(), 3);
+    let scan = table.query().page_size(2).scan().resume_from(from_scan);
+    assert_eq!(scan.count().await?, 3);
+    let position: ChangePosition = changes.to_string().parse()?;
+    let mut tail = table.changes().resume_from(position).max_polls(1).stream();
+    assert!(tail.try_next().await?.is_some());
+    let position: WritePosition = write.to_string().parse()?;
+    let deleted = table.delete_where(table.query().page_size(2)).resume_from(position);
+    assert_eq!(deleted.await?.applied(), 3);
+    Ok(())
+}
+
+#[tokio::test]
+async fn position_of_another_type_is_named() -> Result<()> {
+    const QUERY: &str = "the continuation of a query";
+    const SCAN: &str = "a position of `scan`";
+    const CHANGES: &str = "a position of `changes`";
+    const WRITE: &str = "a position of a write over a query, such as `delete_where`";
+    let all = Positions::new().await?;
+    let positions = [
+        (stored(&all.query), QUERY),
+        (stored(&all.scan), SCAN),
+        (stored(&all.changes), CHANGES),
+        (stored(&all.write), WRITE),
+    ];
+    for (position, found) in &positions {
+        for expected in [QUERY, SCAN, CHANGES, WRITE] {
+            let names = [*found, expected];
+            match expected {
+                _ if expected == *found => {}
+                QUERY => reject::<Continuation>(position, names),
+                SCAN => reject::<ScanPosition>(position, names),
+                CHANGES => reject::<ChangePosition>(position, names),
+                _ => reject::<WritePosition>(position, names),
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn position_in_the_wrong_builder_is_named() -> Result<()> {
+    let all = Positions::new().await?;
+    let (service, table) = (&all.service, &all.table);
+    let tables = service.list_tables().page_size(1).pages().try_next().await?.unwrap();
+    let of_tables = tables.continuation().unwrap().clone();
+    // Without the identity of its query, as an earlier version stored it.
+    let mut old = serde_json::to_value(&of_tables).unwrap();
+    old.as_object_mut().unwrap().retain(|name, _| name == "next_table_name");
+    for of_tables in [of_tables, serde_json::from_value(old).unwrap()] {
+        let error = table.query().resume_from(of_tables).all().await.unwrap_err();
+        let why = "this is the continuation of `list_tables`, not of a query";
+        assert!(error.to_string().contains(why), "{error}");
+    }
+    let error = service.list_tables().resume_from(all.query.clone()).await.unwrap_err();
+    let why = "this is the continuation of a query, not of `list_tables`";
+    assert!(error.to_string().contains(why), "{error}");
+
+    let updated = table.update_where(table.query().page_size(2), |_| {});
+    let error = updated.resume_from(all.write.clone()).await.unwrap_err();
+    let why = "this is a position of `delete where`, not of `update where`";
+    assert!(error.to_string().contains(why), "{error}");
+
+    // A continuation without a position would begin again without notice.
+    let none: Continuation = serde_json::from_str("{}").unwrap();
+    let error = table.query().resume_from(none).all().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains("names no position"), "{error}");
+    Ok(())
+}
