@@ -166,7 +166,8 @@ impl Leases {
 impl Lease {
     /// Returns the number of this lease, which is higher than that of every earlier lease.
     ///
-    /// Store it with your writes, and never replace a higher one.
+    /// Store it with your writes, and never replace a higher one: see the
+    /// [guide](crate::guide::patterns#writes-fenced-by-a-lease).
     pub fn token(&self) -> i64 {
         self.row.token
     }

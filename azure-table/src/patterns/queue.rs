@@ -225,7 +225,8 @@ impl<T> Item<T> {
         &self.payload
     }
 
-    /// Returns the number of deliveries, including this one. Use it to set aside an item that fails repeatedly.
+    /// Returns the number of deliveries, including this one. The [guide](crate::guide::patterns#a-worker-for-a-queue)
+    /// sets aside an item that fails repeatedly.
     pub fn deliveries(&self) -> i32 {
         self.row.deliveries
     }

@@ -17,8 +17,8 @@ use crate::protocol::position::{Owner, WRITES, position_text};
 ///
 /// It is opaque. Store it with serde, or as text ([`Display`](std::fmt::Display) and
 /// [`FromStr`](std::str::FromStr)); both contain the keys. Another process can pass it to `resume_from` of the same
-/// method over the same query. Rows that were inserted into the page in the meantime are written too. Cosmos DB promises
-/// no order, so the keys of rows that disappeared stay in it.
+/// method over the same query. Rows that were inserted into the page in the meantime are written too. Cosmos DB
+/// promises no order, so the keys of rows that disappeared stay in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WritePosition {
     #[serde(default)]

@@ -25,7 +25,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ///
     /// let all = users.query().partition("t");
     /// let error = all.clone().all().await.unwrap_err();
-    /// assert!(error.to_string().contains("expected 10 digits, found \"~mail;ada@example.com\""));
+    /// assert!(error.to_string().contains("exclude it with `without_row_keys`"));
     /// assert_eq!(all.clone().without_row_keys("~mail;").all().await?.len(), 1);
     /// # assert_eq!((all.clone().count().await?, all.without_row_keys("~mail;").count().await?), (2, 1));
     /// # Ok(())
