@@ -236,7 +236,7 @@ fn enter(
     if site.rules.checks_version && !version::is_taken(&trace.version, settings.has_strict_versions) {
         return Err(Refusal::INVALID_HEADER_VALUE);
     }
-    if !site.rules.has_service_operations && matches!(request.error_form(), ErrorForm::Xml) {
+    if !site.rules.has_service_operations && request.is_xml() {
         return Err(Refusal::NOT_SUPPORTED);
     }
     let grant = access::check(site, settings, head, &trace.version, (store, trace.time))?;
@@ -288,6 +288,7 @@ async fn execute(store: &SharedStore, call: &Call<'_>) -> Result<Answer> {
         (Resource::Properties, Verb::Put) => documents::set_properties(&mut store.write(), call),
         (Resource::Statistics, Verb::Get) => documents::statistics(call),
         (Resource::DelegationKey, Verb::Post) => documents::user_delegation_key(call),
+        (Resource::TablesBelow(table), _) => Err(tables::list_below(&store.read(), call, table)),
         (Resource::WrongKeys(table), _) => Err(tables::wrong_keys(&store.read(), call, table)),
         (Resource::Service, _) => Err(Refusal::NOT_IMPLEMENTED),
         (

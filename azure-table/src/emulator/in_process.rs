@@ -414,7 +414,8 @@ impl Emulator {
 
     /// Replaces the whole state with that of the snapshot, for all clones.
     ///
-    /// Accounts and other settings stay.
+    /// Accounts and other settings stay. Later writes get Timestamps after all earlier ones, of this emulator and of
+    /// the snapshot: an ETag from before matches no later entity.
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the snapshot is of [Cosmos DB](Self::cosmos) and the

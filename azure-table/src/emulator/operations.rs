@@ -77,7 +77,7 @@ impl<'a> Call<'a> {
         }
         let (restype, comp) = (request.parameter("restype"), request.parameter("comp"));
         let whole = caller.site.resource(request.path)?;
-        let resource = whole.part(restype.as_deref(), comp.as_deref())?;
+        let resource = whole.part(verb, restype.as_deref(), comp.as_deref())?;
         let is_conditional = request.headers.header("if-match").is_some();
         caller.grant.check(caller.site, &resource, verb, is_conditional)?;
         if let Some(table) = resource.table() {
@@ -96,7 +96,9 @@ impl<'a> Call<'a> {
             verb,
             resource,
             options,
-            prefer: request.prefer(),
+            prefer: request
+                .prefer()
+                .filter(|_| verb == Verb::Post || caller.site.rules.applies_preference_to_updates),
             level,
             request,
         })
@@ -120,6 +122,11 @@ impl<'a> Call<'a> {
             level,
             select,
         }
+    }
+
+    /// Returns `true` if the caller accepts any media type.
+    pub(crate) fn accepts_anything(&self) -> bool {
+        self.request.headers.header("accept").as_deref() == Some("*/*")
     }
 
     /// Returns the body of an operation that uses XML.

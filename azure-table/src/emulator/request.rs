@@ -43,16 +43,18 @@ impl Headers for Message<'_> {
 }
 
 /// The form of an error response.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum ErrorForm {
     Json(JsonForm),
     Xml,
 }
 
 /// The form of JSON that a request accepts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct JsonForm {
     pub(crate) level: Level,
+    /// The header as it was sent.
+    pub(crate) accept: Option<String>,
     /// The request names no metadata level.
     pub(crate) is_plain: bool,
     /// The request deletes, or has an If-Match.
@@ -64,6 +66,7 @@ impl Default for JsonForm {
     fn default() -> Self {
         Self {
             level: Level::Minimal,
+            accept: None,
             is_plain: false,
             is_conditional: false,
             prefer: None,
@@ -83,24 +86,34 @@ pub(crate) struct Request<'a> {
 impl Request<'_> {
     /// Returns the form of an error, which is known even if nothing else of the request is valid.
     pub(crate) fn error_form(&self) -> ErrorForm {
-        if self.parameter("comp").is_some() {
+        if self.is_xml() {
             return ErrorForm::Xml;
         }
         let accept = self.headers.header("accept");
         let level = accept.as_deref().and_then(|accept| Level::parse(accept).ok());
         ErrorForm::Json(JsonForm {
             level: level.unwrap_or(Level::Minimal),
-            is_plain: level.is_some() && accept.is_some_and(|accept| !accept.contains("odata=")),
+            is_plain: level.is_some() && accept.as_deref().is_some_and(|accept| !accept.contains("odata=")),
+            accept: accept.map(Cow::into_owned),
             is_conditional: self.method == "DELETE" || self.headers.header("if-match").is_some(),
             prefer: self.prefer(),
         })
     }
 
-    /// Returns the `Prefer` of an insert. Other operations ignore it.
+    /// Returns `true` if the response is XML: one about the service, or about access policies.
+    pub(crate) fn is_xml(&self) -> bool {
+        self.parameter("comp").is_some()
+    }
+
+    /// Returns the `Prefer` of an insert, or of an update without content. Other operations ignore it.
     pub(crate) fn prefer(&self) -> Option<Prefer> {
-        let inserts = self.method == "POST" && self.headers.header("x-http-method").is_none();
-        let prefer = self.headers.header("prefer").filter(|_| inserts)?;
-        Prefer::parse(&prefer)
+        let prefer = Prefer::parse(&self.headers.header("prefer")?)?;
+        let is_applied = match Verb::of(self) {
+            Ok(Verb::Post) => true,
+            Ok(Verb::Put | Verb::Merge) => prefer == Prefer::NoContent,
+            Ok(Verb::Get | Verb::Delete) | Err(_) => false,
+        };
+        is_applied.then_some(prefer)
     }
 
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {

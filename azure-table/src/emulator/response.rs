@@ -212,7 +212,7 @@ impl Answer {
             }
         };
         let is_storage = rules.has_storage_headers;
-        let version = match self.status == 204 && self.location.is_none() {
+        let version = match self.status == 204 && self.location.is_none() && self.prefer.is_none() {
             true => "1.0;",
             false => "3.0;",
         };

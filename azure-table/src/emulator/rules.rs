@@ -137,10 +137,18 @@ pub(crate) struct Rules {
     pub(crate) numbers_changes: bool,
     /// A change set with an empty part is rejected in its response, in XML, and not as a whole.
     pub(crate) answers_empty_parts: bool,
-    /// An operation whose URL cannot be parsed causes its whole batch to be rejected.
-    pub(crate) refuses_batch_by_address: bool,
+    /// An operation whose URL cannot be parsed, and a second one for a row, cause their whole batch to be rejected.
+    pub(crate) rejects_whole_batches: bool,
+    /// The error for a second partition in a batch.
+    pub(crate) other_partition: Refusal,
     /// The media type in the part of an upsert, which has no body.
     pub(crate) upsert_media_type: &'static str,
+    /// An update without content confirms that preference.
+    pub(crate) applies_preference_to_updates: bool,
+    /// The error for an ETag of an entity with doubled quotes.
+    pub(crate) doubled_quotes: Refusal,
+    /// A shared access signature may have a range of rows.
+    pub(crate) takes_ranges: bool,
     /// The errors for exceeded capacity: of an account, and of a partition or the server of its range.
     pub(crate) account_busy: Refusal,
     pub(crate) server_busy: Refusal,
@@ -253,8 +261,13 @@ pub(crate) static STORAGE: Rules = Rules {
     batch_line_end: "\r\n",
     numbers_changes: false,
     answers_empty_parts: true,
-    refuses_batch_by_address: false,
+    rejects_whole_batches: false,
+    other_partition: Refusal::DIFFERENT_PARTITIONS,
     upsert_media_type: "",
+    // These two were recorded of seven SDKs.
+    applies_preference_to_updates: true,
+    doubled_quotes: Refusal::CONDITION_NOT_MET,
+    takes_ranges: true,
     account_busy: Refusal::ACCOUNT_BUSY,
     server_busy: Refusal::SERVER_BUSY,
     retry_after: None,
@@ -331,10 +344,15 @@ pub(crate) static COSMOS: Rules = Rules {
     // Recorded.
     numbers_changes: true,
     answers_empty_parts: false,
-    // Recorded of azure-data-tables, `table_name_errors_bad_chars`.
-    refuses_batch_by_address: true,
+    // Recorded of azure-data-tables, `table_name_errors_bad_chars`; the row that occurs twice, the partition and the
+    // range of a signature of other SDKs.
+    rejects_whole_batches: true,
+    other_partition: Refusal::OTHER_PARTITION,
     // Recorded of azure-data-tables, `batch_all_operations_together`.
     upsert_media_type: "application/json",
+    applies_preference_to_updates: false,
+    doubled_quotes: Refusal::CONDITION_NOT_SATISFIED,
+    takes_ranges: false,
     account_busy: Refusal::TOO_MANY_REQUESTS,
     server_busy: Refusal::TOO_MANY_REQUESTS,
     retry_after: Some("x-ms-retry-after-ms"),

@@ -29,9 +29,9 @@ use crate::model::guid::Guid;
 /// The whole state of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///
 /// It holds accounts with their properties, tables with their policies, and rows with their types and Timestamps (which
-/// also determine the ETags). An emulator [restored](crate::Emulator::restore) from it responds as the original would
-/// have. A snapshot has no account keys and none of the settings of the `with_…` methods. After a restore a lagging
-/// secondary has the whole state.
+/// also determine the ETags). An emulator [restored](crate::Emulator::restore) from it has the same state. Its later
+/// writes get Timestamps after all earlier ones of both emulators, so that no ETag repeats. A snapshot has no account
+/// keys and none of the settings of the `with_…` methods. After a restore a lagging secondary has the whole state.
 ///
 /// Its text has one JSON object per line, ordered by accounts, tables and rows, so that versions compare line by line
 /// (rows of Cosmos DB by their insertion):

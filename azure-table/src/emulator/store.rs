@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
+use crate::codec::odata::time::is_etag_with_doubled_quotes;
 use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::account::{Account, Accounts, Effect, Replica, Secondary, Table};
@@ -186,8 +187,10 @@ impl Store {
         (&self.primary, self.last_write)
     }
 
-    /// Replaces all accounts, in both locations.
+    /// Replaces all accounts, in both locations. The time of the latest write never goes back: an ETag from before
+    /// matches no later row.
     pub(crate) fn replace_all(&mut self, accounts: Accounts, last_write: DateTime) {
+        let last_write = last_write.max(self.last_write);
         if let Some(secondary) = &mut self.secondary {
             *secondary = Secondary::of(&accounts);
         }
@@ -434,6 +437,7 @@ impl Condition {
     fn check(&self, row: Option<&Row>, rules: &Rules) -> Result<()> {
         match (self, row) {
             (_, None) => Err(Refusal::RESOURCE_NOT_FOUND),
+            (Self::Matches(etag), _) if is_etag_with_doubled_quotes(etag) => Err(rules.doubled_quotes.clone()),
             (Self::Matches(etag), Some(row)) if *etag != row.etag(rules) => Err(Refusal::CONDITION_NOT_SATISFIED),
             (Self::Exists | Self::Matches(_), Some(_)) => Ok(()),
         }

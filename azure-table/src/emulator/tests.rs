@@ -15,6 +15,7 @@ mod pages;
 mod regions;
 mod sas;
 mod scans;
+mod sdks;
 mod settings;
 mod signatures;
 mod times;

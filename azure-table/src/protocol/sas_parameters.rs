@@ -76,26 +76,27 @@ pub(crate) fn time(text: &str) -> Option<DateTime> {
     DateTime::of_service(text).ok()
 }
 
-/// Returns the string to sign of a table's signature, in the form of the versions from 2015-04-05 on. The table's name
-/// is signed in lower case.
+/// The first version that signs the service before the account.
+const WITH_SERVICE: &str = "2015-02-21";
+/// The first version that signs addresses and protocols.
+const WITH_ADDRESSES: &str = "2015-04-05";
+
+/// Returns the string to sign of a table's signature, in the form of its version. The table's name is signed in lower
+/// case.
+///
+/// Source: REST "Create a service SAS", the strings of each version.
 pub(crate) fn table_string_to_sign(parameters: &SasParameters, account: &str, table: &str) -> String {
-    let resource = format!("/table/{account}/{}", table.to_lowercase());
     let value = |name| parameters.get(name);
-    [
-        value("sp"),
-        value("st"),
-        value("se"),
-        &resource,
-        value("si"),
-        value("sip"),
-        value("spr"),
-        value("sv"),
-        value("spk"),
-        value("srk"),
-        value("epk"),
-        value("erk"),
-    ]
-    .join("\n")
+    // Versions are dates, so they compare as text.
+    let is_since = |version| value("sv") >= version;
+    let service = if is_since(WITH_SERVICE) { "/table" } else { "" };
+    let resource = format!("{service}/{account}/{}", table.to_lowercase());
+    let mut lines = vec![value("sp"), value("st"), value("se"), &resource, value("si")];
+    if is_since(WITH_ADDRESSES) {
+        lines.extend(["sip", "spr"].map(value));
+    }
+    lines.extend(["sv", "spk", "srk", "epk", "erk"].map(value));
+    lines.join("\n")
 }
 
 /// Returns the string to sign of a table's signature that a user delegation key signs: 19 lines.
@@ -196,6 +197,23 @@ mod tests {
             ]);
             let to_sign = account_string_to_sign(&account, "devstoreaccount1");
             assert_eq!(key.sign(&to_sign), signature, "{version}");
+        }
+    }
+
+    #[test]
+    fn older_signatures_of_a_table_sign_fewer_fields() {
+        let names = ["sp", "st", "se", "si", "sip", "spr", "spk", "srk", "epk", "erk"];
+        for (version, expected) in [
+            ("2014-02-14", "sp st se /contoso/t1 si 2014-02-14 spk srk epk erk"),
+            ("2015-02-21", "sp st se /table/contoso/t1 si 2015-02-21 spk srk epk erk"),
+            (
+                "2015-04-05",
+                "sp st se /table/contoso/t1 si sip spr 2015-04-05 spk srk epk erk",
+            ),
+        ] {
+            let mut all = parameters(&names.map(|name| (name, name)));
+            all.add("sv", version);
+            assert_eq!(table_string_to_sign(&all, "contoso", "T1").replace('\n', " "), expected);
         }
     }
 

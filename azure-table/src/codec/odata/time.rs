@@ -85,6 +85,12 @@ pub(crate) fn is_etag(text: &str) -> bool {
         .is_some_and(|text| !text.contains('"'))
 }
 
+/// Returns `true` for the ETag of an entity in which each quote around the time is doubled.
+#[cfg(feature = "emulator")]
+pub(crate) fn is_etag_with_doubled_quotes(text: &str) -> bool {
+    text.contains("\"datetime''") && text.ends_with("''\"")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

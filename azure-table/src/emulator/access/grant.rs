@@ -54,7 +54,7 @@ fn operation(resource: &Resource, verb: Verb, is_conditional: bool) -> Option<Op
         (Resource::Tables | Resource::Table(_), Verb::Get) => ListTables,
         (Resource::Tables, Verb::Post) => CreateTable,
         (Resource::Table(_), Verb::Delete) => DeleteTable,
-        (Resource::Entities(_) | Resource::Entity(..), Verb::Get) => Query,
+        (Resource::Entities(_) | Resource::Entity(..) | Resource::TablesBelow(_), Verb::Get) => Query,
         (Resource::Entities(_), Verb::Post) => Insert,
         (Resource::Entity(..), Verb::Put) if is_conditional => Replace,
         (Resource::Entity(..), Verb::Put) => InsertOrReplace,

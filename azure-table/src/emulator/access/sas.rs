@@ -6,8 +6,7 @@
 //!
 //! A user delegation key is an HMAC by the account's key over all of the key's parameters. Nothing is stored: the
 //! parameters in a signature (`skoid` and so on) are enough to derive its key again. All tokens belong to one user,
-//! whose object id is the tenant's id: zeros. The supported versions are those from 2015-04-05 on, which have today's
-//! string to sign. A changed policy takes effect immediately; live it takes up to 30 seconds. The server passes the
+//! whose object id is the tenant's id: zeros. Signatures for a table are accepted in all versions from 2012-02-12 on. A changed policy takes effect immediately; live it takes up to 30 seconds. The server passes the
 //! source address of a request as an extension, a `SocketAddr`. In process no address is known, and a restriction of
 //! addresses has no effect.
 //!
@@ -35,7 +34,7 @@ use crate::emulator::access::shared_key::{WRONG_SIGNATURE, in_words, no_account}
 use crate::emulator::request::address::Site;
 use crate::emulator::rules::TENANT;
 use crate::emulator::rules::refusal::{Refusal, Result};
-use crate::emulator::rules::version::{self, SHARED_ACCESS_SIGNATURES, USER_DELEGATION};
+use crate::emulator::rules::version::{self, ACCOUNT_SIGNATURES, FIRST_SIGNATURES, USER_DELEGATION};
 use crate::emulator::settings::Settings;
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
@@ -85,6 +84,12 @@ pub(crate) fn check(
     };
     if !is_signed {
         return Err(failed(WRONG_SIGNATURE));
+    }
+    let has_range = ["spk", "srk", "epk", "erk"]
+        .iter()
+        .any(|name| !sas.get(name).is_empty());
+    if has_range && !site.rules.takes_ranges {
+        return Err(Refusal::NO_RANGES);
     }
     let policy = match (kind, sas.get("si")) {
         (_, "") => Some(StoredAccessPolicy::new("")),
@@ -136,7 +141,7 @@ impl Kind {
     /// Returns `None` if the parameters are not those of a signature.
     fn of(sas: &SasParameters, is_strict: bool) -> Option<Self> {
         let value = |name| sas.get(name);
-        let is_known_version = value("sv") >= SHARED_ACCESS_SIGNATURES && version::is_taken(value("sv"), is_strict);
+        let is_known_version = value("sv") == FIRST_SIGNATURES || version::is_taken(value("sv"), is_strict);
         // Line ends separate the signed fields, so a line end inside a value would make them ambiguous.
         let is_cut = SAS_PARAMETERS
             .iter()
@@ -145,7 +150,7 @@ impl Kind {
             return None;
         }
         match (value("tn"), value("ss"), value("skoid")) {
-            ("", services, "") => {
+            ("", services, "") if value("sv") >= ACCOUNT_SIGNATURES => {
                 (is_set_of(services, "bqtf") && is_set_of(value("srt"), "sco")).then_some(Self::Account)
             }
             (_, "", key) if !value("tn").is_empty() => {

@@ -169,6 +169,11 @@ fn is_empty(part: &Message<'_>) -> bool {
     Message::header(part, "content-type").is_none() && part.body.trim_ascii().is_empty()
 }
 
+fn has_invalid_length(message: &Message<'_>) -> bool {
+    let length = Message::header(message, "content-length");
+    length.is_some_and(|length| length.parse::<u64>().is_err())
+}
+
 fn boundary(content_type: &str) -> Result<&str> {
     multipart::boundary(content_type).map_err(|_| Refusal::INVALID_INPUT)
 }
@@ -222,7 +227,7 @@ fn change_set(
         && is_empty(only)
     {
         return match caller.site.rules.answers_empty_parts {
-            true => Ok((vec![(Answer::of_empty_part(trace), None)], 1)),
+            true => Ok((vec![(Answer::of_unreadable_part(trace), None)], 1)),
             false => Err(Refusal::EMPTY_BATCH),
         };
     }
@@ -235,6 +240,10 @@ fn change_set(
         .collect::<Result<_>>()?;
     let requests: Vec<Request<'_>> = messages.iter().map(request).collect::<Result<_>>()?;
     let rules = caller.site.rules;
+    // Recorded of a C++ SDK that omitted the line end between two headers.
+    if rules.answers_empty_parts && messages.iter().any(has_invalid_length) {
+        return Ok((vec![(Answer::of_unreadable_part(trace), None)], requests.len()));
+    }
     // A content id before the request line, as a header of the part, is not echoed (recorded of azure-data-tables, 12
     // sessions of 2023 to 2026).
     let content_id = |index: usize| {
@@ -251,8 +260,11 @@ fn change_set(
                 (answer, content_id(n).or_else(own))
             })
             .collect(),
-        Err((_, refusal)) if rules.refuses_batch_by_address && refusal.raised_by == RaisedBy::FrontEnd => {
+        Err((_, refusal)) if rules.rejects_whole_batches && refusal.raised_by == RaisedBy::FrontEnd => {
             return Err(refusal);
+        }
+        Err((index, refusal)) if rules.rejects_whole_batches && refusal == Refusal::DUPLICATE_ROW => {
+            return Err(rules.at_index(refusal, index));
         }
         Err((index, refusal)) => {
             let form = form_of_part(requests.get(index).ok_or(Refusal::INVALID_INPUT)?);
@@ -299,7 +311,9 @@ fn apply(
             .first()
             .is_none_or(|first| first.id.partition_key == change.id.partition_key);
         if !is_same_table || !is_same_partition {
-            return Err((index, Refusal::DIFFERENT_PARTITIONS));
+            let refusal = caller.site.rules.other_partition.clone();
+            let index = if refusal == Refusal::OTHER_PARTITION { 0 } else { index };
+            return Err((index, refusal));
         }
         if !row_keys.insert(change.id.row_key.clone()) {
             return Err((index, Refusal::DUPLICATE_ROW));

@@ -73,6 +73,10 @@ pub(crate) fn policies(store: &Store, call: &Call<'_>, table: &str) -> Result<An
 
 /// Handles `PUT /table?comp=acl`.
 pub(crate) fn set_policies(store: &mut Store, call: &Call<'_>, table: &str) -> Result<Answer> {
+    // Recorded of a C++ SDK. Other operations with XML were not seen with this header.
+    if call.accepts_anything() {
+        return Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED);
+    }
     let policies = match call.xml() {
         // An empty body means no policies (recorded).
         [] => Vec::new(),

@@ -100,6 +100,7 @@ pub(crate) fn written(store: &Store, call: &Call<'_>, table: &str, applied: Appl
         };
         return Ok(Answer {
             etag: applied.etag,
+            prefer: call.prefer,
             content: Content::Other(media_type.to_owned()),
             ..Answer::no_content()
         });

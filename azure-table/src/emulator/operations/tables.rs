@@ -138,6 +138,14 @@ pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
     })
 }
 
+/// Returns the error of `GET /table/Tables`. That a missing table is reported first was not seen.
+pub(crate) fn list_below(store: &Store, call: &Call<'_>, table: &str) -> Refusal {
+    match store.table(call.replica(), table) {
+        Some(_) => Refusal::NO_TABLES_BELOW,
+        None => Refusal::TABLE_NOT_FOUND,
+    }
+}
+
 /// Returns the error for an entity with a wrong number of keys. A missing table is reported first (recorded).
 pub(crate) fn wrong_keys(store: &Store, call: &Call<'_>, table: &str) -> Refusal {
     match store.table(call.replica(), table) {

@@ -14,6 +14,7 @@ use http::Uri;
 
 use crate::codec::odata::path::{self, PathFault};
 use crate::codec::url;
+use crate::emulator::request::Verb;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_URL, Rules, STORAGE};
 use crate::emulator::settings::Settings;
@@ -53,6 +54,8 @@ pub(crate) enum Resource {
     Policies(String),
     Entities(String),
     Entity(String, RowId),
+    /// The list of tables below a table. Only a `GET` of it differs from one of the table's entities.
+    TablesBelow(String),
     /// An entity of a table, addressed by a wrong number of keys.
     WrongKeys(String),
 }
@@ -61,24 +64,34 @@ impl Resource {
     /// Returns the table of the entities or policies.
     pub(crate) fn table(&self) -> Option<&str> {
         match self {
-            Self::Policies(table) | Self::Entities(table) | Self::Entity(table, _) | Self::WrongKeys(table) => {
-                Some(table)
-            }
+            Self::Policies(table)
+            | Self::Entities(table)
+            | Self::TablesBelow(table)
+            | Self::Entity(table, _)
+            | Self::WrongKeys(table) => Some(table),
             _ => None,
         }
     }
 
     /// Returns `true` for a row, or all rows, of the table.
     pub(crate) fn is_in(&self, table: &str, site: &Site) -> bool {
-        matches!(self, Self::Entities(name) | Self::Entity(name, _) if site.is_same_table(name, table))
+        let name = match self {
+            Self::Entities(name) | Self::TablesBelow(name) | Self::Entity(name, _) => name,
+            _ => return false,
+        };
+        site.is_same_table(name, table)
     }
 
-    /// Returns the part of a resource that the query's `comp` names.
+    /// Returns the part of a resource that the query's `comp` names, for an operation with this method.
     ///
     /// Source: REST "Set Table Service Properties", "Get Table Service Stats", "Set Table ACL", "Get User Delegation
     /// Key".
-    pub(crate) fn part(self, restype: Option<&str>, comp: Option<&str>) -> Result<Self> {
-        match (self, restype, comp) {
+    pub(crate) fn part(self, verb: Verb, restype: Option<&str>, comp: Option<&str>) -> Result<Self> {
+        let whole = match self {
+            Self::TablesBelow(table) if verb != Verb::Get || comp.is_some() => Self::Entities(table),
+            whole => whole,
+        };
+        match (whole, restype, comp) {
             (whole, _, None) => Ok(whole),
             (Self::Service, Some("service"), Some("properties")) => Ok(Self::Properties),
             (Self::Service, Some("service"), Some("stats")) => Ok(Self::Statistics),
@@ -193,7 +206,15 @@ impl Site {
                 Ok(Resource::Entity(..)) => Refusal::INVALID_ENTITY_ADDRESS,
                 _ => Refusal::INVALID_ADDRESS,
             }),
+            Some((first, "Tables")) if !first.is_empty() && keys.is_empty() => Ok(match self.read(first)? {
+                Resource::Entities(table) => Resource::TablesBelow(table),
+                other => other,
+            }),
             Some((first, "" | "/" | "Tables" | "$batch")) if !first.is_empty() => self.read(&format!("{first}{keys}")),
+            // Recorded of an insert.
+            Some((first, second)) if !first.is_empty() && keys.is_empty() && self.is_same_table(first, second) => {
+                self.read(first)
+            }
             Some(_) => Err(Refusal::INVALID_URI),
         }
     }
@@ -319,7 +340,8 @@ mod tests {
             ("t(PartitionKey='a%2Fb',RowKey='')", entity("a/b", "")),
             ("t('x')", Ok(Resource::WrongKeys("t".into()))),
             ("t(PartitionKey='x')", Ok(Resource::WrongKeys("t".into()))),
-            ("t/Tables", Ok(Resource::Entities("t".into()))),
+            ("t/Tables", Ok(Resource::TablesBelow("t".into()))),
+            ("t/T", Ok(Resource::Entities("t".into()))),
             ("t/Tables('t')", Ok(Resource::WrongKeys("t".into()))),
             ("t/$batch", Ok(Resource::Entities("t".into()))),
             ("t%2F%2F(PartitionKey='a',RowKey='b')", entity("a", "b")),

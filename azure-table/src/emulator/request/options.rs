@@ -163,7 +163,7 @@ impl Level {
     }
 }
 
-/// The preference for the response to an insert: with or without the entity.
+/// The preference for the response to a write: with or without the entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prefer {
     Content,

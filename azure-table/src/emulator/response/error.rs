@@ -6,7 +6,7 @@
 
 use crate::codec::odata::time::TimeText;
 use crate::codec::xml;
-use crate::emulator::request::options::Level;
+use crate::emulator::request::options::{Level, Prefer};
 use crate::emulator::request::{ErrorForm, JsonForm};
 use crate::emulator::response::observer::Note;
 use crate::emulator::response::{Answer, Content, Trace};
@@ -29,9 +29,9 @@ impl Answer {
 }
 
 impl Answer {
-    /// Creates the only part of the response to a change set whose only part is empty: XML, and two headers (recorded
-    /// of azure-data-tables, `empty_batch`, 2023).
-    pub(crate) fn of_empty_part(trace: &Trace) -> Self {
+    /// Creates the only part of the response to a change set with an empty or broken part: XML, and two headers
+    /// (recorded of azure-data-tables, `empty_batch`, 2023, and of a C++ SDK).
+    pub(crate) fn of_unreadable_part(trace: &Trace) -> Self {
         let refusal = Refusal::UNREADABLE_VALUE;
         let document = xml::error_document("", refusal.code, &with_id_and_time(&refusal, trace));
         Self {
@@ -55,6 +55,7 @@ fn with_id_and_time(refusal: &Refusal, trace: &Trace) -> String {
 /// Creates an error as the storage services write it: XML if the response would be.
 fn with_request_id(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Answer {
     let message = with_id_and_time(refusal, trace);
+    let is_odata = matches!(form, ErrorForm::Json(..));
     let (prefer, body, content) = match form {
         ErrorForm::Xml => {
             let document = xml::error_document("m:", refusal.code, &message);
@@ -65,12 +66,14 @@ fn with_request_id(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Answer 
                 RaisedBy::FrontEnd | RaisedBy::Challenge => Content::Other("application/json".to_owned()),
                 RaisedBy::Parsing | RaisedBy::Store => Content::Json(level),
             };
+            // Only errors with `Cache-Control` have the preference (recorded of seven SDKs).
+            let prefer = prefer.filter(|_| refusal.raised_by == RaisedBy::Store);
             (prefer, error_object(refusal.code, "en-US", &message), content)
         }
     };
     Answer {
         prefer,
-        is_odata: matches!(form, ErrorForm::Json(..)),
+        is_odata,
         refused: Some((refusal.raised_by, refusal.code)),
         note: Note::of(refusal),
         ..Answer::new(refusal.status, body, content)
@@ -83,7 +86,10 @@ fn with_activity_id(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
     let mut body = error_object(code, "en-us", &format!("{text}\nRequestID:{id}\n"));
     body.extend_from_slice(b"\r\n");
     let content = match form {
-        ErrorForm::Json(form) if repeats_level(refusal, form) => match form.is_plain {
+        ErrorForm::Json(JsonForm {
+            accept: Some(accept), ..
+        }) if repeats_accept(refusal) => Content::Other(accept),
+        ErrorForm::Json(form) if repeats_level(refusal, &form) => match form.is_plain {
             true => Content::Other("application/json".to_owned()),
             false => Content::Json(form.level),
         },
@@ -106,11 +112,24 @@ fn with_activity_id(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
 
 /// Returns `true` if an error has the metadata level of the request instead of the full one. This applies to errors of
 /// unconditional requests by the rows and tables, of a filter, and of a table's name that is too long (recorded of
-/// azure-data-tables, 2024 and 2026). None has it in a batch.
-fn repeats_level(refusal: &Refusal, form: JsonForm) -> bool {
-    let is_of_rows = matches!(refusal.status, 404 | 409) && !form.is_conditional;
-    let is_text = |known: &Refusal| known.message == refusal.message && known.raised_by == refusal.raised_by;
-    is_of_rows || [Refusal::INVALID_URL, Refusal::TABLE_NAME_TOO_LONG].iter().any(is_text)
+/// azure-data-tables, 2024 and 2026). None has it in a batch, nor has an existing table if no content is preferred
+/// (recorded).
+fn repeats_level(refusal: &Refusal, form: &JsonForm) -> bool {
+    let is_quiet_table = refusal.code == Refusal::TABLE_ALREADY_EXISTS.code && form.prefer == Some(Prefer::NoContent);
+    let is_of_rows = matches!(refusal.status, 404 | 409) && !form.is_conditional && !is_quiet_table;
+    is_of_rows || is_one_of(refusal, &[Refusal::INVALID_URL, Refusal::TABLE_NAME_TOO_LONG])
+}
+
+/// Returns `true` if an error has the media type that the request accepts, as it was sent: those of a shared access
+/// signature (recorded of seven SDKs).
+fn repeats_accept(refusal: &Refusal) -> bool {
+    is_one_of(refusal, &[Refusal::PERMISSION_MISMATCH, Refusal::NO_RANGES])
+}
+
+/// In a batch an error is none of them, because its text begins with an index.
+fn is_one_of(refusal: &Refusal, known: &[Refusal]) -> bool {
+    let mut known = known.iter();
+    known.any(|known| known.message == refusal.message && known.raised_by == refusal.raised_by)
 }
 
 /// Returns the index of the failed operation of a batch, and the text.
@@ -123,7 +142,7 @@ fn indexed(refusal: &Refusal) -> (Option<&str>, &str) {
 
 /// Returns the code and the text, if they were seen to differ. In a batch the operation's index precedes the text.
 fn words(refusal: &Refusal, id: Guid) -> (&'static str, String) {
-    static OTHER: [(Refusal, &str, &str); 4] = [
+    static OTHER: [(Refusal, &str, &str); 5] = [
         // The brackets are empty (recorded in 2026).
         (
             Refusal::TABLE_ALREADY_EXISTS,
@@ -145,6 +164,11 @@ fn words(refusal: &Refusal, id: Guid) -> (&'static str, String) {
             "InvalidInput",
             "One of the input values is invalid.",
         ),
+        (
+            Refusal::PERMISSION_MISMATCH,
+            "Forbidden",
+            "This request is not authorized to perform this operation using this permission.",
+        ),
     ];
     let (index, text) = indexed(refusal);
     let other = OTHER
@@ -154,12 +178,16 @@ fn words(refusal: &Refusal, id: Guid) -> (&'static str, String) {
         Some((_, code, other)) => (*code, *other),
         None => (refusal.code, text),
     };
+    let activity = format_args!("\r\nActivityId: {id}, {SDK}");
+    // A batch that is rejected for its rows together has one (recorded).
+    let is_of_rows = [Refusal::DUPLICATE_ROW.code, Refusal::OTHER_PARTITION.code].contains(&code);
     let text = match index {
+        Some(index) if is_of_rows => format!("{index}:{text}{activity}"),
         // In a batch one more line end follows (recorded).
         Some(index) => format!("{index}:{text}\n"),
         // Errors by the state of rows have no activity id (recorded of all three), errors of the request have one.
         None if matches!(refusal.status, 404 | 409 | 412) => text.to_owned(),
-        None => format!("{text}\r\nActivityId: {id}, {SDK}"),
+        None => format!("{text}{activity}"),
     };
     (code, text)
 }

@@ -150,6 +150,9 @@ refusals! {
         "The requested operation is not supported.";
     NOT_IMPLEMENTED = 501 "NotImplemented", Parsing,
         "The requested operation is not implemented on the specified resource.";
+    /// Recorded with `Cache-Control`, unlike the one before.
+    NO_TABLES_BELOW = 501 "NotImplemented", Store,
+        "The requested operation is not implemented on the specified resource.";
     X_METHOD_NOT_USING_POST = 400 "XMethodNotUsingPost", Parsing,
         "The request uses X-HTTP-Method with an HTTP verb other than POST.";
     X_METHOD_INCORRECT_COUNT = 400 "XMethodIncorrectCount", Parsing,
@@ -201,6 +204,11 @@ refusals! {
          https://docs.microsoft.com/en-us/rest/api/storageservices/performing-entity-group-transactions";
     DIFFERENT_PARTITIONS = 400 "CommandsInBatchActOnDifferentPartitions", Store,
         "All commands in a batch must operate on same entity group.";
+    /// Cosmos DB for two partitions in a batch, always with the index 0. The trace at its end is not known.
+    OTHER_PARTITION = 400 "BadRequest", Store,
+        "Message: {\"Errors\":[\"Encountered exception while executing function. Exception = Error: OperationCount:0.\\n\
+         {\\\"message\\\":\\\"{\\\\\\\"Errors\\\\\\\":[\\\\\\\"Requests originating from scripts cannot reference partition keys other \
+         than the one for which client request was submitted.\\\\\\\"]}\\\",\\\"number\\\":412}\\r\\nStack trace: \"]}";
     DUPLICATE_ROW = 400 "InvalidDuplicateRow", Store,
         "The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.";
     PROPERTIES_NEED_VALUE = 400 "PropertiesNeedValue", Store,
@@ -227,6 +235,9 @@ refusals! {
         "The specified resource does not exist.";
     CONDITION_NOT_SATISFIED = 412 "UpdateConditionNotSatisfied", Store,
         "The update condition specified in the request was not satisfied.";
+    /// Recorded for an ETag with doubled quotes.
+    CONDITION_NOT_MET = 412 "ConditionNotMet", Parsing,
+        "The condition specified using HTTP conditional header(s) is not met.";
     TABLE_NOT_FOUND = 404 "TableNotFound", Parsing,
         "The table specified does not exist.";
     TABLE_ALREADY_EXISTS = 409 "TableAlreadyExists", Store,
@@ -276,6 +287,9 @@ refusals! {
         "This request is not authorized to perform this operation using this service.";
     PROTOCOL_MISMATCH = 403 "AuthorizationProtocolMismatch", Store,
         "This request is not authorized to perform this operation using this protocol.";
+    /// Cosmos DB for a signature with a range of rows, whether the row is in it or not. Recorded.
+    NO_RANGES = 501 "NotImplemented", Store,
+        "Shared access signature with PartitionKey or RowKey are not supported";
     /// Recorded of azure-data-tables, `table_client_location_mode` (2024).
     WRITE_TO_SECONDARY = 403 "InsufficientAccountPermissions", Store,
         "Write operations are not allowed.";

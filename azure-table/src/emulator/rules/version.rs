@@ -65,8 +65,10 @@ pub(crate) const CHALLENGES: &str = "2020-12-06";
 ///
 /// Source: REST "Authorize with Microsoft Entra ID".
 pub(crate) const TAKES_TOKENS: &str = "2017-11-09";
-/// The first version with today's strings to sign of shared access signatures.
-pub(crate) const SHARED_ACCESS_SIGNATURES: &str = "2015-04-05";
+/// The first version of signatures for a table. Requests cannot have it, since it has no JSON.
+pub(crate) const FIRST_SIGNATURES: &str = "2012-02-12";
+/// The first version of signatures for an account.
+pub(crate) const ACCOUNT_SIGNATURES: &str = "2015-04-05";
 /// The first version in which tables accept signatures by a user delegation key.
 ///
 /// Source: the announcement of 2026; "Versioning for Azure Storage".

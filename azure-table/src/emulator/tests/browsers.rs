@@ -159,3 +159,66 @@ async fn full_names_of_headers_are_returned_before_prefixes() {
         assert!(body(&read).contains(names), "{}", body(&read));
     }
 }
+
+/// Recordings of the Go, Java, JavaScript and Python SDKs (2021 and 2022), which send the members in other orders.
+#[tokio::test]
+async fn members_of_a_rule_are_returned_in_one_order() {
+    let emulator = with_rules(&[STRICT]).await;
+    let read = send(&emulator, "GET", PROPERTIES, &[], "").await;
+    let (_, rule) = body(&read).split_once("<CorsRule>").unwrap();
+    let names = rule.split("</CorsRule>").next().unwrap().split("</").skip(1);
+    let names: Vec<&str> = names.filter_map(|text| text.split('>').next()).collect();
+    let expected = [
+        "AllowedMethods",
+        "AllowedOrigins",
+        "AllowedHeaders",
+        "ExposedHeaders",
+        "MaxAgeInSeconds",
+    ];
+    assert_eq!(names, expected, "{rule}");
+}
+
+/// Recordings of the same.
+#[tokio::test]
+async fn all_headers_of_a_response_can_be_exposed() {
+    let open = OPEN.replace("<ExposedHeaders />", "<ExposedHeaders>*</ExposedHeaders>");
+    let emulator = with_rules(&[&open]).await;
+    for row in ["1", "2"] {
+        let row = format!(r#"{{"PartitionKey":"p","RowKey":"{row}"}}"#);
+        assert_eq!(send(&emulator, "POST", "Blogs", &[], &row).await.status(), 201);
+    }
+    let id = ("x-ms-client-request-id", "my-id");
+    let tail = "Content-Type,Content-Length,Date,Transfer-Encoding";
+    let head = "x-ms-request-id,Server,x-ms-version,X-Content-Type-Options,Cache-Control";
+    let with_id = "x-ms-request-id,x-ms-client-request-id,Server,x-ms-version";
+    let next = "x-ms-continuation-NextPartitionKey,x-ms-continuation-NextRowKey";
+    for (path, headers, expected) in [
+        ("Blogs", &[][..], format!("{head},{tail}")),
+        ("Blogs?$top=1", &[], format!("{head},{next},{tail}")),
+        ("Blogs(PartitionKey='p',RowKey='1')", &[], format!("{head},ETag,{tail}")),
+        (
+            "Tables",
+            &[id],
+            format!("{with_id},X-Content-Type-Options,Cache-Control,{tail}"),
+        ),
+        (
+            PROPERTIES,
+            &[id],
+            format!("{with_id},Content-Length,Date,Transfer-Encoding"),
+        ),
+        (
+            "Blogs?comp=acl",
+            &[id],
+            format!("{with_id},Content-Length,Date,Transfer-Encoding"),
+        ),
+    ] {
+        let answer = send(&emulator, "GET", path, headers, "").await;
+        assert_eq!(header(&answer, "access-control-allow-origin"), "*", "{path}");
+        assert_eq!(header(&answer, "access-control-expose-headers"), expected, "{path}");
+    }
+    let second = send(&emulator, "POST", "Tables", &[], r#"{"TableName":"Blogs2"}"#).await;
+    assert_eq!(header(&second, "access-control-expose-headers"), "");
+    let page = send(&emulator, "GET", "Tables?$top=1", &[], "").await;
+    let expected = format!("{head},x-ms-continuation-NextTableName,{tail}");
+    assert_eq!(header(&page, "access-control-expose-headers"), expected);
+}

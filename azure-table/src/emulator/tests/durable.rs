@@ -134,6 +134,29 @@ async fn timestamps_continue_after_the_last_one_even_if_its_row_was_deleted() {
 }
 
 #[tokio::test]
+async fn timestamps_continue_after_those_from_before_a_restore() {
+    let folder = Folder::new();
+    let clock = EmulatorClock::fixed("2021-01-01T00:00:00Z".parse().unwrap());
+    let emulator = open(&folder, SyncPolicy::Always).with_clock(clock.clone());
+    let table = r#"{"TableName":"Blogs"}"#;
+    assert_eq!(send(&emulator, "POST", "Tables", &[], table).await.status(), 201);
+    let mut etags = vec![times::written(&emulator, "first").await];
+    let snapshot = emulator.snapshot();
+    etags.push(times::written(&emulator, "second").await);
+    emulator.restore(&snapshot).unwrap();
+    drop(emulator);
+    let emulator = open(&folder, SyncPolicy::Always).with_clock(clock.clone());
+    etags.push(times::written(&emulator, "third").await);
+    emulator.clear().unwrap();
+    drop(emulator);
+    let emulator = open(&folder, SyncPolicy::Always).with_clock(clock);
+    emulator.restore(&snapshot).unwrap();
+    etags.push(times::written(&emulator, "fourth").await);
+    let unique: std::collections::HashSet<&String> = etags.iter().collect();
+    assert_eq!(unique.len(), 4, "{etags:?}");
+}
+
+#[tokio::test]
 async fn snapshots_are_imported_and_exported() {
     let memory = Emulator::new();
     fill(&memory).await;

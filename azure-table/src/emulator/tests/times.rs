@@ -1,6 +1,7 @@
 //! Effects of the clock, the clock itself, and the formats of times.
 
 use super::*;
+use crate::emulator::snapshot::EmulatorSnapshot;
 
 fn at(text: &str) -> DateTime {
     text.parse().unwrap()
@@ -27,6 +28,46 @@ async fn timestamps_etags_and_errors_use_the_clock() {
     clock.set(at("2020-01-01T00:00:00Z"));
     let back = send(&emulator, "PUT", "Blogs(PartitionKey='p',RowKey='r')", &[], "{}").await;
     assert!(header(&back, "etag").contains("2021-01-01"), "versions never go back");
+}
+
+/// Writes a row, and returns its ETag.
+pub(super) async fn written(emulator: &Emulator, text: &str) -> String {
+    let row = format!("{{\"Text\":\"{text}\"}}");
+    let answer = send(emulator, "PUT", "Blogs(PartitionKey='p',RowKey='r')", &[], &row).await;
+    assert_eq!(answer.status(), 204, "{}", body(&answer));
+    header(&answer, "etag").to_owned()
+}
+
+#[tokio::test]
+async fn etag_from_before_a_restore_matches_no_later_row() {
+    let clock = EmulatorClock::fixed(at("2021-01-01T00:00:00Z"));
+    let emulator = with_table().await.with_clock(clock.clone());
+    let first = written(&emulator, "first").await;
+    let snapshot = emulator.snapshot();
+    let second = written(&emulator, "second").await;
+    emulator.restore(&snapshot).unwrap();
+    let third = written(&emulator, "third").await;
+    assert!(third != second && third != first, "{third}");
+    let stale = [("if-match", &*second)];
+    let answer = send(&emulator, "PUT", "Blogs(PartitionKey='p',RowKey='r')", &stale, "{}").await;
+    assert_eq!(error(&answer).1, "UpdateConditionNotSatisfied");
+
+    // From a file too, and with all tables deleted in between, as a reset does.
+    let file: EmulatorSnapshot = snapshot.to_string().parse().unwrap();
+    emulator.clear().unwrap();
+    emulator.restore(&file).unwrap();
+    let fourth = written(&emulator, "fourth").await;
+    assert!(![&first, &second, &third].contains(&&fourth), "{fourth}");
+    // The snapshot of a later emulator moves the times forward.
+    let later = Emulator::new().with_clock(EmulatorClock::fixed(at("2022-01-01T00:00:00Z")));
+    later.restore(&snapshot).unwrap();
+    written(&later, "later").await;
+    emulator.restore(&later.snapshot()).unwrap();
+    assert!(
+        written(&emulator, "fifth")
+            .await
+            .contains("2022-01-01T00%3A00%3A00.0000001Z")
+    );
 }
 
 #[tokio::test]

@@ -68,9 +68,10 @@ impl CorsRule {
 
     pub(super) fn element(&self) -> Element {
         let list = |name, items: &[String]| Element::of_text(name, items.join(","));
+        // The order of the service's responses. It accepts any (recorded of four SDKs, 2021 and 2022).
         Element::new("CorsRule").with([
-            list("AllowedOrigins", &self.allowed_origins),
             list("AllowedMethods", &self.allowed_methods),
+            list("AllowedOrigins", &self.allowed_origins),
             list("AllowedHeaders", &self.allowed_headers),
             list("ExposedHeaders", &self.exposed_headers),
             Element::of_text("MaxAgeInSeconds", self.max_age.as_secs()),

@@ -194,3 +194,99 @@ async fn writes_to_the_url_of_the_secondary_are_accepted() {
     assert_eq!(send("DELETE", entity, &[("if-match", "*")], "").await.status(), 204);
     assert_eq!(send("DELETE", "Tables('Blogs')", &[], "").await.status(), 204);
 }
+
+/// Recordings of six SDKs (2022 to 2025).
+#[tokio::test]
+async fn batch_with_one_row_twice_is_rejected_as_a_whole() {
+    let emulator = with_table().await;
+    let insert = |row: &str| {
+        let row = format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{row}\"}}");
+        format!("POST /Blogs HTTP/1.1\nAccept: application/json;odata=minimalmetadata\n\n{row}")
+    };
+    let requests = ["1", "2", "1"].map(insert);
+    let multipart = [("content-type", "multipart/mixed; boundary=b")];
+    let answer = ask(
+        &emulator,
+        "POST",
+        "$batch",
+        &multipart,
+        &batch(&requests.each_ref().map(String::as_str)),
+    )
+    .await;
+    let text = "2:The batch request contains multiple changes with same row key. An entity can appear only once in a \
+                batch request.";
+    assert_eq!(error(&answer), refused(400, "InvalidDuplicateRow", text));
+    assert_eq!(header(&answer, "content-type"), FULL);
+    let id = header(&answer, "x-ms-request-id");
+    let sdk = "documentdb-dotnet-sdk/2.14.0 Host/64-bit MicrosoftWindowsNT/10.0.20348.0";
+    let end = format!("batch request.\\r\\nActivityId: {id}, {sdk}\\nRequestID:{id}\\n\"}}}}}}");
+    assert!(body(&answer).trim_end().ends_with(&end), "{}", body(&answer));
+    let rows = ask(&emulator, "GET", "Blogs", &[], "").await;
+    assert!(body(&rows).starts_with(r#"{"value":[],"#), "{}", body(&rows));
+}
+
+/// Recordings of the same. The text ends with a trace of the service's script.
+#[tokio::test]
+async fn batch_with_two_partitions_is_rejected_by_the_script() {
+    let emulator = with_table().await;
+    let insert = |partition: &str| {
+        let row = format!("{{\"PartitionKey\":\"{partition}\",\"RowKey\":\"r\"}}");
+        format!("POST /Blogs HTTP/1.1\nAccept: application/json;odata=minimalmetadata\n\n{row}")
+    };
+    let answers = run(&emulator, &batch(&[&insert("p"), &insert("q")])).await;
+    let [(headers, body)] = answers.as_slice() else {
+        panic!("{answers:?}")
+    };
+    assert_eq!(headers, &["Content-Type: application/json;odata=fullmetadata"]);
+    let json: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(json["odata.error"]["code"], "BadRequest");
+    let text = json["odata.error"]["message"]["value"].as_str().unwrap();
+    let begin = r#"0:Message: {"Errors":["Encountered exception while executing function. Exception = Error: OperationCount:0.\n{\"message\":\"{\\\"Errors\\\":[\\\"Requests originating from scripts cannot reference partition keys other than the one for which client request was submitted.\\\"]}\",\"number\":412}\r\nStack trace: "#;
+    assert!(text.starts_with(begin), "{text}\n{begin}");
+    assert!(
+        text.contains("\r\nActivityId: ") && text.contains("\nRequestID:"),
+        "{text}"
+    );
+}
+
+/// Recordings of the same: the response has the media type of `Accept`, unchanged.
+#[tokio::test]
+async fn errors_of_a_signature_repeat_the_accepted_media_type() {
+    let emulator = with_table().await;
+    let send = async |method: &str, path: &str, body: &str, token: &str| {
+        let plain = [("accept", "application/json")];
+        let request = unsigned_at(COSMOS, method, &format!("{path}?{token}"), &plain, body);
+        emulator.send(request).await.unwrap()
+    };
+    let named = ("tn", "Blogs");
+    let entity = "Blogs(PartitionKey='p',RowKey='r')";
+    let token = sas::token(sas::TABLE, &[named, ("sp", "r")]);
+    let answer = send("PUT", entity, "{}", &token).await;
+    let text = "This request is not authorized to perform this operation using this permission.";
+    assert_eq!(error(&answer), refused(403, "Forbidden", text));
+    assert!(body(&answer).contains(r"\r\nActivityId: "), "{}", body(&answer));
+    assert_eq!(header(&answer, "content-type"), "application/json");
+
+    let text = "Shared access signature with PartitionKey or RowKey are not supported";
+    for partition in ["p", "q"] {
+        let row = format!(r#"{{"PartitionKey":"{partition}","RowKey":"r"}}"#);
+        for range in [&[("spk", "p"), ("srk", "r")][..], &[("epk", "p"), ("erk", "r")]] {
+            let token = sas::token(sas::TABLE, &[&[named], range].concat());
+            let answer = send("POST", "Blogs", &row, &token).await;
+            assert_eq!(error(&answer), refused(501, "NotImplemented", text));
+            assert!(body(&answer).contains(r"\r\nActivityId: "), "{}", body(&answer));
+            assert_eq!(header(&answer, "content-type"), "application/json");
+        }
+    }
+}
+
+/// Recordings of the same.
+#[tokio::test]
+async fn existing_table_is_reported_with_full_metadata_if_no_content_is_preferred() {
+    let emulator = with_table().await;
+    let quiet = [("prefer", "return-no-content")];
+    let answer = ask(&emulator, "POST", "Tables", &quiet, r#"{"TableName":"Blogs"}"#).await;
+    assert_eq!(error(&answer).1, "TableAlreadyExists");
+    assert_eq!(header(&answer, "content-type"), FULL);
+    assert_eq!(header(&answer, "preference-applied"), "");
+}

@@ -1,0 +1,246 @@
+//! Responses of Table storage in recordings of the Go, JavaScript, Java, Python, .NET and C++ SDKs (2020 to 2025).
+
+use super::*;
+use crate::codec::multipart::{boundary, parts};
+
+const BATCH: [(&str, &str); 1] = [("content-type", "multipart/mixed; boundary=b")];
+const QUIET: (&str, &str) = ("prefer", "return-no-content");
+const ANY: (&str, &str) = ("if-match", "*");
+const ROW: &str = "Blogs(PartitionKey='p',RowKey='r')";
+
+/// Creates an emulator with one row. Returns its ETag too.
+async fn with_row() -> (Emulator, String) {
+    let emulator = with_table().await;
+    let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+    let inserted = send(&emulator, "POST", "Blogs", &[], row).await;
+    let etag = header(&inserted, "etag").to_owned();
+    (emulator, etag)
+}
+
+/// Sends a change set. Returns the lines of each part's response after its status, with the body as the last one.
+async fn run(emulator: &Emulator, requests: &[&str]) -> Vec<(String, Vec<String>)> {
+    let requests: String = requests
+        .iter()
+        .map(|request| format!("--c\nContent-Type: application/http\n\n{request}\n"))
+        .collect();
+    let text = format!("--b\nContent-Type: multipart/mixed; boundary=c\n\n{requests}--c--\n--b--\n");
+    let response = send(emulator, "POST", "$batch", &BATCH, &text).await;
+    assert_eq!(response.status(), 202, "{}", body(&response));
+    let outer = parts(response.body(), boundary(header(&response, "content-type")).unwrap()).unwrap();
+    let inner = boundary(outer[0].header("content-type").unwrap()).unwrap();
+    let lines = |text: &[u8]| {
+        let text = String::from_utf8(text.to_vec()).unwrap();
+        let mut lines = text.split("\r\n").map(str::to_owned);
+        (lines.next().unwrap(), lines.collect())
+    };
+    parts(outer[0].body, inner)
+        .unwrap()
+        .iter()
+        .map(|part| lines(part.body))
+        .collect()
+}
+
+/// Returns the names of the headers in a part, and the values of those that are the same every time.
+fn headers(lines: &[String]) -> Vec<&str> {
+    let head = lines.iter().take_while(|line| !line.is_empty());
+    head.map(|line| if line.starts_with("ETag") { "ETag" } else { line })
+        .collect()
+}
+
+#[tokio::test]
+async fn updates_apply_the_preference_for_no_content() {
+    let (emulator, etag) = with_row().await;
+    for (method, row, condition) in [
+        ("MERGE", ROW, Some(etag.as_str())),
+        ("PUT", "Blogs(PartitionKey='p',RowKey='new')", None),
+        ("PATCH", ROW, None),
+        ("PUT", ROW, Some("*")),
+    ] {
+        for (prefer, applied) in [(Some(QUIET), QUIET.1), (None, "")] {
+            let condition = condition.filter(|text| *text == "*" || prefer.is_some());
+            let headers: Vec<_> = condition
+                .map(|etag| ("if-match", etag))
+                .into_iter()
+                .chain(prefer)
+                .collect();
+            let answer = send(&emulator, method, row, &headers, "{}").await;
+            assert_eq!(answer.status(), 204, "{method} {row}");
+            assert_eq!(header(&answer, "preference-applied"), applied, "{method} {row}");
+        }
+    }
+    for (path, headers) in [(ROW, &[QUIET, ANY][..]), ("Tables('Blogs')", &[QUIET])] {
+        let deleted = send(&emulator, "DELETE", path, headers, "").await;
+        assert_eq!(
+            (deleted.status().as_u16(), header(&deleted, "preference-applied")),
+            (204, "")
+        );
+    }
+}
+
+#[tokio::test]
+async fn part_of_an_update_applies_the_preference_for_no_content() {
+    let (emulator, _) = with_row().await;
+    let put = |row: &str, prefer: &str| format!("PUT /Blogs(PartitionKey='p',RowKey='{row}') HTTP/1.1\n{prefer}\n{{}}");
+    let delete = "DELETE /Blogs(PartitionKey='p',RowKey='r') HTTP/1.1\nPrefer: return-no-content\nIf-Match: *\n\n";
+    let quiet = put("1", "Prefer: return-no-content\n");
+    let answers = run(&emulator, &[&quiet, &put("2", ""), delete]).await;
+    let common = ["X-Content-Type-Options: nosniff", "Cache-Control: no-cache"];
+    let expected = [
+        &[
+            "Preference-Applied: return-no-content",
+            "DataServiceVersion: 3.0;",
+            "ETag",
+        ][..],
+        &["DataServiceVersion: 1.0;", "ETag"],
+        &["DataServiceVersion: 1.0;"],
+    ];
+    assert_eq!(answers.len(), 3);
+    for ((status, lines), expected) in answers.iter().zip(expected) {
+        assert_eq!(status, "HTTP/1.1 204 No Content");
+        assert_eq!(headers(lines), [&common, expected].concat());
+    }
+}
+
+#[tokio::test]
+async fn error_applies_the_preference_only_with_cache_control() {
+    let (emulator, _) = with_row().await;
+    let insert = |table: &str, row: &str| {
+        let body = format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{row}\"}}");
+        format!(
+            "POST /{table} HTTP/1.1\nAccept: application/json;odata=minimalmetadata\nPrefer: return-no-content\n\n{body}"
+        )
+    };
+    let (first, missing) = (insert("Blogs", "1"), insert("None", "1"));
+    let put = "PUT /Blogs(PartitionKey='p',RowKey='1') HTTP/1.1\nPrefer: return-no-content\n\n{}";
+    let delete = "DELETE /Blogs(PartitionKey='p',RowKey='1') HTTP/1.1\nIf-Match: *\nPrefer: return-no-content\n\n";
+    for (requests, is_cached, is_applied) in [
+        (&[&*first, put][..], true, true),
+        (&[&first, delete], true, false),
+        (&[&missing], false, false),
+    ] {
+        let answers = run(&emulator, requests).await;
+        let [(status, lines)] = answers.as_slice() else {
+            panic!("{answers:?}")
+        };
+        let headers = headers(lines);
+        assert_eq!(
+            headers.contains(&"Cache-Control: no-cache"),
+            is_cached,
+            "{status} {headers:?}"
+        );
+        let applied = headers.contains(&"Preference-Applied: return-no-content");
+        assert_eq!(applied, is_applied, "{status} {headers:?}");
+    }
+    let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+    for (path, body, status, applied) in [
+        ("Blogs", row, 409, QUIET.1),
+        ("Blogs", "{}", 400, QUIET.1),
+        ("None", row, 404, ""),
+    ] {
+        let answer = send(&emulator, "POST", path, &[QUIET], body).await;
+        assert_eq!(
+            (answer.status().as_u16(), header(&answer, "preference-applied")),
+            (status, applied)
+        );
+        assert_eq!(header(&answer, "cache-control").is_empty(), applied.is_empty());
+    }
+}
+
+/// 2017.
+#[tokio::test]
+async fn etag_with_doubled_quotes_meets_no_condition() {
+    let (emulator, etag) = with_row().await;
+    let doubled = etag.replace('\'', "''");
+    assert_ne!(doubled, etag);
+    let text = "The condition specified using HTTP conditional header(s) is not met.";
+    for method in ["PUT", "MERGE"] {
+        let answer = send(&emulator, method, ROW, &[("if-match", &doubled), QUIET], "{}").await;
+        assert_eq!(error(&answer), refused(412, "ConditionNotMet", text), "{method}");
+        let found = ["cache-control", "preference-applied", "x-content-type-options"].map(|name| header(&answer, name));
+        assert_eq!(found, ["", "", "nosniff"], "{method}");
+    }
+    let stale = etag.replace("datetime'2", "datetime'1");
+    let answer = send(&emulator, "PUT", ROW, &[("if-match", &stale)], "{}").await;
+    assert_eq!(error(&answer).1, "UpdateConditionNotSatisfied");
+    assert_eq!(header(&answer, "cache-control"), "no-cache");
+}
+
+#[tokio::test]
+async fn second_segment_with_the_name_of_the_table_is_ignored() {
+    let emulator = with_table().await;
+    for (row, headers, status) in [("1", &[QUIET][..], 204), ("2", &[], 201)] {
+        let row = format!(r#"{{"PartitionKey":"p","RowKey":"{row}"}}"#);
+        let answer = send(&emulator, "POST", "Blogs/Blogs", headers, &row).await;
+        assert_eq!(answer.status(), status, "{}", body(&answer));
+        assert!(header(&answer, "location").starts_with(&format!("{BASE}/Blogs(PartitionKey='p',")));
+    }
+    let row = r#"{"PartitionKey":"p","RowKey":"3"}"#;
+    let token = sas::token(sas::TABLE, &[("sp", "a")]);
+    let answer = sas::try_with(&emulator, "POST", "Blogs/Blogs", row, &token).await;
+    assert_eq!(answer.status(), 201, "{}", body(&answer));
+    let other = send(&emulator, "POST", "Blogs/Others", &[], row).await;
+    assert_eq!(error(&other).1, "InvalidUri");
+}
+
+#[tokio::test]
+async fn list_of_tables_below_a_table_is_not_implemented() {
+    let emulator = with_table().await;
+    let text = "The requested operation is not implemented on the specified resource.";
+    let full = ("accept", "application/json;odata=fullmetadata");
+    let answer = send(&emulator, "GET", "Blogs/Tables", &[full], "").await;
+    assert_eq!(error(&answer), refused(501, "NotImplemented", text));
+    assert!(header(&answer, "content-type").contains("odata=fullmetadata"));
+    let found = ["cache-control", "x-content-type-options", "x-ms-version"].map(|name| header(&answer, name));
+    assert_eq!(found, ["no-cache", "nosniff", "2019-02-02"]);
+}
+
+#[tokio::test]
+async fn policies_are_not_set_with_any_media_type_accepted() {
+    let emulator = with_table().await;
+    let text = "None of the provided media types are supported";
+    let policies = "<SignedIdentifiers></SignedIdentifiers>";
+    for body in ["", policies] {
+        let answer = send(&emulator, "PUT", "Blogs?comp=acl", &[("accept", "*/*")], body).await;
+        assert_eq!(error(&answer), refused(415, "MediaTypeNotSupported", text));
+        assert!(super::body(&answer).starts_with("<?xml version=\"1.0\" encoding=\"utf-8\"?><m:error "));
+        let found = ["x-ms-error-code", "content-type", "cache-control"].map(|name| header(&answer, name));
+        assert_eq!(found, ["MediaTypeNotSupported", "application/xml", ""]);
+    }
+    let xml = send(
+        &emulator,
+        "PUT",
+        "Blogs?comp=acl",
+        &[("accept", "application/xml")],
+        policies,
+    )
+    .await;
+    assert_eq!(xml.status(), 204);
+    let mut without = unsigned("PUT", "Blogs?comp=acl", &[], policies);
+    without.headers_mut().remove("accept");
+    sign(&mut without, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);
+    assert_eq!(emulator.send(without).await.unwrap().status(), 204);
+}
+
+/// Of the C++ SDK: there is no line end between two headers, the body is empty, and the last boundary is cut short.
+#[tokio::test]
+async fn part_with_broken_headers_is_rejected_in_xml() {
+    let (emulator, etag) = with_row().await;
+    let text = format!(
+        "--b\nContent-Type: multipart/mixed; boundary=c\n\n--c\nContent-Type: application/http\n\
+         Content-Transfer-Encoding: binary\n\nPATCH {BASE}/{ROW} HTTP/1.1\nIf-Match: *\n\
+         Content-Length: 71Accept: application/json;odata=minimalmetadata\n\n\n--c--\n--b"
+    );
+    let response = send(&emulator, "POST", "$batch", &BATCH, &text).await;
+    assert_eq!(response.status(), 202);
+    let id = header(&response, "x-ms-request-id");
+    let part = format!(
+        "HTTP/1.1 400 Bad Request\r\nDataServiceVersion: 1.0;\r\nContent-Type: \
+         application/xml;charset=utf-8\r\n\r\n<?xml version=\"1.0\" encoding=\"utf-8\"?><error \
+         xmlns=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\"><code>InvalidInput</code><message \
+         xml:lang=\"en-US\">An error occurred while processing this request.\nRequestId:{id}\nTime:"
+    );
+    assert!(body(&response).contains(&part), "{}", body(&response));
+    assert_eq!(body(&response).matches("HTTP/1.1").count(), 1);
+    let read = send(&emulator, "GET", ROW, &[], "").await;
+    assert_eq!(header(&read, "etag"), etag, "nothing was changed");
+}
