@@ -128,6 +128,61 @@ async fn failing_operation_is_named_only_if_known() {
     }
 }
 
+/// Cosmos DB rejects a row that occurs twice with a 400 of the whole batch, whose text names the operation.
+#[tokio::test]
+async fn rejection_of_a_whole_batch_names_the_operation() {
+    for (index, found, keys) in [(2, Some(2), Some(("p", "2"))), (7, None, None)] {
+        let body = format!(
+            r#"{{"odata.error":{{"code":"InvalidDuplicateRow","message":{{"lang":"en-us","value":"{index}:The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.\r\nActivityId: 1, documentdb-dotnet-sdk/2.14.0\nRequestID:1\n"}}}}}}"#
+        );
+        let answer = ResponseTemplate::new(400).set_body_raw(body, "application/json; odata=fullmetadata");
+        let server = Server::answering(answer).await;
+        let table = server.service().table::<DynamicEntity>("Things").unwrap();
+        let mut batch = table.batch();
+        for n in 0..3 {
+            batch.insert(&DynamicEntity::new("p", n.to_string())).unwrap();
+        }
+        let error = batch.submit().await.unwrap_err();
+        assert_eq!((error.kind(), error.status()), (ErrorKind::Rejected, Some(400)));
+        assert_eq!(error.code(), Some("InvalidDuplicateRow"));
+        assert_eq!((error.batch_index(), error.entity()), (found, keys), "{error}");
+        assert!(
+            error
+                .service_message()
+                .unwrap()
+                .starts_with("The batch request contains"),
+            "{error}"
+        );
+        assert!(!error.may_have_applied());
+    }
+}
+
+/// Cosmos DB executes a batch as a script, which rejects a second partition with texts inside of texts.
+#[tokio::test]
+async fn rejection_by_the_script_of_a_batch_is_read() {
+    let text = r#"0:Message: {\"Errors\":[\"Encountered exception while executing function. Exception = Error: OperationCount:0.\\n{\\\"message\\\":\\\"{}\\\",\\\"number\\\":412}\\r\\nStack trace: \"]}\r\nActivityId: 1"#;
+    let body = format!(r#"{{"odata.error":{{"code":"BadRequest","message":{{"lang":"en-us","value":"{text}"}}}}}}"#);
+    let head = "400 Bad Request\r\nContent-Type: application/json;odata=fullmetadata";
+    let server = Server::answering(answer(&part(head, &body))).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let mut batch = table.batch();
+    for n in 0..2 {
+        batch.insert(&DynamicEntity::new("p", n.to_string())).unwrap();
+    }
+    let error = batch.submit().await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.status(), error.code()),
+        (ErrorKind::Rejected, Some(400), Some("BadRequest"))
+    );
+    assert!(
+        error.service_message().unwrap().starts_with("Message: {\"Errors\":["),
+        "{error}"
+    );
+    assert_eq!(error.to_string().lines().count(), 1, "{error}");
+    assert_eq!(error.batch_index(), Some(0));
+    assert!(!error.may_have_applied());
+}
+
 /// A success that cannot be parsed must not look like a failure.
 #[tokio::test]
 async fn invalid_response_leaves_the_batch_in_doubt() {

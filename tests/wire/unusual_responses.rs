@@ -1,6 +1,7 @@
 //! Responses that a Table service should never send, and servers that are not reachable.
 
-use azure_table::{DynamicEntity, ErrorKind, TableServiceClient};
+use azure_table::{DynamicEntity, ErrorKind, NoRetry, TableServiceClient};
+use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::{Network, on_both_networks};
 use wiremock::ResponseTemplate;
 
@@ -133,4 +134,35 @@ async fn nothing_listening_is_named_with_its_address(network: Network) {
         source = cause.source();
     }
     assert!(causes.to_lowercase().contains("refused"), "{causes}");
+}
+
+/// Cosmos DB throttled the creation of a table in 2020 with a number as its code and without a time to wait.
+#[tokio::test(start_paused = true)]
+async fn throttling_is_known_by_its_status() {
+    let body = r#"{"odata.error":{"code":"429","message":{"lang":"en-us","value":"Message: {\"Errors\":[\"Request rate is large. More Request Units may be needed, so no changes were made. Please retry this request later. Learn more: http://aka.ms/cosmosdb-error-429\"]}\r\nActivityId: 1\nRequestID:1\n"}}}"#;
+    let busy = || Step::answer(429, &[("content-type", "application/json")], &format!("{body}\r\n"));
+    let canned = Canned::new([busy()]);
+    let service = canned.service().retry(NoRetry);
+    let error = service
+        .dynamic_table("Things")
+        .unwrap()
+        .create_table()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.status(), error.code()),
+        (ErrorKind::Throttled, Some(429), Some("429"))
+    );
+    assert_eq!(error.retry_after(), None);
+    assert!(!error.may_have_applied(), "{error}");
+
+    let canned = Canned::new([busy(), busy(), Step::status(204)]);
+    canned
+        .service()
+        .dynamic_table("Things")
+        .unwrap()
+        .create_table()
+        .await
+        .unwrap();
+    assert_eq!(canned.sent().len(), 3);
 }

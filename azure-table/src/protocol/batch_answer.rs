@@ -33,7 +33,12 @@ const UNPREFIXED_AT_FIRST: [&str; 4] = [
 /// Returns the results in the order of the operations, or the failure. A failed batch applied nothing.
 pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<TableResult>> {
     let request_id = answer::request_id(&response);
-    let response = answer::expect(response, &[StatusCode::ACCEPTED])?;
+    // Cosmos DB rejects some batches as a whole, with the index in the text (recorded of one row twice).
+    let whole = |error: Error| match error.batch_index() {
+        Some(index) => of_operation(sent, error, Some(index)),
+        None => error,
+    };
+    let response = answer::expect(response, &[StatusCode::ACCEPTED]).map_err(whole)?;
     // The service has processed the batch: if its response is unreadable, the batch may have been applied.
     let unreadable = |e: Error| e.with_request_id(request_id.clone()).maybe_applied(true);
     let content_type = response
@@ -200,14 +205,17 @@ fn failure(sent: &SentBatch, status: u16, message: &Message<'_>, request_id: Opt
         message.body,
         request_id,
     );
-    let index = match error.batch_index() {
-        // An index that no operation has is not an index.
-        Some(index) => Some(index).filter(|index| *index < sent.len()),
-        None => {
-            let first = sent.len() == 1 || error.code().is_some_and(|code| UNPREFIXED_AT_FIRST.contains(&code));
-            first.then_some(0)
-        }
-    };
+    let index = error.batch_index().or_else(|| {
+        let first = sent.len() == 1 || error.code().is_some_and(|code| UNPREFIXED_AT_FIRST.contains(&code));
+        first.then_some(0)
+    });
+    of_operation(sent, error, index)
+}
+
+/// Returns the error with its operation.
+fn of_operation(sent: &SentBatch, error: Error, index: Option<usize>) -> Error {
+    // An index that no operation has is not an index.
+    let index = index.filter(|index| *index < sent.len());
     let error = error.at_batch_index(index);
     match index.and_then(|index| sent.keys(index)) {
         Some((partition_key, row_key)) => error.at_entity(partition_key, row_key),

@@ -27,6 +27,11 @@ pub(crate) fn advice(token: &SasToken, refusal: &AuthorizationFailure<'_>) -> Op
 fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime) -> Option<String> {
     let value = |name| said.get(name);
     let time = |name| sas_parameters::time(value(name));
+    let code = match code {
+        // Cosmos DB has this code for other rejections too, for example by its firewall.
+        "Forbidden" if lacks_letters(value("sp"), operation) => "AuthorizationPermissionMismatch",
+        code => code,
+    };
     Some(match code {
         "AuthenticationFailed" => match (time("st"), time("se")) {
             (_, Some(end)) if end <= now => {
@@ -109,6 +114,12 @@ fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime)
     })
 }
 
+fn lacks_letters(allowed: &str, operation: OperationKind) -> bool {
+    let needed = operation.sas_letters();
+    let is_allowed = |needed: &&str| needed.chars().all(|letter| allowed.contains(letter));
+    !allowed.is_empty() && !needed.is_empty() && !needed.iter().any(is_allowed)
+}
+
 fn has_range(sas: &SasParameters) -> bool {
     ["spk", "srk", "epk", "erk"]
         .into_iter()
@@ -145,6 +156,7 @@ mod tests {
                 "AuthorizationPermissionMismatch",
                 "allows \"r\", insert needs a:",
             ),
+            ("sp=r", "Forbidden", "allows \"r\", insert needs a:"),
             (
                 "se=2027-01-01&skoid=x&ske=2025-12-31T00:00:00Z",
                 "AuthenticationFailed",
@@ -173,6 +185,14 @@ mod tests {
             ("ss=t", "AuthorizationFailure", "account key"),
         ] {
             assert!(advice(sas, code).contains(words), "{}", advice(sas, code));
+        }
+        for sas in ["sp=raud", "si=daily"] {
+            let sas = SasParameters::parse(sas);
+            assert_eq!(
+                of(&sas, "Forbidden", OperationKind::Insert, now),
+                None,
+                "of another cause"
+            );
         }
     }
 }
