@@ -54,7 +54,7 @@ pub(crate) struct Rules {
     pub(crate) name: ServiceName,
 
     pub(crate) table_names: TableNames,
-    /// `Tables` and `$batch` after a table are ignored instead of rejected.
+    /// `Tables`, `$batch` and its own name after a table are ignored instead of rejected.
     pub(crate) ignores_further_segments: bool,
     /// Writes may be sent to the URL of the secondary.
     pub(crate) writes_at_secondary: bool,
@@ -264,7 +264,7 @@ pub(crate) static STORAGE: Rules = Rules {
     rejects_whole_batches: false,
     other_partition: Refusal::DIFFERENT_PARTITIONS,
     upsert_media_type: "",
-    // These two were recorded of seven SDKs.
+    // Recorded of seven SDKs.
     applies_preference_to_updates: true,
     doubled_quotes: Refusal::CONDITION_NOT_MET,
     takes_ranges: true,

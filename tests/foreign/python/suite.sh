@@ -39,7 +39,7 @@ run() {
     export AZURE_TABLE_EMULATOR_ACCOUNTS=fakecosmosaccount:fakecosmosaccountkey
     serve cosmos --profile cosmos --token-audience https://cosmos.azure.com
     ports+=", \"$cosmos\": $port"
-    AZURE_TABLE_FOREIGN_HOSTS="{$ports}" AZURE_TABLE_FOREIGN_TOKEN=$(token) PYTHONPATH=$here/python/standin \
+    AZURE_TABLE_FOREIGN_HOSTS="{$ports}" AZURE_TABLE_FOREIGN_TOKEN=$(token) AZURE_TABLE_FOREIGN_EXPECTED=$here/python/expected.txt PYTHONPATH=$here/python/standin \
         SSL_CERT_FILE=$scratch/certificate.pem REQUESTS_CA_BUNDLE=$scratch/certificate.pem \
         .venv/bin/python -B -m pytest -p expected -p no:cacheprovider -q -rfEx --tb=short --disable-warnings --asyncio-mode=auto \
         -o asyncio_default_fixture_loop_scope=function --rootdir source "${@:-source/tests}"

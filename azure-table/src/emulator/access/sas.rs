@@ -6,9 +6,10 @@
 //!
 //! A user delegation key is an HMAC by the account's key over all of the key's parameters. Nothing is stored: the
 //! parameters in a signature (`skoid` and so on) are enough to derive its key again. All tokens belong to one user,
-//! whose object id is the tenant's id: zeros. Signatures for a table are accepted in all versions from 2012-02-12 on. A changed policy takes effect immediately; live it takes up to 30 seconds. The server passes the
-//! source address of a request as an extension, a `SocketAddr`. In process no address is known, and a restriction of
-//! addresses has no effect.
+//! whose object id is the tenant's id: zeros. Signatures for a table are accepted in all versions from 2012-02-12 on.
+//! A changed policy takes effect immediately; live it takes up to 30 seconds. The server passes the source address of a
+//! request as an extension, a `SocketAddr`. In process no address is known, and a restriction of addresses has no
+//! effect.
 //!
 //! Not confirmed:
 //!

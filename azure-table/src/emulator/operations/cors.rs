@@ -2,9 +2,8 @@
 //!
 //! Owns the preflight request, which needs no signature, and the headers of the response to the request itself. The
 //! rules belong to the account (`operations/documents.rs`); the first matching one applies. The rules block no request:
-//! the browser does. Not confirmed: the form of a rejection (JSON here); the headers of an error, and those that match a
-//! prefix, among exposed headers; that a name at the end of a rule's list that the response does not have is still
-//! listed.
+//! the browser does. Not confirmed: the form of a rejection (JSON here); the exposed headers of an error, and those
+//! that match a prefix; that a name at the end of a rule's list that the response does not have is still listed.
 //!
 //! Source: REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage", "Preflight Table Request".
 

@@ -1,37 +1,19 @@
 """The parts of the SDK's test tools that the tests of azure-data-tables need against an emulator.
 
-The tests run as they do on a live account. The hosts of accounts lead to the emulators instead of the network: by
-AZURE_TABLE_FOREIGN_HOSTS, a JSON object of domain and port. Certificates are checked as usual.
+The tests run as they do on a live account, whose hosts lead to the emulators (`hosts.py`).
 """
 
 import inspect
-import json
 import os
-import socket
 import sys
 import time
 import types
 import zlib
 
+import hosts  # noqa: F401
 import pytest
 from azure.core.credentials import AccessToken
 from azure.core.exceptions import ClientAuthenticationError
-
-PORTS = json.loads(os.environ["AZURE_TABLE_FOREIGN_HOSTS"])
-_resolve = socket.getaddrinfo
-
-
-def _lead(host, port, *arguments, **options):
-    name = host.decode() if isinstance(host, bytes) else host
-    for domain, emulator in PORTS.items():
-        if name is not None and name.endswith("." + domain):
-            return _resolve("127.0.0.1", emulator, *arguments, **options)
-    return _resolve(host, port, *arguments, **options)
-
-
-socket.getaddrinfo = _lead
-# A live service takes 30 s until new properties and policies are in effect.
-time.sleep = lambda seconds: None
 
 TOKEN = os.environ["AZURE_TABLE_FOREIGN_TOKEN"]
 
