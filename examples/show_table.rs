@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use azure_table::{DateTime, DynamicEntity, Filter, TableClient, TableServiceClient};
 use azure_table_examples::arguments::Arguments;
-use azure_table_examples::{CONNECTION_STRING, connect, finish};
+use azure_table_examples::{connect, finish, is_emulated};
 use comfy_table::Table;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 
@@ -30,7 +30,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let limit = arguments.option("rows").unwrap_or("20").parse()?;
     let mut columns = arguments.list("columns");
     let service = connect()?;
-    let table = if std::env::var_os(CONNECTION_STRING).is_none() {
+    let table = if is_emulated() {
         fill(&service).await?
     } else {
         let [table] = arguments.values()?;

@@ -9,9 +9,11 @@ use std::time::Duration;
 use azure_table::retry::Hedge;
 use azure_table::telemetry::OtelMetrics;
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::transport::Delivery;
-use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, TableServiceClient};
+use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table::{DynamicEntity, Emulator, ErrorKind, Filter, NoRetry, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
+use bytes::Bytes;
+use http::{Request, Response};
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
 use tokio::time::Instant;
@@ -122,6 +124,13 @@ impl Spans {
     fn named(&self, name: &str) -> Vec<Fields> {
         let named = self.0.iter().filter(|(_, known, ..)| *known == name);
         named.map(|(_, _, fields, ..)| fields.clone()).collect()
+    }
+
+    /// Returns the events whose message begins so.
+    fn events(&self, message: &str) -> Vec<Fields> {
+        let mut events = self.named(EVENT);
+        events.retain(|event| event["message"].starts_with(message));
+        events
     }
 
     /// Returns the duration of each span of this name, by tokio's clock.
@@ -313,7 +322,7 @@ async fn retry_is_an_event_of_level_warn() {
         table.query().partition("SECRETKEY").all().await.unwrap();
     })
     .await;
-    let [event] = &spans.named(EVENT)[..] else {
+    let [event] = &spans.events("retrying")[..] else {
         unreachable!("{:?}", spans.named(EVENT))
     };
     has(
@@ -323,14 +332,132 @@ async fn retry_is_an_event_of_level_warn() {
             ("span", "call"),
             ("attempt", "1"),
             ("wait_ms", "7000"),
+            ("db.operation.name", "query"),
+            ("db.collection.name", "Things"),
+            ("db.response.status_code", "503"),
+            ("error.type", "ServerBusy"),
         ],
     );
+    assert!(event.contains_key("azure.table.client_request_id"), "{event:?}");
     let text = &event["message"];
     assert!(
-        text.starts_with("retrying after 7s: query attempt 1 503 ServerBusy"),
+        text.starts_with("retrying after 7s: query attempt 1 ServerBusy after "),
         "{text}"
     );
     assert!(!format!("{event:?}").contains("SECRETKEY"));
+}
+
+/// Returns level, message up to the time, operation, status, error type and kind of each event.
+fn told(events: &[Fields]) -> Vec<[&str; 6]> {
+    let names = [
+        "level",
+        "message",
+        "db.operation.name",
+        "db.response.status_code",
+        "error.type",
+        "azure.table.error.kind",
+    ];
+    fn shown<'e>(event: &'e Fields, name: &str) -> &'e str {
+        let text = event.get(name).map_or("", String::as_str);
+        text.split(" after ").next().unwrap()
+    }
+    events
+        .iter()
+        .map(|event| names.map(|name| shown(event, name)))
+        .collect()
+}
+
+#[tokio::test]
+async fn end_of_a_call_is_an_event_of_its_level() {
+    let spans = spans_of(async {
+        let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
+        let row = DynamicEntity::new("SECRETKEY", "r");
+        table.get(("SECRETKEY", "r")).await.unwrap_err();
+        table.create_table().await.unwrap();
+        table.create_table_if_not_exists().await.unwrap();
+        assert!(table.get(("SECRETKEY", "r")).await.unwrap().is_none());
+        table.delete_if_exists(("SECRETKEY", "r")).await.unwrap();
+        table.insert(&row).await.unwrap();
+        assert!(table.insert_if_not_exists(&row).await.unwrap().is_none());
+        table.insert(&row).await.unwrap_err();
+        let mut batch = table.batch();
+        batch.insert(&row).unwrap();
+        batch.insert(&DynamicEntity::new("SECRETKEY", "SECRETROW")).unwrap();
+        batch.submit().await.unwrap_err();
+        let text = Filter::raw("Name eq 'SECRETVALUE' und");
+        table.query().filter(text).all().await.unwrap_err();
+    })
+    .await;
+    let events = spans.named(EVENT);
+    assert_eq!(
+        told(&events),
+        [
+            ["WARN", "failed", "get", "404", "TableNotFound", "NotFound"],
+            ["DEBUG", "completed", "create table", "204", "", ""],
+            ["DEBUG", "completed", "create table", "409", "", ""],
+            ["DEBUG", "completed", "get", "404", "", ""],
+            ["DEBUG", "completed", "delete", "404", "", ""],
+            ["DEBUG", "completed", "insert", "204", "", ""],
+            ["DEBUG", "completed", "insert", "409", "", ""],
+            [
+                "WARN",
+                "failed",
+                "insert",
+                "409",
+                "EntityAlreadyExists",
+                "AlreadyExists"
+            ],
+            [
+                "WARN",
+                "failed",
+                "BATCH insert",
+                "409",
+                "EntityAlreadyExists",
+                "AlreadyExists"
+            ],
+            ["WARN", "failed", "query", "400", "InvalidInput", "Rejected"],
+        ]
+    );
+    for event in &events {
+        has(event, &[("span", "call"), ("azure.table.attempts", "1")]);
+        assert!(event.contains_key("azure.service.request.id"), "{event:?}");
+        assert!(event.contains_key("azure.table.client_request_id"), "{event:?}");
+        assert!(event["db.operation.name"] == "create table" || event["db.collection.name"] == "Things");
+    }
+    assert!(!format!("{:?}", spans.0).contains("SECRET"), "{:?}", spans.0);
+}
+
+/// The text of an error may contain anything that a transport knows.
+#[tokio::test(start_paused = true)]
+async fn events_of_a_call_without_response_have_its_kind_and_no_text() {
+    #[derive(Debug)]
+    struct Unreachable;
+    impl Transport for Unreachable {
+        fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+            let error = TransportError::new(Delivery::NothingSent, format!("no route to {}", request.uri()));
+            Box::pin(async move { Err(error) })
+        }
+    }
+    let spans = spans_of(async {
+        let table = TableServiceClient::on(Unreachable).dynamic_table("Things").unwrap();
+        let error = table.delete(("SECRETKEY", "r")).await.unwrap_err();
+        assert!(format!("{error:?}").contains("SECRETKEY"), "{error:?}");
+    })
+    .await;
+    let retries = spans.events("retrying");
+    assert_eq!(retries.len(), 3);
+    has(&retries[0], &[("error.type", "Connection"), ("level", "WARN")]);
+    let ends = spans.events("failed");
+    let [end] = &ends[..] else { unreachable!("{ends:?}") };
+    has(
+        end,
+        &[
+            ("error.type", "Connection"),
+            ("azure.table.error.kind", "Connection"),
+            ("azure.table.attempts", "4"),
+        ],
+    );
+    assert!(!format!("{:?}", spans.0).contains("SECRET"), "{:?}", spans.0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -413,7 +540,7 @@ async fn batch_of_grouped_writes_is_a_span_and_each_write_an_event() {
     let calls = spans.named("call");
     assert_eq!(calls.len(), 2, "{calls:?}");
     let events: Vec<_> = spans
-        .named(EVENT)
+        .events("the grouped")
         .into_iter()
         .filter_map(|mut event| event.remove("message"))
         .collect();

@@ -157,9 +157,10 @@ fn digits(width: &str) -> Option<usize> {
     digits.parse().ok().filter(|width| (1..=MAX_WIDTH).contains(width))
 }
 
-/// Returns the identifier that the text begins with, ignoring spaces.
+/// Returns the identifier that the text begins with, ignoring spaces and the `r#` of a raw one.
 fn identifier(text: &str) -> String {
-    let letters = text.trim_start().chars();
+    let text = text.trim_start();
+    let letters = text.strip_prefix("r#").unwrap_or(text).chars();
     letters.take_while(|c| *c == '_' || c.is_alphanumeric()).collect()
 }
 
@@ -225,6 +226,10 @@ mod tests {
                  as `{n:04}`",
             ),
             ("{ n }", "`{ n }` contains more than the name of a field: write `{n}`"),
+            (
+                "{r#in}",
+                "`{r#in}` contains more than the name of a field: write `{in}`",
+            ),
             (
                 "{a}{b}",
                 "`{a}` and `{b}` are adjacent, so a key that is read cannot be split: put text between them, such as \

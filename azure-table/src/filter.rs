@@ -51,7 +51,6 @@ pub(crate) mod literal;
 pub(crate) mod named_column;
 pub(crate) mod nested;
 pub(crate) mod parameters;
-#[cfg(feature = "emulator")]
 pub(crate) mod parse;
 pub(crate) mod refused;
 pub(crate) mod select;

@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use crate::model::variant_mark::MarkedVariant;
 use crate::pipeline::auth::Credential;
 use crate::pipeline::hedge::Hedging;
 use crate::pipeline::observer::Observers;
@@ -97,6 +98,18 @@ impl Pipeline {
             shared_reads: Arc::default(),
             observers: Observers::default(),
         }
+    }
+
+    /// Returns the pipeline of a handle to the rows of a variant, where `outer` is the variant of the handle before.
+    pub(crate) fn of_variant(
+        &self,
+        variant: Option<&'static MarkedVariant>,
+        outer: Option<&'static MarkedVariant>,
+    ) -> Self {
+        let mut pipeline = self.clone();
+        pipeline.settings.variant = variant;
+        pipeline.settings.outer_variant = outer;
+        pipeline
     }
 
     /// Returns the pipeline without its group.

@@ -14,7 +14,7 @@ use azure_table::testing::Faults;
 use azure_table::transport::HttpTransport;
 use azure_table::{DateTime, Emulator, EmulatorServer, Result, RunningEmulator, TableServiceClient};
 
-/// Names the account that the examples work on. Without it they use an emulator in their own process.
+/// Names the account that the examples work on. If it is unset or empty, they use an emulator in their own process.
 pub const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
 
 /// Connects to the account that the environment names, or to a fresh emulator, and prints which.
@@ -33,8 +33,7 @@ pub fn connect() -> Result<TableServiceClient> {
 /// # Errors
 /// The connection string cannot be used.
 pub fn account_of(variable: &str) -> Result<Option<TableServiceClient>> {
-    let account = std::env::var(variable).ok();
-    account
+    variable_of(variable)
         .map(|text| TableServiceClient::from_connection_string(&text))
         .transpose()
 }
@@ -69,11 +68,16 @@ pub async fn connect_on_port() -> Result<(TableServiceClient, Option<RunningEmul
 
 /// Returns `true` if the environment names no account.
 pub fn is_emulated() -> bool {
-    std::env::var_os(CONNECTION_STRING).is_none()
+    variable_of(CONNECTION_STRING).is_none()
+}
+
+/// Returns the value of a variable of the environment. An empty one counts as unset.
+pub fn variable_of(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 fn account() -> Result<Option<TableServiceClient>> {
-    let Ok(connection_string) = std::env::var(CONNECTION_STRING) else {
+    let Some(connection_string) = variable_of(CONNECTION_STRING) else {
         println!("account    an emulator in this process (set {CONNECTION_STRING} for another)");
         return Ok(None);
     };

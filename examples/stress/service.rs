@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use azure_table::emulator::ServiceModel;
 use azure_table::{DynamicEntity, Emulator, EmulatorServer, NoRetry, TableClient, TableServiceClient};
-use azure_table_examples::CONNECTION_STRING;
+use azure_table_examples::{CONNECTION_STRING, variable_of};
 use cpu_time::ProcessTime;
 use indicatif::ProgressBar;
 use tokio::task::JoinSet;
@@ -100,7 +100,7 @@ impl Service {
             stop,
         };
         if place == Place::Account {
-            let text = std::env::var(CONNECTION_STRING).map_err(|_| format!("{CONNECTION_STRING} is not set"))?;
+            let text = variable_of(CONNECTION_STRING).ok_or_else(|| format!("{CONNECTION_STRING} is not set"))?;
             let account = TableServiceClient::from_connection_string(&text)?;
             account.dynamic_table(service.table())?.create_table().await?;
             service.account = Some(account);

@@ -170,6 +170,108 @@ async fn operations_that_cannot_be_sent_are_rejected_leftovers() {
 }
 
 #[tokio::test]
+async fn leftovers_can_be_stored_elsewhere() {
+    let (_, table, truth) = readings().await;
+    truth.insert(&reading("a", 1, 1)).await.unwrap();
+    let rows = [reading("a", 1, 2), reading("a", 2, 3), reading("/", 3, 4)];
+    let report = table.bulk().insert(rows).await.unwrap();
+    let [exists, no_key] = report.leftovers() else {
+        panic!("{report:?}");
+    };
+    assert_eq!((exists.index(), no_key.index()), (0, 2));
+    assert!(
+        exists.reason().to_string().contains("409 EntityAlreadyExists"),
+        "{exists}"
+    );
+    assert!(exists.to_string().ends_with(&exists.reason().to_string()));
+    assert!(
+        exists.to_string().starts_with("insert (\"a\", \"0000000001\"): "),
+        "{exists}"
+    );
+    assert!(
+        no_key.to_string().starts_with("operation 2 of the source: "),
+        "{no_key}"
+    );
+    assert!(no_key.operation().is_none());
+
+    let entity = exists.operation().unwrap().entity().unwrap();
+    assert_eq!(entity.to_entity::<Reading>().unwrap(), reading("a", 1, 2));
+    let line = serde_json::to_string(&entity).unwrap();
+    assert_eq!(serde_json::from_str::<DynamicEntity>(&line).unwrap(), entity);
+}
+
+#[tokio::test]
+async fn reason_of_leftovers_without_outcome_is_shown() {
+    let (faults, table, _) = readings().await;
+    faults.add(FaultRule::new(Fault::LoseResponse).first(1));
+    let rows: Vec<_> = (0..200).map(|at| reading("a", at, 1)).collect();
+    let write = table.bulk().batch_size(50).partition_concurrency(1).insert(rows);
+    let report = write.await.unwrap_err().into_parts().1;
+    let shown: Vec<_> = report
+        .leftovers()
+        .iter()
+        .map(|left| left.reason().to_string())
+        .collect();
+    assert!(shown[0].starts_with("in doubt: "), "{}", shown[0]);
+    assert_eq!(shown.last().unwrap(), "not tried");
+}
+
+#[test]
+fn operation_returns_its_entity() {
+    let mut row = DynamicEntity::new("p", "r");
+    row.insert("Text", "it's \u{1f980}");
+    row.insert("Count", i64::MIN);
+    row.insert("Ratio", 5.0);
+    let etag = || azure_table::ETag::new("W/\"1\"");
+    let with_etag = DynamicEntity {
+        etag: Some(etag()),
+        ..row.clone()
+    };
+    let operations = [
+        (TableOperation::insert(&row), &row),
+        (TableOperation::insert_or_merge(&with_etag), &row),
+        (TableOperation::replace(&with_etag), &with_etag),
+        (TableOperation::replace(&with_etag).unconditionally(), &row),
+        (TableOperation::merge(&row).if_match(etag()), &with_etag),
+    ];
+    for (operation, expected) in operations {
+        assert_eq!(operation.entity().as_ref(), Some(expected), "{operation}");
+    }
+    let patch = TableOperation::patch::<Reading>(("a", 1), [Reading::VALUE.set(7)])
+        .entity()
+        .unwrap();
+    assert_eq!(
+        (patch.get("value"), patch.properties.len()),
+        (Some(&EdmValue::Int32(7)), 1)
+    );
+    assert!(TableOperation::delete::<Reading>(("a", 1)).entity().is_none());
+    assert!(TableOperation::get::<Reading>(("a", 1)).entity().is_none());
+    assert!(TableOperation::insert(&DynamicEntity::new("/", "r")).entity().is_none());
+}
+
+/// The type of the entity needs no name.
+#[tokio::test]
+async fn versioned_entity_is_its_own_key_in_an_operation() {
+    let (_, table, _) = readings().await;
+    table.insert(&reading("a", 1, 1)).await.unwrap();
+    let read = table.get(("a", 1)).versioned().await.unwrap().unwrap();
+    let etag = table.insert_or_replace(&reading("a", 1, 2)).await.unwrap();
+    let error = table.execute(TableOperation::delete(&read)).await.unwrap_err();
+    assert_eq!(error.status(), Some(412), "{error}");
+    let current = Versioned { etag, ..read };
+    table
+        .execute(TableOperation::patch(&current, [Reading::VALUE.set(3)]))
+        .await
+        .unwrap();
+    assert!(table.execute(TableOperation::get(&current)).await.unwrap().status() == 200);
+    table
+        .execute(TableOperation::delete(&reading("a", 1, 0)))
+        .await
+        .unwrap();
+    assert!(!table.exists(&current).await.unwrap());
+}
+
+#[tokio::test]
 async fn too_many_failures_interrupt_a_bulk() {
     let (_, table, truth) = readings().await;
     truth.insert(&reading("a", 0, 1)).await.unwrap();

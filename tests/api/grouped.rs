@@ -868,3 +868,19 @@ async fn lost_delete_stays_in_doubt_if_its_retry_fails() {
         assert!(error.may_have_applied(), "{error}");
     }
 }
+
+/// The writes are counted until the flush ends, and not beyond it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_write_is_pending_once_a_group_is_closed() {
+    let service = TableServiceClient::on(Emulator::new());
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    for round in 0..500 {
+        let group = table.grouped();
+        let write = group.clone();
+        let write = tokio::spawn(async move { write.insert(&row("p", round, 1)).await });
+        write.await.unwrap().unwrap();
+        group.close().await;
+        assert_eq!(group.settings().group().unwrap().pending, 0, "round {round}");
+    }
+}

@@ -250,3 +250,56 @@ fn filter_is_evaluated_in_memory() {
     let error = (Blog::RATING.ge(3) & Filter::raw("true")).matches(&it).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }
+
+#[tokio::test]
+async fn raw_filter_that_cannot_be_parsed_is_named_with_the_place() {
+    let (service, blogs) = blogs().await;
+    for (text, place) in [
+        ("rating gee 3", "is not understood from character 8 on, \"gee 3\""),
+        (
+            "rating ge 3 AND id eq 1",
+            "is not understood from character 13 on, \"AND id eq 1\"",
+        ),
+        (
+            "author eq 'é' or rating >= 3",
+            "is not understood from character 25 on, \">= 3\"",
+        ),
+        (
+            "author eq 'O'Brien'",
+            "is not understood from character 14 on, \"Brien'\"",
+        ),
+        ("length(author) gt 3", "is not understood from character "),
+        ("rating ge", "ends too early"),
+        (
+            "rating ge 99999999999",
+            "is not understood from character 11 on, \"99999999999\"",
+        ),
+    ] {
+        let expected = format!("the filter {text:?} {place}");
+        for error in [
+            blogs.query().filter(Filter::raw(text)).all().await.unwrap_err(),
+            // The text is that of the caller, without the other conditions and their values.
+            blogs
+                .query()
+                .partition("SECRET")
+                .filter(Filter::raw(text))
+                .count()
+                .await
+                .unwrap_err(),
+            blogs
+                .query()
+                .filter(Blog::AUTHOR.eq("SECRET") & !Filter::raw(text))
+                .first()
+                .await
+                .unwrap_err(),
+            service.list_tables().filter(Filter::raw(text)).await.unwrap_err(),
+        ] {
+            assert!(error.to_string().contains(&expected), "{error}");
+            assert!(matches!(error.status(), Some(400 | 501)), "{error}");
+            let own = error
+                .to_string()
+                .replace(error.service_message().unwrap_or_default(), "");
+            assert!(!own.contains("SECRET"), "{own}");
+        }
+    }
+}

@@ -14,7 +14,6 @@ const ALLOWED: [(&str, &str, &str); 19] = [
         "delete",
         "a later delivery finds the channel deleted",
     ),
-    ("examples/show_table.rs", "run", "fills a table on the emulator alone"),
     ("examples/stress/", "", "a program: its test asserts what it measured"),
     ("tests/api/skips.rs", "", "holds the forms that it looks for"),
     (

@@ -1,5 +1,6 @@
 //! A handle to the rows of one variant of an enum of entities: it writes the tag or prefix, and reads no other rows.
 
+use azure_table::batch::BatchRule;
 use azure_table::{
     Change, Deletion, DynamicEntity, EdmValue, ErrorKind, Key, TableClient, TableEntity, TableOperation,
 };
@@ -381,4 +382,45 @@ async fn a_variant_handle_keeps_to_the_form_of_its_keys() {
         "{error}"
     );
     assert!(orders.get(Key::from_text("s", "x").unwrap()).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn batch_takes_rows_of_single_variants_with_their_tags() {
+    let (bookings, fees) = bookings().await;
+    let deposit = |at| Deposit {
+        account: "a".into(),
+        at,
+        cents: 100,
+    };
+    let mut batch = bookings.batch();
+    batch
+        .variant()
+        .insert(&fee(2))
+        .unwrap()
+        .insert_or_merge(&fee(3))
+        .unwrap();
+    batch.insert(&Booking::Deposit(deposit(4))).unwrap();
+    batch.variant().insert(&deposit(5)).unwrap();
+    batch.variant::<Fee>().insert_echo(&fee(6)).unwrap();
+    batch.variant::<Deposit>().delete(("a", 1)).unwrap();
+    assert_eq!((batch.len(), batch.variant::<Fee>().len()), (6, 6));
+    assert!(format!("{:?}", batch.variant::<Fee>()).contains("0000000005"));
+
+    // A row that breaks a rule leaves the batch as it is.
+    let rejected = batch.variant().insert(&fee(2)).unwrap_err();
+    assert_eq!((rejected.rule(), rejected.index()), (BatchRule::EachRowOnce, 6));
+    assert_eq!(batch.len(), 6);
+    let results = batch.submit().await.unwrap();
+    assert_eq!(results[4].entity::<Booking>().unwrap(), Some(Booking::Fee(fee(6))));
+    for (at, kind) in [
+        (2, "charge"),
+        (3, "charge"),
+        (4, "Deposit"),
+        (5, "Deposit"),
+        (6, "charge"),
+    ] {
+        assert_eq!(tag(&bookings, at).await, Some(EdmValue::from(kind)), "{at}");
+    }
+    assert_eq!(fees.query().all().await.unwrap(), [fee(2), fee(3), fee(6)]);
+    assert!(!bookings.exists(Key::from_text("a", "0000000001")).await.unwrap());
 }

@@ -91,8 +91,6 @@ async fn spy_keeps_a_limited_number_of_exchanges(emulator: Emulator) -> azure_ta
     }
     let kept: Vec<_> = spy.exchanges().iter().map(|it| (it.number(), it.status())).collect();
     assert_eq!((spy.requests(), kept), (6, vec![(5, Some(204)), (6, Some(204))]));
-    spy.clear();
-    assert!(spy.last().is_none());
     let spy = spy.keep(0);
     things.delete(("p", "0")).await?;
     assert_eq!((spy.requests(), spy.exchanges().len()), (7, 0));
@@ -127,5 +125,32 @@ async fn spy_distinguishes_the_secondary(emulator: Emulator) -> azure_table::Res
         .map(|it| (it.path().to_owned(), it.is_secondary()))
         .collect();
     assert_eq!(regions, [("/Tables".to_owned(), false), ("/Things()".to_owned(), true)]);
+    Ok(())
+}
+
+#[azure_table::test]
+async fn cleared_spy_counts_from_zero(emulator: Emulator) -> azure_table::Result<()> {
+    let faults = Faults::new(emulator);
+    let spy = Spy::new(faults.clone());
+    let things = things(&spy);
+    things.create_table().await?;
+    spy.clear();
+    assert_eq!((spy.requests(), spy.exchanges().len()), (0, 0));
+    assert!(spy.last().is_none());
+    things.insert(&DynamicEntity::new("p", "1")).await?;
+    assert_eq!(spy.requests(), 1);
+
+    // The response of a request that was cleared is not that of a later one.
+    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(200))).first(1));
+    let slow = things.insert(&DynamicEntity::new("p", "2"));
+    let (slow, ()) = futures::join!(slow, async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        spy.clear();
+        things.get(("p", "1")).await.unwrap();
+    });
+    slow?;
+    let exchanges = spy.exchanges();
+    assert_eq!((spy.requests(), exchanges.len()), (1, 1));
+    assert_eq!((exchanges[0].number(), exchanges[0].status()), (4, Some(200)));
     Ok(())
 }

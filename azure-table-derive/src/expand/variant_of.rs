@@ -1,4 +1,4 @@
-//! The impls of `VariantOf` for the entities of an enum.
+//! The impls of `VariantOf` and `MarkedVariantOf` for the entities of an enum.
 //!
 //! Decides which types have an impl: those that occur in exactly one variant. An impl for another type would conflict
 //! with a second one, or with a type that a parameter of the enum may stand for.
@@ -35,11 +35,9 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
     let entity = local("entity");
     let impls = alone.map(|(_, (variant, ty))| {
         let (variant_ident, name) = (variant.ident, variant.name());
-        let mark = mark(variants, variant);
         let rest = (variants.variants.len() > 1).then(|| quote!(#entity => ::core::result::Result::Err(#entity),));
         let body = quote! {{
             const VARIANT: &'static str = #name;
-            #mark
             fn of(#entity: #ident #ty_generics) -> ::core::result::Result<Self, #ident #ty_generics> {
                 match #entity {
                     #ident::#variant_ident(#entity) => ::core::result::Result::Ok(#entity),
@@ -50,9 +48,16 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
         // If two names of the same type were treated as two types, the compiler points at them.
         let place = Place::of(*ty);
         let (begin, body) = (place.derived(quote!(impl)), place.derived(body));
+        let marked = mark(variants, variant).map(|body| {
+            quote! {
+                #Generated
+                impl #impl_generics #krate::entity::MarkedVariantOf<#ident #ty_generics> for #ty #where_clause { #body }
+            }
+        });
         quote! {
             #Generated
             #begin #impl_generics #krate::entity::VariantOf<#ident #ty_generics> for #ty #where_clause #body
+            #marked
         }
     });
     impls.collect()
@@ -87,8 +92,7 @@ fn mark(variants: &Variants<'_>, variant: &Variant<'_>) -> Option<TokenStream> {
         }
     };
     Some(quote! {
-        const MARK: ::core::option::Option<#private::VariantMark> =
-            ::core::option::Option::Some(#private::VariantMark::#mark);
+        const MARK: #private::VariantMark = #private::VariantMark::#mark;
     })
 }
 

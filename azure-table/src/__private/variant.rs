@@ -1,6 +1,7 @@
 //! The items that derived code of enums of entities uses.
 
 use crate::model::dynamic::DynamicEntity;
+use crate::model::entity_key::PlainFields;
 use crate::model::error::{Error, Result};
 use crate::model::key_shape::KeyWriter;
 use crate::model::row::RowProperty;
@@ -10,6 +11,8 @@ use crate::model::variant_mark::tag_found;
 /// The key fields of an enum, whose variants differ: no tuple matches it.
 #[derive(Debug)]
 pub enum KeysDifferByVariant {}
+
+impl PlainFields for KeysDifferByVariant {}
 
 /// Implements the key of a row of any variant, whose RowKey is text.
 macro_rules! row_key_texts {

@@ -4,6 +4,7 @@
 //!
 //! | item | use |
 //! |---|---|
+//! | [`VariantBatch`] | a batch of an enum's table, for the rows of one variant |
 //! | [`RejectedOperation`] | the operation that breaks a rule, for the next batch |
 //! | [`BatchRule`] | the rules of the service |
 //! | [`MAX_BATCH_OPERATIONS`] | the limit of operations in a batch |
@@ -36,5 +37,6 @@
 //!
 //! More: [the guide to batches](crate::guide::batches).
 
+pub use crate::client::batch::VariantBatch;
 pub use crate::client::group::group_options::GroupOptions;
 pub use crate::protocol::batch::{BatchRule, MAX_BATCH_OPERATIONS, RejectedOperation};

@@ -7,7 +7,7 @@
 //! | [`PropertyWriter`], [`Row`], [`RowProperty`] | properties of a handwritten [`TableEntity`](crate::TableEntity) |
 //! | [`ReadProperty`], [`WireValue`] | read a [`Property`](crate::Property) type of your own |
 //! | [`ReadPropertyGroup`] | read a flattened group |
-//! | [`VariantOf`], [`VariantMark`] | the variants of an enum of entities |
+//! | [`VariantOf`], [`MarkedVariantOf`], [`VariantMark`] | the variants of an enum of entities |
 //! | [`AsEntity`] | an entity or a versioned one |
 //! | [`NamedTable`] | an entity type that names its table |
 //! | [`EntitySchema`], [`PropertySchema`], [`GroupSchema`] | stored names and types, known at compile time |
@@ -59,5 +59,5 @@ pub use crate::model::property_writer::{
 pub use crate::model::row::{Row, RowProperty};
 pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
 pub use crate::model::serde_entity::{AnnotatedEntity, SerdeEntity};
-pub use crate::model::variant::VariantOf;
+pub use crate::model::variant::{MarkedVariantOf, VariantOf};
 pub use crate::model::variant_mark::VariantMark;

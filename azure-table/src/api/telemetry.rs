@@ -1,7 +1,20 @@
 //! Observers, diagnostics, cost and metrics.
 //!
-//! With the feature `tracing`, every call and every attempt is a span without further code. This module is for programs
-//! that want the numbers themselves.
+//! With the feature `tracing`, every call and every attempt is a span without further code, and these are events:
+//!
+//! | event | level |
+//! |---|---|
+//! | the end of a call, also with a regular 404 or 409, as of a `get` that finds no entity | `DEBUG` |
+//! | the end of a call that failed | `WARN` |
+//! | a retry | `WARN` |
+//!
+//! They have the target `azure_table`. The default of `tracing_subscriber::fmt()` prints `INFO` and above, so the
+//! failures and the retries. `.with_max_level(tracing::Level::DEBUG)` adds the other calls.
+//!
+//! Spans and events have the operation, the table, the status, the service's code and the ids of the request, under the
+//! names of OpenTelemetry. They never have a key, a filter, a value, or the text of an error.
+//!
+//! This module is for programs that want the numbers themselves.
 //!
 //! | type | use |
 //! |---|---|

@@ -1,18 +1,19 @@
 //! The builder of one entity group transaction.
 
-use std::fmt;
 use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::{fmt, mem};
 
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::filter::assignment::Assignments;
-use crate::model::entity::AsEntity;
+use crate::model::entity::{AsEntity, TableEntity};
 use crate::model::entity_key::IntoKey;
-use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
+use crate::model::variant::{MarkedVariantOf, VariantIn};
 use crate::model::variant_mark::AsVariant;
 use crate::pipeline::Pipeline;
-use crate::protocol::batch::{ChangeSet, MAX_BATCH_OPERATIONS, RejectedOperation};
+use crate::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS, RejectedOperation};
 use crate::protocol::operation::TableOperation;
 
 /// Operations on one partition that the service applies atomically: all of them, or none.
@@ -53,12 +54,77 @@ pub struct TableBatch<E> {
 }
 
 impl<E> TableBatch<E> {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName) -> Self {
-        let change_set = ChangeSet::new(&pipeline.endpoint, table.as_str());
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &str) -> Self {
+        let change_set = ChangeSet::new(&pipeline.endpoint, table);
         Self {
             pipeline: Arc::clone(pipeline),
             change_set,
             entity: PhantomData,
+        }
+    }
+
+    /// Returns this batch for the rows of one variant of the enum of entities `E`.
+    ///
+    /// What is added through it is written as the enum does, with the tag of the variant, as by the handle of
+    /// [`TableClient::variant`](crate::TableClient::variant). It does not compile for the same types. An echoed entity
+    /// is read as the enum: `result.entity::<E>()`.
+    ///
+    /// ```
+    /// use azure_table::{Emulator, TableEntity, TableServiceClient};
+    ///
+    /// #[derive(TableEntity)]
+    /// struct Deposit {
+    ///     #[table(partition_key)]
+    ///     account: String,
+    ///     #[table(row_key)]
+    ///     at: u32,
+    ///     cents: i64,
+    /// }
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(row_key = "total")]
+    /// struct Total {
+    ///     #[table(partition_key)]
+    ///     account: String,
+    ///     cents: i64,
+    /// }
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(tag = "Kind")]
+    /// enum Booking {
+    ///     Deposit(Deposit),
+    ///     Total(Total),
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// let bookings = TableServiceClient::on(Emulator::new()).table::<Booking>("Bookings")?;
+    /// # bookings.create_table().await?;
+    /// let mut batch = bookings.batch();
+    /// batch.variant().insert(&Deposit { account: "a".into(), at: 1, cents: 5 })?;          // Kind = 'Deposit'
+    /// batch.variant().insert_or_replace(&Total { account: "a".into(), cents: 5 })?;        // Kind = 'Total'
+    /// batch.submit().await?;
+    /// assert!(matches!(&bookings.query().all().await?[..], [Booking::Deposit(_), Booking::Total(_)]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// In a batch of a handle of [`variant`](crate::TableClient::variant), what is added through it is a
+    /// [`RejectedOperation`], because one mark is written: write whole values of the inner enum.
+    pub fn variant<V>(&mut self) -> VariantBatch<'_, V>
+    where
+        E: TableEntity,
+        V: TableEntity + MarkedVariantOf<E>,
+    {
+        let pipeline = self
+            .pipeline
+            .of_variant(Some(VariantIn::<E, V>::MARKED), self.pipeline.settings.variant);
+        let mut batch = TableBatch::new(&Arc::new(pipeline), self.change_set.table());
+        mem::swap(&mut batch.change_set, &mut self.change_set);
+        VariantBatch {
+            outer: &mut self.change_set,
+            batch,
         }
     }
 
@@ -81,7 +147,7 @@ impl<E> TableBatch<E> {
     /// - [`RejectedOperation`]: the operation breaks a rule of batches, or is itself invalid.
     pub fn insert(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         let written = self.written(entity);
-        match self.change_set.insert(&written) {
+        match self.pipeline.settings.check_variant().is_ok() && self.change_set.insert(&written) {
             true => Ok(self),
             false => self.push(TableOperation::insert(&written)),
         }
@@ -195,7 +261,10 @@ impl<E> TableBatch<E> {
     /// See [`insert`](Self::insert).
     #[doc(alias = "add")]
     pub fn push(&mut self, operation: TableOperation) -> Result<&mut Self, RejectedOperation> {
-        self.change_set.add(operation)?;
+        match self.pipeline.settings.check_variant() {
+            Ok(()) => self.change_set.add(operation)?,
+            Err(e) => return Err(self.change_set.reject(operation, BatchRule::Valid, e)),
+        }
         Ok(self)
     }
 
@@ -254,6 +323,42 @@ impl<E> TableBatch<E> {
     #[doc(alias("commit", "submit_transaction"))]
     pub fn submit(self) -> SubmitBatch {
         SubmitBatch::new(&self.pipeline, self.change_set)
+    }
+}
+
+/// A [`TableBatch`] for the rows of one variant of its enum. Created by [`TableBatch::variant`].
+///
+/// It is that batch: what is added through it stays there.
+#[must_use = "nothing is added until a method is called"]
+pub struct VariantBatch<'b, V> {
+    /// The operations of the batch, exchanged with those of `batch` until this value is dropped.
+    outer: &'b mut ChangeSet,
+    batch: TableBatch<V>,
+}
+
+impl<V> Deref for VariantBatch<'_, V> {
+    type Target = TableBatch<V>;
+
+    fn deref(&self) -> &TableBatch<V> {
+        &self.batch
+    }
+}
+
+impl<V> DerefMut for VariantBatch<'_, V> {
+    fn deref_mut(&mut self) -> &mut TableBatch<V> {
+        &mut self.batch
+    }
+}
+
+impl<V> Drop for VariantBatch<'_, V> {
+    fn drop(&mut self) {
+        mem::swap(self.outer, &mut self.batch.change_set);
+    }
+}
+
+impl<V> fmt::Debug for VariantBatch<'_, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.batch.fmt(f)
     }
 }
 

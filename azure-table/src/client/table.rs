@@ -317,7 +317,7 @@ impl<E> TableClient<E> {
     /// Creates an empty batch. Its operations are applied together or not at all.
     #[doc(alias = "SubmitTransaction")]
     pub fn batch(&self) -> TableBatch<E> {
-        TableBatch::new(&self.pipeline, &self.table)
+        TableBatch::new(&self.pipeline, self.table.as_str())
     }
 
     /// Reads the entity with this key. Returns `None` if no entity has it.

@@ -55,7 +55,6 @@ impl Comparison {
         }
     }
 
-    #[cfg(feature = "emulator")]
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Eq, Self::Ne, Self::Gt, Self::Ge, Self::Lt, Self::Le]
             .into_iter()

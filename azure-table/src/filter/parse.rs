@@ -22,6 +22,7 @@ use crate::codec::odata::literal::quoted;
 use crate::filter::expression::{Comparison, Expression, MAX_DEPTH};
 use crate::model::datetime::DateTime;
 use crate::model::edm::EdmValue;
+use crate::model::error_text::Shown;
 
 /// The reason that text is not a filter. Its `Display` is the service's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +71,27 @@ impl fmt::Display for ParseError {
 }
 
 type Result<T> = std::result::Result<T, ParseError>;
+
+/// Returns the first raw text of an expression that is not a filter, with the place of its first unexpected word.
+pub(crate) fn raw_fault(expression: &Expression) -> Option<String> {
+    let text = match expression {
+        Expression::Raw(text) => text,
+        Expression::Comparison { .. } => return None,
+        Expression::And(parts) | Expression::Or(parts) => return parts.iter().find_map(raw_fault),
+        Expression::Not(inner) => return raw_fault(inner),
+    };
+    let (_, at) = parse_to(text).err()?;
+    let (before, rest) = text.split_at(at);
+    Some(match rest {
+        "" => format!("the filter {} ends too early", Shown(text)),
+        rest => format!(
+            "the filter {} is not understood from character {} on, {}",
+            Shown(text),
+            before.chars().count() + 1,
+            Shown(rest)
+        ),
+    })
+}
 
 /// Parses a filter without the position of an error.
 #[cfg(test)]

@@ -202,7 +202,11 @@ impl<E> IntoKey<E> for &Key<E> {
     }
 }
 
-impl<E: TableEntity> IntoKey<E> for &E {
+/// The bound keeps `&Versioned<E>` the key of an `E` alone: `TableOperation::delete(&versioned)` has one meaning.
+impl<E: TableEntity> IntoKey<E> for &E
+where
+    E::KeyFields: PlainFields,
+{
     fn into_key(self) -> Result<Key<E>> {
         Key::of(self)
     }
@@ -221,6 +225,20 @@ impl<E: TableEntity> IntoKey<E> for &Versioned<E> {
         TableEntity::condition(*self)
     }
 }
+
+/// The key fields of an entity that is not [`Versioned`]: a tuple, or those of an enum.
+#[diagnostic::on_unimplemented(
+    message = "a reference to an entity is its own key only if the compiler knows the type of its key fields",
+    label = "not known to be an entity's own fields",
+    note = "for an entity of any type pass `Key::of(&entity)`"
+)]
+pub trait PlainFields {}
+
+/// The key fields of a [`Versioned`] entity.
+#[derive(Debug)]
+pub struct VersionedFields<F>(PhantomData<fn() -> F>);
+
+impl PlainFields for () {}
 
 /// The key of an entity whose two keys are both constants.
 impl<E: TableEntity<KeyFields = ()>> IntoKey<E> for () {
@@ -257,6 +275,8 @@ macro_rules! tuples {
                 Ok(Key::checked(partition_key, row_key))
             }
         }
+
+        impl<$($field),+> PlainFields for ($($field,)+) {}
 
         impl<$($given, $field),+> KeyFieldsFrom<($($given,)+)> for ($($field,)+)
         where

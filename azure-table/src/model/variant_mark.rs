@@ -23,7 +23,7 @@ use crate::model::schema::EntitySchema;
 
 /// The mark that distinguishes the rows of one variant of an enum of entities from those of its other variants.
 ///
-/// See [`VariantOf`](crate::entity::VariantOf).
+/// See [`MarkedVariantOf`](crate::entity::MarkedVariantOf).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VariantMark {

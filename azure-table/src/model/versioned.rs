@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use crate::model::datetime::DateTime;
 use crate::model::entity::{AsEntity, MetadataLevel, ReadEntity, TableEntity};
+use crate::model::entity_key::VersionedFields;
 use crate::model::error::{Error, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::key_shape::{KeyShape, KeyWriter};
@@ -99,7 +100,7 @@ impl<E> DerefMut for Versioned<E> {
 
 impl<E: TableEntity> TableEntity for Versioned<E> {
     type PartitionFields = E::PartitionFields;
-    type KeyFields = E::KeyFields;
+    type KeyFields = VersionedFields<E::KeyFields>;
     const SCHEMA: &'static EntitySchema = E::SCHEMA;
 
     fn key_shape(&self) -> &'static KeyShape {

@@ -107,13 +107,13 @@ impl<'a> Notifications<'a> {
     }
 
     /// The client waits before another attempt. `attempt` is the number of the failed one.
-    pub(crate) fn retrying(&self, attempt: u32, wait: Duration) {
+    pub(crate) fn retrying(&self, ended: &Ended, attempt: u32, wait: Duration) {
         self.observers().notify(&Event::Retrying {
             operation: self.call.operation.name(),
             attempt,
             wait,
         });
-        self.span.retrying(wait, self.history.diagnostics.attempts().last());
+        self.span.retrying(wait, ended, &self.history);
     }
 
     /// A write in doubt was read back.
@@ -139,7 +139,7 @@ impl<'a> Notifications<'a> {
         };
         let error = match (outcome, &rejection) {
             (Err(e), _) => Some(e.copy()),
-            (Ok(_), Some(rejection)) if self.call.expected == Some(rejection.status) => None,
+            (Ok(_), Some(rejection)) if self.call.expects(rejection.status, rejection.code.as_deref()) => None,
             (Ok((response, _)), Some(rejection)) => Some(match response.status().as_u16() {
                 400.. => answer::error(response),
                 // The rejection is that of an operation in the batch.

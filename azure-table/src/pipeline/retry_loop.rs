@@ -199,7 +199,7 @@ impl Attempts<'_, '_> {
                 Next::RenewCredential => self.state.renewals += 1,
                 Next::TryPrimary => self.state.location = Location::Primary,
                 Next::Resend { wait, location, .. } => {
-                    self.notifications.retrying(self.state.attempt, wait);
+                    self.notifications.retrying(&ended, self.state.attempt, wait);
                     (self.state.attempt, self.state.location) = (self.state.attempt + 1, location);
                     clock::pause(wait).await;
                 }

@@ -1,9 +1,12 @@
 //! The spans of calls and attempts, in the terms of OpenTelemetry. Without the feature `tracing` they are empty types.
 //!
 //! Owns the names of spans and fields. Each call is a span, named `{operation} {table}`. Each attempt is a span inside
-//! it, without the wait before the next one. A retry is an event of level WARN. A rejection that is a valid result,
-//! such as the 404 of a `get`, is not an error. A batch of grouped writes has its own span, which follows from those of
-//! its callers; a write that was sent alone is in the span of its caller. Spans never contain keys, filters or values.
+//! it, without the wait before the next one. A batch of grouped writes has its own span, which follows from those of
+//! its callers; a write that was sent alone is in the span of its caller.
+//!
+//! A retry is an event of level WARN. So is the end of a call that failed; any other end is one of level DEBUG. A
+//! rejection that is a valid result, such as the 404 of a `get`, is not a failure. Spans and events never contain keys,
+//! filters, values, or the text of an error, which may contain them.
 //!
 //! Source: OpenTelemetry semantic conventions 1.44, database client spans. They do not cover Azure Tables:
 //! `azure.table` as the system's name is ours, `azure.cosmosdb` is registered.
@@ -57,7 +60,7 @@ mod disabled {
             call
         }
 
-        pub(crate) fn retrying(&self, _: Duration, _: Option<&Attempt>) {}
+        pub(crate) fn retrying(&self, _: Duration, _: &Ended, _: &CallHistory) {}
 
         pub(crate) fn completed(&self, _: &Completed<'_>, _: &CallHistory) {}
     }

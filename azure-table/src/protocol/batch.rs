@@ -204,15 +204,18 @@ impl ChangeSet {
 
     /// Adds an operation if the service would accept the batch with it.
     pub(crate) fn add(&mut self, operation: TableOperation) -> Result<(), RejectedOperation> {
-        self.put(&operation).map_err(|broken| {
-            let Broken { rule, error } = broken;
-            RejectedOperation(Box::new(RejectedInner {
-                rule,
-                index: self.len(),
-                error,
-                operation: operation.if_encoded(),
-            }))
-        })
+        self.put(&operation)
+            .map_err(|Broken { rule, error }| self.reject(operation, rule, error))
+    }
+
+    /// Returns an operation that is not added.
+    pub(crate) fn reject(&self, operation: TableOperation, rule: BatchRule, error: Error) -> RejectedOperation {
+        RejectedOperation(Box::new(RejectedInner {
+            rule,
+            index: self.len(),
+            error,
+            operation: operation.if_encoded(),
+        }))
     }
 
     /// Adds a borrowed operation if the service would accept the batch with it.

@@ -1,6 +1,7 @@
 //! Connection strings, as the portal and the emulators provide them.
 //!
-//! Errors name the invalid setting and never its value: the string contains the account key. Source: "Configure Azure
+//! Errors name the invalid setting and never its value: the string contains the account key. An unknown name may be a
+//! part of a value, so it is shown only if one typing error makes it of a known name. Source: "Configure Azure
 //! Storage connection strings".
 
 use std::collections::HashMap;
@@ -85,6 +86,9 @@ impl<'a> Settings<'a> {
                 return Err(fault(format!("part {} is not of the form Name=Value", n + 1)));
             };
             let name = name.trim();
+            if let Some(known) = SETTINGS.iter().find(|known| is_mistyped(name, known)) {
+                return Err(fault(format!("the setting {name} is unknown: write {known}")));
+            }
             if settings.insert(name.to_ascii_lowercase(), value.trim()).is_some() {
                 // An unknown name may be a value, so errors do not show it.
                 return Err(match SETTINGS.iter().find(|known| known.eq_ignore_ascii_case(name)) {
@@ -101,6 +105,20 @@ impl<'a> Settings<'a> {
 
     fn get(&self, name: &str) -> Option<&'a str> {
         self.0.get(&name.to_ascii_lowercase()).copied()
+    }
+}
+
+/// Returns `true` if one typing error makes `typed` of `known`: a letter that is missing, added or different, or two
+/// neighbors that are exchanged. Case is ignored.
+fn is_mistyped(typed: &str, known: &str) -> bool {
+    let [typed, known] = [typed, known].map(|text| text.chars().map(|c| c.to_ascii_lowercase()).collect::<Vec<_>>());
+    let start = typed.iter().zip(&known).take_while(|(a, b)| a == b).count();
+    match (&typed[start..], &known[start..]) {
+        ([_, typed @ ..], [_, known @ ..]) if typed == known => true,
+        ([_, typed @ ..], known) if typed == known => true,
+        (typed, [_, known @ ..]) if typed == known => true,
+        ([a, b, typed @ ..], [c, d, known @ ..]) => typed == known && (a, b) == (d, c),
+        _ => false,
     }
 }
 
@@ -315,6 +333,22 @@ mod tests {
                 "both UseDevelopmentStorage and AccountName",
             ),
             ("AccountName=a;SECRET==;SECRET==", "part 3 repeats a setting"),
+            (
+                "AccountName=a;AccountKye=SECRET",
+                "the setting AccountKye is unknown: write AccountKey",
+            ),
+            (
+                "AccountName=a;AccountKey=SECRET;endpointsufix=core.chinacloudapi.cn",
+                "the setting endpointsufix is unknown: write EndpointSuffix",
+            ),
+            (
+                "AccountName=a;AccountKeey=SECRET",
+                "the setting AccountKeey is unknown: write AccountKey",
+            ),
+            (
+                "AcountNaem=a;SECRET=SECRET",
+                "it has neither AccountName nor TableEndpoint",
+            ),
             ("UseDevelopmentStorage=false", "UseDevelopmentStorage must be true"),
             (
                 "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://SECRET:10000",
@@ -367,6 +401,38 @@ mod tests {
             let error = ConnectionString::parse(text).unwrap_err();
             assert!(error.to_string().contains(why), "{error}");
             assert!(!error.to_string().contains("SECRET"), "{error}");
+        }
+    }
+
+    #[test]
+    fn typing_error_is_one_letter_or_two_neighbors() {
+        let mistyped = [
+            "AccountKe",
+            "AccountKeyy",
+            "AcountKey",
+            "AccountKye",
+            "AccountKez",
+            "xaccountkey",
+        ];
+        assert!(mistyped.iter().all(|typed| is_mistyped(typed, "AccountKey")));
+        for other in [
+            "AccountKey",
+            "accountkey",
+            "AccountK",
+            "AccountYek",
+            "AcountKye",
+            "",
+            "AccountName",
+        ] {
+            assert!(!is_mistyped(other, "AccountKey"), "{other}");
+        }
+        // The settings of other services, and the known ones among each other.
+        for name in SETTINGS
+            .iter()
+            .chain(&OTHER_ENDPOINTS)
+            .chain(&["BlobSecondaryEndpoint", "FileSecondaryEndpoint"])
+        {
+            assert!(!SETTINGS.iter().any(|known| is_mistyped(name, known)), "{name}");
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::codec::json::write::{self, Written};
 use crate::codec::odata::path;
 use crate::codec::url;
 use crate::filter::assignment::Assignments;
+use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, TableEntity};
 use crate::model::entity_key::{IntoKey, key_texts};
 use crate::model::error::{Error, Result};
@@ -230,6 +231,28 @@ impl TableOperation {
     /// Returns the PartitionKey and RowKey, or `None` if the operation could not be encoded.
     pub fn keys(&self) -> Option<(&str, &str)> {
         Some(self.encoded.as_ref().ok()?.keys())
+    }
+
+    /// Returns the entity that the operation writes, with its ETag if the operation requires one.
+    ///
+    /// It has the properties as they are sent: a [`patch`](Self::patch) has its columns alone. Its serde form keeps all
+    /// types, so it can be written to a file and read back. `None` for a delete or a get, which have
+    /// [`keys`](Self::keys) alone, and if the operation could not be encoded.
+    ///
+    /// ```
+    /// use azure_table::{DynamicEntity, TableOperation};
+    /// let mut blog = DynamicEntity::new("Channel9", "1");
+    /// blog.insert("Views", 5_i64);
+    /// assert_eq!(TableOperation::insert(&blog).entity(), Some(blog));
+    /// assert_eq!(TableOperation::delete::<DynamicEntity>(("Channel9", "1")).entity(), None);
+    /// ```
+    pub fn entity(&self) -> Option<DynamicEntity> {
+        let encoded = self.encoded.as_ref().ok()?;
+        let mut entity: DynamicEntity = serde_json::from_slice(encoded.body()).ok()?;
+        if let Condition::Matches(etag) = encoded.condition() {
+            entity.etag = Some(etag.clone());
+        }
+        Some(entity)
     }
 
     /// Returns the id that this write put into the entity's `write_id` field, or `None` without such a field.

@@ -84,6 +84,14 @@ impl Call {
         }
     }
 
+    /// Returns `true` if a rejection is a regular result.
+    ///
+    /// An entity may be absent or exist, but its table must exist.
+    pub(crate) fn expects(&self, status: u16, code: Option<&str>) -> bool {
+        let is_of_table = self.entity.is_some() && matches!(code, Some("TableNotFound" | "TableBeingDeleted"));
+        self.expected == Some(status) && !is_of_table
+    }
+
     /// Returns the operation; for a batch, the kind that all of its operations share, if any.
     pub(crate) fn common_operation(&self) -> OperationKind {
         let mut kinds = self.rows.iter().map(|row| row.kind);

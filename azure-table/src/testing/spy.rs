@@ -50,7 +50,10 @@ pub struct Spy {
 }
 
 struct State {
-    requests: u64,
+    /// The number of the latest request.
+    number: u64,
+    /// The number of the latest request that was cleared.
+    cleared: u64,
     most: usize,
     kept: VecDeque<Exchange>,
 }
@@ -59,7 +62,8 @@ impl Spy {
     /// Creates a spy. Every request passes through to `transport`.
     pub fn new(transport: impl Transport) -> Self {
         let state = State {
-            requests: 0,
+            number: 0,
+            cleared: 0,
             most: MOST_EXCHANGES,
             kept: VecDeque::new(),
         };
@@ -81,9 +85,9 @@ impl Spy {
         self
     }
 
-    /// Returns the number of requests, including those no longer kept.
+    /// Returns the number of requests since the last [`clear`](Self::clear), including those no longer kept.
     pub fn requests(&self) -> u64 {
-        self.state().requests
+        self.state().requests()
     }
 
     /// Returns the kept exchanges, in the order of their requests.
@@ -107,9 +111,13 @@ impl Spy {
         self.state().kept.back().cloned()
     }
 
-    /// Removes the kept exchanges. The count continues.
+    /// Removes the kept exchanges, and counts requests from 0 again.
+    ///
+    /// [`number`](Exchange::number) continues, so it stays unique.
     pub fn clear(&self) {
-        self.state().kept.clear();
+        let mut state = self.state();
+        state.kept.clear();
+        state.cleared = state.number;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -118,6 +126,10 @@ impl Spy {
 }
 
 impl State {
+    fn requests(&self) -> u64 {
+        self.number - self.cleared
+    }
+
     fn keep(&mut self, exchange: Exchange) {
         if self.most == 0 {
             return;
@@ -134,8 +146,8 @@ impl Transport for Spy {
         Box::pin(async move {
             let (number, secrets) = {
                 let mut state = self.state();
-                state.requests += 1;
-                let number = state.requests;
+                state.number += 1;
+                let number = state.number;
                 let (exchange, secrets) = Exchange::of(number, &request);
                 state.keep(exchange);
                 (number, secrets)
@@ -167,7 +179,7 @@ impl fmt::Debug for Spy {
         let state = self.state();
         f.debug_struct("Spy")
             .field("behind", &self.behind)
-            .field("requests", &state.requests)
+            .field("requests", &state.requests())
             .field("kept", &state.kept.len())
             .finish()
     }

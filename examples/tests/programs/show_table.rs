@@ -51,7 +51,21 @@ fn mistakes_are_explained() {
     let (code, text) = said(&["--filter", "Magnitude >= 4"]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("400 InvalidInput"), "{text}");
+    assert!(text.contains("from character 11 on, \">= 4\""), "{text}");
     let (code, text) = said(&["--color"]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("--color") && text.contains("usage: show_table"), "{text}");
+}
+
+#[test]
+fn empty_connection_string_counts_as_unset() {
+    let mut show_table = program("show_table");
+    let output = show_table.env("AZURE_STORAGE_CONNECTION_STRING", "").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    assert!(
+        text.contains("an emulator in this process") && text.contains("Banda Sea"),
+        "{text}"
+    );
 }

@@ -35,8 +35,7 @@ async fn all() -> (TableClient<All>, Spy) {
 async fn variant_of_a_variant_is_rejected_before_anything_is_sent() {
     let (all, spy) = all().await;
     let nested = all.variant::<Booking>().variant::<Fee>();
-    let mut batch = nested.batch();
-    batch.insert(&fee(1)).unwrap();
+    let mut outer = all.variant::<Booking>().batch();
     let errors = [
         nested.insert(&fee(1)).await.unwrap_err(),
         nested.insert(&fee(1)).via_batch().await.unwrap_err(),
@@ -45,7 +44,9 @@ async fn variant_of_a_variant_is_rejected_before_anything_is_sent() {
         nested.delete(("a", 1)).await.unwrap_err(),
         nested.query().all().await.unwrap_err(),
         nested.delete_where(nested.query()).await.unwrap_err().into(),
-        batch.submit().await.unwrap_err(),
+        nested.batch().insert(&fee(1)).unwrap_err().into(),
+        nested.batch().delete(("a", 1)).unwrap_err().into(),
+        outer.variant().insert(&fee(1)).unwrap_err().into(),
         nested.bulk().insert([fee(1)]).await.unwrap_err().into(),
     ];
     for error in errors {
@@ -55,6 +56,7 @@ async fn variant_of_a_variant_is_rejected_before_anything_is_sent() {
         assert!(text.contains(expected), "{text}");
     }
     assert!(spy.exchanges().is_empty(), "{:?}", spy.exchanges());
+    assert!(outer.is_empty());
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A variant of an enum, through `typed` of the enum's table; and a variant without a selector.
+//! A variant of an enum, through `typed` of the enum's table.
 
 use azure_table::{DynamicEntity, TableClient, TableEntity};
 
@@ -20,7 +20,6 @@ enum Booking {
 
 fn deposits(bookings: &TableClient<Booking>) {
     bookings.typed::<Deposit>();
-    bookings.variant::<DynamicEntity>();
 }
 
 fn main() {

@@ -32,6 +32,8 @@ fn main() {
     let service = azure_table::TableServiceClient::new("https://a.table.core.windows.net", key).unwrap();
     let bookings: TableClient<Booking> = service.table("Bookings").unwrap();
     let _: TableClient<Deposit> = bookings.variant();
+    let mut batch = bookings.batch();
+    batch.variant::<Deposit>().delete(("a", 1)).unwrap();
     let _: TableClient<DynamicEntity> = bookings.typed();
     let _: TableClient<Booking> = bookings.typed();
     let _: TableClient<Draft> = bookings.typed();

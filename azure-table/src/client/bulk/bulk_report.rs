@@ -110,10 +110,16 @@ impl fmt::Display for Leftover {
             Some(operation) => write!(f, "{operation}: ")?,
             None => write!(f, "operation {} of the source: ", self.index)?,
         }
-        match &self.why {
-            LeftoverReason::Rejected(e) => e.fmt(f),
-            LeftoverReason::InDoubt(e) => write!(f, "in doubt: {e}"),
-            LeftoverReason::NotTried => f.write_str("not tried"),
+        self.why.fmt(f)
+    }
+}
+
+impl fmt::Display for LeftoverReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rejected(e) => e.fmt(f),
+            Self::InDoubt(e) => write!(f, "in doubt: {e}"),
+            Self::NotTried => f.write_str("not tried"),
         }
     }
 }

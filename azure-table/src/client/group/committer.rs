@@ -280,7 +280,9 @@ impl LaneTask {
                 Next::Send(batch) => {
                     let callers = batch.len();
                     self.committer.send(batch).await;
-                    self.committer.lanes().settled(&self.key);
+                    let settled = self.committer.lanes().settled(&self.key);
+                    // Behind the lock, since it wakes whoever flushes.
+                    drop(settled);
                     self.admit();
                     self.gather(callers).await;
                 }
@@ -336,7 +338,7 @@ impl Drop for LaneTask {
         if self.is_over {
             return;
         }
-        let waiting = self.committer.lanes().abandon(&self.key);
+        let (waiting, _settled) = self.committer.lanes().abandon(&self.key);
         for write in waiting {
             let error = self.committer.named(shut_down(), &write.operation);
             write.owner.slot.answer(Err(error));

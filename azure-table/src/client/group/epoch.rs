@@ -1,7 +1,7 @@
 //! The writes that a flush waits for.
 //!
-//! Each write holds the epoch in which it was accepted, until it has its result. A flush ends the current epoch, and
-//! waits until nobody holds it or an earlier one.
+//! Each write holds the epoch in which it was accepted, until it has its result and is no longer pending. A flush ends
+//! the current epoch, and waits until nobody holds it or an earlier one.
 
 use std::mem;
 use std::sync::{Arc, Weak};

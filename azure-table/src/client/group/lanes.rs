@@ -75,7 +75,7 @@ pub(super) type Started = Vec<Arc<str>>;
 struct Lane {
     queue: PartitionQueue<Caller>,
     /// The writes in flight.
-    in_flight: Load,
+    in_flight: InFlight,
     /// The time until which a batch that is not full waits for company.
     due: Option<Instant>,
     /// Ends that wait.
@@ -88,6 +88,17 @@ struct Load {
     operations: usize,
     bytes: usize,
 }
+
+/// The writes of a batch in flight.
+#[derive(Debug, Default)]
+struct InFlight {
+    load: Load,
+    /// The epochs of the writes, each once. A flush waits for them until the writes are no longer pending.
+    epochs: Settled,
+}
+
+/// The epochs of writes that are no longer pending. Dropped without the lock, because that wakes flushes.
+pub(super) type Settled = Vec<Arc<Epoch>>;
 
 /// The next step of a lane's task.
 pub(super) enum Next {
@@ -224,10 +235,12 @@ impl Lanes {
         let Some(batch) = lane.queue.take(self.limits, Caller::may_share_batch) else {
             return Next::End;
         };
-        lane.in_flight = Load {
+        lane.in_flight.load = Load {
             operations: batch.len(),
             bytes: batch.iter().map(|write| write.operation.bytes()).sum(),
         };
+        lane.in_flight.epochs = batch.iter().filter_map(|write| write.owner.epoch.clone()).collect();
+        lane.in_flight.epochs.dedup_by(|one, other| Arc::ptr_eq(one, other));
         let statistics = &mut self.statistics;
         statistics.batches += 1;
         statistics.writes += batch.len() as u64;
@@ -241,9 +254,12 @@ impl Lanes {
     }
 
     /// The writes in flight of a lane have their results.
-    pub(super) fn settled(&mut self, key: &Arc<str>) {
+    #[must_use]
+    pub(super) fn settled(&mut self, key: &Arc<str>) -> Settled {
         let settled = self.lanes.get_mut(key).map(|lane| std::mem::take(&mut lane.in_flight));
-        self.release(settled.unwrap_or_default());
+        let InFlight { load, epochs } = settled.unwrap_or_default();
+        self.release(load);
+        epochs
     }
 
     fn release(&mut self, load: Load) {
@@ -268,12 +284,12 @@ impl Lanes {
         self.outside.remove(place)
     }
 
-    /// Removes a lane whose task is gone. Returns the writes that wait in it. If it was the last lane, those outside
-    /// are among them: without a task nobody would let them in.
-    pub(super) fn abandon(&mut self, key: &Arc<str>) -> Vec<Write> {
-        self.settled(key);
+    /// Removes a lane whose task is gone. Returns the writes that wait in it, and the epochs of those in flight. If it
+    /// was the last lane, the writes outside are among them: without a task nobody would let them in.
+    pub(super) fn abandon(&mut self, key: &Arc<str>) -> (Vec<Write>, Settled) {
+        let settled = self.settled(key);
         let Some(mut lane) = self.lanes.remove(key) else {
-            return Vec::new();
+            return (Vec::new(), settled);
         };
         let mut waiting: Vec<Write> = lane.queue.drain().collect();
         self.release(Load {
@@ -283,7 +299,7 @@ impl Lanes {
         if self.lanes.is_empty() {
             waiting.extend(self.outside.drain(..));
         }
-        waiting
+        (waiting, settled)
     }
 
     /// Lets all waiting batches leave. Returns the ends of the epochs of all writes so far.
@@ -310,6 +326,8 @@ impl Lanes {
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
 
     use proptest::prelude::*;
     use proptest::sample::Index;
@@ -345,11 +363,28 @@ mod tests {
             let (_, started) = lanes.accept(insert(partition, 0), caller(0));
             let [key] = &started[..] else { panic!("{started:?}") };
             assert!(matches!(lanes.next(key), Next::Send(batch) if batch.len() == 1));
-            lanes.settled(key);
+            drop(lanes.settled(key));
             assert!(matches!(lanes.next(key), Next::End));
         }
         assert!(lanes.lanes.is_empty() && lanes.outside.is_empty());
         assert_eq!((lanes.pending.operations, lanes.pending.bytes), (0, 0));
+    }
+
+    /// Otherwise a write is pending for a moment after `close` returned.
+    #[test]
+    fn flush_waits_until_no_write_is_pending() {
+        let mut lanes = lanes(usize::MAX, usize::MAX, 100);
+        let (_, started) = lanes.accept(insert(0, 0), caller(0));
+        let Next::Send(batch) = lanes.next(&started[0]) else {
+            panic!("one write waits");
+        };
+        let mut ends = pin!(lanes.flush().wait());
+        let mut poll = || ends.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        // The callers have their results.
+        drop(batch);
+        assert!(poll().is_pending() && lanes.statistics().pending == 1);
+        drop(lanes.settled(&started[0]));
+        assert!(poll().is_ready() && lanes.statistics().pending == 0);
     }
 
     #[derive(Clone, Debug)]
@@ -394,7 +429,7 @@ mod tests {
             let (key, batch) = &mut self.tasks[at];
             if !batch.is_empty() {
                 batch.clear();
-                self.lanes.settled(key);
+                drop(self.lanes.settled(key));
             }
             let key = Arc::clone(key);
             match self.lanes.next(&key) {

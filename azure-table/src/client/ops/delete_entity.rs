@@ -39,7 +39,7 @@ conditions!(DeleteEntityIfExists);
 
 impl DeleteEntityIfExists {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
-        let spec = WriteSpec::new(table, operation, |_| Ok(Deletion::Deleted)).or(|e, is_in_doubt| {
+        let spec = WriteSpec::new(table, operation, |_| Ok(Deletion::Deleted)).or(404, |e, is_in_doubt| {
             if answer::is_missing_entity(&e) {
                 Ok(Deletion::found_nothing(is_in_doubt))
             } else {

@@ -51,6 +51,8 @@ pub(crate) struct WriteSpec<T> {
     /// Taken when the request is built.
     operation: Option<TableOperation>,
     output: fn(TableResult) -> Result<T>,
+    /// The error status of a regular result.
+    expected: Option<u16>,
     /// Turns a rejection into an output, if it is a regular result. The flag is `true` if an earlier attempt is in
     /// doubt.
     rejected: fn(Error, bool) -> Result<T>,
@@ -65,6 +67,7 @@ impl<T> WriteSpec<T> {
             asked: operation.asked(),
             operation: Some(operation),
             output,
+            expected: None,
             rejected: |e, _| Err(e),
             variant: None,
         }
@@ -76,8 +79,9 @@ impl<T> WriteSpec<T> {
         self
     }
 
-    /// Sets the function that turns rejections into outputs.
-    pub(crate) fn or(mut self, rejected: fn(Error, bool) -> Result<T>) -> Self {
+    /// Sets the error status of a regular result, and the function that turns rejections into outputs.
+    pub(crate) fn or(mut self, expected: u16, rejected: fn(Error, bool) -> Result<T>) -> Self {
+        self.expected = Some(expected);
         self.rejected = rejected;
         self
     }
@@ -101,7 +105,11 @@ impl<T> Spec for WriteSpec<T> {
             .take()
             .ok_or_else(|| Error::invalid_input("the call has already been sent"))?;
         operation.check()?;
-        operation.call(endpoint, self.table.as_str())
+        let call = operation.call(endpoint, self.table.as_str())?;
+        Ok(match self.expected {
+            Some(status) => call.expecting(status),
+            None => call,
+        })
     }
 
     fn take_write(&mut self) -> Option<TableOperation> {

@@ -14,6 +14,7 @@ use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top
 use crate::client::shape::Shape;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::filter::expression::Expression;
+use crate::filter::parse::raw_fault;
 use crate::filter::typed::Filter;
 use crate::model::edm::{Edm, EdmValue};
 use crate::model::error::{Error, ErrorKind, Result};
@@ -172,21 +173,23 @@ impl ListTables {
             .transpose();
         let prefetch = self.prefetch.map_or(Ok(prefetch), Prefetch::of);
         let wished = filter.and_then(|filter| {
+            let fault = filter.as_ref().and_then(raw_fault).map(Arc::from);
             request.top = top(self.page_size, self.limit)?;
             request.filter = match (request.filter.take(), filter) {
                 (Some(prefix), Some(filter)) => Some(format!("{prefix} and ({filter})")),
                 (prefix, filter) => prefix.or(filter.map(|filter| filter.to_string())),
             };
-            prefetch
+            Ok((prefetch?, fault))
         });
         let shape = Shape::of_tables(Arc::clone(&self.namespace));
         let (pipeline, options) = (Arc::clone(&self.pipeline), std::mem::take(&mut self.options));
         match wished {
-            Ok(prefetch) => {
+            Ok((prefetch, fault)) => {
                 let query = PreparedQuery {
                     request,
                     comparisons: 0,
                     has_keys: false,
+                    fault,
                     limit: self.limit,
                     prefetch,
                     in_task: false,

@@ -98,7 +98,7 @@ via_batch!(InsertEntityIfNotExists, operation.options);
 
 impl InsertEntityIfNotExists {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
-        let spec = WriteSpec::new(table, operation, |result| etag(result).map(Some)).or(|e, is_in_doubt| {
+        let spec = WriteSpec::new(table, operation, |result| etag(result).map(Some)).or(409, |e, is_in_doubt| {
             // The existing entity may be this call's own if it is in doubt.
             if e.code() == Some("EntityAlreadyExists") && !is_in_doubt {
                 Ok(None)

@@ -45,6 +45,8 @@ pub(crate) struct PreparedQuery {
     pub(crate) comparisons: usize,
     /// `true` if keys are among the operands of an `or`.
     pub(crate) has_keys: bool,
+    /// The fault of raw text in its filter, which the service may see otherwise.
+    pub(crate) fault: Option<Arc<str>>,
     /// The number of rows still wanted.
     pub(crate) limit: Option<usize>,
     pub(crate) prefetch: Prefetch,
@@ -180,6 +182,7 @@ impl<P> PageStream<P> {
             request,
             comparisons: 0,
             has_keys: false,
+            fault: None,
             limit: None,
             prefetch: Prefetch::Never,
             in_task: false,
@@ -386,9 +389,12 @@ impl<P> PageStream<P> {
 
     /// Adds the likely cause to the error of a rejected query: a filter or URL that is too long.
     fn advise(&self, error: Error) -> Error {
-        let is_refused = matches!(error.status(), Some(400 | 404 | 413 | 414 | 431));
+        let is_refused = matches!(error.status(), Some(400 | 404 | 413 | 414 | 431 | 501));
         if !is_refused || error.has_message() || error.code() == Some("TableNotFound") {
             return error;
+        }
+        if let (Some(fault), Some(400 | 501)) = (&self.query.fault, error.status()) {
+            return error.with_message(fault.to_string());
         }
         let url = self.query.request.call(&self.pipeline.endpoint, None);
         let characters = url.map_or(0, |call| call.request.uri().to_string().len());

@@ -1,10 +1,13 @@
 //! Validates a query and prepares its chain of requests, or one chain per part of its rows.
 
+use std::sync::Arc;
+
 use crate::client::query::TableQuery;
 use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
 use crate::client::query::query_plan;
 use crate::filter::access::{Access, AccessPath};
 use crate::filter::expression::Expression;
+use crate::filter::parse::raw_fault;
 use crate::filter::typed::Filter;
 use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
@@ -19,6 +22,7 @@ impl PreparedQuery {
         let access = Access::of(filter);
         let mut query = self.clone();
         query.request.filter = filter.map(Expression::to_string);
+        query.fault = filter.and_then(raw_fault).map(Arc::from);
         (query.comparisons, query.has_keys) = (access.comparisons, access.has_key_in_or);
         query
     }
@@ -75,6 +79,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             request,
             comparisons: 0,
             has_keys: false,
+            fault: None,
             limit: self.limit,
             prefetch: self.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
             in_task: false,

@@ -1,21 +1,19 @@
 //! Handles to the same table with another entity type: any, or one variant of an enum of entities.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::client::table::TableClient;
 use crate::model::entity::TableEntity;
 use crate::model::schema::EntitySchema;
-use crate::model::variant::VariantOf;
+use crate::model::variant::{MarkedVariantOf, VariantIn};
 use crate::model::variant_mark::MarkedVariant;
-use crate::pipeline::Pipeline;
 
 impl<E> TableClient<E> {
     /// Returns a handle to the same table with another entity type.
     ///
     /// It reads and writes rows as a plain `U`. For one variant of an enum of entities this is not enough, because the
-    /// enum also writes the mark that distinguishes its variants. A variant of the table's own enum therefore does not
-    /// compile: use [`variant`](Self::variant).
+    /// enum also writes the mark that distinguishes its variants. A variant of the table's own enum is therefore an
+    /// error of `cargo build`, `run` and `test`, which `cargo check` does not report: use [`variant`](Self::variant).
     pub fn typed<U: TableEntity>(&self) -> TableClient<U>
     where
         E: TableEntity,
@@ -103,9 +101,9 @@ impl<E> TableClient<E> {
     pub fn variant<V>(&self) -> TableClient<V>
     where
         E: TableEntity,
-        V: TableEntity + VariantOf<E>,
+        V: TableEntity + MarkedVariantOf<E>,
     {
-        self.of_variant(Some(Handle::<E, V>::VARIANT), self.pipeline.settings.variant)
+        self.of_variant(Some(VariantIn::<E, V>::MARKED), self.pipeline.settings.variant)
     }
 
     fn of_variant<U>(
@@ -113,30 +111,9 @@ impl<E> TableClient<E> {
         variant: Option<&'static MarkedVariant>,
         outer: Option<&'static MarkedVariant>,
     ) -> TableClient<U> {
-        let mut pipeline = Pipeline::clone(&self.pipeline);
-        pipeline.settings.variant = variant;
-        pipeline.settings.outer_variant = outer;
+        let pipeline = self.pipeline.of_variant(variant, outer);
         TableClient::new(&Arc::new(pipeline), self.table.clone())
     }
-}
-
-/// The handle to the rows of `V`, as a constant.
-struct Handle<E, V>(PhantomData<fn() -> (E, V)>);
-
-impl<E: TableEntity, V: VariantOf<E>> Handle<E, V> {
-    const VARIANT: &'static MarkedVariant = &Self::MARKED;
-
-    const MARKED: MarkedVariant = match V::MARK {
-        Some(mark) => MarkedVariant {
-            name: V::VARIANT,
-            of: E::SCHEMA.name,
-            mark,
-        },
-        None => panic!(
-            "nothing distinguishes the rows of this variant from all others: read them through the enum, or as rows of any kind by \
-             `table.typed::<DynamicEntity>()`; a handwritten impl of `VariantOf` sets the mark as `MARK`"
-        ),
-    };
 }
 
 const fn is_among(schema: &EntitySchema, schemas: &[&EntitySchema]) -> bool {

@@ -22,7 +22,6 @@ impl fmt::Display for Doubled<'_> {
 /// Reads text in single quotes, from the opening quote on. Doubled quotes inside become single ones.
 ///
 /// Returns the text and the number of bytes read, quotes included.
-#[cfg(any(feature = "emulator", feature = "faults"))]
 pub(crate) fn quoted(text: &str) -> Option<(String, usize)> {
     let body = text.strip_prefix('\'')?;
     let mut value = String::new();

@@ -1,4 +1,4 @@
-//! The spans of the feature `tracing`.
+//! The spans and events of the feature `tracing`.
 
 use std::time::Duration;
 
@@ -43,7 +43,11 @@ impl CallerSpan {
 }
 
 /// The span of a call.
-pub(crate) struct CallSpan(Span);
+pub(crate) struct CallSpan {
+    span: Span,
+    /// The name of its operation.
+    operation: String,
+}
 
 impl CallSpan {
     pub(crate) const IS_RECORDED: bool = true;
@@ -63,7 +67,7 @@ impl CallSpan {
             "db.system.name" = endpoint.profile().rules().system,
             "db.namespace" = endpoint.account(),
             "db.collection.name" = call.table.as_deref(),
-            "db.operation.name" = operation,
+            "db.operation.name" = &*operation,
             "db.operation.batch.size" = Empty,
             "db.query.summary" = name,
             "db.response.status_code" = Empty,
@@ -80,29 +84,46 @@ impl CallSpan {
         if call.is_batch() && call.rows.len() != 1 {
             span.record("db.operation.batch.size", call.rows.len());
         }
-        Self(span)
+        Self { span, operation }
     }
 
     /// Runs the call in its span.
     pub(crate) fn around<F: Future>(&self, call: F) -> Instrumented<F> {
-        call.instrument(self.0.clone())
+        call.instrument(self.span.clone())
     }
 
     /// Reports a retry, as an event in the current span: that of the call, or the caller's if spans of calls are
     /// filtered out.
-    pub(crate) fn retrying(&self, wait: Duration, failed: Option<&Attempt>) {
-        let Some(failed) = failed else { return };
+    pub(crate) fn retrying(&self, wait: Duration, ended: &Ended, history: &CallHistory) {
+        let Some(failed) = history.diagnostics.attempts().last() else {
+            return;
+        };
+        let reason = match &ended.outcome {
+            Err((_, e)) => format!("{:?}", e.kind()),
+            Ok(_) => reason(failed.code(), failed.status()),
+        };
         warn!(
             target: "azure_table",
-            attempt = failed.number(),
-            wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-            "retrying after {wait:?}: {failed}",
+            {
+                "attempt" = failed.number(),
+                "wait_ms" = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+                "db.operation.name" = self.operation,
+                "db.collection.name" = history.table.as_deref(),
+                "db.response.status_code" = failed.status().map(display),
+                "error.type" = reason,
+                "azure.table.client_request_id" = failed.client_request_id(),
+                "azure.service.request.id" = failed.request_id(),
+            },
+            "retrying after {wait:?}: {} attempt {} {reason} after {:?}",
+            failed.operation(),
+            failed.number(),
+            failed.elapsed(),
         );
     }
 
-    /// Records the end of the call.
+    /// Records the end of the call, and reports it as an event in the current span.
     pub(crate) fn completed(&self, call: &Completed<'_>, history: &CallHistory) {
-        let span = &self.0;
+        let span = &self.span;
         span.record("azure.table.attempts", call.attempts);
         if let Some(status) = call.status {
             span.record("db.response.status_code", display(status));
@@ -110,18 +131,44 @@ impl CallSpan {
         if let Some(charge) = call.request_charge {
             span.record("azure.cosmosdb.operation.request_charge", charge);
         }
-        if let Some(attempt) = history.own_attempts().next_back() {
+        let attempt = history.own_attempts().next_back();
+        let request_id = attempt.and_then(Attempt::request_id);
+        if let Some(attempt) = attempt {
             span.record("azure.table.client_request_id", attempt.client_request_id());
-            if let Some(id) = attempt.request_id() {
-                span.record("azure.service.request.id", id);
-            }
         }
-        if let Some(kind) = call.last_failure {
-            match (call.code, call.status) {
-                (Some(code), _) => fail(span, code),
-                (None, Some(status)) => fail(span, display(status)),
-                (None, None) => fail(span, display(format_args!("{kind:?}"))),
-            }
+        if let Some(id) = request_id {
+            span.record("azure.service.request.id", id);
+        }
+        let failure = call.error.zip(call.last_failure).map(|(kind, last_failure)| {
+            let reason = match (call.code, call.status) {
+                (None, None) => format!("{last_failure:?}"),
+                (code, status) => reason(code, status),
+            };
+            fail(span, &*reason);
+            (format!("{kind:?}"), reason)
+        });
+        macro_rules! report {
+            ($event:ident, $ended:literal) => {
+                $event!(
+                    target: "azure_table",
+                    {
+                        "db.operation.name" = self.operation,
+                        "db.collection.name" = call.table,
+                        "db.response.status_code" = call.status.map(display),
+                        "error.type" = failure.as_ref().map(|(_, reason)| &**reason),
+                        "azure.table.error.kind" = failure.as_ref().map(|(kind, _)| &**kind),
+                        "azure.table.attempts" = call.attempts,
+                        "azure.table.client_request_id" = attempt.map(Attempt::client_request_id),
+                        "azure.service.request.id" = request_id,
+                    },
+                    concat!($ended, " after {:?}"),
+                    call.elapsed,
+                )
+            };
+        }
+        match &failure {
+            None => report!(debug, "completed"),
+            Some(_) => report!(warn, "failed"),
         }
     }
 }
@@ -215,13 +262,21 @@ impl AttemptSpan {
                 self.0.record("azure.table.cancelled", true);
             }
             (Err((_, e)), _) => self.failed(e),
-            (Ok(_), Some(rejection)) if call.expected == Some(rejection.status) => {}
+            (Ok(_), Some(rejection)) if call.expects(rejection.status, rejection.code.as_deref()) => {}
             (Ok(_), Some(rejection)) => match &rejection.code {
                 Some(code) => fail(&self.0, code.as_str()),
                 None => fail(&self.0, display(rejection.status)),
             },
             (Ok(_), None) => {}
         }
+    }
+}
+
+/// Returns the code of a rejection, or its status if it has none.
+fn reason(code: Option<&str>, status: Option<u16>) -> String {
+    match (code, status) {
+        (Some(code), _) => code.to_owned(),
+        (None, status) => status.map_or_else(|| "no response".to_owned(), |status| status.to_string()),
     }
 }
 
