@@ -204,8 +204,8 @@ async fn leftovers_can_be_stored_elsewhere() {
 async fn reason_of_leftovers_without_outcome_is_shown() {
     let (faults, table, _) = readings().await;
     faults.add(FaultRule::new(Fault::LoseResponse).first(1));
-    let rows: Vec<_> = (0..200).map(|at| reading("a", at, 1)).collect();
-    let write = table.bulk().batch_size(50).partition_concurrency(1).insert(rows);
+    let rows: Vec<_> = (0..2_000).map(|at| reading(&format!("s{}", at % 7), at, 1)).collect();
+    let write = table.bulk().concurrency(1).insert(rows);
     let report = write.await.unwrap_err().into_parts().1;
     let shown: Vec<_> = report
         .leftovers()

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use azure_table_tests::house::{is_test, root, rust_files};
 
 /// Returns and settings that do not skip a test: file or folder, function (all of them if it is empty), reason.
-const ALLOWED: [(&str, &str, &str); 19] = [
+const ALLOWED: [(&str, &str, &str); 18] = [
     (
         "examples/delete_channel.rs",
         "delete",

@@ -9,7 +9,11 @@
 //! | a retry | `WARN` |
 //!
 //! They have the target `azure_table`. The default of `tracing_subscriber::fmt()` prints `INFO` and above, so the
-//! failures and the retries. `.with_max_level(tracing::Level::DEBUG)` adds the other calls.
+//! failures and the retries. This prints the other calls too:
+//!
+//! ```text
+//! tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).init();
+//! ```
 //!
 //! Spans and events have the operation, the table, the status, the service's code and the ids of the request, under the
 //! names of OpenTelemetry. They never have a key, a filter, a value, or the text of an error.
