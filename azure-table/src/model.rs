@@ -33,6 +33,8 @@ pub(crate) mod row_key;
 pub(crate) mod schema;
 pub(crate) mod serde_entity;
 pub(crate) mod serde_text;
+#[cfg(all(feature = "test-util", feature = "emulator"))]
+pub(crate) mod timestamp_watch;
 pub(crate) mod variant;
 pub(crate) mod variant_mark;
 pub(crate) mod versioned;

@@ -3,13 +3,32 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use azure_table::testing::{World, explore};
-use azure_table::{DynamicEntity, Error, Filter, Result, TableClient, TableServiceClient};
-use futures::future::join_all;
+use azure_table::entity::SerdeEntity;
+use azure_table::testing::{Exploration, World, explore};
+use azure_table::{DateTime, Error, Filter, Result, TableClient, TableEntity, TableServiceClient};
+use futures::future::{join, join_all};
+use serde::{Deserialize, Serialize};
 
 /// The programs of one test.
 const PROGRAMS: u64 = 24;
 const ROWS: [&str; 2] = ["x", "y"];
+
+/// A row with the number of its writer, which is read without its Timestamp.
+#[derive(TableEntity, Clone)]
+struct Mark {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    name: String,
+    by: i32,
+}
+
+impl Mark {
+    fn new(name: &str, by: i32) -> Self {
+        let (group, name) = ("p".to_owned(), name.to_owned());
+        Self { group, name, by }
+    }
+}
 
 /// An operation of a task.
 #[derive(Clone, Copy, Debug)]
@@ -39,12 +58,8 @@ impl Step {
 }
 
 /// Returns the result of one operation for the task.
-async fn take(step: Step, task: usize, rows: &TableClient<DynamicEntity>) -> String {
-    let entity = |row: usize| {
-        let mut entity = DynamicEntity::new("p", ROWS[row]);
-        entity.insert("By", task as i32);
-        entity
-    };
+async fn take(step: Step, task: usize, rows: &TableClient<Mark>) -> String {
+    let entity = |row: usize| Mark::new(ROWS[row], task as i32);
     match step {
         Step::Get(row) => shown(
             rows.get(("p", ROWS[row]))
@@ -69,8 +84,8 @@ async fn take(step: Step, task: usize, rows: &TableClient<DynamicEntity>) -> Str
 }
 
 /// Returns the rows with their writers.
-fn written(rows: &[DynamicEntity]) -> String {
-    let shown = rows.iter().map(|row| format!("{} by {:?}", row.row_key, row.get("By")));
+fn written(rows: &[Mark]) -> String {
+    let shown = rows.iter().map(|row| format!("{} by {}", row.name, row.by));
     shown.collect::<Vec<_>>().join(", ")
 }
 
@@ -80,11 +95,11 @@ fn shown(result: Result<String>) -> String {
     result.unwrap_or_else(outcome)
 }
 
-/// Returns all results of the program in any order.
-fn outcomes(program: &[Vec<Step>], is_isolated: bool, faults: usize) -> (BTreeSet<String>, u64) {
+/// Returns all results of the program in any order. They include the order of the rows by Timestamp if `is_dated`.
+fn outcomes(program: &[Vec<Step>], is_dated: bool, is_isolated: bool, faults: usize) -> (BTreeSet<String>, u64) {
     let seen = RefCell::new(BTreeSet::new());
     let body = async |world: World| {
-        let _ = world.table::<DynamicEntity>("Rows");
+        let _ = world.table::<Mark>("Rows");
         let tasks = program.iter().enumerate().map(|(task, steps)| {
             let rows = world.client(&format!("t{task}")).table("Rows").unwrap();
             async move {
@@ -97,10 +112,17 @@ fn outcomes(program: &[Vec<Step>], is_isolated: bool, faults: usize) -> (BTreeSe
         });
         let saw = join_all(tasks).await;
         let behind = TableServiceClient::on(world.emulator().clone())
-            .dynamic_table("Rows")
+            .table::<Mark>("Rows")
             .unwrap();
-        let left = written(&behind.query().partition("p").all().await.unwrap());
-        seen.borrow_mut().insert(format!("{saw:?}, left: {left}"));
+        let left = match is_dated {
+            false => behind.query().partition("p").all().await.unwrap(),
+            true => {
+                let mut dated = behind.query().partition("p").versioned().all().await.unwrap();
+                dated.sort_by_key(|row| row.timestamp);
+                dated.into_iter().map(|row| row.entity).collect()
+            }
+        };
+        seen.borrow_mut().insert(format!("{saw:?}, left: {}", written(&left)));
     };
     let exploration = explore(body).faults(faults).max_schedules(100_000);
     let found = match is_isolated {
@@ -127,10 +149,132 @@ fn pruned_orders_show_what_all_orders_show() {
             .iter()
             .map(|steps| (0..*steps).map(|_| Step::drawn(&mut random)).collect());
         let program: Vec<Vec<Step>> = tasks.collect();
-        let (by_isolated, few) = outcomes(&program, true, faults);
-        let (by_all, many) = outcomes(&program, false, faults);
-        assert_eq!(by_isolated, by_all, "{program:?} with {faults} faults");
-        (pruned, all) = (pruned + few, all + many);
+        for is_dated in [false, true] {
+            let (by_isolated, few) = outcomes(&program, is_dated, true, faults);
+            let (by_all, many) = outcomes(&program, is_dated, false, faults);
+            assert_eq!(by_isolated, by_all, "{program:?} with {faults} faults");
+            (pruned, all) = (pruned + few, all + many);
+        }
     }
     assert!(pruned < all, "nothing was pruned of {all} orders");
+}
+
+/// The rows `x` and `y`, as programs read them that want to know their Timestamps.
+#[derive(TableEntity)]
+struct Dated {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    name: String,
+    #[table(timestamp)]
+    at: Option<DateTime>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Record {
+    partition_key: String,
+    row_key: String,
+    #[serde(skip_serializing)]
+    timestamp: DateTime,
+}
+
+/// Explores two tasks that insert a row each. `is_x_first` then decides which row was first.
+fn race<F: AsyncFn(&World, &TableClient<Mark>) -> Result<bool>>(is_x_first: F) -> Exploration {
+    let body = async |world: World| -> Result<()> {
+        let marks = world.table::<Mark>("Rows");
+        let insert = async |task: usize| {
+            let own = world.client(&format!("t{task}")).table::<Mark>("Rows")?;
+            own.insert(&Mark::new(ROWS[task], 0)).await
+        };
+        let (x, y) = join(insert(0), insert(1)).await;
+        x.and(y)?;
+        assert!(is_x_first(&world, &marks).await?, "y was first");
+        Ok(())
+    };
+    explore(body).isolated().run()
+}
+
+#[test]
+fn order_of_two_writes_is_found_by_each_way_to_read_timestamps() {
+    type Way = (&'static str, fn() -> Exploration);
+    let ways: [Way; 7] = [
+        ("a dynamic entity", || {
+            race(async |world, _| {
+                let rows = world.service().dynamic_table("Rows")?.query().all().await?;
+                Ok(rows[0].timestamp < rows[1].timestamp)
+            })
+        }),
+        ("versioned reads of each row", || {
+            race(async |_, marks| {
+                let x = marks.get(("p", "x")).versioned().await?.unwrap();
+                let y = marks.get(("p", "y")).versioned().await?.unwrap();
+                Ok(x.timestamp < y.timestamp)
+            })
+        }),
+        ("a field", || {
+            race(async |world, _| {
+                let rows = world.service().table::<Dated>("Rows")?.query().all().await?;
+                Ok(rows[0].at < rows[1].at)
+            })
+        }),
+        ("a selected column", || {
+            race(async |world, _| {
+                let rows = world.service().table::<Dated>("Rows")?;
+                let times = rows.query().select((Dated::AT,)).all().await?;
+                Ok(times[0] < times[1])
+            })
+        }),
+        ("a serde struct", || {
+            race(async |world, _| {
+                let rows = world
+                    .service()
+                    .table::<SerdeEntity<Record>>("Rows")?
+                    .query()
+                    .all()
+                    .await?;
+                Ok(rows[0].timestamp < rows[1].timestamp)
+            })
+        }),
+        ("a filter", || {
+            race(async |world, marks| {
+                let y = marks.get(("p", "y")).versioned().await?.unwrap();
+                let rows = world.service().table::<Dated>("Rows")?;
+                Ok(rows.query().filter(Dated::AT.lt(y.timestamp)).count().await? == 1)
+            })
+        }),
+        ("a task's own reading", || {
+            let body = async |world: World| -> Result<()> {
+                let _ = world.table::<Mark>("Rows");
+                let write = async |task: usize| {
+                    let own = world.client(&format!("t{task}")).table::<Mark>("Rows")?;
+                    own.insert(&Mark::new(ROWS[task], 0)).await?;
+                    own.get(("p", ROWS[task])).versioned().await
+                };
+                let (x, y) = join(write(0), write(1)).await;
+                assert!(x?.unwrap().timestamp < y?.unwrap().timestamp, "y was first");
+                Ok(())
+            };
+            explore(body).isolated().run()
+        }),
+    ];
+    for (way, explore) in ways {
+        let found = explore();
+        let failure = found.failure().unwrap_or_else(|| panic!("{way}: {found}"));
+        assert!(failure.message().contains("y was first"), "{way}: {failure}");
+        assert!(failure.schedule().starts_with("t1"), "{way}: {failure}");
+    }
+}
+
+#[test]
+fn writes_are_ordered_only_if_timestamps_of_two_are_read() {
+    let orders = |found: Exploration| {
+        assert!(found.is_proof(), "{found}");
+        found.schedules()
+    };
+    assert_eq!(orders(race(async |_, _| Ok(true))), 1);
+    let one = race(async |_, marks| Ok(marks.get(("p", "x")).versioned().await?.is_some()));
+    assert_eq!(orders(one), 1);
+    let both = race(async |_, marks| Ok(marks.query().versioned().all().await?.len() == 2));
+    assert_eq!(orders(both), 2);
 }

@@ -7,6 +7,7 @@
 mod run;
 mod world;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use crate::__private::explore::run::RunOutput;
@@ -104,7 +105,8 @@ impl<B> Explore<B> {
     /// Declares that tasks share nothing but the service, and that each has its [own client](World::client).
     ///
     /// Orders that differ only in requests that commute are then run once: two requests commute if neither writes a row
-    /// that the other reads or writes. By default every order is run.
+    /// that the other reads or writes. Writes to different rows do not commute if a run reads the Timestamps of both.
+    /// By default every order is run.
     pub fn isolated(mut self) -> Self {
         self.settings.is_isolated = true;
         self
@@ -164,6 +166,7 @@ impl<B> Explore<B> {
         let bounds = Bounds {
             dependence: Dependence {
                 is_isolated: settings.is_isolated,
+                dated: Arc::default(),
             },
             allowance: Allowance {
                 faults: settings.faults,
@@ -179,7 +182,7 @@ impl<B> Explore<B> {
             begun: DateTime::now(),
         };
         match &settings.replay {
-            None => search::search(&mut runs, &bounds),
+            None => search::search(&mut runs, bounds),
             Some(schedule) => match schedule.parse() {
                 Ok(schedule) => search::replay(&mut runs, &bounds, schedule),
                 Err(why) => panic!("the schedule of the replay cannot be read: {why}"),

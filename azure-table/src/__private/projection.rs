@@ -154,7 +154,7 @@ impl<E, T: ReadTableKey> ColumnOf<E, T> for Column<E, T, InKey> {
 
 /// Reads the Timestamp as the type of the entity's constant for it.
 fn timestamp<T: ReadProperty>(row: &Row<'_>) -> Result<Option<T>> {
-    let Some(text) = row.timestamp.as_deref() else {
+    let Some(text) = row.timestamp_text() else {
         return Ok(None);
     };
     let property = RowProperty {

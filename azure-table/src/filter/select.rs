@@ -48,7 +48,7 @@ impl<E, T: ReadProperty> SelectColumn<E> for Column<E, T, Stored> {
 /// Reads the Timestamp, which is stored apart from the properties of a row.
 fn read_timestamp<T: ReadProperty>(row: &Row<'_>) -> Result<T> {
     let fault = |why: &dyn std::fmt::Display| Error::invalid_response(format!("Timestamp: {why}"));
-    let Some(text) = row.timestamp.as_deref() else {
+    let Some(text) = row.timestamp_text() else {
         return T::absent().ok_or_else(|| fault(&"it is missing"));
     };
     let value = WireValue {

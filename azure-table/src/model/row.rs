@@ -58,12 +58,20 @@ impl<'a> Row<'a> {
     /// # Errors
     /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the text is not a date.
     pub fn timestamp(&self) -> Result<Option<DateTime>> {
-        let parse = |text: &Cow<'_, str>| text.parse::<DateTime>();
-        self.timestamp
-            .as_ref()
-            .map(parse)
+        self.timestamp_text()
+            .map(str::parse)
             .transpose()
             .map_err(|e| Error::invalid_response(format!("Timestamp: {e}")))
+    }
+
+    /// Returns the text of the Timestamp. An exploration notices that the program reads it.
+    pub(crate) fn timestamp_text(&self) -> Option<&str> {
+        let text = self.timestamp.as_deref();
+        #[cfg(all(feature = "test-util", feature = "emulator"))]
+        if text.is_some() {
+            crate::model::timestamp_watch::note(self.partition_key.as_deref(), self.row_key.as_deref());
+        }
+        text
     }
 
     /// Returns the ETag. It is always present at metadata level `minimal` and on a read of one entity.

@@ -4,9 +4,10 @@
 
 use std::time::Duration;
 
+use azure_table::entity::Row;
 use azure_table::telemetry::OperationContext;
 use azure_table::{
-    DateTime, Guid, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery, Versioned,
+    DateTime, Error, Guid, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery, Versioned,
 };
 
 use super::conflict::{is_conflict, on_primary, was_unchanged};
@@ -243,7 +244,7 @@ impl<E: TableEntity> UniqueAcross<E> {
     pub async fn repair(&self) -> Result<u64> {
         let mut deleted = 0;
         let claims = self.claims.query().filter(ClaimRow::OF.eq(self.claim_key.as_str()));
-        let mut claims = claims.allow_table_scan().versioned().stream();
+        let mut claims = claims.allow_table_scan().resolve(claim).stream();
         while let Some(claim) = claims.try_next().await? {
             if self.is_free(&claim.partition, &claim.value).await? {
                 deleted += u64::from(was_unchanged(self.claims.delete(&claim).await)?.is_some());
@@ -392,7 +393,7 @@ impl<E: TableEntity> UniqueAcross<E> {
     }
 
     async fn claim_of(&self, value: &str) -> Result<Option<Versioned<ClaimRow>>> {
-        self.claims.get((value, &self.claim_key)).versioned().await
+        self.claims.get((value, &self.claim_key)).resolve(claim).await
     }
 
     /// Deletes a claim that was read before its row was deleted. A claim that was written later belongs to another
@@ -407,6 +408,12 @@ impl<E: TableEntity> UniqueAcross<E> {
     fn delete_row(&self, partition_key: &str, value: &str) -> TableOperation {
         TableOperation::delete::<ValueRow>((partition_key, format!("{}{value}", self.prefix)))
     }
+}
+
+/// Reads a claim with its ETag. Its Timestamp has no meaning, and an exploration would run more orders if it were read.
+fn claim(row: &Row<'_>) -> Result<Versioned<ClaimRow>> {
+    let etag = row.etag().ok_or_else(|| Error::other("the claim has no ETag"))?;
+    Ok(written(ClaimRow::read(row)?, etag))
 }
 
 /// Returns a row as it was just written.

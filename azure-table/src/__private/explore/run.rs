@@ -19,6 +19,7 @@ use crate::emulator::EmulatorClock;
 use crate::emulator::in_process::Emulator;
 use crate::model::clock;
 use crate::model::datetime::DateTime;
+use crate::model::timestamp_watch;
 use crate::testing::explore::gate::{Chooser, Gate};
 use crate::testing::explore::search::{Finished, Runner};
 
@@ -66,7 +67,7 @@ impl<T: RunOutput, B: AsyncFn(World) -> T> Runner for Runs<'_, B> {
         let emulator = emulator
             .with_clock(EmulatorClock::fixed(self.begun))
             .accepting_old_requests();
-        let outcome = quietly(|| {
+        let run = || {
             let mut output = None;
             fastrand::seed(SEED);
             block_on(&gate, self.advances, async {
@@ -74,7 +75,8 @@ impl<T: RunOutput, B: AsyncFn(World) -> T> Runner for Runs<'_, B> {
                 output = Some((self.body)(world).await);
             });
             output
-        });
+        };
+        let (outcome, dated) = timestamp_watch::watch(|| quietly(run));
         let ran = gate.finish();
         let failure = match outcome {
             Err(message) => Some(message),
@@ -82,7 +84,7 @@ impl<T: RunOutput, B: AsyncFn(World) -> T> Runner for Runs<'_, B> {
             Ok(None) if ran.end.is_some() => None,
             Ok(None) => Some("no task can continue: no request is waiting, and no timer is left".to_owned()),
         };
-        Finished { ran, failure }
+        Finished { ran, failure, dated }
     }
 }
 

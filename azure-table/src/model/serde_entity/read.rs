@@ -158,16 +158,16 @@ impl<'de> Members<'de> {
     /// Passes the members of the service to a struct only if it has `fields` of their names. Other structs may reject
     /// them.
     fn new(row: &'de Row<'de>, fields: Option<&'static [&'static str]>) -> Self {
-        let member = |name, text: &'de Option<_>, edm_type| {
+        let member = |name, text: fn(&'de Row<'de>) -> Option<&'de str>, edm_type| {
             let is_wanted = fields.is_none_or(|fields| fields.contains(&name));
-            let text = text.as_deref().filter(|_| is_wanted);
+            let text = is_wanted.then(|| text(row)).flatten();
             (name, text.map(|text| Value::of_text(text, edm_type)))
         };
         let system = [
-            member("PartitionKey", &row.partition_key, EdmType::String),
-            member("RowKey", &row.row_key, EdmType::String),
-            member("Timestamp", &row.timestamp, EdmType::DateTime),
-            member("odata.etag", &row.etag, EdmType::String),
+            member("PartitionKey", |row| row.partition_key.as_deref(), EdmType::String),
+            member("RowKey", |row| row.row_key.as_deref(), EdmType::String),
+            member("Timestamp", Row::timestamp_text, EdmType::DateTime),
+            member("odata.etag", |row| row.etag.as_deref(), EdmType::String),
         ];
         Self {
             system: system.into_iter(),

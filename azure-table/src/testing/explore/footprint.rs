@@ -16,6 +16,7 @@ use crate::filter::expression::Expression;
 use crate::filter::key_range::KeyRange;
 use crate::filter::parse;
 use crate::model::operation_kind::OperationKind;
+use crate::model::timestamp_watch::DatedRows;
 use crate::testing::address;
 use crate::testing::request_kind;
 
@@ -56,6 +57,21 @@ impl Footprint {
 
     pub(crate) fn writes(&self) -> bool {
         self.0.iter().any(|access| access.writes)
+    }
+
+    /// Returns `true` if the request may write one of these rows, in any table.
+    pub(crate) fn writes_one_of(&self, dated: &DatedRows) -> bool {
+        let is_dated = |rows: &Rows| match rows {
+            Rows::One { partition_key, row_key } => dated.contains(partition_key, row_key),
+            Rows::All | Rows::Matching(_) => !dated.is_empty(),
+        };
+        self.0.iter().any(|access| access.writes && is_dated(&access.rows))
+    }
+
+    /// Returns `true` if a filter compares Timestamps.
+    pub(crate) fn compares_timestamps(&self) -> bool {
+        let compares = |access: &Access| matches!(&access.rows, Rows::Matching(filter) if has_timestamp(filter));
+        self.0.iter().any(compares)
     }
 }
 
@@ -133,6 +149,15 @@ fn of_request(request: &Request<Bytes>) -> Option<Vec<Access>> {
 fn matching(query: &str) -> Rows {
     let filter = address::parameter(query, "$filter").and_then(|text| parse::parse_to(&text).ok());
     filter.map_or(Rows::All, Rows::Matching)
+}
+
+fn has_timestamp(filter: &Expression) -> bool {
+    match filter {
+        Expression::Comparison { name, .. } => name == "Timestamp",
+        Expression::And(parts) | Expression::Or(parts) => parts.iter().any(has_timestamp),
+        Expression::Not(inner) => has_timestamp(inner),
+        Expression::Raw(text) => text.contains("Timestamp"),
+    }
 }
 
 /// Returns the row of an entity's path or URL.
@@ -233,6 +258,8 @@ mod tests {
             assert!(!of(filter).conflicts(&put), "{filter}");
         }
         assert!(!of("N gt 5").conflicts(&of("N gt 5")));
+        assert!(of("N gt 5 or not (Timestamp lt datetime'2026-01-01T00:00:00Z')").compares_timestamps());
+        assert!(!of("N gt 5").compares_timestamps() && !put.compares_timestamps());
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(crate) struct Reversal {
 }
 
 /// Returns the points at which the races of a run are reversed.
-pub(crate) fn reversals(events: &[Event], dependence: Dependence) -> Vec<Reversal> {
+pub(crate) fn reversals(events: &[Event], dependence: &Dependence) -> Vec<Reversal> {
     let mut before = Order::default();
     let mut reversals = Vec::new();
     for (later, event) in events.iter().enumerate() {
@@ -43,7 +43,7 @@ pub(crate) fn reversals(events: &[Event], dependence: Dependence) -> Vec<Reversa
 }
 
 /// Returns the events that come before `later` in every order: its cause, and those that it does not commute with.
-fn direct(events: &[Event], later: usize, dependence: Dependence) -> Vec<usize> {
+fn direct(events: &[Event], later: usize, dependence: &Dependence) -> Vec<usize> {
     let event = &events[later];
     let is_before = |earlier: &usize| {
         let other = &events[*earlier];

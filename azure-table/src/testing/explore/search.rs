@@ -1,11 +1,13 @@
 //! One exploration: runs until every order was tried, a bound is reached, or one fails.
 //!
 //! Owns the order of the search: first without faults, then with one more each time. So the first failure has the
-//! fewest faults. The caller executes the runs.
+//! fewest faults. A search begins again when a run reads Timestamps, since they show the order of writes. The caller
+//! executes the runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::model::timestamp_watch::DatedRows;
 use crate::testing::explore::dependence::Dependence;
 use crate::testing::explore::event::{Event, Step};
 use crate::testing::explore::gate::{Chooser, End, Ran};
@@ -34,6 +36,8 @@ pub(crate) struct Finished {
     pub(crate) ran: Ran,
     /// The reason why the body failed, if it did.
     pub(crate) failure: Option<String>,
+    /// The rows whose Timestamps the run read.
+    pub(crate) dated: DatedRows,
 }
 
 /// Executes runs.
@@ -43,23 +47,25 @@ pub(crate) trait Runner {
 }
 
 /// Runs every order within the bounds.
-pub(crate) fn search(runner: &mut impl Runner, bounds: &Bounds) -> Exploration {
+pub(crate) fn search(runner: &mut impl Runner, mut bounds: Bounds) -> Exploration {
     let begun = Instant::now();
-    let mut found = Exploration::default();
-    for faults in 0..=bounds.allowance.faults {
+    let mut faults = 0;
+    loop {
         let allowance = Allowance {
             faults,
             ..bounds.allowance
         };
-        // Orders without faults are among those with some.
-        found = Exploration::default();
-        walk(runner, bounds, allowance, begun, &mut found);
-        if found.failure.is_some() || found.bound.is_some() {
-            break;
+        // Orders without faults are among those with some, and each walk again runs all orders.
+        let mut found = Exploration::default();
+        match walk(runner, &bounds, allowance, begun, &mut found) {
+            Walked::FoundDated(dated) => bounds.dependence.dated = Arc::new(dated),
+            Walked::All if faults < bounds.allowance.faults => faults += 1,
+            Walked::All | Walked::Stopped => {
+                found.elapsed = begun.elapsed();
+                return found;
+            }
         }
     }
-    found.elapsed = begun.elapsed();
-    found
 }
 
 /// Runs one schedule.
@@ -75,8 +81,24 @@ pub(crate) fn replay(runner: &mut impl Runner, bounds: &Bounds, schedule: Schedu
     }
 }
 
-fn walk(runner: &mut impl Runner, bounds: &Bounds, allowance: Allowance, begun: Instant, found: &mut Exploration) {
-    let tree = Arc::new(Mutex::new(Tree::new(bounds.dependence, allowance)));
+/// The end of a walk.
+enum Walked {
+    /// Every order was run.
+    All,
+    /// A run failed, or a bound was reached.
+    Stopped,
+    /// A run read Timestamps of rows whose writes commute in this walk.
+    FoundDated(DatedRows),
+}
+
+fn walk(
+    runner: &mut impl Runner,
+    bounds: &Bounds,
+    allowance: Allowance,
+    begun: Instant,
+    found: &mut Exploration,
+) -> Walked {
+    let tree = Arc::new(Mutex::new(Tree::new(bounds.dependence.clone(), allowance)));
     loop {
         let finished = runner.run(Arc::clone(&tree) as Arc<Mutex<dyn Chooser>>, false);
         let events = &finished.ran.events;
@@ -93,10 +115,13 @@ fn walk(runner: &mut impl Runner, bounds: &Bounds, allowance: Allowance, begun: 
         };
         if let Some(why) = failure {
             found.failure = Some(Box::new(failed(runner, bounds, allowance, &finished, why)));
-            return;
+            return Walked::Stopped;
+        }
+        if let Some(dated) = newly_dated(&bounds.dependence, &finished) {
+            return Walked::FoundDated(dated);
         }
         if !tree.lock().unwrap_or_else(PoisonError::into_inner).advance(events) {
-            return;
+            return Walked::All;
         }
         found.bound = match () {
             () if found.schedules + found.pruned >= bounds.max_schedules => {
@@ -105,8 +130,27 @@ fn walk(runner: &mut impl Runner, bounds: &Bounds, allowance: Allowance, begun: 
             () if begun.elapsed() >= bounds.max_time => Some(Bound::Time(bounds.max_time)),
             () => continue,
         };
-        return;
+        return Walked::Stopped;
     }
+}
+
+/// Returns all rows whose Timestamps runs read, if this run adds some.
+fn newly_dated(dependence: &Dependence, finished: &Finished) -> Option<DatedRows> {
+    if !dependence.is_isolated {
+        // No writes commute.
+        return None;
+    }
+    let mut dated = DatedRows::clone(&dependence.dated);
+    let mut is_new = dated.extend(finished.dated.clone());
+    if finished
+        .ran
+        .events
+        .iter()
+        .any(|event| event.footprint.compares_timestamps())
+    {
+        is_new |= dated.extend(DatedRows::any());
+    }
+    is_new.then_some(dated)
 }
 
 fn failure_of(finished: &Finished) -> Option<String> {

@@ -75,7 +75,7 @@ impl Tree {
 
     /// Moves to the next run, after one with these events. Returns `false` after the last.
     pub(crate) fn advance(&mut self, events: &[Event]) -> bool {
-        for reversal in races::reversals(events, self.dependence) {
+        for reversal in races::reversals(events, &self.dependence) {
             if let Some(node) = self.nodes.get_mut(reversal.at) {
                 node.want(&reversal.initials);
             }

@@ -5,7 +5,7 @@ use azure_table::testing::explore;
 use azure_table::{DynamicEntity, Guid, TableEntity};
 use futures::future::{join, join_all};
 
-use super::{Case, MOST, Place, Promise, TABLE, TIME, at, clients, stored};
+use super::{Case, MOST, Place, Promise, RowId, TABLE, TIME, at, clients, stored};
 
 pub(super) const ALL: [Case; 9] = [
     Case {
@@ -33,11 +33,17 @@ pub(super) const ALL: [Case; 9] = [
     },
     Case {
         name: "`UniqueAcross`: two inserts of a value whose writer crashed",
-        explore: |faults| explore(at(insert_after_crash)).isolated().faults(faults).run(),
+        explore: |faults| {
+            let crashed = explore(at(insert_after_crash)).isolated().faults(faults);
+            crashed.max_schedules(100_000).max_time(MOST).run()
+        },
     },
     Case {
         name: "`UniqueAcross`: ... whose writer crashed in the partition of one of them",
-        explore: |faults| explore(at(insert_after_crash_beside)).isolated().faults(faults).run(),
+        explore: |faults| {
+            let crashed = explore(at(insert_after_crash_beside)).isolated().faults(faults);
+            crashed.max_schedules(100_000).max_time(MOST).run()
+        },
     },
     Case {
         name: "`UniqueAcross`: a value is freed and taken",
@@ -122,7 +128,7 @@ async fn check_mails(place: &Place, values: &Unique<User>) {
         assert_eq!(with_mail.count(), 1, "{users:?} have one mail");
         assert_eq!(values.find("g", &user.mail).await.unwrap().as_ref(), Some(&user.id));
     }
-    let rows: Vec<DynamicEntity> = stored(place, "RowKey ge '~'").await;
+    let rows: Vec<RowId> = stored(place, "RowKey ge '~'").await;
     assert_eq!(rows.len(), users.len(), "a value belongs to nobody");
 }
 
@@ -192,8 +198,8 @@ async fn check_across(place: &Place, values: &UniqueAcross<User>) {
     place.emulator().clock().advance(TIME * 2);
     values.repair().await.unwrap();
     check().await;
-    let rows: Vec<DynamicEntity> = stored(place, "RowKey ge '~'").await;
-    let claims = place.behind().dynamic_table(CLAIMS).unwrap();
+    let rows: Vec<RowId> = stored(place, "RowKey ge '~'").await;
+    let claims = place.behind().table::<RowId>(CLAIMS).unwrap();
     let claims = claims.query().allow_table_scan().all().await.unwrap();
     assert_eq!(
         (rows.len(), claims.len()),
