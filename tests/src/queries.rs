@@ -91,7 +91,7 @@ pub async fn an_absent_property_matches_nothing(backend: &Backend) {
     table.insert(&with).await.unwrap();
     table.insert(&DynamicEntity::new("p", "without")).await.unwrap();
     let x = Column::<DynamicEntity, i32>::property("X");
-    for (filter, rows) in [(x.ne(1), 0), (x.ne(2), 1), (x.lt(5), 1)] {
+    for (filter, rows) in [(x.eq(1), 1), (x.ne(1), 0), (x.ne(2), 1), (x.lt(5), 1), (x.ge(5), 0)] {
         assert_eq!(
             table.query().filter(filter.clone()).all().await.unwrap().len(),
             rows,

@@ -30,7 +30,7 @@ use crate::model::property::Property;
 /// absence cannot be queried. If the stored values do not sort as the type does, comparisons of order do not compile:
 /// see [`Property::SORTED`].
 ///
-/// A row without the property matches no comparison, not even `ne`. Nor does a row whose property has another EDM type.
+/// No comparison matches a row whose property has another EDM type, or [is absent](Filter#rows-without-the-property).
 ///
 /// ```
 /// use azure_table::{Column, DynamicEntity};
@@ -198,7 +198,7 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
 
     /// Matches rows that have a value not equal to `value`.
     ///
-    /// A row without the property does not match; see [`Filter`] for `!`.
+    /// Rows without the property: see [`Filter`](Filter#rows-without-the-property).
     pub fn ne(&self, value: impl Operand<R::Compared>) -> Filter<E> {
         self.compare(Comparison::Ne, value)
     }

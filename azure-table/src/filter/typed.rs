@@ -17,14 +17,21 @@ use crate::model::property_writer::{PropertySink, PropertyWriter};
 ///
 /// Compare columns to create conditions, and combine them with `&`, `|` and `!`.
 ///
-/// It is not confirmed whether `!` selects rows that lack the property on the live service. On the emulator it does,
-/// since no comparison holds for them. Where that matters, compare with `ne`.
+/// # Rows without the property
+///
+/// No comparison with a property selects rows that lack it, not even `ne`. Whether `!` selects them on the live service
+/// is not confirmed: on the emulator it does, since no comparison holds for them. So compare with `ne` where you mean
+/// rows with another value. For rows without a value, store a value that means "none", or filter after reading.
+///
+/// # Limits
 ///
 /// A chain of `&` or of `|` can have any number of conditions. The text of a filter may nest up to 100 levels of
 /// parentheses, which arise where `&` and `|` alternate. A request with a deeper filter fails before anything is sent.
 ///
 /// `Display` shows the text that is sent to the service. If the service cannot represent a value, the query fails
 /// before anything is sent.
+///
+/// # Examples
 ///
 /// ```
 /// use azure_table::{Column, DynamicEntity, Filter};
