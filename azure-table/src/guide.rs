@@ -11,9 +11,9 @@
 //! | [`batches`] | How do I write several rows in one request, or millions in parallel? |
 //! | [`operations`] | How many requests does a method send, and what does a lost response mean? |
 //! | [`retries`] | What happens when the network or the service fails, and what is known afterwards? |
-//! | `testing` (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
-//! | `explorations` (the same features) | Is my code correct in every order of its requests, and when one is lost? |
-//! | `emulator` (feature `emulator-durable`) | How do I keep tables in a folder? What survives a crash? |
+//! | [`testing`] (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
+//! | [`explorations`] (the same features) | Is my code correct in every order of its requests, and when one is lost? |
+//! | [`emulator`] (feature `emulator-durable`) | How do I keep tables in a folder? What survives a crash? |
 //! | [`performance`] | Which call for which volume? What does a request cost? What should I measure? |
 //! | [`pitfalls`] | What goes wrong with tables, and what does the client do about it? |
 //!
@@ -40,12 +40,18 @@ pub mod accounts {}
 #[doc = include_str!("../docs/cosmos.md")]
 pub mod cosmos {}
 
-#[cfg(feature = "patterns")]
-#[doc = include_str!("../docs/design.md")]
+#[cfg_attr(feature = "patterns", doc = include_str!("../docs/design.md"))]
+#[cfg_attr(
+    not(feature = "patterns"),
+    doc = "Needs the feature `patterns`: [docs.rs](https://docs.rs/azure-table/latest/azure_table/guide/design/) has it."
+)]
 pub mod design {}
 
-#[cfg(feature = "patterns")]
-#[doc = include_str!("../docs/patterns.md")]
+#[cfg_attr(feature = "patterns", doc = include_str!("../docs/patterns.md"))]
+#[cfg_attr(
+    not(feature = "patterns"),
+    doc = "Needs the feature `patterns`: [docs.rs](https://docs.rs/azure-table/latest/azure_table/guide/patterns/) has it."
+)]
 pub mod patterns {}
 
 #[doc = include_str!("../docs/batches.md")]
@@ -60,16 +66,25 @@ pub mod operations {}
 #[doc = include_str!("../docs/retries.md")]
 pub mod retries {}
 
-#[cfg(all(feature = "derive", feature = "test-util", feature = "emulator"))]
-#[doc = include_str!("../docs/testing.md")]
+#[cfg_attr(all(feature = "derive", feature = "test-util", feature = "emulator"), doc = include_str!("../docs/testing.md"))]
+#[cfg_attr(
+    not(all(feature = "derive", feature = "test-util", feature = "emulator")),
+    doc = "Needs the features `derive`, `emulator` and `test-util`: [docs.rs](https://docs.rs/azure-table/latest/azure_table/guide/testing/) has it."
+)]
 pub mod testing {}
 
-#[cfg(all(feature = "derive", feature = "test-util", feature = "emulator"))]
-#[doc = include_str!("../docs/explorations.md")]
+#[cfg_attr(all(feature = "derive", feature = "test-util", feature = "emulator"), doc = include_str!("../docs/explorations.md"))]
+#[cfg_attr(
+    not(all(feature = "derive", feature = "test-util", feature = "emulator")),
+    doc = "Needs the features `derive`, `emulator` and `test-util`: [docs.rs](https://docs.rs/azure-table/latest/azure_table/guide/explorations/) has it."
+)]
 pub mod explorations {}
 
-#[cfg(feature = "emulator-durable")]
-#[doc = include_str!("../docs/emulator.md")]
+#[cfg_attr(feature = "emulator-durable", doc = include_str!("../docs/emulator.md"))]
+#[cfg_attr(
+    not(feature = "emulator-durable"),
+    doc = "Needs the feature `emulator-durable`: [docs.rs](https://docs.rs/azure-table/latest/azure_table/guide/emulator/) has it."
+)]
 pub mod emulator {}
 
 #[doc = include_str!("../docs/performance.md")]

@@ -132,6 +132,87 @@ fn links_are_absolute_and_lead_to_files_of_this_checkout() {
     assert!(links.len() > 20, "{links:?}");
 }
 
+/// The command lines of a text, without their comments.
+fn commands(text: &str) -> Vec<&str> {
+    let lines = blocks(text, "sh").into_iter().flat_map(str::lines);
+    lines
+        .map(|line| line.split(" #").next().unwrap_or_default().trim())
+        .collect()
+}
+
+#[test]
+fn readme_contributing_and_ci_have_the_two_commands_of_a_clone() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let readme = readme();
+    let (above, _) = readme.split_once("\n## Install\n").unwrap();
+    assert!(
+        above.lines().count() <= 40,
+        "the commands are not in the first 40 lines"
+    );
+    let (contributing, ci) = (read("CONTRIBUTING.md"), read(".ci/run"));
+    for (step, command) in [
+        ("\"quickstart\" quickstart_counts", "cargo run --example quickstart"),
+        ("\"tests\"", "cargo test"),
+    ] {
+        assert!(commands(above).contains(&command), "{command} is not above \"Install\"");
+        assert!(
+            commands(&contributing).contains(&command),
+            "{command} is not in CONTRIBUTING.md"
+        );
+        let step = format!("step {step} {command}");
+        assert!(ci.lines().any(|line| line == step), "no {step:?} in .ci/run");
+    }
+    // Without `--workspace`, cargo tests the default members.
+    let manifest = read("Cargo.toml");
+    let members = |name: &str| {
+        manifest
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(" = ").map(str::to_owned))
+    };
+    let all = members("members");
+    assert!(all.is_some() && members("default-members").is_none_or(|some| Some(some) == all));
+}
+
+/// The columns of code that a page of the documentation shows.
+const MOST_COLUMNS: usize = 90;
+
+#[test]
+fn code_of_pages_is_not_cut_off() {
+    let folder = root().join("azure-table/docs");
+    let mut pages = vec![root().join("README.md")];
+    pages.extend(fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()));
+    let mut wide = Vec::new();
+    let mut seen = 0;
+    for page in pages {
+        let name = page.file_name().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(&page).unwrap();
+        let mut language = None;
+        for (line, number) in text.lines().zip(1..) {
+            match (line.strip_prefix("```"), language) {
+                (Some(fence), None) => language = fence.split(',').next(),
+                (Some(_), Some(_)) => language = None,
+                (None, None) => {}
+                (None, Some(language)) => {
+                    seen += 1;
+                    let is_hidden = ["rust", ""].contains(&language) && line.starts_with("# ");
+                    // The story of an exploration has one line for each request.
+                    let is_story = name == "explorations.md" && language == "text";
+                    let columns = line.chars().count();
+                    if columns > MOST_COLUMNS && !is_hidden && !is_story {
+                        wide.push(format!("{name}:{number}: {columns} columns"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen > 1_000, "{seen} lines of code");
+    assert!(
+        wide.is_empty(),
+        "more than {MOST_COLUMNS} columns:\n{}",
+        wide.join("\n")
+    );
+}
+
 /// Returns the anchor that rustdoc derives from a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase();

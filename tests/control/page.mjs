@@ -88,11 +88,12 @@ async function asksForTheToken(page) {
   await page.screenshot("token");
 }
 
-// Runs the curl lines of the guide one after the other. `?follow` ends by the time limit, as intended.
+// Runs the curl lines of the guide one after the other. An indented line continues the one above. `?follow` ends by the
+// time limit, as intended.
 async function everyCurlOfTheGuideSucceeds() {
   const { control } = await startEmulator();
   const guide = readFileSync(new URL("../../azure-table/docs/emulator.md", import.meta.url), "utf8");
-  const commands = guide.split("\n").filter(line => /^(curl|echo) /.test(line));
+  const commands = guide.replaceAll(/\\?\n {4}/g, "").split("\n").filter(line => /^(curl|echo) /.test(line));
   assert.ok(commands.length > 20, `${commands.length} lines found`);
   const script = ["curl() { command curl -sS --fail-with-body --max-time 3 \"$@\" || [ $? = 28 ]; }", "set -e", ...commands].join("\n");
   execFileSync("bash", ["-c", script], { cwd: folder, env: { ...process.env, CONTROL: control }, stdio: "pipe" });

@@ -35,8 +35,6 @@ pub(crate) struct Panel {
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) series: Vec<Series>,
-    /// The legend is above on the left, otherwise below on the right: beside the curves.
-    pub(crate) is_legend_above: bool,
 }
 
 /// It begins at 0.
@@ -93,13 +91,9 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Resul
                 + Circle::new((9, 0), radius, style.filled())
         });
     }
-    let position = match panel.is_legend_above {
-        true => SeriesLabelPosition::UpperLeft,
-        false => SeriesLabelPosition::LowerRight,
-    };
     chart
         .configure_series_labels()
-        .position(position)
+        .position(SeriesLabelPosition::LowerRight)
         .margin(14)
         .background_style(WHITE.mix(0.85))
         .border_style(BLACK.mix(0.3))

@@ -62,7 +62,6 @@ fn by_time(writes: &ManyWrites, run: &BulkRun) -> Panel {
                 points: refused,
             },
         ],
-        is_legend_above: false,
     }
 }
 

@@ -32,6 +32,23 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+#![cfg_attr(
+    not(feature = "reqwest"),
+    doc = "[`HttpTransport`]: https://docs.rs/azure-table/latest/azure_table/transport/struct.HttpTransport.html"
+)]
+#![cfg_attr(
+    not(feature = "reqwest"),
+    doc = "[`HttpTransportBuilder`]: https://docs.rs/azure-table/latest/azure_table/transport/struct.HttpTransportBuilder.html"
+)]
+#![cfg_attr(
+    not(feature = "hyper-transport"),
+    doc = "[`HyperTransport`]: https://docs.rs/azure-table/latest/azure_table/transport/struct.HyperTransport.html"
+)]
+#![cfg_attr(
+    not(feature = "hyper-transport"),
+    doc = "[`HyperTransportBuilder`]: https://docs.rs/azure-table/latest/azure_table/transport/struct.HyperTransportBuilder.html"
+)]
 
 pub use crate::pipeline::connection_limit::ConnectionLimit;
 #[cfg(feature = "reqwest")]

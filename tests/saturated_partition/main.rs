@@ -1,28 +1,43 @@
-//! Ways to write many rows into one partition, watched from second to second.
+//! Prints the table of the front page: ways to write rows into one partition of the emulator's service model.
+//!
+//! `cargo run -p azure-table-tests --example saturated_partition` takes about half a minute, on a paused clock.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a program for the command line that says what failed by panicking"
+)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use azure_table::emulator::ServiceModel;
+use azure_table::emulator::{ServiceLoad, ServiceModel};
 use azure_table::{DynamicEntity, Emulator, ErrorKind, TableClient, TableServiceClient};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 
-/// The seconds for which each way is watched.
-pub(crate) const SECONDS: usize = 20;
+/// The time for which each way is watched.
+const TIME: Duration = Duration::from_secs(20);
 /// The concurrent writers of the ways that have some.
 const TASKS: usize = 512;
-/// The limit of a partition of `ServiceModel::today`, in entities per second.
-pub(crate) const LIMIT: f64 = 2_000.0;
 /// A writer's pause after a call that failed with all its retries.
 const PAUSE: Duration = Duration::from_secs(1);
 
+fn main() {
+    let mut paused = tokio::runtime::Builder::new_current_thread();
+    let runtime = paused.enable_time().start_paused(true).build().unwrap();
+    println!("| {} s | rows stored | requests |\n|---|--:|--:|", TIME.as_secs());
+    for way in Way::ALL {
+        let load = runtime.block_on(way.run());
+        let requests = load.accepted_requests + load.throttled_requests;
+        println!("| {} | {} | {requests} |", way.name(), load.accepted_entities);
+    }
+}
+
 /// A way to write.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
-    /// One insert after the other.
-    Loop,
+enum Way {
     /// Tasks that each insert one row after the other.
     Tasks,
     /// The same tasks by a grouped handle.
@@ -30,28 +45,19 @@ pub(crate) enum Way {
     Bulk,
 }
 
-/// The work of the service in one second.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Second {
-    pub(crate) rows: f64,
-    pub(crate) requests: f64,
-    pub(crate) rejected: f64,
-}
-
 impl Way {
-    pub(crate) const ALL: [Self; 4] = [Self::Loop, Self::Tasks, Self::Grouped, Self::Bulk];
+    const ALL: [Self; 3] = [Self::Tasks, Self::Grouped, Self::Bulk];
 
-    pub(crate) const fn name(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
-            Self::Loop => "insert, one after the other",
-            Self::Tasks => "insert, 512 tasks",
-            Self::Grouped => "insert by grouped(), 512 tasks",
-            Self::Bulk => "bulk()",
+            Self::Tasks => "`insert` by 512 tasks",
+            Self::Grouped => "`grouped().insert` by 512 tasks",
+            Self::Bulk => "`bulk()`",
         }
     }
 
-    /// Writes for the whole time, with the client's default policies.
-    pub(crate) async fn run(self) -> Vec<Second> {
+    /// Writes for the whole time, with the client's default policies. Returns the work of the service.
+    async fn run(self) -> ServiceLoad {
         let fresh = Emulator::new();
         let truth = TableServiceClient::on(fresh.clone()).dynamic_table("Things").unwrap();
         truth.create_table().await.unwrap();
@@ -61,27 +67,15 @@ impl Way {
             .unwrap();
         let mut writers = JoinSet::new();
         match self {
-            Self::Loop => _ = writers.spawn(insert_all(table, Arc::default())),
             Self::Tasks => insert_by_tasks(&mut writers, &table),
             Self::Grouped => insert_by_tasks(&mut writers, &table.grouped()),
             Self::Bulk => _ = writers.spawn(async move { _ = table.bulk().insert((0..).map(row)).await }),
         }
-        let begun = Instant::now();
-        let mut seconds = Vec::new();
-        let mut before = emulator.load();
-        for n in 1..=SECONDS {
-            sleep_until(begun + Duration::from_secs(n as u64)).await;
-            let now = emulator.load();
-            let load = now.since(&before);
-            seconds.push(Second {
-                rows: load.accepted_entities as f64,
-                requests: (load.accepted_requests + load.throttled_requests) as f64,
-                rejected: load.throttled_requests as f64,
-            });
-            before = now;
-        }
+        let before = emulator.load();
+        sleep(TIME).await;
+        let load = emulator.load().since(&before);
         assert!(writers.try_join_next().is_none(), "{self:?} has ended");
-        seconds
+        load
     }
 }
 
