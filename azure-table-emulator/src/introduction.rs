@@ -1,18 +1,21 @@
-//! The lines that the program prints when it is ready: a few for people, one of JSON for programs.
+//! The lines that the program prints when it is ready: a few for people, one of JSON for programs, and warnings.
 
+use std::path::Path;
+
+use azure_table::emulator::EmulatorSnapshot;
 use azure_table::{Emulator, EmulatorServer, Profile};
 use serde::Serialize;
 
-use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};
-use crate::output::{People, of};
+use crate::options::{Account, DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};
+use crate::output::{People, Result, of, print};
 
 /// The open ports.
 pub(crate) struct Ports<'a> {
     pub(crate) server: &'a EmulatorServer,
     /// The URL of the control port.
-    pub(crate) control: Option<&'a str>,
+    pub(crate) control: Option<String>,
     /// The fingerprint of the server's certificate.
-    pub(crate) fingerprint: Option<&'a str>,
+    pub(crate) fingerprint: Option<String>,
 }
 
 /// The line for programs.
@@ -29,19 +32,19 @@ struct Ready<'a> {
     /// The URL of the control port.
     #[serde(skip_serializing_if = "Option::is_none")]
     control: Option<&'a str>,
-    accounts: Vec<Account<'a>>,
+    accounts: Vec<AccountJson<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Account<'a> {
+struct AccountJson<'a> {
     name: &'a str,
     /// The connection string, without a secret key.
     connection_string: String,
 }
 
 /// Returns the line for programs.
-pub(crate) fn ready(ports: &Ports<'_>, options: &Options) -> serde_json::Result<String> {
+fn ready(ports: &Ports<'_>, options: &Options) -> serde_json::Result<String> {
     let server = ports.server;
     let own = options.accounts.iter().map(|account| account.name.as_str());
     let public = (!options.has_own_development_key()).then_some(DEVELOPMENT_ACCOUNT);
@@ -58,10 +61,10 @@ pub(crate) fn ready(ports: &Ports<'_>, options: &Options) -> serde_json::Result<
             Profile::Cosmos => "cosmos",
             _ => "storage",
         },
-        certificate_sha256: ports.fingerprint,
-        control: ports.control,
+        certificate_sha256: ports.fingerprint.as_deref(),
+        control: ports.control.as_deref(),
         accounts: accounts
-            .map(|(name, is_secret)| Account {
+            .map(|(name, is_secret)| AccountJson {
                 name,
                 connection_string: shown(server, name, is_secret),
             })
@@ -69,9 +72,32 @@ pub(crate) fn ready(ports: &Ports<'_>, options: &Options) -> serde_json::Result<
     })
 }
 
-/// Prints for people where the service is, and how to reach it.
-pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Options, people: People) {
-    let server = ports.server;
+/// Prints that the ports are open, and how to use them.
+pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Options, people: People) -> Result<()> {
+    introduce_service(ports.server, options, people);
+    introduce_accounts(ports.server, options, people);
+    if let Some(path) = &options.snapshot {
+        introduce_snapshot(&emulator.snapshot(), path, options, people);
+    }
+    if let Some(fingerprint) = &ports.fingerprint {
+        people.tell(format_args!("certificate SHA-256 {fingerprint}"));
+    }
+    if let Some(control) = &ports.control {
+        let has_token = options.control.as_ref().is_some_and(|control| control.token.is_some());
+        let token = if has_token { ", with the token you gave" } else { "" };
+        people.tell(format_args!("control    {control}{token}"));
+    }
+    people.tell("Ctrl-C stops it.");
+    if options.ready_json {
+        print(ready(ports, options)?);
+    }
+    for warning in warnings(ports.server.is_open_to_network(), options) {
+        eprintln!("warning: {warning}");
+    }
+    Ok(())
+}
+
+fn introduce_service(server: &EmulatorServer, options: &Options, people: People) {
     let service = match options.profile {
         Profile::Cosmos => "Azure Cosmos DB for Table",
         _ => "Azure Table storage",
@@ -80,7 +106,7 @@ pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Option
         Some(folder) => format!("with its tables in {}", folder.display()),
         None => "in memory".to_owned(),
     };
-    let scheme = if options.certificate.is_some() { "https" } else { "http" };
+    let scheme = scheme(options);
     people.tell(format_args!(
         "{service}, emulated {kept} on {scheme}://{}",
         server.address()
@@ -91,45 +117,75 @@ pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Option
             "           the official clients recognize it at {scheme}://localhost:{port}/{DEVELOPMENT_ACCOUNT}"
         ));
     }
+}
+
+fn introduce_accounts(server: &EmulatorServer, options: &Options, people: People) {
     let is_changed = options.has_own_development_key();
-    if scheme == "http" && !is_changed && port == DEVELOPMENT_PORT {
+    let port = server.address().port();
+    let also = match scheme(options) == "http" && !is_changed && port == DEVELOPMENT_PORT {
+        true => ", also as UseDevelopmentStorage=true",
+        false => "",
+    };
+    people.tell(format_args!("account    {DEVELOPMENT_ACCOUNT}{also}"));
+    let connection_string = shown(server, DEVELOPMENT_ACCOUNT, is_changed);
+    people.tell(format_args!("           {connection_string}"));
+    let accounts = options.accounts.iter().map(|account| account.name.as_str());
+    for name in accounts.filter(|name| *name != DEVELOPMENT_ACCOUNT) {
+        people.tell(format_args!("account    {name}"));
+        people.tell(format_args!("           {}", shown(server, name, true)));
+    }
+}
+
+fn introduce_snapshot(snapshot: &EmulatorSnapshot, path: &Path, options: &Options, people: People) {
+    people.tell(format_args!("snapshot   {}, {}", path.display(), of(snapshot)));
+    let is_known = |name: &&str| *name != DEVELOPMENT_ACCOUNT && !options.accounts.iter().any(|a| a.name == **name);
+    for name in snapshot.accounts().filter(is_known) {
         people.tell(format_args!(
-            "account    {DEVELOPMENT_ACCOUNT}, also as UseDevelopmentStorage=true"
+            "           it has account {name}, which needs --account {name}:@FILE to be reached"
         ));
-    } else {
-        people.tell(format_args!("account    {DEVELOPMENT_ACCOUNT}"));
     }
-    people.tell(format_args!(
-        "           {}",
-        shown(server, DEVELOPMENT_ACCOUNT, is_changed)
-    ));
-    for account in options
-        .accounts
-        .iter()
-        .filter(|account| account.name != DEVELOPMENT_ACCOUNT)
-    {
-        people.tell(format_args!("account    {}", account.name));
-        people.tell(format_args!("           {}", shown(server, &account.name, true)));
+}
+
+fn scheme(options: &Options) -> &'static str {
+    if options.certificate.is_some() { "https" } else { "http" }
+}
+
+fn warnings(is_open_to_network: bool, options: &Options) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for Account { name, .. } in options.accounts.iter().filter(|account| account.is_key_visible) {
+        warnings.push(format!(
+            "all users of this machine can see the key of {name} in the list of processes: use --account {name}:@FILE, \
+             or AZURE_TABLE_EMULATOR_ACCOUNTS in the environment"
+        ));
     }
-    if let Some(path) = &options.snapshot {
-        let snapshot = emulator.snapshot();
-        people.tell(format_args!("snapshot   {}, {}", path.display(), of(&snapshot)));
-        let is_known = |name: &&str| *name != DEVELOPMENT_ACCOUNT && !options.accounts.iter().any(|a| a.name == **name);
-        for name in snapshot.accounts().filter(is_known) {
-            people.tell(format_args!(
-                "           it has account {name}, which needs --account {name}:@FILE to be reached"
+    if is_open_to_network {
+        warnings.push(format!(
+            "other machines can reach {}, and the key of {DEVELOPMENT_ACCOUNT} is public: use --host 127.0.0.1, or \
+             --account {DEVELOPMENT_ACCOUNT}:@FILE with a key of your own",
+            options.host
+        ));
+    }
+    if let Some(control) = &options.control {
+        if control.is_token_visible {
+            warnings.push(
+                "all users of this machine can see the token of the control port in the list of processes: use \
+                 --control-token @FILE, or AZURE_TABLE_EMULATOR_CONTROL_TOKEN in the environment"
+                    .to_owned(),
+            );
+        }
+        if !control.host.to_canonical().is_loopback() {
+            warnings.push(format!(
+                "other machines can reach the control port at {}, and its token is sent in clear over HTTP",
+                control.host
             ));
         }
     }
-    if let Some(fingerprint) = ports.fingerprint {
-        people.tell(format_args!("certificate SHA-256 {fingerprint}"));
+    for audience in &options.token_audiences {
+        warnings.push(format!(
+            "every token for {audience} is accepted, whoever signed it: for tests only"
+        ));
     }
-    if let Some(control) = ports.control {
-        let has_token = options.control.as_ref().is_some_and(|control| control.token.is_some());
-        let token = if has_token { ", with the token you gave" } else { "" };
-        people.tell(format_args!("control    {control}{token}"));
-    }
-    people.tell("Ctrl-C stops it.");
+    warnings
 }
 
 /// Returns a connection string, without a secret key.

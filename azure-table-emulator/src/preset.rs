@@ -1,22 +1,20 @@
 //! The predefined models of a service's latencies and limits.
 
 use azure_table::emulator::ServiceModel;
+use clap::ValueEnum;
 
 /// A predefined model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Preset {
     Today,
+    #[value(name = "2010")]
     In2010,
 }
 
 impl Preset {
     /// Returns the preset with a name. The error lists the names.
     pub(crate) fn of(name: &str) -> Result<Self, String> {
-        match name {
-            "today" => Ok(Self::Today),
-            "2010" => Ok(Self::In2010),
-            other => Err(format!("{other}: it must be today or 2010")),
-        }
+        <Self as ValueEnum>::from_str(name, false).map_err(|_| format!("{name}: it must be today or 2010"))
     }
 
     pub(crate) fn name(self) -> &'static str {

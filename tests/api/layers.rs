@@ -38,8 +38,9 @@ fn imports_point_downwards() {
 }
 
 /// The layers of the program `azure-table-emulator`, highest first.
-const LAYERS_OF_PROGRAM: [&str; 9] = [
+const LAYERS_OF_PROGRAM: [&str; 10] = [
     "",
+    "serve",
     "introduction",
     "folder",
     "control",

@@ -202,17 +202,21 @@ fn options_of_the_port_that_are_wrong_end_the_program() {
     let running = Running::start(&["--port=0", "--control=0", "-q"]);
     let taken = running.control().split(':').nth(1).unwrap();
     for (arguments, code, why) in [
-        (&["--control=x"][..], 2, "--control x: it must be 0 to 65535"),
+        (
+            &["--control=x"][..],
+            2,
+            "'x' for '--control <PORT>': it must be 0 to 65535",
+        ),
         (&["--control-host=127.0.0.1"], 2, "need --control, the port"),
         (
             &["--control=0", "--control-host=nowhere"],
             2,
-            "--control-host nowhere: it must be an address",
+            "'nowhere' for '--control-host <ADDRESS>': it must be an address",
         ),
         (
             &["--control=0", "--control-host=0.0.0.0"],
             2,
-            "--control-host 0.0.0.0: other machines reach it, so it needs --control-token @FILE",
+            "--control-host 0.0.0.0: it is reachable from other machines; set --control-token @FILE",
         ),
         (
             &["--control=0", "--control-token=@/no/token"],

@@ -237,18 +237,24 @@ async fn cosmos_can_be_used_by_the_string_that_it_prints() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
+fn error_names_the_value_and_sets_the_exit_code() {
     let file = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));
     fs::write(&file, "{\"azure-table-snapshot\":1}\n{\"table\":\"Blogs\"}\n").unwrap();
     let running = Running::start(&["--port", "0"]);
     let endpoint = running.connection_string.split("127.0.0.1:").nth(1).unwrap();
     let taken = endpoint.split('/').next().unwrap();
     for (arguments, code, why) in [
-        (&["--bogus"][..], 2, "invalid option '--bogus'"),
+        (&["--bogus"][..], 2, "unexpected argument '--bogus' found"),
+        (&["--prot=1"], 2, "a similar argument exists: '--port'"),
+        (
+            &["--acount=contoso:*SECRET*"],
+            2,
+            "unexpected argument '--acount' found",
+        ),
         (
             &["extra"],
             2,
-            "\"extra\" is not a command: check, upgrade, import or export; --data DIR serves a folder\nTry --help for the options.",
+            "\"extra\" is not a command: check, upgrade, import or export; --data DIR serves a folder\n\nFor more information, try '--help'.",
         ),
         (&["check"], 2, "check needs one folder"),
         (&["export", "/no/folder"], 2, "export needs a folder and a snapshot"),
@@ -257,16 +263,28 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
         (
             &["--data", "d", "--sync", "soon"],
             2,
-            "--sync soon: it must be always, interval or never",
+            "invalid value 'soon' for '--sync <WHEN>'\n  [possible values: always, interval, never]",
         ),
         (
             &["--data", "d", "--snapshot", "s"],
             2,
             "--snapshot cannot be combined with --data",
         ),
-        (&["--port"], 2, "missing argument for option '--port'"),
-        (&["--port", "65536"], 2, "--port 65536: it must be 0 to 65535"),
-        (&["--host", "nowhere"], 2, "--host nowhere: it must be an address"),
+        (
+            &["--port"],
+            2,
+            "a value is required for '--port <N>' but none was supplied",
+        ),
+        (
+            &["--port", "65536"],
+            2,
+            "'65536' for '--port <N>': it must be 0 to 65535",
+        ),
+        (
+            &["--host", "nowhere"],
+            2,
+            "'nowhere' for '--host <ADDRESS>': it must be an address",
+        ),
         (&["--account", "contoso"], 2, "--account needs NAME:@FILE"),
         (
             &["--account", "contoso:*SECRET*"],
@@ -279,23 +297,23 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
             "--account a: it is set twice",
         ),
         (&["--account", "a:@/no/key"], 2, "--account a: /no/key: "),
-        (
-            &["--profile", "blob"],
-            2,
-            "--profile blob: it must be storage or cosmos",
-        ),
+        (&["--profile", "blob"], 2, "[possible values: storage, cosmos]"),
         (
             &["--max-connections", "0"],
             2,
-            "--max-connections 0: it must be 1 to 1000000",
+            "'0' for '--max-connections <N>': it must be 1 to 1000000",
         ),
         (
             &["--max-bodies", "many"],
             2,
-            "--max-bodies many: it must be 1 to 1000000",
+            "'many' for '--max-bodies <MIB>': it must be 1 to 1000000",
         ),
-        (&["--timeout", "-1"], 2, "--timeout -1: it must be 1 to 1000000"),
-        (&["--model", "slow"], 2, "--model slow: it must be today or 2010"),
+        (
+            &["--timeout", "-1"],
+            2,
+            "'-1' for '--timeout <SECONDS>': it must be 1 to 1000000",
+        ),
+        (&["--model", "slow"], 2, "[possible values: today, 2010]"),
         (&["--certificate", "c.pem"], 2, "--certificate needs --key"),
         (
             &["--port", "0", "--certificate", "/no/c.pem", "--key", "/no/k.pem"],
