@@ -5,13 +5,14 @@
 //! emulator only through the library's public methods.
 
 mod access;
-mod answer;
 mod connections;
 mod fault_rules;
 mod json;
 mod load;
 mod page;
+mod request;
 mod request_log;
+mod response;
 mod routes;
 mod steered;
 
@@ -21,9 +22,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use azure_table::testing::Faults;
 use azure_table::{Emulator, EmulatorServer};
 use futures_util::future::{AbortHandle, Abortable};
+use http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -31,6 +35,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
+use tower_service::Service as _;
 
 use crate::control::access::Access;
 use crate::control::connections::{Connections, Place};
@@ -100,11 +105,11 @@ impl Control {
             log: self.log,
             bodies: Semaphore::new(steered::MAX_BODIES as usize),
         };
-        (server, serve(self.listener, Arc::new(steered)))
+        (server, serve(self.listener, routes::router(Arc::new(steered))))
     }
 }
 
-async fn serve(listener: TcpListener, steered: Arc<Steered>) -> Infallible {
+async fn serve(listener: TcpListener, routes: Router) -> Infallible {
     let open = Connections::default();
     // Dropping the set aborts its tasks: no connection outlives the port.
     let mut tasks = JoinSet::new();
@@ -112,7 +117,7 @@ async fn serve(listener: TcpListener, steered: Arc<Steered>) -> Infallible {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let (handle, registration) = AbortHandle::new_pair();
-                let connection = connection(stream, open.admit(handle), Arc::clone(&steered));
+                let connection = connection(stream, open.admit(handle), routes.clone());
                 tasks.spawn(Abortable::new(connection, registration));
             }
             Err(_) => {
@@ -124,15 +129,16 @@ async fn serve(listener: TcpListener, steered: Arc<Steered>) -> Infallible {
     }
 }
 
-async fn connection(stream: TcpStream, place: Place, steered: Arc<Steered>) {
+async fn connection(stream: TcpStream, place: Place, routes: Router) {
     let _ = stream.set_nodelay(true);
     let mut stream = Box::pin(TimeoutStream::new(stream));
     stream.as_mut().set_write_timeout_pinned(Some(TIMEOUT));
-    let service = service_fn(move |request| {
-        let (steered, place) = (Arc::clone(&steered), place.clone());
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        let (mut routes, place) = (routes.clone(), place.clone());
         async move {
             let busy = place.busy();
-            let response = routes::answer(&steered, request, place).await;
+            request.extensions_mut().insert(place);
+            let response = routes.call(request).await?;
             Ok::<_, Infallible>(busy.until_end(response))
         }
     });

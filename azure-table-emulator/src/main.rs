@@ -9,6 +9,7 @@
 //! `folder.rs`. The control port is in `control.rs`. The service is the library's.
 
 #![expect(clippy::print_stderr, reason = "a program for the command line")]
+#![warn(clippy::too_many_lines)]
 
 mod control;
 mod folder;

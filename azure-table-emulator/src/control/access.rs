@@ -9,7 +9,7 @@ use http::header::{AUTHORIZATION, HOST, HeaderName, ORIGIN};
 use http::request::Parts;
 use http::{StatusCode, Uri};
 
-use crate::control::answer::Refused;
+use crate::control::response::Rejection;
 use crate::token::Token;
 
 /// The maximum length of a request's value in an error, in characters.
@@ -31,7 +31,7 @@ impl Access {
     }
 
     /// Rejects requests for other hosts and of other sites.
-    pub(super) fn check_site(&self, head: &Parts, is_page: bool) -> Result<(), Refused> {
+    pub(super) fn check_site(&self, head: &Parts, is_page: bool) -> Result<(), Rejection> {
         // Repeated headers are judged as one text, which is neither an own host nor an own origin.
         let text = |name: HeaderName| {
             let values = head.headers.get_all(name).iter();
@@ -41,7 +41,7 @@ impl Access {
         let (host, origin) = (text(HOST).unwrap_or_default(), text(ORIGIN));
         let host = head.uri.authority().map_or(host.as_str(), http::uri::Authority::as_str);
         if head.headers.get_all(HOST).iter().count() > 1 || !self.is_own(host) {
-            return Err(Refused::new(
+            return Err(Rejection::new(
                 StatusCode::FORBIDDEN,
                 format!(
                     "Host: {:?} is not this port, which is {}; --control-name adds a name",
@@ -58,13 +58,13 @@ impl Access {
         if is_foreign || site.is_some_and(|site| !matches!(site.as_str(), "same-origin" | "none")) {
             let origin = shown(origin.as_deref().unwrap_or("another site"));
             let why = format!("Origin: {origin:?} is not this port, pages of other sites have no access");
-            return Err(Refused::new(StatusCode::FORBIDDEN, why));
+            return Err(Rejection::new(StatusCode::FORBIDDEN, why));
         }
         Ok(())
     }
 
     /// Rejects requests without the token.
-    pub(super) fn check_token(&self, head: &Parts) -> Result<(), Refused> {
+    pub(super) fn check_token(&self, head: &Parts) -> Result<(), Rejection> {
         let Some(token) = &self.token else {
             return Ok(());
         };
@@ -75,10 +75,10 @@ impl Access {
         });
         match given {
             Some(text) if token.is(text) => Ok(()),
-            Some(_) => Err(Refused::unauthorized(
+            Some(_) => Err(Rejection::unauthorized(
                 "Authorization: it is not the token of --control-token",
             )),
-            None => Err(Refused::unauthorized(
+            None => Err(Rejection::unauthorized(
                 "Authorization: missing, expected Bearer and the token of --control-token",
             )),
         }

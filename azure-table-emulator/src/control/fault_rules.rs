@@ -13,8 +13,8 @@ use http::header::{HeaderName, HeaderValue};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::control::answer::push_line;
 use crate::control::json;
+use crate::control::response::push_line;
 
 /// The maximum number of rules: each request passes all of them.
 const MOST_RULES: usize = 100;

@@ -119,12 +119,14 @@ impl Load {
     }
 }
 
+/// A setter of a time.
+type Set = fn(ServiceModel, Duration) -> ServiceModel;
+
 impl ModelJson {
     fn model(&self) -> Result<ServiceModel, String> {
         let preset = self.model.as_deref().map(Preset::of).transpose();
         let preset = preset.map_err(|why| format!("model: {why}"))?;
         let mut model = preset.map_or_else(ServiceModel::new, Preset::model);
-        type Set = fn(ServiceModel, Duration) -> ServiceModel;
         let times: [(&str, Option<f64>, Set); 8] = [
             (
                 "writeLatencyMilliseconds",
@@ -170,21 +172,32 @@ impl ModelJson {
             }
             model = set(model, Duration::from_secs_f64(value / 1_000.0));
         }
-        for (name, value) in [
-            ("partitionEntitiesPerSecond", self.partition_entities_per_second),
-            ("accountEntitiesPerSecond", self.account_entities_per_second),
-        ] {
-            if value == Some(0) {
-                return Err(format!("{name}: 0, it must be 1 to {}", u32::MAX));
-            }
-        }
-        if let Some(rate) = self.partition_entities_per_second {
-            model = model.partition_entities_per_second(rate);
-        }
-        if let Some(rate) = self.account_entities_per_second {
-            model = model.account_entities_per_second(rate);
-        }
-        Ok(model)
+        model = capped(
+            model,
+            "partitionEntitiesPerSecond",
+            self.partition_entities_per_second,
+            ServiceModel::partition_entities_per_second,
+        )?;
+        capped(
+            model,
+            "accountEntitiesPerSecond",
+            self.account_entities_per_second,
+            ServiceModel::account_entities_per_second,
+        )
+    }
+}
+
+/// Sets the rate, if the JSON has one.
+fn capped(
+    model: ServiceModel,
+    name: &str,
+    rate: Option<u32>,
+    set: fn(ServiceModel, u32) -> ServiceModel,
+) -> Result<ServiceModel, String> {
+    match rate {
+        None => Ok(model),
+        Some(0) => Err(format!("{name}: 0, it must be 1 to {}", u32::MAX)),
+        Some(rate) => Ok(set(model, rate)),
     }
 }
 

@@ -5,15 +5,15 @@
 
 use std::sync::LazyLock;
 
+use axum::body::Body;
+use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
+use http::StatusCode;
 use http::header::{CONTENT_SECURITY_POLICY, HeaderValue, REFERRER_POLICY};
-use http::{Response, StatusCode};
-use http_body_util::{BodyExt as _, Full};
 use sha2::{Digest as _, Sha256};
 
-use crate::control::answer::{self, Body, HTML};
+use crate::control::response::{HTML, with};
 
 const PAGE: &str = include_str!("page.html");
 
@@ -34,9 +34,8 @@ fn content(name: &str) -> &'static str {
     content.map_or("", |(content, _)| content)
 }
 
-pub(super) fn page() -> Response<Body> {
-    let page = Full::new(Bytes::from_static(PAGE.as_bytes()));
-    let mut response = answer::with(StatusCode::OK, HTML, page.boxed_unsync());
+pub(super) async fn page() -> Response {
+    let mut response = with(StatusCode::OK, HTML, Body::from(PAGE));
     let headers = response.headers_mut();
     if let Some(policy) = POLICY.clone() {
         headers.insert(CONTENT_SECURITY_POLICY, policy);

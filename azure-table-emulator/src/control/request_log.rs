@@ -10,7 +10,7 @@ use azure_table::emulator::ResponseEvent;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::control::answer::push_line;
+use crate::control::response::push_line;
 
 /// The number of requests that are kept.
 const MOST: usize = 1_000;

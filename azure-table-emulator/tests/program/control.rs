@@ -98,9 +98,20 @@ fn port_tells_that_it_is_alive_and_shows_a_page() {
     let (status, head, body) = ask(&port.0, "HEAD /tables", &[], "");
     assert_eq!((status, body.as_str()), (200, ""), "{head}");
     assert_eq!(port.refused("GET /table", "").0, 404);
-    let (status, head, _) = ask(&port.0, "PATCH /faults", &[], "");
+    let (status, head, body) = ask(&port.0, "PATCH /faults", &[], "");
+    let allowed = head
+        .lines()
+        .find_map(|line| line.strip_prefix("allow: "))
+        .unwrap_or_default();
     assert!(
-        status == 405 && head.contains("allow: get, put, post, delete"),
+        body.starts_with("{\"error\":\"PATCH /faults: not a method of this path"),
+        "{body}"
+    );
+    assert!(
+        status == 405
+            && ["get", "put", "post", "delete"]
+                .iter()
+                .all(|method| allowed.contains(method)),
         "{head}"
     );
 }

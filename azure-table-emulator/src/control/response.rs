@@ -1,26 +1,20 @@
 //! The responses of the control port: JSON, JSON lines, and errors.
 
-use std::convert::Infallible;
 use std::fmt::Display;
 
-use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
-use http::{Response, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full};
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use serde::Serialize;
-
-/// The body of a response: complete, or a stream of lines.
-pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
-pub(super) type Answer = Result<Response<Body>, Refused>;
 
 const JSON: &str = "application/json";
 pub(super) const LINES: &str = "application/x-ndjson";
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 
-/// An error, as its status and one line.
+/// An error response: its status, one line, and a header.
 #[derive(Debug)]
-pub(super) struct Refused {
+pub(super) struct Rejection {
     status: StatusCode,
     why: String,
     header: Option<(HeaderName, &'static str)>,
@@ -31,7 +25,7 @@ struct ErrorJson<'a> {
     error: &'a str,
 }
 
-impl Refused {
+impl Rejection {
     pub(super) fn new(status: StatusCode, why: impl Display) -> Self {
         Self {
             status,
@@ -54,30 +48,20 @@ impl Refused {
             ..Self::new(StatusCode::UNAUTHORIZED, why)
         }
     }
+}
 
-    pub(super) fn method(method: &http::Method, path: &str, allowed: &'static str) -> Self {
-        Self {
-            header: Some((ALLOW, allowed)),
-            ..Self::new(
-                StatusCode::METHOD_NOT_ALLOWED,
-                format_args!("{method} {path}: the methods are {allowed}"),
-            )
-        }
-    }
-
-    pub(super) fn response(&self) -> Response<Body> {
+impl IntoResponse for Rejection {
+    fn into_response(self) -> Response {
         let mut response = json_of(self.status, &ErrorJson { error: &self.why });
-        if let Some((name, value)) = &self.header {
-            response
-                .headers_mut()
-                .insert(name.clone(), HeaderValue::from_static(value));
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
         }
         response
     }
 }
 
 /// Converts an error of the library: an invalid request, or a folder that could not be written.
-impl From<azure_table::Error> for Refused {
+impl From<azure_table::Error> for Rejection {
     fn from(error: azure_table::Error) -> Self {
         let status = match error.kind() {
             azure_table::ErrorKind::ServerFault => StatusCode::SERVICE_UNAVAILABLE,
@@ -87,14 +71,14 @@ impl From<azure_table::Error> for Refused {
     }
 }
 
-pub(super) fn json(value: &impl Serialize) -> Answer {
-    Ok(json_of(StatusCode::OK, value))
+pub(super) fn json(value: &impl Serialize) -> Response {
+    json_of(StatusCode::OK, value)
 }
 
-fn json_of(status: StatusCode, value: &impl Serialize) -> Response<Body> {
+fn json_of(status: StatusCode, value: &impl Serialize) -> Response {
     let mut text = String::new();
     push_line(&mut text, value);
-    with(status, JSON, Full::new(text.into()).boxed_unsync())
+    with(status, JSON, Body::from(text))
 }
 
 /// Appends a value as a line of JSON.
@@ -104,26 +88,21 @@ pub(super) fn push_line(lines: &mut String, value: &impl Serialize) {
     lines.push('\n');
 }
 
-pub(super) fn lines(text: impl Into<Bytes>) -> Answer {
-    Ok(with(StatusCode::OK, LINES, Full::new(text.into()).boxed_unsync()))
+pub(super) fn lines(text: String) -> Response {
+    with(StatusCode::OK, LINES, Body::from(text))
 }
 
-pub(super) fn nothing() -> Answer {
-    let mut response = Response::new(Full::default().boxed_unsync());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    Ok(protected(response))
+pub(super) fn nothing() -> Response {
+    protected((StatusCode::NO_CONTENT, ()).into_response())
 }
 
-pub(super) fn with(status: StatusCode, content_type: &'static str, body: Body) -> Response<Body> {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
+pub(super) fn with(status: StatusCode, content_type: &'static str, body: Body) -> Response {
     let content_type = HeaderValue::from_static(content_type);
-    response.headers_mut().insert(CONTENT_TYPE, content_type);
-    protected(response)
+    protected((status, [(CONTENT_TYPE, content_type)], body).into_response())
 }
 
 /// Adds headers that protect a response from caches and from pages of other sites.
-fn protected(mut response: Response<Body>) -> Response<Body> {
+fn protected(mut response: Response) -> Response {
     for (name, value) in [
         (CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("x-content-type-options"), "nosniff"),
