@@ -126,9 +126,12 @@ pub(super) struct HttpsArguments {
     /// The certificate's private key, in PEM
     #[arg(long, value_name = "FILE")]
     pub(super) key: Option<PathBuf>,
-    /// Accept every token of Entra ID for this audience, such as https://storage.azure.com,
-    /// without checking who signed it: for tests only; may be repeated; needs --certificate
-    #[arg(long = "token-audience", value_name = "URL", verbatim_doc_comment)]
+    #[arg(
+        long = "token-audience",
+        value_name = "URL",
+        help = "Accept every token of Entra ID for this audience, such as https://storage.azure.com,\n\
+                without checking who signed it: for tests only; may be repeated; needs --certificate"
+    )]
     pub(super) token_audiences: Vec<String>,
 }
 
