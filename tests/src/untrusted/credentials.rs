@@ -232,7 +232,7 @@ fn check_hidden(shown: &str) {
     }
 }
 
-/// Checks that a stored continuation is read or rejected.
+/// Checks that a stored continuation is read or rejected, at the latest before the first request.
 ///
 /// # Panics
 /// It is neither.
@@ -241,6 +241,10 @@ pub fn check_position(text: &str) {
         let again = serde_json::from_str::<Continuation>(&serde_json::to_string(&position).unwrap());
         assert_eq!(again.unwrap(), position);
         let service = answered([Step::answer(200, &[], r#"{"value":[]}"#)]);
-        on_runtime(async { things(&service).query().resume_from(position).all().await }).unwrap();
+        let rest = on_runtime(async { things(&service).query().resume_from(position).all().await });
+        // It may name no position of a query.
+        if let Err(error) = rest {
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        }
     }
 }
