@@ -26,10 +26,10 @@ use crate::emulator::load::stamp::Stamp;
 use crate::emulator::load::{Busy, Demand, Limit, Work};
 use crate::emulator::operations::{Call, Caller};
 use crate::emulator::operations::{batch, cors, documents, entities, query, tables};
-#[cfg(feature = "emulator-http")]
-use crate::emulator::request::JsonForm;
 use crate::emulator::request::address::{self, Resource, Site, too_long};
-use crate::emulator::request::{ErrorForm, Request, Verb};
+#[cfg(feature = "emulator-http")]
+use crate::emulator::request::{ErrorForm, JsonForm};
+use crate::emulator::request::{Request, Verb};
 use crate::emulator::response::observer::Note;
 use crate::emulator::response::{Answer, Trace};
 #[cfg(feature = "emulator-http")]
