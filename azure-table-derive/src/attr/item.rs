@@ -1,7 +1,7 @@
 //! One option of `#[table(...)]`: a name, and an optional value.
 //!
 //! Splits an attribute into options. The tokens are split at the commas before anything is parsed, so that an error in
-//! one option does not hide those in the next. The known options are in `attr/placement.rs`.
+//! one option does not hide those in the next. The known options are in `attr/table.rs`.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -9,7 +9,6 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, LitStr, Meta, Token};
 
-use crate::attr::placement::{Kind, Spot};
 use crate::attr::suggestion::list;
 use crate::ctxt::Ctxt;
 
@@ -30,9 +29,10 @@ impl Parse for Item {
     }
 }
 
-/// Returns the options of all `#[table(...)]` among the attributes of an item, field or variant.
-pub(crate) fn items(ctxt: &Ctxt, attributes: &[Attribute], kind: Kind, spot: Spot) -> Vec<Item> {
-    let inside = || match kind.known(spot) {
+/// Returns the options of all `#[table(...)]` among the attributes of an item, field or variant. The errors list the
+/// `known` ones.
+pub(crate) fn items(ctxt: &Ctxt, attributes: &[Attribute], known: &[&str]) -> Vec<Item> {
+    let inside = || match known {
         [] => "nothing".to_owned(),
         known => list(known, "or"),
     };
@@ -125,6 +125,16 @@ impl Item {
         tokens.extend(self.rest.clone());
         tokens
     }
+}
+
+/// Returns the parser of a text.
+pub(crate) fn text(example: &str) -> impl Fn(&Item, &Ctxt) -> Option<LitStr> {
+    move |item, ctxt| item.text(ctxt, example)
+}
+
+/// Returns the parser of code.
+pub(crate) fn code<T: Parse>(what: &str, example: &str) -> impl Fn(&Item, &Ctxt) -> Option<T> {
+    move |item, ctxt| item.code(ctxt, what, example)
 }
 
 /// `= value`.

@@ -1,6 +1,6 @@
 //! A parsed option.
 //!
-//! Owns [`Attr`], and the rule that each option is used once.
+//! Owns [`Attr`], and the rule that an option is used once unless its row says otherwise.
 
 use proc_macro2::Ident;
 
@@ -13,25 +13,35 @@ pub(crate) struct Attr<T> {
     pub(crate) value: T,
 }
 
-/// Stores an option. A duplicate is an error even if its value cannot be parsed.
-pub(crate) fn set<T>(ctxt: &Ctxt, cell: &mut Option<Attr<T>>, item: &Item, value: Option<T>) {
-    if cell.is_some() {
-        ctxt.error(
-            &item.name,
-            format!("duplicate attribute `{}`: write it once", item.name),
-        );
-    } else if let Some(value) = value {
-        *cell = Some(Attr {
-            name: item.name.clone(),
-            value,
-        });
+impl<T> Attr<T> {
+    fn new(item: &Item, value: T) -> Self {
+        let name = item.name.clone();
+        Self { name, value }
     }
 }
 
-/// Stores an option that may be repeated.
-pub(crate) fn add<T>(cell: &mut Vec<Attr<T>>, item: &Item, value: Option<T>) {
-    cell.extend(value.map(|value| Attr {
-        name: item.name.clone(),
-        value,
-    }));
+/// The place of an option's value.
+pub(crate) trait Store<T> {
+    fn store(&mut self, ctxt: &Ctxt, item: &Item, value: Option<T>);
+}
+
+impl<T> Store<T> for Option<Attr<T>> {
+    /// Stores an option. A duplicate is an error even if its value cannot be parsed.
+    fn store(&mut self, ctxt: &Ctxt, item: &Item, value: Option<T>) {
+        if self.is_some() {
+            ctxt.error(
+                &item.name,
+                format!("duplicate attribute `{}`: write it once", item.name),
+            );
+        } else {
+            *self = value.map(|value| Attr::new(item, value));
+        }
+    }
+}
+
+impl<T> Store<T> for Vec<Attr<T>> {
+    /// Stores an option that may be repeated.
+    fn store(&mut self, _: &Ctxt, item: &Item, value: Option<T>) {
+        self.extend(value.map(|value| Attr::new(item, value)));
+    }
 }

@@ -104,7 +104,7 @@ fn field_has_one_source() {
     );
     assert_eq!(
         field("name"),
-        "unknown attribute `name`: on a field write `column`, `partition_key`, `row_key`, `timestamp`, `etag`, \
-         `default` or `ignore`"
+        "unknown attribute `name`: on a field write `partition_key`, `row_key`, `default`, `ignore`, `timestamp`, \
+         `etag` or `column`"
     );
 }
