@@ -10,8 +10,9 @@ pub(crate) mod suggestion;
 mod table;
 mod value;
 
-pub(crate) use self::option::Attr;
+pub(crate) use self::item::Item;
+pub(crate) use self::option::{Attr, Store};
 pub(crate) use self::placement::Kind;
 pub(crate) use self::suggestion::{meant, similar};
 pub(crate) use self::table::{ContainerAttrs, FieldAttrs, VariantAttrs};
-pub(crate) use self::value::{Columns, Fallback};
+pub(crate) use self::value::{Columns, Fallback, krate};

@@ -7,7 +7,7 @@
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 
-use crate::attr::ContainerAttrs;
+use crate::attr::{Attr, ContainerAttrs};
 
 /// The first and the last token of the user's code, usually a type. No single span covers both on stable Rust, but code
 /// whose tokens begin at the first and end at the last does.
@@ -83,10 +83,12 @@ pub(crate) struct Paths {
 impl Paths {
     /// Returns the paths that an item requires.
     pub(crate) fn of(attrs: &ContainerAttrs) -> Self {
-        let krate = attrs
-            .krate
-            .as_ref()
-            .map_or_else(|| quote!(::azure_table), |krate| krate.value.to_token_stream());
+        Self::with(attrs.krate.as_ref())
+    }
+
+    /// Returns the paths for the option `crate`.
+    pub(crate) fn with(krate: Option<&Attr<syn::Path>>) -> Self {
+        let krate = krate.map_or_else(|| quote!(::azure_table), |krate| krate.value.to_token_stream());
         Self {
             private: quote!(#krate::__private),
             krate,

@@ -8,13 +8,14 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, FnArg, ItemFn, Meta, Pat, Token, Type};
+use syn::{Attribute, FnArg, ItemFn, Meta, Pat, Path, Token, Type};
 
-use crate::attr::suggestion;
+use crate::attr::{Attr, Item, Store, krate, suggestion};
 use crate::ctxt::Ctxt;
+use crate::place::Paths;
 
 /// The options of the attribute.
-const OPTIONS: [&str; 3] = ["start_paused", "cosmos", "explore"];
+const OPTIONS: [&str; 4] = ["start_paused", "cosmos", "explore", "crate"];
 
 /// The options of `explore`; `true` if one has a value.
 const EXPLORATION: [(&str, bool); 6] = [
@@ -82,6 +83,7 @@ struct Options {
     cosmos: bool,
     /// The calls that configure an exploration.
     explore: Option<TokenStream>,
+    krate: Option<Attr<Path>>,
 }
 
 impl Options {
@@ -103,6 +105,12 @@ impl Options {
                 "explore" => {
                     if options.explore.replace(exploration(&meta, ctxt)).is_some() {
                         ctxt.error(&meta, "duplicate option `explore`: write it once");
+                    }
+                    continue;
+                }
+                "crate" => {
+                    if let Ok(item) = syn::parse2::<Item>(meta.to_token_stream()) {
+                        options.krate.store(ctxt, &item, krate(&item, ctxt));
                     }
                     continue;
                 }
@@ -324,25 +332,27 @@ fn code(function: &ItemFn, options: &Options, arguments: &[Argument]) -> TokenSt
         start_paused,
         cosmos,
         explore,
+        krate,
     } = options;
+    let Paths { krate, private } = Paths::with(krate.as_ref());
     let place = Ident::new("place", proc_macro2::Span::mixed_site());
-    let spies = arguments.iter().map(
-        |Argument { of, .. }| quote_spanned!(of.span()=> <#of as ::azure_table::__private::test::TestArgument>::SPIES),
-    );
+    let spies = arguments
+        .iter()
+        .map(|Argument { of, .. }| quote_spanned!(of.span()=> <#of as #private::test::TestArgument>::SPIES));
     let given = arguments.iter().map(|Argument { of, table }| {
-        quote_spanned!(of.span()=> <#of as ::azure_table::__private::test::TestArgument>::given(&#place, #table).await)
+        quote_spanned!(of.span()=> <#of as #private::test::TestArgument>::given(&#place, #table).await)
     });
     if let Some(calls) = explore {
         let cosmos = cosmos.then(|| quote!(.cosmos()));
         let given = arguments.iter().map(|Argument { of, table }| {
-            quote_spanned!(of.span()=> <#of as ::azure_table::__private::explore::ExploreArgument>::given(&#place, #table))
+            quote_spanned!(of.span()=> <#of as #private::explore::ExploreArgument>::given(&#place, #table))
         });
         return quote! {
             #[::core::prelude::v1::test]
             #(#attrs)*
             #vis fn #name() {
                 async fn #name(#inputs) #output #block
-                ::azure_table::testing::explore(async |#place: ::azure_table::testing::World| #name(#(#given),*).await)
+                #krate::testing::explore(async |#place: #krate::testing::World| #name(#(#given),*).await)
                     #cosmos #calls
                     .prove();
             }
@@ -354,12 +364,12 @@ fn code(function: &ItemFn, options: &Options, arguments: &[Argument]) -> TokenSt
         #vis fn #name() #output {
             // The test's own name: any other name might be one that it calls.
             async fn #name(#inputs) #output #block
-            let options = ::azure_table::__private::test::Options {
+            let options = #private::test::Options {
                 start_paused: #start_paused,
                 cosmos: #cosmos,
                 spies: false #(| #spies)*,
             };
-            ::azure_table::__private::test::run(options, async |#place| #name(#(#given),*).await)
+            #private::test::run(options, async |#place| #name(#(#given),*).await)
         }
     }
 }

@@ -25,6 +25,21 @@ fn blog(number: u32) -> Blog {
 
 type Alias = TableClient<Blog>;
 
+/// The crate has another name here.
+mod renamed {
+    use azure_table as tables;
+
+    #[tables::test(crate = "tables")]
+    async fn test_finds_the_crate_by_its_path(blogs: tables::TableClient, _: tables::testing::Spy) {
+        assert_eq!(blogs.name().as_str(), "Blogs");
+    }
+
+    #[tables::test(explore(faults = 1), crate = "tables")]
+    async fn exploration_finds_the_crate_by_its_path(blogs: tables::TableClient) {
+        assert_eq!(blogs.name().as_str(), "Blogs");
+    }
+}
+
 #[azure_table::test]
 async fn a_service_is_empty(service: TableServiceClient) {
     assert_eq!(service.list_tables().await.unwrap(), [""; 0]);

@@ -42,6 +42,24 @@ fn errors_are_reported_together() {
 }
 
 #[test]
+fn crate_is_a_path() {
+    let item = "async fn t() {}";
+    says("crate", item, &["`crate` takes a string: write `crate = \"path::to::azure_table\"`"]);
+    says("crate = tables", item, &["`crate` takes a string"]);
+    says("crate = \"a b\"", item, &["\"a b\" is not a path"]);
+    says("crate = \"a\", crate = \"b\"", item, &["duplicate attribute `crate`: write it once"]);
+}
+
+#[test]
+fn code_uses_the_path_of_the_crate() {
+    for options in ["crate = \"tables\"", "explore, crate = \"tables\""] {
+        let code = flat(&expanded(options, "async fn t(a: Spy) {}").to_string());
+        assert!(code.contains("<Spyastables::__private::"), "{code}");
+        assert!(!code.contains("azure_table"), "{code}");
+    }
+}
+
+#[test]
 fn test_receives_its_arguments() {
     let item =
         "#[ignore] pub(crate) async fn t(mut audit_log_2: a::TableClient<X>, _: Spy) -> Result<(), E> { go().await }";
