@@ -1,23 +1,7 @@
 # The tests of azure-data-tables, as they run on live accounts: their hosts lead to two emulators, over HTTPS.
 # `standin` replaces the tools of the SDK's repository, which are not published.
 
-install() {
-    command -v python3 >/dev/null || fail "python3 is missing: install Python 3.11 or later, with venv and pip"
-    if ! cmp -s requirements.txt .venv/.installed.txt; then
-        say "installing with pip"
-        rm -rf .venv source
-        quietly "python3 -m venv" python3 -m venv .venv
-        quietly "pip install" .venv/bin/python -m pip install --disable-pip-version-check --no-input -r requirements.txt
-        cp requirements.txt .venv/.installed.txt
-    fi
-    if [[ ! -d source ]]; then
-        say "downloading the source package"
-        quietly "pip download" .venv/bin/python -m pip download --disable-pip-version-check --no-deps --no-binary :all: \
-            --require-hashes -r source.txt -d "$scratch"
-        mkdir source
-        tar -xzf "$scratch"/azure_data_tables-*.tar.gz -C source --strip-components 1
-    fi
-}
+install() { install_python; }
 
 # The token has an audience and no signature, which the emulator does not check.
 token() {
