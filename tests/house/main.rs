@@ -1,7 +1,7 @@
 //! Prints the figures of a checkout's sources: lines, files, import cycles, and counts that should fall.
 //!
 //! `cargo run -p azure-table-tests --example house [ROOT]`; with `language` in place of the root it prints the
-//! counts of `tests/api/language.rs`, with `readme` it writes `README.md` from the documentation of the crate.
+//! counts of `tests/it/api/language.rs`, with `readme` it writes `README.md` from the documentation of the crate.
 
 #![expect(clippy::print_stdout, reason = "a program for the command line")]
 

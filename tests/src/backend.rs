@@ -20,9 +20,9 @@ use crate::network::{Network, NetworkTransport};
 #[cfg(feature = "full")]
 use crate::tokens::FakeTokens;
 
-/// A connection string of a running Azurite, which `tests/azurite/run` sets.
+/// A connection string of a running Azurite, which `tests/external/azurite/run` sets.
 pub const AZURITE: &str = "AZURE_TABLE_TEST_AZURITE";
-/// The HTTPS address of a running Azurite that accepts tokens, which `tests/azurite/run --oauth` sets.
+/// The HTTPS address of a running Azurite that accepts tokens, which `tests/external/azurite/run --oauth` sets.
 pub const AZURITE_OAUTH: &str = "AZURE_TABLE_TEST_AZURITE_OAUTH";
 /// The file of its certificate, in PEM.
 pub const AZURITE_CERTIFICATE: &str = "AZURE_TABLE_TEST_AZURITE_CERTIFICATE";
@@ -313,6 +313,6 @@ impl Backend {
 fn variable(name: &str) -> String {
     match std::env::var(name) {
         Ok(value) => value,
-        Err(e) => panic!("{name}: {e}; tests/azurite/run sets those of Azurite"),
+        Err(e) => panic!("{name}: {e}; tests/external/azurite/run sets those of Azurite"),
     }
 }

@@ -1,6 +1,6 @@
 //! The conformance suite: the behaviour of a Table service, as observed through the client.
 //!
-//! Every function takes a [`Backend`] and panics if the service behaves differently. `tests/conformance` runs all of
+//! Every function takes a [`Backend`] and panics if the service behaves differently. `tests/it/conformance` runs all of
 //! them on the emulator in the process, on the emulator over HTTP, on Azurite, and on a live account if one is named.
 //! The crate also owns the shared code of the test folders: the entities of the tests and the access to the fixtures.
 

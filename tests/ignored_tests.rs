@@ -1,0 +1,58 @@
+//! The last program of `cargo test`: names the tests that were ignored on this machine, and the command for each kind.
+//!
+//! The conditions are those of `tests/build.rs` and of the feature `full`.
+
+#![expect(clippy::print_stdout, reason = "a summary for a person")]
+
+/// Returns the kinds of ignored tests: whether they ran, their name, and the command that runs them.
+fn kinds() -> [(bool, &'static str, &'static str); 6] {
+    [
+        (
+            cfg!(feature = "full"),
+            "tests that take long, and types of other crates",
+            "cargo test -p azure-table-tests --features full --test it",
+        ),
+        (
+            cfg!(azurite),
+            "conformance on Azurite",
+            "tests/external/azurite/run cargo test -p azure-table-tests --test it conformance",
+        ),
+        (
+            cfg!(azurite_oauth),
+            "conformance on Azurite by tokens",
+            "tests/external/azurite/run --oauth cargo test -p azure-table-tests --features full --test it with_token",
+        ),
+        (
+            cfg!(recordings),
+            "recorded requests and responses of the service",
+            "AZURE_TABLE_FIXTURES=FOLDER cargo test -p azure-table-tests --test it recordings",
+        ),
+        (
+            cfg!(recorded_compiler),
+            "texts of compile errors, recorded with Rust 1.95",
+            "cargo +1.95 test -p azure-table-tests --test ui",
+        ),
+        (
+            cfg!(live_account),
+            "a live account of Azure or Cosmos DB, where no test has run yet",
+            "AZURE_TABLE_TEST_LIVE=CONNECTION_STRING cargo test -p azure-table-tests --test it conformance",
+        ),
+    ]
+}
+
+fn main() {
+    // For tools that list tests: there are none.
+    if std::env::args().any(|argument| argument == "--list") {
+        return;
+    }
+    let ignored: Vec<_> = kinds().into_iter().filter(|(ran, ..)| !ran).collect();
+    if ignored.is_empty() {
+        println!("\nno kind of test was ignored");
+        return;
+    }
+    println!("\nignored here, and the command that runs them (see CONTRIBUTING.md):");
+    for (_, name, command) in ignored {
+        println!("  {name}\n      {command}");
+    }
+    println!();
+}

@@ -1,0 +1,224 @@
+//! Checks the table of operations in the guide against the services.
+
+use std::time::Duration;
+
+use azure_table::service::{Creation, ServiceProperties};
+use azure_table::{
+    AccountKey, DateTime, Deletion, DynamicEntity, Emulator, Error, ErrorKind, Profile, TableClient, TableEntity,
+    TableServiceClient,
+};
+use azure_table_tests::Backend;
+
+const GUIDE: &str = include_str!("../../../azure-table/docs/accounts.md");
+
+/// The operation that needs a token.
+const FOR_TOKENS: &str = "user_delegation_key";
+
+/// An entry of the table, for an operation on a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    Works,
+    /// The client rejects it before it is sent.
+    RefusedHere,
+    RefusedThere,
+}
+
+/// Returns the rows of the table: the operation, and its entries for Storage, Cosmos DB, Azurite and the emulator.
+fn rows() -> Vec<(&'static str, Vec<Said>)> {
+    let table = GUIDE.split("# Operations").last().unwrap();
+    table
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| {
+            let mut cells = line.trim_matches('|').split('|').map(str::trim);
+            let name = cells.next().unwrap().trim_matches('`');
+            let said = cells.map(|cell| match cell.trim_end_matches(['¹', '²']) {
+                "✓" => Said::Works,
+                "–" => Said::RefusedHere,
+                "✗" => Said::RefusedThere,
+                _ => unreachable!("{line}"),
+            });
+            (name, said.collect())
+        })
+        .collect()
+}
+
+/// A typed row, for operations that a dynamic entity does not have.
+#[derive(TableEntity)]
+struct Thing {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    name: String,
+    count: Option<i32>,
+}
+
+/// Performs the operation, on a table with the row `(p, there)`.
+async fn perform(name: &str, service: &TableServiceClient, table: &TableClient<DynamicEntity>) -> Result<(), Error> {
+    let there = DynamicEntity::new("p", "there");
+    let new = DynamicEntity::new("p", "new");
+    match name {
+        "list_tables" => service.list_tables().await.map(drop),
+        "ensure_tables" => {
+            let ensured = service.ensure_tables([table.name()]).await?;
+            assert_eq!(ensured, [(table.name().to_string(), Creation::Existed)]);
+            Ok(())
+        }
+        "create_table" => table.create_table_if_not_exists().await.map(drop),
+        "table_exists" => table.table_exists().await.map(|exists| assert!(exists)),
+        "delete_table" => {
+            let other = service.dynamic_table(format!("{}x", table.name()))?;
+            other.create_table().await?;
+            other.delete_table().await
+        }
+        "insert" => table.insert(&new).await.map(drop),
+        "insert_if_not_exists" => table
+            .insert_if_not_exists(&there)
+            .await
+            .map(|etag| assert!(etag.is_none())),
+        "replace" => table.replace(&there).await.map(drop),
+        "merge" => table.merge(&there).await.map(drop),
+        "patch" => {
+            let things = table.typed::<Thing>();
+            things.patch(("p", "there"), [Thing::COUNT.set(1)]).await.map(drop)
+        }
+        "modify" => {
+            let things = table.typed::<Thing>();
+            let modified = things.modify(("p", "there"), |thing| thing.count = Some(2)).await?;
+            assert_eq!(modified.count, Some(2));
+            Ok(())
+        }
+        "insert_or_replace" => table.insert_or_replace(&there).await.map(drop),
+        "insert_or_merge" => table.insert_or_merge(&there).await.map(drop),
+        "delete" => table.delete(("p", "new")).await,
+        "delete_if_exists" => {
+            let deletion = table.delete_if_exists(("p", "new")).await?;
+            assert_eq!(deletion, Deletion::WasMissing);
+            Ok(())
+        }
+        "exists" => table.exists(("p", "there")).await.map(|exists| assert!(exists)),
+        "get" => table.get(("p", "there")).await.map(|row| assert!(row.is_some())),
+        "query" => table.query().all().await.map(|rows| assert!(!rows.is_empty())),
+        "batch" => {
+            let mut batch = table.batch();
+            batch.merge(&there)?;
+            batch.submit().await.map(drop)
+        }
+        "ping" => service.ping().await,
+        "access_policies" => table.access_policies().await.map(drop),
+        "set_access_policies" => table.set_access_policies([]).await.map(drop),
+        "properties" => service.properties().await.map(drop),
+        // Azurite does not accept an empty set.
+        "set_properties" => service.set_properties(ServiceProperties::default().cors([])).await,
+        "statistics" => service.statistics().await.map(drop),
+        FOR_TOKENS => {
+            let expiry = DateTime::now() + Duration::from_secs(3_600);
+            service.user_delegation_key(expiry).await.map(drop)
+        }
+        unknown => unreachable!("the guide has an operation {unknown}, which this test does not know"),
+    }
+}
+
+/// Checks a column of the table on a service, except the operation that needs a token.
+async fn check(column: usize, service: &TableServiceClient, name: &str) {
+    let table = service.dynamic_table(name).unwrap();
+    table.create_table().await.unwrap();
+    table.insert(&DynamicEntity::new("p", "there")).await.unwrap();
+    let rows = rows();
+    assert!(rows.len() >= 26);
+    for (operation, said) in rows.iter().filter(|(name, _)| *name != FOR_TOKENS) {
+        is_as_said(operation, said[column], perform(operation, service, &table).await);
+    }
+    table.delete_table().await.unwrap();
+}
+
+fn is_as_said(operation: &str, said: Said, outcome: Result<(), Error>) {
+    match (said, outcome) {
+        (Said::Works, Ok(())) => {}
+        (Said::RefusedHere, Err(e)) => assert_eq!(e.kind(), ErrorKind::Unsupported, "{operation}: {e}"),
+        (Said::RefusedThere, Err(e)) => assert!(e.status().is_some(), "{operation} was not answered: {e}"),
+        (said, outcome) => unreachable!("{operation} {said:?}: {outcome:?}"),
+    }
+}
+
+/// Checks the row of the operation that needs a token, by a client of the emulator with a token.
+#[cfg(feature = "full")]
+async fn check_for_tokens(columns: &[usize], address: &str, emulator: Emulator) {
+    use azure_table_tests::tokens::OneToken;
+    let credential = azure_table::EntraCredential::new(std::sync::Arc::new(OneToken("token")));
+    let service = TableServiceClient::new(address, credential).unwrap();
+    let service = service.transport(emulator.with_token("token"));
+    let table = service.dynamic_table("Things").unwrap();
+    let rows = rows();
+    let (_, said) = rows.iter().find(|(name, _)| *name == FOR_TOKENS).unwrap();
+    for column in columns {
+        is_as_said(FOR_TOKENS, said[*column], perform(FOR_TOKENS, &service, &table).await);
+    }
+}
+
+#[tokio::test]
+async fn table_of_the_guide_matches_the_emulator() {
+    let service = TableServiceClient::on(Emulator::new());
+    assert_eq!(service.profile(), Profile::Storage);
+    // The emulator imitates Storage, so this also checks the column of Storage.
+    check(0, &service, "Things").await;
+    check(3, &service, "Things").await;
+}
+
+#[cfg(feature = "full")]
+#[tokio::test]
+async fn table_of_the_guide_matches_the_emulator_with_tokens() {
+    const ADDRESS: &str = "https://devstoreaccount1.table.core.windows.net";
+    check_for_tokens(&[0, 3], ADDRESS, Emulator::new()).await;
+}
+
+/// With a key, the client rejects the operation that needs a token before it is sent.
+#[tokio::test]
+async fn operation_for_tokens_is_rejected_with_a_key() {
+    let service = TableServiceClient::on(Emulator::new());
+    let table = service.dynamic_table("Things").unwrap();
+    let error = perform(FOR_TOKENS, &service, &table).await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unsupported, 0), "{error}");
+}
+
+const COSMOS: &str = "https://contoso.table.cosmos.azure.com";
+
+#[tokio::test]
+async fn table_of_the_guide_matches_the_emulator_of_cosmos() {
+    let key = AccountKey::new("contoso", "AAECAwQFBgc=").unwrap();
+    let emulator = Emulator::cosmos().with_account("contoso", "AAECAwQFBgc=").unwrap();
+    let service = TableServiceClient::new(COSMOS, key).unwrap().transport(emulator);
+    assert_eq!(service.profile(), Profile::Cosmos);
+    check(1, &service, "Things").await;
+}
+
+#[cfg(feature = "full")]
+#[tokio::test]
+async fn table_of_the_guide_matches_cosmos_with_tokens() {
+    let emulator = Emulator::cosmos().with_account("contoso", "AAECAwQFBgc=").unwrap();
+    check_for_tokens(&[1], COSMOS, emulator).await;
+}
+
+#[tokio::test]
+#[cfg_attr(not(azurite), ignore = "needs Azurite: start the tests with tests/external/azurite/run")]
+async fn table_of_the_guide_matches_azurite() {
+    let backend = Backend::azurite();
+    check(2, backend.service(), &backend.fresh_name()).await;
+}
+
+#[cfg(feature = "full")]
+#[tokio::test]
+#[cfg_attr(
+    not(azurite_oauth),
+    ignore = "needs Azurite with tokens: start the tests with tests/external/azurite/run --oauth"
+)]
+async fn table_of_the_guide_matches_azurite_with_tokens() {
+    let backend = Backend::azurite_with_token();
+    let rows = rows();
+    let (_, said) = rows.iter().find(|(name, _)| *name == FOR_TOKENS).unwrap();
+    assert_eq!(said[2], Said::RefusedThere);
+    let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
+    let error = perform(FOR_TOKENS, backend.service(), &table).await.unwrap_err();
+    // Not 403: Azurite accepts the token, but does not know the operation.
+    assert_eq!(error.status(), Some(400), "{error}");
+}
