@@ -1,6 +1,6 @@
 //! The layers of the emulator: imports point downward, without cycles, and code asks rules instead of profiles.
 
-use azure_table_tests::house::{House, SourceFile, root};
+use xtask::sources::{SourceFile, Sources, root};
 
 /// The layers, highest first. `emulator` is the public page.
 const LAYERS: [&str; 14] = [
@@ -34,11 +34,11 @@ fn layer(file: &SourceFile) -> Option<usize> {
 
 #[test]
 fn imports_of_the_emulator_go_downward() {
-    let house = House::read(root());
+    let sources = Sources::read(root());
     let mut found = 0;
-    for (file, imports) in house.files.iter().zip(house.imports()) {
+    for (file, imports) in sources.files.iter().zip(sources.imports()) {
         let Some(above) = layer(file) else { continue };
-        for other in imports.into_iter().map(|import| &house.files[import]) {
+        for other in imports.into_iter().map(|import| &sources.files[import]) {
             if let Some(below) = layer(other) {
                 assert!(
                     below >= above,
@@ -55,15 +55,15 @@ fn imports_of_the_emulator_go_downward() {
 
 #[test]
 fn files_of_the_emulator_have_no_import_cycles() {
-    let house = House::read(root());
+    let sources = Sources::read(root());
     let of_emulator = |circle: &Vec<&str>| circle.iter().any(|path| path.contains("/emulator"));
-    let circles: Vec<_> = house.circles().into_iter().filter(of_emulator).collect();
+    let circles: Vec<_> = sources.circles().into_iter().filter(of_emulator).collect();
     assert!(circles.is_empty(), "{circles:?}");
 }
 
 #[test]
 fn emulator_code_uses_rules_instead_of_profiles() {
-    for file in House::read(root()).files {
+    for file in Sources::read(root()).files {
         assert!(
             layer(&file).is_none_or(|layer| layer == LAYERS.len() - 1) || !file.skeleton.contains("Profile::"),
             "{}: look a field of the rules up",

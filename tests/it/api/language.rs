@@ -1,8 +1,8 @@
 //! Counts violations of the rules of "How we write" in `CONTRIBUTING.md`. The counts may only fall.
 //!
-//! `cargo run -p azure-table-tests --example house language` prints the table below as it is now.
+//! `cargo xtask language` prints the table below as it is now.
 
-use azure_table_tests::language::{counts, table};
+use xtask::language::{counts, table};
 
 /// The number of violations of each rule.
 const COUNTS: [(&str, usize); 21] = [

@@ -1,6 +1,6 @@
 //! Rules of the sources: imports point downward without cycles, files stay small, each names what it owns.
 
-use azure_table_tests::house::{House, root, rust_files};
+use xtask::sources::{Sources, root, rust_files};
 
 /// The layers, highest first.
 const LAYERS: [&str; 10] = [
@@ -15,10 +15,10 @@ const MOST_FILES_OF_A_CIRCLE: usize = 2;
 
 #[test]
 fn imports_point_downwards() {
-    let house = House::read(root());
-    let rank = |file: usize| LAYERS.iter().position(|layer| *layer == house.files[file].layer());
-    for (own, imports) in house.imports().into_iter().enumerate() {
-        let path = &house.files[own].path;
+    let sources = Sources::read(root());
+    let rank = |file: usize| LAYERS.iter().position(|layer| *layer == sources.files[file].layer());
+    for (own, imports) in sources.imports().into_iter().enumerate() {
+        let path = &sources.files[own].path;
         let Some(above) = rank(own) else {
             continue;
         };
@@ -53,24 +53,24 @@ const LAYERS_OF_PROGRAM: [&str; 10] = [
 
 #[test]
 fn imports_of_the_program_point_downwards() {
-    let house = House::read(root());
+    let sources = Sources::read(root());
     let of_program = |file: usize| {
-        let file = Some(&house.files[file]).filter(|file| file.path.starts_with("azure-table-emulator/"))?;
+        let file = Some(&sources.files[file]).filter(|file| file.path.starts_with("azure-table-emulator/"))?;
         let layer = LAYERS_OF_PROGRAM.iter().position(|layer| *layer == file.layer());
         Some(layer.unwrap_or_else(|| panic!("{} belongs to no layer", file.path)))
     };
     let mut found = 0;
-    for (own, imports) in house.imports().into_iter().enumerate() {
+    for (own, imports) in sources.imports().into_iter().enumerate() {
         let Some(above) = of_program(own) else { continue };
         for other in imports {
             let below = of_program(other).expect("the program imports its own files only");
-            let (path, used) = (&house.files[own].path, &house.files[other].path);
+            let (path, used) = (&sources.files[own].path, &sources.files[other].path);
             assert!(below >= above, "{path} imports {used}, which is above it");
             found += 1;
         }
     }
     assert!(found > 20, "the imports were not found");
-    let circles = house.circles();
+    let circles = sources.circles();
     let circle = circles
         .iter()
         .find(|circle| circle.iter().any(|path| path.starts_with("azure-table-emulator/")));
@@ -80,8 +80,8 @@ fn imports_of_the_program_point_downwards() {
 /// The patterns could be a separate crate.
 #[test]
 fn patterns_use_the_public_interface_alone() {
-    let house = House::read(root());
-    let patterns = house.files.iter().filter(|file| file.path.contains("/src/patterns/"));
+    let sources = Sources::read(root());
+    let patterns = sources.files.iter().filter(|file| file.path.contains("/src/patterns/"));
     let inner: Vec<_> = patterns
         .clone()
         .filter(|file| file.skeleton.contains("crate::"))
@@ -95,8 +95,8 @@ fn patterns_use_the_public_interface_alone() {
 
 #[test]
 fn files_have_no_import_cycles() {
-    let house = House::read(root());
-    let circles: Vec<_> = house
+    let sources = Sources::read(root());
+    let circles: Vec<_> = sources
         .circles()
         .into_iter()
         .filter(|circle| circle.len() > MOST_FILES_OF_A_CIRCLE)
@@ -109,7 +109,7 @@ fn files_have_no_import_cycles() {
 
 #[test]
 fn services_are_distinguished_by_their_rules() {
-    for file in House::read(root()).files {
+    for file in Sources::read(root()).files {
         let is_rule = file.path.ends_with("/protocol/profile.rs")
             || file.path.contains("/emulator/rules")
             // The program is not a layer of the library, and may name the service that it was started for.
@@ -123,7 +123,7 @@ fn services_are_distinguished_by_their_rules() {
 
 #[test]
 fn files_are_small_and_open_with_a_comment() {
-    for file in House::read(root()).files {
+    for file in Sources::read(root()).files {
         let lines = file.lines();
         assert!(
             lines <= MOST_LINES,

@@ -200,7 +200,10 @@ async fn table_of_the_guide_matches_cosmos_with_tokens() {
 }
 
 #[tokio::test]
-#[cfg_attr(not(azurite), ignore = "needs Azurite: start the tests with tests/external/azurite/run")]
+#[cfg_attr(
+    not(azurite),
+    ignore = "needs Azurite: start the tests with tests/external/azurite/run"
+)]
 async fn table_of_the_guide_matches_azurite() {
     let backend = Backend::azurite();
     check(2, backend.service(), &backend.fresh_name()).await;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use azure_table_tests::house::root;
+use xtask::sources::root;
 
 /// The names at the root of the crate.
 const MOST_AT_ROOT: usize = 70;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use azure_table_tests::house::{root, rust_files};
-use azure_table_tests::readme::{SOURCE, generated};
+use xtask::readme::{SOURCE, generated};
+use xtask::sources::{root, rust_files};
 
 /// The most lines of the README.
 const MOST_LINES: usize = 300;
@@ -37,7 +37,7 @@ fn links(text: &str) -> Vec<&str> {
 fn readme_is_generated_from_the_documentation_of_the_crate() {
     assert!(
         readme() == generated(),
-        "README.md is not what {SOURCE} says: cargo run -p azure-table-tests --example house readme"
+        "README.md is not what {SOURCE} says: cargo xtask readme"
     );
 }
 

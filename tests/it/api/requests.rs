@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use azure_table_tests::house::{House, SourceFile, root};
+use xtask::sources::{SourceFile, Sources, root};
 
 /// The macros that declare a future of the client.
 const MACROS: [&str; 5] = [
@@ -20,8 +20,8 @@ fn guide() -> String {
 
 /// The files whose public methods may send.
 fn sources() -> Vec<SourceFile> {
-    let house = House::read(root());
-    let files = house.files.into_iter();
+    let sources = Sources::read(root());
+    let files = sources.files.into_iter();
     files
         .filter(|file| file.path.starts_with("azure-table/src/") && ["client", "patterns"].contains(&file.layer()))
         .collect()

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use azure_table_tests::house::{is_test, root, rust_files};
+use xtask::sources::{is_test, root, rust_files};
 
 /// Returns and settings that do not skip a test: file or folder, function (all of them if it is empty), reason.
 const ALLOWED: [(&str, &str, &str); 18] = [
@@ -16,11 +16,7 @@ const ALLOWED: [(&str, &str, &str); 18] = [
     ),
     ("examples/stress/", "", "a program: its test asserts what it measured"),
     ("tests/it/api/skips.rs", "", "holds the forms that it looks for"),
-    (
-        "tests/ignored_tests.rs",
-        "main",
-        "a program: it names what was ignored",
-    ),
+    ("tests/ignored_tests.rs", "main", "a program: it names what was ignored"),
     ("tests/programs/soak/", "", "a program: it asserts how much it wrote"),
     ("tests/faults/matrix/", "", "how many cases ran is asserted"),
     (
@@ -179,7 +175,10 @@ fn no_test_skips_itself() {
         for (path, text) in rust_files(&root().join(folder)) {
             let path = path.strip_prefix(root()).unwrap();
             // Files that must not compile and build scripts are not tests.
-            if (path.starts_with("tests/ui") && !path.ends_with("main.rs")) || path.starts_with("tests/fuzz") || path.ends_with("build.rs") {
+            if (path.starts_with("tests/ui") && !path.ends_with("main.rs"))
+                || path.starts_with("tests/fuzz")
+                || path.ends_with("build.rs")
+            {
                 continue;
             }
             files += 1;

@@ -1,8 +1,8 @@
 //! Every operation, every pattern and every mistake in the list of explorations.
 
 use azure_table_tests::explorations::{mistakes, operations, patterns};
-use azure_table_tests::house::root;
 use std::time::Duration;
+use xtask::sources::root;
 
 #[test]
 fn operations_are_correct_in_every_order() {

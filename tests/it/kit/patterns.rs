@@ -9,9 +9,9 @@ use azure_table::{
     DateTime, DynamicEntity, Emulator, ErrorKind, Guid, LocationMode, Result, TableClient, TableEntity, TableOperation,
 };
 use azure_table::{TableServiceClient, Versioned};
-use azure_table_tests::house::root;
 use futures::TryStreamExt;
 use tokio::time::Instant;
+use xtask::sources::root;
 
 const MINUTE: Duration = Duration::from_secs(60);
 

@@ -49,7 +49,8 @@ impl Server {
     }
 
     fn azurite_with(options: &[&str]) -> Self {
-        let main = Path::new(env!("CARGO_MANIFEST_DIR")).join("external/azurite/node_modules/azurite/dist/src/table/main.js");
+        let main =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("external/azurite/node_modules/azurite/dist/src/table/main.js");
         assert!(
             main.exists(),
             "Azurite is not installed: run `tests/external/azurite/run true` first"

@@ -1,6 +1,6 @@
 //! The sources of the crates as text: only product code, and the imports of each file.
 //!
-//! Owns the parser that the tests of the layers and the program `house` share. It parses Rust as far as needed:
+//! Owns the parser that the tests of the layers and `cargo xtask figures` share. It parses Rust as far as needed:
 //! comments, literals and unit tests are blanked, and a path belongs to the file of its longest module. A parent that
 //! imports its child is an import too.
 
@@ -79,12 +79,12 @@ fn is_kept(line: &str) -> bool {
 
 /// The product code of a checkout.
 #[derive(Debug)]
-pub struct House {
+pub struct Sources {
     /// In the order of their paths.
     pub files: Vec<SourceFile>,
 }
 
-impl House {
+impl Sources {
     /// Reads the checkout at `root`.
     ///
     /// # Panics
@@ -172,8 +172,9 @@ impl House {
 /// The root of this crate's checkout.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap_or(Path::new(".."))
+        .ancestors()
+        .nth(2)
+        .unwrap_or(Path::new("."))
 }
 
 /// Returns the Rust files below a folder, with their text.
@@ -427,28 +428,28 @@ fn leaves(tokens: &[&str], mut path: Vec<String>, found: &mut Vec<(Vec<String>, 
 mod tests {
     use super::*;
 
-    fn house(files: &[(&str, &str)]) -> House {
+    fn sources(files: &[(&str, &str)]) -> Sources {
         let file = |(path, text): &(&str, &str)| SourceFile::new(format!("azure-table/src/{path}"), (*text).to_owned());
-        House {
+        Sources {
             files: files.iter().map(file).collect(),
         }
     }
 
     #[test]
     fn parents_and_children_form_one_cycle() {
-        let house = house(&[
+        let sources = sources(&[
             ("lib.rs", "mod a;"),
             ("a.rs", "mod b;\nfn f() { b::g() }"),
             ("a/b.rs", "use super::f;"),
             ("a/c.rs", "use crate::a::{b::{self as d}, f};\nfn h() { d::g() }"),
         ]);
-        assert_eq!(house.circles(), [["azure-table/src/a.rs", "azure-table/src/a/b.rs"]]);
-        assert_eq!(house.imports()[3].len(), 2);
+        assert_eq!(sources.circles(), [["azure-table/src/a.rs", "azure-table/src/a/b.rs"]]);
+        assert_eq!(sources.imports()[3].len(), 2);
     }
 
     #[test]
     fn comments_literals_and_tests_import_nothing() {
-        let house = house(&[
+        let sources = sources(&[
             (
                 "a.rs",
                 "// crate::b\nconst A: (&str, char) = (\"crate::b \\\" \", '\"');\n#[cfg(test)]\nuse crate::{b};\n\
@@ -456,7 +457,7 @@ mod tests {
             ),
             ("b.rs", "fn f() { crate::a::g() }"),
         ]);
-        assert_eq!(house.imports(), [BTreeSet::new(), BTreeSet::from([0])]);
-        assert_eq!((house.files[0].lines(), house.files[0].code_lines()), (4, 3));
+        assert_eq!(sources.imports(), [BTreeSet::new(), BTreeSet::from([0])]);
+        assert_eq!((sources.files[0].lines(), sources.files[0].code_lines()), (4, 3));
     }
 }

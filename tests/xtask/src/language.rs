@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::fs;
 use std::time::SystemTime;
 
-use crate::house::{root, rust_files};
+use crate::sources::{root, rust_files};
 
 /// The folders of code whose comments are checked.
 const CODE: [&str; 5] = [

@@ -1,45 +1,26 @@
-//! Prints the figures of a checkout's sources: lines, files, import cycles, and counts that should fall.
-//!
-//! `cargo run -p azure-table-tests --example house [ROOT]`; with `language` in place of the root it prints the
-//! counts of `tests/it/api/language.rs`, with `readme` it writes `README.md` from the documentation of the crate.
+//! The figures of a checkout's sources: lines, files, import cycles, and counts that should fall.
 
-#![expect(clippy::print_stdout, reason = "a program for the command line")]
-
-use std::path::Path;
-
-use azure_table_tests::house::{House, SourceFile, root};
-use azure_table_tests::{language, readme};
+use xtask::sources::{SourceFile, Sources};
 
 /// A file of at most this many lines is a fragment.
 const FRAGMENT: usize = 60;
 
-fn main() {
-    let named = std::env::args().nth(1);
-    match named.as_deref() {
-        Some("language") => print!("{}", language::table(&language::counts())),
-        Some("readme") => match std::fs::write(root().join("README.md"), readme::generated()) {
-            Ok(()) => println!("README.md is written from {}", readme::SOURCE),
-            Err(error) => println!("README.md is not written: {error}"),
-        },
-        named => print_figures(&House::read(named.map_or(root(), Path::new))),
-    }
-}
-
-fn print_figures(house: &House) {
-    let sum = |count: fn(&SourceFile) -> usize| -> usize { house.files.iter().map(count).sum() };
+/// Prints the figures.
+pub(crate) fn print(sources: &Sources) {
+    let sum = |count: fn(&SourceFile) -> usize| -> usize { sources.files.iter().map(count).sum() };
     println!("{:6} product lines without unit tests", sum(SourceFile::lines));
     println!("{:6} of them code", sum(SourceFile::code_lines));
-    println!("{:6} files", house.files.len());
+    println!("{:6} files", sources.files.len());
     println!(
         "{:6} files of at most {FRAGMENT} lines",
-        house.files.iter().filter(|file| file.lines() <= FRAGMENT).count()
+        sources.files.iter().filter(|file| file.lines() <= FRAGMENT).count()
     );
     println!(
         "{:6} matches on Profile outside protocol/profile.rs and emulator/rules",
         sum(profile_matches)
     );
     println!("{:6} operations compared as text", sum(compared_operations));
-    let functions = house
+    let functions = sources
         .files
         .iter()
         .filter(|file| file.layer() == "pipeline")
@@ -47,7 +28,7 @@ fn print_figures(house: &House) {
     if let Some((lines, name)) = functions.max() {
         println!("{lines:6} lines of the longest function of the pipeline: {name}");
     }
-    let circles = house.circles();
+    let circles = sources.circles();
     println!("{:6} import circles among files", circles.len());
     for circle in &circles {
         println!("{:6} files: {}", circle.len(), circle.join(", "));

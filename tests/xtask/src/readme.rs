@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use crate::house::root;
+use crate::sources::root;
 
 /// The documentation of the crate, from the root of the checkout.
 pub const SOURCE: &str = "azure-table/docs/crate.md";

@@ -1,0 +1,7 @@
+//! What the commands of `cargo xtask` and the tests share: the sources as text, the rules of how we write, the README.
+
+#![expect(clippy::unwrap_used, reason = "a maintenance program says what failed by panicking")]
+
+pub mod language;
+pub mod readme;
+pub mod sources;
