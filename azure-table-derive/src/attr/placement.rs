@@ -63,7 +63,10 @@ pub(crate) struct Placements(pub(crate) &'static [Placement]);
 impl Placements {
     /// Returns the options that are accepted at a place.
     pub(crate) fn known(&self, kind: Kind, spot: Spot) -> Vec<&'static str> {
-        let here = self.0.iter().filter(|row| row.spot == spot && row.kinds.contains(&kind));
+        let here = self
+            .0
+            .iter()
+            .filter(|row| row.spot == spot && row.kinds.contains(&kind));
         here.map(|row| row.option).collect()
     }
 

@@ -44,10 +44,18 @@ fn errors_are_reported_together() {
 #[test]
 fn crate_is_a_path() {
     let item = "async fn t() {}";
-    says("crate", item, &["`crate` takes a string: write `crate = \"path::to::azure_table\"`"]);
+    says(
+        "crate",
+        item,
+        &["`crate` takes a string: write `crate = \"path::to::azure_table\"`"],
+    );
     says("crate = tables", item, &["`crate` takes a string"]);
     says("crate = \"a b\"", item, &["\"a b\" is not a path"]);
-    says("crate = \"a\", crate = \"b\"", item, &["duplicate attribute `crate`: write it once"]);
+    says(
+        "crate = \"a\", crate = \"b\"",
+        item,
+        &["duplicate attribute `crate`: write it once"],
+    );
 }
 
 #[test]
