@@ -47,11 +47,11 @@ async fn modify_writes_once_more_than_it_may_conflict() {
         let modify = table.modify(("p", "r"), change);
         let error = modify.max_conflicts(conflicts).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConditionNotMet, "{error}");
-        let told = format!(
+        let reported = format!(
             "{} conflicting writes, the limit is {conflicts}: raise `max_conflicts`, or reduce concurrent writers",
             conflicts + 1
         );
-        assert!(error.to_string().contains(&told), "{error}");
+        assert!(error.to_string().contains(&reported), "{error}");
         assert_eq!(sent(&faults, OperationKind::Replace), conflicts as usize + 1);
         rule.disable();
 

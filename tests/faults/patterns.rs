@@ -77,8 +77,8 @@ fn promises_of_patterns_hold_under_every_fault() {
         for scenario in scenarios() {
             let once = [(Mode::Once, 0), (Mode::Always, 0)];
             for (mode, seed) in once.into_iter().chain((0..seeds).map(|seed| (Mode::Random, seed))) {
-                let told = std::panic::AssertUnwindSafe(|| hold(promise, &scenario, mode, seed));
-                match std::panic::catch_unwind(told) {
+                let reported = std::panic::AssertUnwindSafe(|| hold(promise, &scenario, mode, seed));
+                match std::panic::catch_unwind(reported) {
                     Ok(met) => hits += met,
                     Err(_) => broken.push(format!("{}: {}, {mode:?}, seed {seed}", promise.name, scenario.name)),
                 }

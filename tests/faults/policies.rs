@@ -29,13 +29,13 @@ struct Asked(Arc<Mutex<Vec<String>>>);
 impl RetryPolicy for Asked {
     fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
         let code = failed.code().unwrap_or("-");
-        let told = format!(
+        let reported = format!(
             "{} {:?} {:?} {code}",
             failed.operation(),
             failed.status(),
             failed.delivery()
         );
-        self.0.lock().unwrap().push(told);
+        self.0.lock().unwrap().push(reported);
         Decision::Stop
     }
 }
@@ -49,8 +49,8 @@ async fn policy_is_called_for_every_failure() {
         batch_answer("429 Too Many Requests", ""),
         batch_answer("204 No Content", ""),
     ]);
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let service = canned.service().retry(Asked(Arc::clone(&told)));
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let service = canned.service().retry(Asked(Arc::clone(&reported)));
     let table = service.dynamic_table("Things").unwrap();
     for _ in 0..3 {
         let _ = table.get(("p", "r")).await;
@@ -61,7 +61,7 @@ async fn policy_is_called_for_every_failure() {
         let _ = batch.submit().await;
     }
     assert_eq!(
-        *told.lock().unwrap(),
+        *reported.lock().unwrap(),
         [
             "get None Some(ResponseCut) -",
             "get Some(404) None -",
@@ -281,13 +281,13 @@ async fn error_contains_every_attempt() {
     ]);
     let error = canned.service().ping().await.unwrap_err();
     let story = error.diagnostics();
-    let told: Vec<_> = story
+    let reported: Vec<_> = story
         .attempts()
         .iter()
         .map(|a| (a.number(), a.status(), a.code()))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             (1, None, None),
             (2, Some(503), Some("ServerBusy")),
@@ -341,14 +341,16 @@ async fn diagnostics_contain_the_reads_back() {
     let policy = LinearRetry::new(Duration::ZERO, 1);
     let table = canned.service().retry(policy).dynamic_table("Things").unwrap();
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
-    let told = error.diagnostics().attempts().iter();
-    let told: Vec<_> = told.map(|attempt| (attempt.operation(), attempt.status())).collect();
+    let reported = error.diagnostics().attempts().iter();
+    let reported: Vec<_> = reported
+        .map(|attempt| (attempt.operation(), attempt.status()))
+        .collect();
     let expected = [
         ("insert", None),
         ("query", Some(404)),
         ("insert", None),
         ("query", Some(403)),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert!(error.may_have_applied() && error.attempts() == 2, "{error}");
 }

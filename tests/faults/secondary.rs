@@ -33,8 +33,8 @@ async fn reads_go_where_the_mode_says_and_writes_never_leave_the_primary() {
         table.get(("p", "r")).context(&context).await.unwrap().unwrap();
         assert_eq!(hosts(&canned), expected, "{mode:?}");
         let attempts = context.attempts();
-        let told: Vec<_> = attempts.iter().map(|a| a.location() == Location::Secondary).collect();
-        assert_eq!(told, expected.map(|place| place == "secondary"), "{mode:?}");
+        let reported: Vec<_> = attempts.iter().map(|a| a.location() == Location::Secondary).collect();
+        assert_eq!(reported, expected.map(|place| place == "secondary"), "{mode:?}");
 
         let canned = Canned::new([Step::status(400)]);
         let table = canned.service().location_mode(mode).dynamic_table("Things").unwrap();

@@ -77,12 +77,12 @@ async fn lost_write_through_a_batch_is_read_back_through_a_batch() {
     assert_eq!(stored.properties, entity.properties);
     let read = table.get(&entity).versioned().await.unwrap().unwrap();
     assert_eq!((&read.etag, read.timestamp), (&stored.etag, stored.timestamp));
-    let told: Vec<_> = context
+    let reported: Vec<_> = context
         .attempts()
         .iter()
         .map(|attempt| attempt.operation().to_owned())
         .collect();
-    assert_eq!(told, ["insert", "get"]);
+    assert_eq!(reported, ["insert", "get"]);
 
     entity.insert("Text", "changed");
     loses.store(true, Ordering::Relaxed);

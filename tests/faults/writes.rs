@@ -89,8 +89,8 @@ async fn lost_insert_is_not_reported_as_conflict() {
             let Tables { lossy, truth, .. } = tables(&vec![fate; losses]).await;
             let etag = lossy.insert(&row("r", "x")).await.unwrap();
             let stored = truth.get(("p", "r")).await.unwrap().unwrap();
-            let told = (stored.etag.as_ref(), stored.get("V"));
-            assert_eq!(told, (Some(&etag), Some(&"x".into())), "{fate:?} {losses}");
+            let reported = (stored.etag.as_ref(), stored.get("V"));
+            assert_eq!(reported, (Some(&etag), Some(&"x".into())), "{fate:?} {losses}");
         }
     }
 }
@@ -163,8 +163,8 @@ async fn real_conflict_stays_a_conflict() {
         truth.replace(&row("r", "theirs")).await.unwrap();
         clock.advance(std::time::Duration::from_secs(60));
         let error = lossy.replace(&row("r", "new")).if_match(old).await.unwrap_err();
-        let told = (error.kind(), error.may_have_applied());
-        assert_eq!(told, (ErrorKind::ConditionNotMet, false), "{fate:?}: {error}");
+        let reported = (error.kind(), error.may_have_applied());
+        assert_eq!(reported, (ErrorKind::ConditionNotMet, false), "{fate:?}: {error}");
         let error = lossy.insert(&row("r", "new")).await.unwrap_err();
         assert_eq!(
             (error.kind(), error.may_have_applied()),

@@ -217,18 +217,18 @@ async fn each_attempt_is_a_span_of_its_own() {
     ]);
     let spans = spans_of(async { canned.service().ping().await.unwrap() }).await;
     let attempts = spans.named("attempt");
-    let told = |name: &str| {
+    let reported = |name: &str| {
         attempts
             .iter()
             .map(|fields| fields.get(name).cloned())
             .collect::<Vec<_>>()
     };
     assert_eq!(
-        told("http.request.resend_count"),
+        reported("http.request.resend_count"),
         [None, Some("1".into()), Some("2".into())]
     );
     assert_eq!(
-        told("http.response.status_code"),
+        reported("http.response.status_code"),
         [None, Some("503".into()), Some("200".into())]
     );
     let calls = spans.named("call");
@@ -348,7 +348,7 @@ async fn retry_is_an_event_of_level_warn() {
 }
 
 /// Returns level, message up to the time, operation, status, error type and kind of each event.
-fn told(events: &[Fields]) -> Vec<[&str; 6]> {
+fn reported(events: &[Fields]) -> Vec<[&str; 6]> {
     let names = [
         "level",
         "message",
@@ -390,7 +390,7 @@ async fn end_of_a_call_is_an_event_of_its_level() {
     .await;
     let events = spans.named(EVENT);
     assert_eq!(
-        told(&events),
+        reported(&events),
         [
             ["WARN", "failed", "get", "404", "TableNotFound", "NotFound"],
             ["DEBUG", "completed", "create table", "204", "", ""],

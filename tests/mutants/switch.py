@@ -230,7 +230,7 @@ class Tests:
             process.wait()
 
 
-class Judges:
+class TestRuns:
     """All tests; first those that are fast and likely to find a mutant."""
 
     def __init__(self, programs):
@@ -250,7 +250,7 @@ class Judges:
             module = re.sub(r"^azure-table/src/|(/mod)?\.rs$", "", mutant.file).replace("/", "::")
             self.of_module[mutant.file] = Tests(self.unit_tests, "azure-table", module)
 
-    def judge(self, mutant):
+    def test(self, mutant):
         mutant.outcome = "missed"
         for tests in [self.of_module[mutant.file], *self.of_all]:
             outcome, mutant.test = tests.run(mutant.number)
@@ -265,7 +265,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2, help="mutants that are tried at the same time")
     parser.add_argument("--sample", type=int, help="so many of the list, drawn at random")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
-    parser.add_argument("--it", action="store_true", help="the tests of `it` judge, too")
+    parser.add_argument("--it", action="store_true", help="also run the tests of `it`")
     parser.add_argument("--continue", dest="resumed", action="store_true", help="only those that were not caught before")
     options = parser.parse_args()
 
@@ -296,15 +296,15 @@ def main():
     print(f"built in {time.monotonic() - start:.0f} s", flush=True)
 
     tried = [mutant for mutant in mutants if mutant.outcome is None]
-    judges = Judges(programs)
+    runs = TestRuns(programs)
     for mutant in tried:
-        judges.prepare(mutant)
+        runs.prepare(mutant)
     start = time.monotonic()
     with open(OUTCOMES, "a") as outcomes, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for mutant in mutants:
             if mutant.outcome in ("unswitchable", "unviable"):
                 outcomes.write(f"{mutant.name}\t{mutant.outcome}\n")
-        running = [pool.submit(judges.judge, mutant) for mutant in tried]
+        running = [pool.submit(runs.test, mutant) for mutant in tried]
         for done in concurrent.futures.as_completed(running):
             mutant = done.result()
             print(f"{mutant.outcome:8} {mutant.number} {mutant.name}  {mutant.test}", flush=True)

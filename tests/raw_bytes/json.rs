@@ -26,7 +26,7 @@ proptest! {
 }
 
 #[test]
-fn every_sample_is_judged() {
+fn every_sample_is_checked() {
     check_samples();
 }
 

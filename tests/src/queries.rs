@@ -206,7 +206,7 @@ pub async fn sets_of_keys_are_queried_in_parts(backend: &Backend) {
         }
         batch.submit().await.unwrap();
     }
-    let told =
+    let reported =
         |rows: Vec<Tracked>| -> Vec<(String, u32)> { rows.into_iter().map(|row| (row.group, row.number)).collect() };
     let of = |groups: &[&str], numbers: &[u32]| -> Vec<(String, u32)> {
         let pairs = groups
@@ -216,13 +216,16 @@ pub async fn sets_of_keys_are_queried_in_parts(backend: &Backend) {
     };
     let small = || table.query().page_size(4);
     let parts = small().fan_out().partitions(["d'", "a", "x"]);
-    assert_eq!(told(parts.all().await.unwrap()), of(&["a", "d'"], &[0, 1, 2, 3, 4, 5]));
+    assert_eq!(
+        reported(parts.all().await.unwrap()),
+        of(&["a", "d'"], &[0, 1, 2, 3, 4, 5])
+    );
     let keys = small().filter(Tracked::GROUP.is_in(["c", "a"]) & Tracked::NUMBER.is_in([5, 2, 9]));
-    assert_eq!(told(keys.fan_out().all().await.unwrap()), of(&["a", "c"], &[2, 5]));
+    assert_eq!(reported(keys.fan_out().all().await.unwrap()), of(&["a", "c"], &[2, 5]));
     let ends = small()
         .partition("b")
         .filter(Tracked::NUMBER.lt(1) | Tracked::NUMBER.ge(5));
-    assert_eq!(told(ends.fan_out().all().await.unwrap()), of(&["b"], &[0, 5]));
+    assert_eq!(reported(ends.fan_out().all().await.unwrap()), of(&["b"], &[0, 5]));
     let limited = small().limit(7).fan_out().partitions(["a", "b"]).concurrency(2);
     assert_eq!(limited.all().await.unwrap().len(), 7);
 
@@ -235,7 +238,7 @@ pub async fn sets_of_keys_are_queried_in_parts(backend: &Backend) {
         .await
         .unwrap();
     rows.sort_by_key(|row: &Tracked| (row.group.clone(), row.number));
-    assert_eq!(told(rows), of(&["a", "b", "c", "d'"], &[0, 1, 2, 3, 4, 5]));
+    assert_eq!(reported(rows), of(&["a", "b", "c", "d'"], &[0, 1, 2, 3, 4, 5]));
     assert_eq!(small().scan().ranges(["c"]).count().await.unwrap(), 24);
     backend.drop_table(&table).await;
 }

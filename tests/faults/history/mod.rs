@@ -63,7 +63,7 @@ fn add_rules(faults: &Faults) {
 }
 
 /// Runs the history of a seed and checks it. Two groups of clients share a handle each.
-fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions, is_grouped: bool) -> Told {
+fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions, is_grouped: bool) -> Findings {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -140,11 +140,11 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions
     let calls = notes.calls.len();
     wrong.extend(check(notes.calls, state).err());
     let unknown = notes.counted.iter().map(|(_, unknown)| *unknown).sum();
-    Told { wrong, calls, unknown }
+    Findings { wrong, calls, unknown }
 }
 
 /// The report of one history.
-struct Told {
+struct Findings {
     wrong: Vec<String>,
     calls: usize,
     unknown: i64,
@@ -156,10 +156,10 @@ fn check_histories(of: &str, seeds: u64, options: &CallOptions, is_grouped: bool
     let begun = std::time::Instant::now();
     let (mut calls, mut unknown, mut failed) = (0, 0, Vec::new());
     for seed in REGRESSIONS.into_iter().chain(0..seeds) {
-        let told = history(seed, |faults| faults, options, is_grouped);
-        (calls, unknown) = (calls + told.calls, unknown + told.unknown);
-        if !told.wrong.is_empty() {
-            azure_table_tests::report::print(&format!("seed {seed}: {:#?}", told.wrong));
+        let findings = history(seed, |faults| faults, options, is_grouped);
+        (calls, unknown) = (calls + findings.calls, unknown + findings.unknown);
+        if !findings.wrong.is_empty() {
+            azure_table_tests::report::print(&format!("seed {seed}: {:#?}", findings.wrong));
             failed.push(seed);
         }
     }

@@ -49,9 +49,9 @@ pub(super) async fn visit(table: &TableClient<Cell>, notes: &Mutex<Notes>, round
     let visit = table.modify((VISITS, &name), |cell: &mut Cell| cell.a += 1);
     let visited = visit.or_insert(|| row(VISITS, &name)).await;
     let mut notes = notes.lock().unwrap();
-    let (told, in_doubt) = notes.tally.visits.entry(round).or_default();
+    let (reported, in_doubt) = notes.tally.visits.entry(round).or_default();
     match visited {
-        Ok(stored) => told.push(stored.a),
+        Ok(stored) => reported.push(stored.a),
         Err(e) => *in_doubt += i64::from(e.may_have_applied()),
     }
 }
@@ -106,15 +106,15 @@ impl Tally {
     /// Returns the contradictions to the rows at the end.
     pub(super) async fn check(&self, table: &TableClient<Cell>) -> Vec<String> {
         let mut wrong = Vec::new();
-        for (round, (told, in_doubt)) in &self.visits {
+        for (round, (reported, in_doubt)) in &self.visits {
             let stored = table
                 .get((VISITS, round.to_string()))
                 .await
                 .unwrap()
                 .map_or(0, |row| row.a);
-            let acknowledged = i64::try_from(told.len()).unwrap();
-            if BTreeSet::from_iter(told).len() != told.len() {
-                wrong.push(format!("two visitors were told the same count: {told:?}"));
+            let acknowledged = i64::try_from(reported.len()).unwrap();
+            if BTreeSet::from_iter(reported).len() != reported.len() {
+                wrong.push(format!("two visitors were told the same count: {reported:?}"));
             }
             if !(acknowledged..=acknowledged + in_doubt).contains(&stored) {
                 wrong.push(format!("{stored} visits, of {acknowledged} and {in_doubt} in doubt"));

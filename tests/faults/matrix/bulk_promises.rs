@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use azure_table::ErrorKind;
 
-use super::judge::{Broken, Case, is_verdict};
+use super::check::{Broken, Case, is_verdict};
 use super::model::{State, Write};
-use super::operation::{Claim, Report, Said, Wanted};
+use super::operation::{Claim, Report, Reported, Wanted};
 
 /// Checks writes that each have an outcome. Applied ones are stored unless overwritten, rejected ones are not, and
 /// those in doubt may be.
-pub(crate) fn judge_each(case: &Case<'_>, writes: &[Write]) -> Result<(), Broken> {
-    let Said::Each(claims) = case.said else {
+pub(crate) fn check_each(case: &Case<'_>, writes: &[Write]) -> Result<(), Broken> {
+    let Reported::Each(claims) = case.reported else {
         return Err(Broken::SuccessIsNotTrue);
     };
     if claims.len() != writes.len() {
@@ -22,7 +22,7 @@ pub(crate) fn judge_each(case: &Case<'_>, writes: &[Write]) -> Result<(), Broken
         rows.entry(write.row()).or_default().push((write, claim));
     }
     for (row, writes) in &rows {
-        judge_row(case, row, writes)?;
+        check_row(case, row, writes)?;
     }
     let is_named = |row: &&String| rows.contains_key(row.as_str());
     let others = |state: &State| {
@@ -36,7 +36,7 @@ pub(crate) fn judge_each(case: &Case<'_>, writes: &[Write]) -> Result<(), Broken
 }
 
 /// Returns the writes of one row, which keep their order.
-fn judge_row(case: &Case<'_>, row: &str, writes: &[(&Write, &Claim)]) -> Result<(), Broken> {
+fn check_row(case: &Case<'_>, row: &str, writes: &[(&Write, &Claim)]) -> Result<(), Broken> {
     let only = |state: &State| State {
         rows: state
             .rows
@@ -103,8 +103,8 @@ fn judge_row(case: &Case<'_>, row: &str, writes: &[(&Write, &Claim)]) -> Result<
 }
 
 /// Checks writes by query: each row is as before or as intended, and the report counts them.
-pub(crate) fn judge_selected(case: &Case<'_>, wanted: &[(String, Wanted)]) -> Result<(), Broken> {
-    let Said::Selected(report) = case.said else {
+pub(crate) fn check_selected(case: &Case<'_>, wanted: &[(String, Wanted)]) -> Result<(), Broken> {
+    let Reported::Selected(report) = case.reported else {
         return Err(Broken::SuccessIsNotTrue);
     };
     let (before, after) = (&case.before.rows, &case.after.rows);
@@ -144,10 +144,10 @@ pub(crate) fn judge_selected(case: &Case<'_>, wanted: &[(String, Wanted)]) -> Re
         }
         changed += usize::from(is_done);
     }
-    judge_counts(report, wanted, changed)
+    check_counts(report, wanted, changed)
 }
 
-fn judge_counts(report: &Report, wanted: &[(String, Wanted)], changed: usize) -> Result<(), Broken> {
+fn check_counts(report: &Report, wanted: &[(String, Wanted)], changed: usize) -> Result<(), Broken> {
     let is_delete = wanted.iter().all(|(_, wanted)| *wanted == Wanted::Gone);
     // A delete whose response was lost finds nothing.
     let of_own = if is_delete { report.gone } else { 0 };
@@ -160,7 +160,7 @@ fn judge_counts(report: &Report, wanted: &[(String, Wanted)], changed: usize) ->
     if changed > report.applied + report.in_doubt.len() + of_own {
         return Err(Broken::DenialIsNotTrue);
     }
-    let told = report.applied + report.unchanged + report.gone + report.failures.len() + report.in_doubt.len();
-    let is_whole = told == wanted.len() || (report.ended.is_some() && told < wanted.len());
+    let reported = report.applied + report.unchanged + report.gone + report.failures.len() + report.in_doubt.len();
+    let is_whole = reported == wanted.len() || (report.ended.is_some() && reported < wanted.len());
     is_whole.then_some(()).ok_or(Broken::SuccessIsNotTrue)
 }

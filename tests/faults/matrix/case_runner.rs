@@ -12,7 +12,7 @@ use azure_table::{Credential, Emulator, LocationMode, Result, TableClient, Table
 use bytes::Bytes;
 use http::HeaderValue;
 
-use super::judge::Case;
+use super::check::Case;
 use super::model::{Cell, ROWS, State, Subject, key};
 use super::operation::{Entry, Given, On, Origin, Promise};
 use super::operations::{policy, properties, retention};
@@ -195,7 +195,7 @@ impl<'a> CaseRunner<'a> {
         let options = Options::choose(self.entry, location, seed, &context);
         let on = self.client(&inspector, &options);
         let begun = tokio::time::Instant::now();
-        let said = (chosen.run)(on).await;
+        let reported = (chosen.run)(on).await;
         let elapsed = begun.elapsed();
         let before = self.state.clone();
         if self.applied.load(Ordering::Relaxed) > 0 {
@@ -206,7 +206,7 @@ impl<'a> CaseRunner<'a> {
         let log = faults.log();
         let case = Case {
             promise: &chosen.promise,
-            said: &said,
+            reported: &reported,
             before: &before,
             after: &self.state,
             secondary: secondary.as_ref(),
@@ -214,12 +214,12 @@ impl<'a> CaseRunner<'a> {
             applied: self.applied.load(Ordering::Relaxed),
             log: &log,
             sent: &sent,
-            told: story.attempts(),
+            attempts: story.attempts(),
             elapsed,
             options: &options,
         };
         let hits = log.iter().filter(|record| record.fault().is_some()).count();
-        let verdict = case.judge(self.entry).map_err(|broken| (broken, format!("{case:#?}")));
+        let verdict = case.check(self.entry).map_err(|broken| (broken, format!("{case:#?}")));
         report.tell(
             self.entry.name,
             self.scenario.name,

@@ -13,8 +13,8 @@
 
 mod bulk_promises;
 mod case_runner;
+mod check;
 mod complete;
-mod judge;
 pub(crate) mod model;
 mod operation;
 mod operations;
@@ -30,7 +30,7 @@ use std::time::Instant;
 use azure_table::Emulator;
 
 use self::case_runner::{CaseRunner, LOCATIONS};
-use self::judge::Broken;
+use self::check::Broken;
 use self::options::Between;
 use self::report::Report;
 use self::scenario::{BlindResend, Mode, Scenario};

@@ -8,7 +8,7 @@ use azure_table::service::Creation;
 use azure_table::{CallOptions, Deletion, ETag, Error, ErrorKind, TableClient, TableServiceClient, Versioned};
 use futures::future::LocalBoxFuture;
 
-use super::judge::names_doubt;
+use super::check::names_doubt;
 use super::model::{Cell, State, Subject, Write};
 
 /// One operation of the matrix.
@@ -168,7 +168,7 @@ pub(crate) struct Chosen {
     pub(crate) run: Run,
 }
 
-pub(crate) type Run = Box<dyn FnOnce(On) -> LocalBoxFuture<'static, Said>>;
+pub(crate) type Run = Box<dyn FnOnce(On) -> LocalBoxFuture<'static, Reported>>;
 
 /// The meaning of a success.
 #[derive(Debug)]
@@ -236,7 +236,7 @@ pub(crate) enum Wanted {
 
 /// The reported result.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum Reported {
     Done,
     /// Success, with the ETag of each write.
     Written(Vec<Option<ETag>>),
@@ -292,9 +292,9 @@ impl std::fmt::Debug for Read {
     }
 }
 
-impl Said {
-    pub(crate) fn of<T>(result: Result<T, Error>, said: impl FnOnce(T) -> Self) -> Self {
-        result.map_or_else(|e| Self::Failed(Arc::new(e)), said)
+impl Reported {
+    pub(crate) fn of<T>(result: Result<T, Error>, reported: impl FnOnce(T) -> Self) -> Self {
+        result.map_or_else(|e| Self::Failed(Arc::new(e)), reported)
     }
 
     pub(crate) fn etag(result: Result<ETag, Error>) -> Self {
@@ -309,7 +309,7 @@ impl Said {
 impl Chosen {
     pub(crate) fn new<F>(promise: Promise, call: impl FnOnce(On) -> F + 'static) -> Self
     where
-        F: Future<Output = Said> + 'static,
+        F: Future<Output = Reported> + 'static,
     {
         Self {
             promise,
@@ -320,7 +320,7 @@ impl Chosen {
     /// One write of a row.
     pub(crate) fn write<F>(given: &Given<'_>, write: Write, call: impl FnOnce(On) -> F + 'static) -> Self
     where
-        F: Future<Output = Said> + 'static,
+        F: Future<Output = Reported> + 'static,
     {
         Self::writes(given, vec![write], call)
     }
@@ -328,7 +328,7 @@ impl Chosen {
     /// Writes of rows, all together.
     pub(crate) fn writes<F>(given: &Given<'_>, writes: Vec<Write>, call: impl FnOnce(On) -> F + 'static) -> Self
     where
-        F: Future<Output = Said> + 'static,
+        F: Future<Output = Reported> + 'static,
     {
         let mut after = given.state.clone();
         let change = Change {
@@ -356,7 +356,7 @@ impl Chosen {
         call: impl FnOnce(On) -> F + 'static,
     ) -> Self
     where
-        F: Future<Output = Said> + 'static,
+        F: Future<Output = Reported> + 'static,
     {
         let change = Change {
             after,
@@ -379,7 +379,7 @@ impl Chosen {
         let view = Box::new(view);
         Self::new(Promise::Read(Read { view, origin, parts }), |on| {
             let read = call(on);
-            async move { Said::of(read.await, Said::Seen) }
+            async move { Reported::of(read.await, Reported::Seen) }
         })
     }
 }

@@ -11,7 +11,7 @@ use azure_table::{CallOptions, ExponentialRetry, LocationMode, NoRetry};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
 
-use super::judge::{Broken, MOST_ATTEMPTS, MOST_ATTEMPTS_WITHOUT_RETRIES};
+use super::check::{Broken, MOST_ATTEMPTS, MOST_ATTEMPTS_WITHOUT_RETRIES};
 use super::operation::Entry;
 
 /// The timeout of a call.
@@ -119,7 +119,7 @@ impl Options {
     }
 
     /// Checks that a request has the effective options, each once.
-    pub(crate) fn judge(&self, sent: &Sent) -> Result<(), Broken> {
+    pub(crate) fn check(&self, sent: &Sent) -> Result<(), Broken> {
         let has = |name: &str, wanted: &[&str]| {
             let values = sent.headers.get_all(name).iter();
             match values.eq(wanted.iter()) {

@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter};
 use azure_table::LocationMode;
 
 use super::case_runner::LOCATIONS;
-use super::judge::Broken;
+use super::check::Broken;
 use super::scenario::{MODES, Mode};
 
 #[derive(Default)]

@@ -66,9 +66,9 @@ async fn waiting_write_follows_the_one_in_flight_in_the_report() {
     other.insert("Version", 0);
     let writes = [version("r", 0), version("r", 1), other];
     let mut outcomes = table.bulk().batch_size(1).insert_or_replace(writes).outcomes();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     while let Some(outcome) = outcomes.next().await {
-        told.push(match outcome {
+        reported.push(match outcome {
             azure_table::BulkOutcome::Applied(applied) => (applied.index(), "applied"),
             azure_table::BulkOutcome::Leftover(left) => match left.reason() {
                 LeftoverReason::NotTried => (left.index(), "not tried"),
@@ -77,7 +77,7 @@ async fn waiting_write_follows_the_one_in_flight_in_the_report() {
             _ => unreachable!(),
         });
     }
-    assert_eq!(told, [(2, "not tried"), (0, "applied"), (1, "not tried")]);
+    assert_eq!(reported, [(2, "not tried"), (0, "applied"), (1, "not tried")]);
     assert!(outcomes.finish().is_err());
 }
 

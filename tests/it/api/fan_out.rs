@@ -313,8 +313,8 @@ async fn unordered_get_many_yields_entities_as_they_arrive() {
 #[tokio::test(start_paused = true)]
 async fn scan_reads_ranges_concurrently_and_reports_progress() {
     let (faults, blogs) = blogs(Duration::from_millis(10)).await;
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&told);
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&reported);
     let scan = blogs
         .query()
         .scan()
@@ -333,7 +333,7 @@ async fn scan_reads_ranges_concurrently_and_reports_progress() {
     assert_eq!(faults.requests(), 3 + 5 + 5 + 1);
     let last = rows.progress();
     assert_eq!((last.ranges_done, last.pages, last.rows), (4, 14, 25));
-    assert_eq!(told.lock().unwrap().last(), Some(&last));
+    assert_eq!(reported.lock().unwrap().last(), Some(&last));
     assert_eq!(blogs.query().scan().ranges(["c"]).count().await.unwrap(), 25);
 }
 

@@ -16,7 +16,7 @@ const FOR_TOKENS: &str = "user_delegation_key";
 
 /// An entry of the table, for an operation on a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Said {
+enum Documented {
     Works,
     /// The client rejects it before it is sent.
     RefusedHere,
@@ -24,7 +24,7 @@ enum Said {
 }
 
 /// Returns the rows of the table: the operation, and its entries for Storage, Cosmos DB, Azurite and the emulator.
-fn rows() -> Vec<(&'static str, Vec<Said>)> {
+fn rows() -> Vec<(&'static str, Vec<Documented>)> {
     let table = GUIDE.split("# Operations").last().unwrap();
     table
         .lines()
@@ -32,13 +32,13 @@ fn rows() -> Vec<(&'static str, Vec<Said>)> {
         .map(|line| {
             let mut cells = line.trim_matches('|').split('|').map(str::trim);
             let name = cells.next().unwrap().trim_matches('`');
-            let said = cells.map(|cell| match cell.trim_end_matches(['¹', '²']) {
-                "✓" => Said::Works,
-                "–" => Said::RefusedHere,
-                "✗" => Said::RefusedThere,
+            let documented = cells.map(|cell| match cell.trim_end_matches(['¹', '²']) {
+                "✓" => Documented::Works,
+                "–" => Documented::RefusedHere,
+                "✗" => Documented::RefusedThere,
                 _ => unreachable!("{line}"),
             });
-            (name, said.collect())
+            (name, documented.collect())
         })
         .collect()
 }
@@ -126,18 +126,18 @@ async fn check(column: usize, service: &TableServiceClient, name: &str) {
     table.insert(&DynamicEntity::new("p", "there")).await.unwrap();
     let rows = rows();
     assert!(rows.len() >= 26);
-    for (operation, said) in rows.iter().filter(|(name, _)| *name != FOR_TOKENS) {
-        is_as_said(operation, said[column], perform(operation, service, &table).await);
+    for (operation, documented) in rows.iter().filter(|(name, _)| *name != FOR_TOKENS) {
+        behaves_as_documented(operation, documented[column], perform(operation, service, &table).await);
     }
     table.delete_table().await.unwrap();
 }
 
-fn is_as_said(operation: &str, said: Said, outcome: Result<(), Error>) {
-    match (said, outcome) {
-        (Said::Works, Ok(())) => {}
-        (Said::RefusedHere, Err(e)) => assert_eq!(e.kind(), ErrorKind::Unsupported, "{operation}: {e}"),
-        (Said::RefusedThere, Err(e)) => assert!(e.status().is_some(), "{operation} was not answered: {e}"),
-        (said, outcome) => unreachable!("{operation} {said:?}: {outcome:?}"),
+fn behaves_as_documented(operation: &str, documented: Documented, outcome: Result<(), Error>) {
+    match (documented, outcome) {
+        (Documented::Works, Ok(())) => {}
+        (Documented::RefusedHere, Err(e)) => assert_eq!(e.kind(), ErrorKind::Unsupported, "{operation}: {e}"),
+        (Documented::RefusedThere, Err(e)) => assert!(e.status().is_some(), "{operation} was not answered: {e}"),
+        (documented, outcome) => unreachable!("{operation} {documented:?}: {outcome:?}"),
     }
 }
 
@@ -150,9 +150,13 @@ async fn check_for_tokens(columns: &[usize], address: &str, emulator: Emulator) 
     let service = service.transport(emulator.with_token("token"));
     let table = service.dynamic_table("Things").unwrap();
     let rows = rows();
-    let (_, said) = rows.iter().find(|(name, _)| *name == FOR_TOKENS).unwrap();
+    let (_, documented) = rows.iter().find(|(name, _)| *name == FOR_TOKENS).unwrap();
     for column in columns {
-        is_as_said(FOR_TOKENS, said[*column], perform(FOR_TOKENS, &service, &table).await);
+        behaves_as_documented(
+            FOR_TOKENS,
+            documented[*column],
+            perform(FOR_TOKENS, &service, &table).await,
+        );
     }
 }
 
@@ -218,8 +222,8 @@ async fn table_of_the_guide_matches_azurite() {
 async fn table_of_the_guide_matches_azurite_with_tokens() {
     let backend = Backend::azurite_with_token();
     let rows = rows();
-    let (_, said) = rows.iter().find(|(name, _)| *name == FOR_TOKENS).unwrap();
-    assert_eq!(said[2], Said::RefusedThere);
+    let (_, documented) = rows.iter().find(|(name, _)| *name == FOR_TOKENS).unwrap();
+    assert_eq!(documented[2], Documented::RefusedThere);
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     let error = perform(FOR_TOKENS, backend.service(), &table).await.unwrap_err();
     // Not 403: Azurite accepts the token, but does not know the operation.

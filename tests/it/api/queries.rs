@@ -152,11 +152,11 @@ async fn get_many_keeps_the_order_of_the_keys() {
     let many = blogs.get_many([("c", 1), ("a", 9), ("a", 1)]).concurrency(2);
     assert_eq!(many.requests(), 3);
     let read = many.all().await.unwrap();
-    let told: Vec<_> = read
+    let reported: Vec<_> = read
         .iter()
         .map(|(key, blog)| (key.partition_key(), blog.is_some()))
         .collect();
-    assert_eq!(told, [("c", true), ("a", false), ("a", true)]);
+    assert_eq!(reported, [("c", true), ("a", false), ("a", true)]);
 
     // A failed read is an item; the others continue.
     let keys = ["a/", "b"].map(|channel| blog(channel, 1, 1));

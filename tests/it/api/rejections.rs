@@ -60,7 +60,7 @@ async fn five_rejections_have_five_messages() {
     let clock_off = refusal(service.without_clock_correction()).await;
 
     let second = DateTime::from_unix_seconds(past.unix_seconds());
-    let told = [
+    let reported = [
         (
             &expired,
             ErrorKind::Unauthenticated,
@@ -87,13 +87,13 @@ async fn five_rejections_have_five_messages() {
             "the clock of this machine is 20 min behind".to_owned(),
         ),
     ];
-    for (error, kind, words) in &told {
+    for (error, kind, words) in &reported {
         assert_eq!(error.kind(), *kind, "{error}");
         assert!(error.to_string().contains(words), "{words:?} in {error}");
-        let told_so = told
+        let reported_so = reported
             .iter()
             .filter(|(error, ..)| error.to_string().contains(words))
             .count();
-        assert_eq!(told_so, 1, "{words}");
+        assert_eq!(reported_so, 1, "{words}");
     }
 }

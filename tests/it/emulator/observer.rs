@@ -132,9 +132,9 @@ async fn observer_receives_the_reason_of_a_rejection() {
         assert!(body.contains("Server failed to authenticate the request."), "{body}");
         assert!(!body.contains("account"), "the live service says no more: {body}");
     }
-    let told = reasons(&lines);
+    let reported = reasons(&lines);
     assert_eq!(
-        told,
+        reported,
         [
             "(no account \"nobody\")",
             "(the signature does not match the account's key)",

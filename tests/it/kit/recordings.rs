@@ -220,18 +220,18 @@ async fn unrecorded_request_names_the_most_similar_one() {
         "{other}"
     );
     assert_eq!(replay.left(), 2);
-    let told = panic_of(|| replay.finish());
+    let reported = panic_of(|| replay.finish());
     assert!(
-        told.starts_with("the replay:\n  unexpected: DELETE /Things(PartitionKey='p',RowKey='r'): it is"),
-        "{told}"
+        reported.starts_with("the replay:\n  unexpected: DELETE /Things(PartitionKey='p',RowKey='r'): it is"),
+        "{reported}"
     );
     assert!(
-        told.ends_with("not received: exchange 3, DELETE /Things(PartitionKey='p',RowKey='r')"),
-        "{told}"
+        reported.ends_with("not received: exchange 3, DELETE /Things(PartitionKey='p',RowKey='r')"),
+        "{reported}"
     );
 
-    let told = panic_of(|| drop(Replay::open(&file).unwrap()));
-    assert_eq!(told.matches("not received").count(), 3, "{told}");
+    let reported = panic_of(|| drop(Replay::open(&file).unwrap()));
+    assert_eq!(reported.matches("not received").count(), 3, "{reported}");
 }
 
 #[tokio::test]

@@ -155,9 +155,9 @@ async fn unexpected_request_fails_the_test_and_is_not_retried() {
     );
     assert!(!error.may_have_applied());
     blogs.query().all().await.unwrap();
-    let told = panic_of(|| script.finish());
+    let reported = panic_of(|| script.finish());
     assert_eq!(
-        told,
+        reported,
         "the script:\n  unexpected: request 1 is Insert of Blogs, expected Query\n  not received: request 3, any request"
     );
     // It is reported once.
@@ -166,18 +166,18 @@ async fn unexpected_request_fails_the_test_and_is_not_retried() {
 
 #[tokio::test]
 async fn dropped_script_reports_unsent_requests() {
-    let told = panic_of(|| drop(Script::new().then(OperationKind::Get, ResponseTemplate::new(404))));
-    assert_eq!(told, "the script:\n  not received: request 1, Get");
+    let reported = panic_of(|| drop(Script::new().then(OperationKind::Get, ResponseTemplate::new(404))));
+    assert_eq!(reported, "the script:\n  not received: request 1, Get");
     let script = Script::new();
     // No failure so far.
     script.finish();
     let blogs = blogs(&script);
     assert!(blogs.get(("Channel9", 1_u32)).await.is_err());
     drop(blogs);
-    let told = panic_of(|| drop(script));
+    let reported = panic_of(|| drop(script));
     assert!(
-        told.contains("request 1 is Get of Blogs, expected no further request"),
-        "{told}"
+        reported.contains("request 1 is Get of Blogs, expected no further request"),
+        "{reported}"
     );
 }
 

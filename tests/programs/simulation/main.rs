@@ -78,7 +78,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<PathBuf>,
 async fn simulate(plots: &Path) -> Result<usize, Box<dyn Error>> {
     let begun = Instant::now();
     std::fs::create_dir_all(plots)?;
-    println!("here: by the emulator; told: the limit\n");
+    println!("here: by the emulator; reference: the limit\n");
     println!("{}", Check::heading());
     let partitions = [
         ManyWrites::one_partition_of_today(240_000),

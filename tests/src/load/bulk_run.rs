@@ -117,14 +117,14 @@ impl ManyWrites {
             what: format!("{}: entities", self.name),
             unit: Unit::Rate,
             measured: (self.entities as f64 - self.saved) / run.elapsed.as_secs_f64(),
-            told: Some(self.limit),
+            reference: Some(self.limit),
             bar: LEAST_OF_LIMIT * self.limit..=f64::INFINITY,
         };
         let refused = Check {
             what: format!("{}: requests refused", self.name),
             unit: Unit::Share,
             measured: run.load.throttled_share(),
-            told: None,
+            reference: None,
             bar: 0.0..=MOST_REFUSED,
         };
         vec![rate, refused]

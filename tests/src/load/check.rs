@@ -22,7 +22,7 @@ pub struct Check {
     /// The measured value.
     pub measured: f64,
     /// The value of the study, or the limit, if there is such a figure.
-    pub told: Option<f64>,
+    pub reference: Option<f64>,
     /// The range of the bar.
     pub bar: RangeInclusive<f64>,
 }
@@ -35,7 +35,7 @@ impl Check {
 
     /// Returns the headings of a line's columns.
     pub fn heading() -> String {
-        format!("{:<48}{:>10}{:>10}   {}", "", "here", "told", "bar")
+        format!("{:<48}{:>10}{:>10}   {}", "", "here", "reference", "bar")
     }
 }
 
@@ -59,9 +59,9 @@ impl fmt::Display for Check {
             (true, false) => format!("at least {}", shown(least)),
             (true, true) => format!("{} to {}", shown(least), shown(most)),
         };
-        let told = self.told.map_or("-".to_owned(), shown);
+        let reference = self.reference.map_or("-".to_owned(), shown);
         let verdict = if self.is_held() { "held" } else { "MISSED" };
         let (what, measured) = (&self.what, shown(self.measured));
-        write!(f, "{what:<48}{measured:>10}{told:>10}   {bar:<20}  {verdict}")
+        write!(f, "{what:<48}{measured:>10}{reference:>10}   {bar:<20}  {verdict}")
     }
 }

@@ -93,12 +93,12 @@ fn entity(body: &[u8]) -> Result<Vec<DynamicEntity>> {
 
 /// Checks that a page is read as serde_json reads it.
 pub fn check_page(body: &[u8]) {
-    judge(page(body), oracle::page(body));
+    check(page(body), oracle::page(body));
 }
 
 /// Checks that an entity is read as serde_json reads it.
 pub fn check_entity(body: &[u8]) {
-    judge(entity(body), oracle::entity(body));
+    check(entity(body), oracle::entity(body));
 }
 
 /// Checks that a list of tables is read or rejected.
@@ -129,7 +129,7 @@ pub fn check_samples() {
 }
 
 /// Compares the result with the verdict.
-fn judge(read: Result<Vec<DynamicEntity>>, verdict: Verdict) {
+fn check(read: Result<Vec<DynamicEntity>>, verdict: Verdict) {
     if let Err(error) = &read {
         assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
         assert_presentable(error);

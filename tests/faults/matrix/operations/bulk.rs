@@ -6,9 +6,9 @@ use azure_table::bulk::{Interrupted, LeftoverReason};
 use azure_table::{Bulk, BulkOutcome, BulkReport, Error, TableOperation};
 use futures::stream;
 
-use super::super::judge::names_doubt;
+use super::super::check::names_doubt;
 use super::super::model::{Cell, Demand, Write, key};
-use super::super::operation::{Chosen, Claim, Entry, Given, On, Promise, Said};
+use super::super::operation::{Chosen, Claim, Entry, Given, On, Promise, Reported};
 use super::{KINDS, Kind, operation};
 
 type Ended = Result<BulkReport, Interrupted<BulkReport>>;
@@ -61,14 +61,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("bulk of any writes", &["Bulk::write"], |given| {
         of_any(given, |on, writes| async move {
             let count = writes.len();
-            said(count, bulk(&on).write(operations(writes)).await)
+            reported(count, bulk(&on).write(operations(writes)).await)
         })
     })
     .bulk(),
     Entry::new("bulk of whole batches", &["Bulk::write"], |given| {
         of_any(given, |on, writes| async move {
             let count = writes.len();
-            without_verdicts(said(
+            without_verdicts(reported(
                 count,
                 bulk(&on).fail_whole_batches().write(operations(writes)).await,
             ))
@@ -78,7 +78,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("bulk of a stream", &["Bulk::write_stream"], |given| {
         of_any(given, |on, writes| async move {
             let count = writes.len();
-            said(count, bulk(&on).write_stream(stream::iter(operations(writes))).await)
+            reported(count, bulk(&on).write_stream(stream::iter(operations(writes))).await)
         })
     })
     .bulk(),
@@ -86,7 +86,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         of_any(given, |on, writes| async move {
             let count = writes.len();
             let source = stream::iter(operations(writes).into_iter().map(Ok::<_, Error>));
-            said(count, bulk(&on).write_try_stream(source).await)
+            reported(count, bulk(&on).write_try_stream(source).await)
         })
     })
     .bulk(),
@@ -106,7 +106,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     claims[index as usize] = claim;
                 }
                 drop(outcomes.finish());
-                Said::Each(claims)
+                Reported::Each(claims)
             })
         },
     )
@@ -129,7 +129,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                         _ => {}
                     }
                 }
-                said_of(count, taken, writer.close().await)
+                reported_of(count, taken, writer.close().await)
             })
         },
     )
@@ -159,7 +159,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     }
                     taken += 1;
                 }
-                said_of(cells.len(), taken, writer.close().await)
+                reported_of(cells.len(), taken, writer.close().await)
             })
         },
     )
@@ -194,13 +194,13 @@ where
     Chosen::new(Promise::Each(writes), |on| {
         let count = cells.len();
         let ended = call(on, cells);
-        async move { said(count, ended.await) }
+        async move { reported(count, ended.await) }
     })
 }
 
 fn of_any<F>(given: &Given<'_>, call: impl FnOnce(On, Vec<Write>) -> F + 'static) -> Chosen
 where
-    F: Future<Output = Said> + 'static,
+    F: Future<Output = Reported> + 'static,
 {
     let writes = any_writes(given);
     Chosen::new(Promise::Each(writes.clone()), |on| call(on, writes))
@@ -220,13 +220,13 @@ pub(super) fn any_writes(given: &Given<'_>) -> Vec<Write> {
     (0..fastrand::i64(4..=6)).map(write).collect()
 }
 
-fn said(count: usize, ended: Ended) -> Said {
-    said_of(count, count, ended)
+fn reported(count: usize, ended: Ended) -> Reported {
+    reported_of(count, count, ended)
 }
 
 /// Returns the outcomes of `count` writes, of which the first were `taken`: those that were read and are not leftovers
 /// were applied.
-fn said_of(count: usize, taken: usize, ended: Ended) -> Said {
+fn reported_of(count: usize, taken: usize, ended: Ended) -> Reported {
     let (error, report) = parts(ended);
     let read = report.applied() + report.rejected() + report.in_doubt() + report.not_tried();
     let read = usize::try_from(read).unwrap();
@@ -245,17 +245,19 @@ fn said_of(count: usize, taken: usize, ended: Ended) -> Said {
     if error.is_some_and(|error| !names_doubt(&error)) {
         claims.push(Claim::OfWrongKind);
     }
-    Said::Each(claims)
+    Reported::Each(claims)
 }
 
 /// For whole batches, all operations have the error of one.
-fn without_verdicts(said: Said) -> Said {
-    let Said::Each(claims) = said else { return said };
+fn without_verdicts(reported: Reported) -> Reported {
+    let Reported::Each(claims) = reported else {
+        return reported;
+    };
     let claims = claims.into_iter().map(|claim| match claim {
         Claim::Rejected(_) => Claim::RejectedWithOthers,
         other => other,
     });
-    Said::Each(claims.collect())
+    Reported::Each(claims.collect())
 }
 
 fn parts(ended: Ended) -> (Option<Error>, BulkReport) {
@@ -269,12 +271,12 @@ fn parts(ended: Ended) -> (Option<Error>, BulkReport) {
 }
 
 /// The outcome of a bulk of one write.
-pub(super) fn said_of_one(ended: Ended) -> Said {
+pub(super) fn reported_of_one(ended: Ended) -> Reported {
     let (error, report) = parts(ended);
     match (report.leftovers().first().map(|left| left.reason()), error) {
-        (Some(LeftoverReason::Rejected(e) | LeftoverReason::InDoubt(e)), _) => Said::Failed(e.clone()),
-        (_, Some(e)) => Said::Failed(e.into()),
-        _ => Said::Done,
+        (Some(LeftoverReason::Rejected(e) | LeftoverReason::InDoubt(e)), _) => Reported::Failed(e.clone()),
+        (_, Some(e)) => Reported::Failed(e.into()),
+        _ => Reported::Done,
     }
 }
 

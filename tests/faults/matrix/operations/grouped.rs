@@ -3,8 +3,8 @@
 use azure_table::Error;
 use futures::future::join_all;
 
-use super::super::judge::MOST_ATTEMPTS;
-use super::super::operation::{Chosen, Claim, Entry, Given, Promise, Said};
+use super::super::check::MOST_ATTEMPTS;
+use super::super::operation::{Chosen, Claim, Entry, Given, Promise, Reported};
 use super::bulk::any_writes;
 use super::operation;
 use super::writes;
@@ -50,7 +50,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     true => table.flush().await,
                     false => table.close().await,
                 }
-                Said::Each(claims)
+                Reported::Each(claims)
             })
         },
     )
@@ -64,11 +64,11 @@ fn alone(name: &str, given: &Given<'_>) -> Chosen {
     Chosen::new(promise, |mut on| {
         on.table = on.table.grouped();
         let table = on.table.clone();
-        let said = run(on);
+        let reported = run(on);
         async move {
-            let said = said.await;
+            let reported = reported.await;
             table.flush().await;
-            said
+            reported
         }
     })
 }

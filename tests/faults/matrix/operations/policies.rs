@@ -4,7 +4,7 @@ use azure_table::service::StoredAccessPolicy;
 use azure_table::{ErrorKind, TablePermissions};
 
 use super::super::model::{State, Subject};
-use super::super::operation::{Chosen, Entry, Given, On, Origin, Parts, Said};
+use super::super::operation::{Chosen, Entry, Given, On, Origin, Parts, Reported};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("access policies", &["TableClient::access_policies"], |_| {
@@ -100,9 +100,9 @@ fn change(
 ) -> Chosen {
     let policies = after.as_ref().ok().map(|after| after.policies.clone());
     Chosen::change(after, false, is_repeatable, |on| async move {
-        Said::of(call(on).await, |set| match Some(&set) == policies.as_ref() {
-            true => Said::Done,
-            false => Said::Seen(vec![format!("{set:?}")]),
+        Reported::of(call(on).await, |set| match Some(&set) == policies.as_ref() {
+            true => Reported::Done,
+            false => Reported::Seen(vec![format!("{set:?}")]),
         })
     })
 }

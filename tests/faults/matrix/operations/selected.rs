@@ -3,9 +3,9 @@
 use azure_table::Change;
 use azure_table::bulk::{Interrupted, WriteReport};
 
-use super::super::judge::names_doubt;
+use super::super::check::names_doubt;
 use super::super::model::{Cell, OTHER_PARTITION, PARTITION, partition_of};
-use super::super::operation::{Chosen, Entry, Given, On, Promise, Report, Said, Wanted};
+use super::super::operation::{Chosen, Entry, Given, On, Promise, Report, Reported, Wanted};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("delete where", &["TableClient::delete_where"], |given| {
@@ -15,7 +15,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         });
         selected(wanted, move |on| async move {
             let rows = on.table.query().partition(partition);
-            said(on.table.delete_where(rows).with(&on.call).await)
+            reported(on.table.delete_where(rows).with(&on.call).await)
         })
     })
     .writes_pages(),
@@ -24,7 +24,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         let wanted = wanted(given, |_, a, b| (a < value - 4).then_some(Wanted::Is(value, b)));
         selected(wanted, move |on| async move {
             let patch = on.table.patch_where(Cell::A.lt(value - 4), [Cell::A.set(value)]);
-            said(patch.with(&on.call).await)
+            reported(patch.with(&on.call).await)
         })
     })
     .writes_pages(),
@@ -42,7 +42,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 }
                 _ => Change::Keep,
             };
-            said(on.table.update_where(on.table.query(), change).with(&on.call).await)
+            reported(on.table.update_where(on.table.query(), change).with(&on.call).await)
         })
     })
     .writes_pages(),
@@ -50,7 +50,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         upgraded(
             given,
             |_| true,
-            |on| async move { said(on.table.typed::<Newer>().upgrade_all().with(&on.call).await) },
+            |on| async move { reported(on.table.typed::<Newer>().upgrade_all().with(&on.call).await) },
         )
     })
     .writes_pages(),
@@ -59,7 +59,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         upgraded(given, of, |on| async move {
             let table = on.table.typed::<Newer>();
             let rows = table.query().partition(PARTITION);
-            said(table.upgrade_where(rows).with(&on.call).await)
+            reported(table.upgrade_where(rows).with(&on.call).await)
         })
     })
     .writes_pages(),
@@ -79,7 +79,7 @@ struct Newer {
 
 fn upgraded<F>(given: &Given<'_>, of: impl Fn(&str) -> bool, call: impl FnOnce(On) -> F + 'static) -> Chosen
 where
-    F: Future<Output = Said> + 'static,
+    F: Future<Output = Reported> + 'static,
 {
     let wanted = wanted(given, |row, a, b| match (of(row), b) {
         (false, _) => None,
@@ -98,12 +98,12 @@ fn wanted(given: &Given<'_>, of: impl Fn(&str, i64, Option<i64>) -> Option<Wante
 
 fn selected<F>(wanted: Vec<(String, Wanted)>, call: impl FnOnce(On) -> F + 'static) -> Chosen
 where
-    F: Future<Output = Said> + 'static,
+    F: Future<Output = Reported> + 'static,
 {
     Chosen::new(Promise::Selected(wanted), call)
 }
 
-fn said<E>(ended: Result<WriteReport<E>, Interrupted<WriteReport<E>>>) -> Said {
+fn reported<E>(ended: Result<WriteReport<E>, Interrupted<WriteReport<E>>>) -> Reported {
     let (report, ended) = match ended {
         Ok(report) => (report, None),
         Err(interrupted) => {
@@ -119,7 +119,7 @@ fn said<E>(ended: Result<WriteReport<E>, Interrupted<WriteReport<E>>>) -> Said {
         (rejected.len() as u64, in_doubt.len() as u64),
         (report.rejected(), report.in_doubt())
     );
-    Said::Selected(Report {
+    Reported::Selected(Report {
         applied: report.applied() as usize,
         unchanged: report.unchanged() as usize,
         gone: report.gone() as usize,

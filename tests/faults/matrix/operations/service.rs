@@ -6,7 +6,7 @@ use azure_table::DateTime;
 use azure_table::service::{Metrics, ServiceProperties};
 
 use super::super::model::{State, Subject};
-use super::super::operation::{Chosen, Entry, Origin, Parts, Said, View};
+use super::super::operation::{Chosen, Entry, Origin, Parts, Reported, View};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("ping", &["TableServiceClient::ping"], |_| {
@@ -46,7 +46,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 ..given.state.clone()
             };
             Chosen::change(Ok(after), false, true, move |on| async move {
-                Said::done(on.service.set_properties(properties(days)).with(&on.call).await)
+                Reported::done(on.service.set_properties(properties(days)).with(&on.call).await)
             })
         },
     )

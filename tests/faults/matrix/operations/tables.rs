@@ -6,7 +6,7 @@ use azure_table::ErrorKind;
 use azure_table::service::Creation;
 
 use super::super::model::{Cell, ROWS, State, Subject};
-use super::super::operation::{Chosen, Entry, Given, Origin, Parts, Promise, Said, View};
+use super::super::operation::{Chosen, Entry, Given, Origin, Parts, Promise, Reported, View};
 use super::bulk;
 
 /// The tables that are written; each state has some of them.
@@ -24,7 +24,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             false => Ok(created),
         };
         Chosen::change(after, false, false, |on| async move {
-            Said::done(on.named(&name).create_table().with(&on.call).await)
+            Reported::done(on.named(&name).create_table().with(&on.call).await)
         })
     })
     .on(Subject::Tables)
@@ -37,7 +37,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             let existed = given.state.tables.contains_key(&name);
             Chosen::change(Ok(created), existed, false, |on| async move {
                 let create = on.named(&name).create_table_if_not_exists();
-                Said::of(create.with(&on.call).await, Said::Created)
+                Reported::of(create.with(&on.call).await, Reported::Created)
             })
         },
     )
@@ -50,7 +50,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             false => Err(ErrorKind::NotFound),
         };
         Chosen::change(after, false, false, |on| async move {
-            Said::done(on.named(&name).delete_table().with(&on.call).await)
+            Reported::done(on.named(&name).delete_table().with(&on.call).await)
         })
     })
     .on(Subject::Tables),
@@ -62,7 +62,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             let existed = given.state.tables.contains_key(&name);
             Chosen::change(Ok(deleted), existed, false, |on| async move {
                 let delete = on.named(&name).delete_table_if_exists();
-                Said::of(delete.with(&on.call).await, Said::Deleted)
+                Reported::of(delete.with(&on.call).await, Reported::Deleted)
             })
         },
     )
@@ -126,7 +126,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         let before = given.state.clone();
         Chosen::new(Promise::Steps(states), |on| async move {
             let ensured = on.service.ensure_tables(&names).with(&on.call).await;
-            Said::of(ensured, |ensured| said_of_ensured(&before, &names, &ensured))
+            Reported::of(ensured, |ensured| reported_of_ensured(&before, &names, &ensured))
         })
     })
     .on(Subject::Tables)
@@ -140,7 +140,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         created.tables.insert(name.clone(), Vec::new());
         let states = vec![given.state.clone(), deleted, created];
         Chosen::new(Promise::Steps(states), |on| async move {
-            Said::done(on.named(&name).recreate_table(DEADLINE).with(&on.call).await)
+            Reported::done(on.named(&name).recreate_table(DEADLINE).with(&on.call).await)
         })
     })
     .on(Subject::Contents)
@@ -153,7 +153,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             let (name, states, cell) = first_write(given);
             Chosen::new(Promise::Steps(states), |on| async move {
                 let table = on.named(&name).create_on_not_found();
-                Said::done(table.insert(&cell).with(&on.call).await)
+                Reported::done(table.insert(&cell).with(&on.call).await)
             })
         },
     )
@@ -168,7 +168,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Chosen::new(Promise::Steps(states), |on| async move {
                 let mut batch = on.named(&name).create_on_not_found().batch();
                 batch.insert(&cell).unwrap();
-                Said::done(batch.submit().with(&on.call).await)
+                Reported::done(batch.submit().with(&on.call).await)
             })
         },
     )
@@ -183,7 +183,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             let (name, states, cell) = first_write(given);
             Chosen::new(Promise::Steps(states), |on| async move {
                 let bulk = on.named(&name).create_on_not_found().bulk().with(&on.call);
-                bulk::said_of_one(bulk.insert([cell]).await)
+                bulk::reported_of_one(bulk.insert([cell]).await)
             })
         },
     )
@@ -232,14 +232,14 @@ fn first_write(given: &Given<'_>) -> (String, Vec<State>, Cell) {
 }
 
 /// An existing table is reported as existing, a missing one as created or in doubt: no other client creates it.
-fn said_of_ensured(before: &State, names: &[String], ensured: &[(String, Creation)]) -> Said {
+fn reported_of_ensured(before: &State, names: &[String], ensured: &[(String, Creation)]) -> Reported {
     let mut present = before.tables.clone();
-    let is_true = |(name, (told, creation)): (&String, &(String, Creation))| {
+    let is_true = |(name, (reported, creation)): (&String, &(String, Creation))| {
         let existed = present.insert(name.clone(), Vec::new()).is_some();
-        name == told && (*creation == Creation::Existed) == existed
+        name == reported && (*creation == Creation::Existed) == existed
     };
     match names.len() == ensured.len() && names.iter().zip(ensured).all(is_true) {
-        true => Said::Done,
-        false => Said::Seen(vec![format!("{ensured:?}")]),
+        true => Reported::Done,
+        false => Reported::Seen(vec![format!("{ensured:?}")]),
     }
 }

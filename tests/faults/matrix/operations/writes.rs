@@ -2,9 +2,9 @@
 
 use azure_table::{Change, DateTime, ETag, ErrorKind, Versioned};
 
-use super::super::judge::MOST_ATTEMPTS;
+use super::super::check::MOST_ATTEMPTS;
 use super::super::model::{Cell, Demand, ROWS_OF_BATCH, State, Write, key};
-use super::super::operation::{Chosen, Entry, Given, On, Said};
+use super::super::operation::{Chosen, Entry, Given, On, Reported};
 use super::{KINDS, Kind, operation, partition, pick, write};
 
 pub(super) const ENTRIES: &[Entry] = &[
@@ -32,7 +32,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         let write = Write::Replace(entity, Demand::Version(etag));
         Chosen::write(given, write, |on| async move {
             let saved = on.table.save(&mut held).await;
-            Said::of(saved, |()| Said::Written(vec![Some(held.etag)]))
+            Reported::of(saved, |()| Reported::Written(vec![Some(held.etag)]))
         })
     })
     .without_options(),
@@ -61,16 +61,16 @@ pub(super) const ENTRIES: &[Entry] = &[
         let operation = operation(&write);
         Chosen::write(given, write, |on| async move {
             let result = on.table.execute(operation).with(&on.call).await;
-            Said::of(result, |result| Said::Written(vec![result.etag().cloned()]))
+            Reported::of(result, |result| Reported::Written(vec![result.etag().cloned()]))
         })
     }),
     Entry::new("insert echo", &["TableClient::insert_echo"], |given| {
         let write = given.write(Kind::Insert);
         Chosen::write(given, write.clone(), |on| async move {
             let Write::Insert(cell) = write else { unreachable!() };
-            Said::of(on.table.insert_echo(&cell).with(&on.call).await, |stored| {
+            Reported::of(on.table.insert_echo(&cell).with(&on.call).await, |stored| {
                 assert_eq!(stored.entity, cell);
-                Said::Written(vec![Some(stored.etag)])
+                Reported::Written(vec![Some(stored.etag)])
             })
         })
     })
@@ -80,11 +80,11 @@ pub(super) const ENTRIES: &[Entry] = &[
         let cell = Cell::new(&row, value, None);
         let existed = given.state.rows.contains_key(&row);
         let call = |on: On| async move {
-            Said::of(
+            Reported::of(
                 on.table.insert_if_not_exists(&cell).with(&on.call).await,
                 |etag| match etag {
-                    Some(etag) => Said::Written(vec![Some(etag)]),
-                    None => Said::Created(azure_table::service::Creation::Existed),
+                    Some(etag) => Reported::Written(vec![Some(etag)]),
+                    None => Reported::Created(azure_table::service::Creation::Existed),
                 },
             )
         };
@@ -106,7 +106,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     true => on.table.delete_if_exists(key(&row)),
                     false => partition(&on.table, &row).delete_if_exists(&row),
                 };
-                Said::of(delete.with(&on.call).await, Said::Deleted)
+                Reported::of(delete.with(&on.call).await, Reported::Deleted)
             })
         },
     ),
@@ -121,8 +121,8 @@ pub(super) const ENTRIES: &[Entry] = &[
                     true => on.table.modify(key(&row), change),
                     false => partition(&on.table, &row).modify(&row, change),
                 };
-                Said::of(modify.with(&on.call).await, |stored| {
-                    Said::Written(vec![Some(stored.etag)])
+                Reported::of(modify.with(&on.call).await, |stored| {
+                    Reported::Written(vec![Some(stored.etag)])
                 })
             },
         )
@@ -134,7 +134,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         Chosen::write(given, made, move |on| async move {
             let modify = on.table.modify(key(&row), |cell| cell.a = a);
             let modify = modify.or_insert(|| Cell::new(&row, 0, None)).with(&on.call);
-            Said::of(modify.await, |stored| Said::Written(vec![Some(stored.etag)]))
+            Reported::of(modify.await, |stored| Reported::Written(vec![Some(stored.etag)]))
         })
     })
     .calls(4),
@@ -147,9 +147,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         let stored = super::super::operation::stored(given.state, &row);
         Chosen::change(after, false, true, move |on| async move {
             let modify = on.table.modify(key(&row), |_| Change::Keep).with(&on.call);
-            Said::of(modify.await, |read| match stored {
-                Some(stored) if stored == super::super::operation::shown(&read) => Said::Done,
-                _ => Said::Seen(vec!["a stale row".to_owned()]),
+            Reported::of(modify.await, |read| match stored {
+                Some(stored) if stored == super::super::operation::shown(&read) => Reported::Done,
+                _ => Reported::Seen(vec!["a stale row".to_owned()]),
             })
         })
     }),
@@ -166,7 +166,7 @@ fn single(given: &Given<'_>, kind: Kind) -> Chosen {
 }
 
 /// Sends a write by the method of its kind.
-async fn send(on: On, write: Write) -> Said {
+async fn send(on: On, write: Write) -> Reported {
     let On { table, call, .. } = on;
     let unconditional = |demand: &Demand| match demand {
         Demand::Exists => None,
@@ -177,18 +177,18 @@ async fn send(on: On, write: Write) -> Said {
         None => update,
     };
     match &write {
-        Write::Insert(cell) => Said::etag(table.insert(cell).with(&call).await),
-        Write::InsertOrReplace(cell) => Said::etag(table.insert_or_replace(cell).with(&call).await),
-        Write::InsertOrMerge(cell) => Said::etag(table.insert_or_merge(cell).with(&call).await),
-        Write::Replace(cell, demand) => Said::etag(update(table.replace(cell), demand).with(&call).await),
-        Write::Merge(cell, demand) => Said::etag(update(table.merge(cell), demand).with(&call).await),
+        Write::Insert(cell) => Reported::etag(table.insert(cell).with(&call).await),
+        Write::InsertOrReplace(cell) => Reported::etag(table.insert_or_replace(cell).with(&call).await),
+        Write::InsertOrMerge(cell) => Reported::etag(table.insert_or_merge(cell).with(&call).await),
+        Write::Replace(cell, demand) => Reported::etag(update(table.replace(cell), demand).with(&call).await),
+        Write::Merge(cell, demand) => Reported::etag(update(table.merge(cell), demand).with(&call).await),
         Write::Patch(row, a, demand) => {
             let columns = [Cell::A.set(*a)];
             let patch = match fastrand::bool() {
                 true => table.patch(key(row), columns),
                 false => partition(&table, row).patch(row, columns),
             };
-            Said::etag(update(patch, demand).with(&call).await)
+            Reported::etag(update(patch, demand).with(&call).await)
         }
         Write::Delete(row, demand) => {
             let delete = match fastrand::bool() {
@@ -200,7 +200,7 @@ async fn send(on: On, write: Write) -> Said {
                 Some(etag) => delete.if_match(etag),
                 None => delete,
             };
-            Said::of(delete.await, |()| Said::Written(vec![None]))
+            Reported::of(delete.await, |()| Reported::Written(vec![None]))
         }
     }
 }
@@ -222,12 +222,12 @@ fn batch(state: &State, value: i64) -> Vec<Write> {
     writes.collect()
 }
 
-async fn commit(on: On, writes: Vec<Write>) -> Said {
+async fn commit(on: On, writes: Vec<Write>) -> Reported {
     let mut batch = on.table.batch();
     for write in &writes {
         batch.push(operation(write)).unwrap();
     }
-    Said::of(batch.submit().with(&on.call).await, |results| {
-        Said::Written(results.iter().map(|result| result.etag().cloned()).collect())
+    Reported::of(batch.submit().with(&on.call).await, |results| {
+        Reported::Written(results.iter().map(|result| result.etag().cloned()).collect())
     })
 }

@@ -8,9 +8,9 @@ use azure_table::testing::FaultRecord;
 use azure_table::{Deletion, ETag, Error, ErrorKind, LocationMode};
 use http::Method;
 
-use super::bulk_promises::{judge_each, judge_selected};
+use super::bulk_promises::{check_each, check_selected};
 use super::model::State;
-use super::operation::{Change, Claim, Entry, Origin, Parts, Promise, Read, Said, View};
+use super::operation::{Change, Claim, Entry, Origin, Parts, Promise, Read, Reported, View};
 use super::options::{Options, Sent, TIMEOUT};
 
 /// The maximum of attempts per call: four, and two more with a renewed credential.
@@ -58,7 +58,7 @@ pub(crate) enum Broken {
 #[derive(Debug)]
 pub(crate) struct Case<'a> {
     pub(crate) promise: &'a Promise,
-    pub(crate) said: &'a Said,
+    pub(crate) reported: &'a Reported,
     pub(crate) before: &'a State,
     pub(crate) after: &'a State,
     /// The state of the secondary, if it may be read.
@@ -70,36 +70,36 @@ pub(crate) struct Case<'a> {
     pub(crate) log: &'a [FaultRecord],
     pub(crate) sent: &'a [Sent],
     /// The recorded attempts of the call.
-    pub(crate) told: &'a [Attempt],
+    pub(crate) attempts: &'a [Attempt],
     pub(crate) elapsed: Duration,
     pub(crate) options: &'a Options,
 }
 
 impl Case<'_> {
     /// Returns the first broken promise.
-    pub(crate) fn judge(&self, entry: &Entry) -> Result<(), Broken> {
+    pub(crate) fn check(&self, entry: &Entry) -> Result<(), Broken> {
         if !self.names_doubt() {
             return Err(Broken::WrongKind);
         }
         match self.promise {
-            Promise::Change(change) => self.judge_change(change)?,
-            Promise::Read(read) => self.judge_read(read)?,
-            Promise::Each(writes) => judge_each(self, writes)?,
-            Promise::Selected(wanted) => judge_selected(self, wanted)?,
-            Promise::Steps(states) => self.judge_steps(states)?,
+            Promise::Change(change) => self.check_change(change)?,
+            Promise::Read(read) => self.check_read(read)?,
+            Promise::Each(writes) => check_each(self, writes)?,
+            Promise::Selected(wanted) => check_selected(self, wanted)?,
+            Promise::Steps(states) => self.check_steps(states)?,
         }
         if !self.fails_for_a_reason() {
             return Err(Broken::FailsWithoutFault);
         }
-        self.judge_requests()?;
-        self.judge_effort(entry)
+        self.check_requests()?;
+        self.check_effort(entry)
     }
 
     /// Checks that the kind of each error is `InDoubt` exactly if the write may have been applied.
     fn names_doubt(&self) -> bool {
-        match self.said {
-            Said::Each(claims) => !claims.iter().any(|claim| matches!(claim, Claim::OfWrongKind)),
-            Said::Selected(report) => report.names_doubt && report.ended.iter().all(names_doubt),
+        match self.reported {
+            Reported::Each(claims) => !claims.iter().any(|claim| matches!(claim, Claim::OfWrongKind)),
+            Reported::Selected(report) => report.names_doubt && report.ended.iter().all(names_doubt),
             _ => self.error().is_none_or(names_doubt),
         }
     }
@@ -111,14 +111,14 @@ impl Case<'_> {
             ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::InvalidResponse => false,
             kind => has_faults || is_verdict(kind),
         };
-        match self.said {
-            Said::Each(claims) => claims.iter().all(|claim| match claim {
+        match self.reported {
+            Reported::Each(claims) => claims.iter().all(|claim| match claim {
                 Claim::Applied(_) | Claim::RejectedWithOthers => true,
                 Claim::Rejected(kind) => may_be(*kind),
                 Claim::InDoubt | Claim::NotTried => has_faults,
                 Claim::OfWrongKind => false,
             }),
-            Said::Selected(report) => {
+            Reported::Selected(report) => {
                 let failed = report.failures.iter().map(|(_, kind)| *kind);
                 let mut kinds = failed.chain(report.ended.as_ref().map(last_kind));
                 kinds.all(may_be) && (report.in_doubt.is_empty() || has_faults)
@@ -127,24 +127,24 @@ impl Case<'_> {
         }
     }
 
-    fn judge_change(&self, change: &Change) -> Result<(), Broken> {
+    fn check_change(&self, change: &Change) -> Result<(), Broken> {
         let is_before = self.before.is(self.after, self.before);
-        match (&change.after, self.said) {
-            (Ok(expected), Said::Failed(error)) => match error.may_have_applied() {
+        match (&change.after, self.reported) {
+            (Ok(expected), Reported::Failed(error)) => match error.may_have_applied() {
                 false if !is_before || self.applied > 0 => Err(Broken::DenialIsNotTrue),
                 false if is_verdict(error.kind()) => Err(Broken::FalseConflict),
                 true if !is_before && !expected.is(self.after, self.before) => Err(Broken::Torn),
-                _ => self.judge_repeats(change),
+                _ => self.check_repeats(change),
             },
             (Ok(expected), success) => {
                 if !expected.is(self.after, self.before) {
                     return Err(Broken::SuccessIsNotTrue);
                 }
-                self.judge_success(change, success)?;
-                self.judge_repeats(change)
+                self.check_success(change, success)?;
+                self.check_repeats(change)
             }
             (Err(_), _) if !is_before || self.applied > 0 => Err(Broken::Torn),
-            (Err(verdict), Said::Failed(error)) => match error.kind() {
+            (Err(verdict), Reported::Failed(error)) => match error.kind() {
                 kind if is_verdict(kind) && kind != *verdict => Err(Broken::FalseConflict),
                 _ => Ok(()),
             },
@@ -152,61 +152,61 @@ impl Case<'_> {
         }
     }
 
-    fn judge_success(&self, change: &Change, said: &Said) -> Result<(), Broken> {
-        match said {
-            Said::Done if change.writes.is_empty() => Ok(()),
-            Said::Written(etags) => self.judge_versions(change, etags),
-            Said::Created(Creation::Existed) if !change.existed => Err(Broken::FalseConflict),
-            Said::Created(Creation::Created) if change.existed => Err(Broken::SuccessIsNotTrue),
-            Said::Deleted(Deletion::WasMissing) if change.existed => Err(Broken::FalseConflict),
-            Said::Deleted(Deletion::Deleted) if !change.existed => Err(Broken::SuccessIsNotTrue),
+    fn check_success(&self, change: &Change, reported: &Reported) -> Result<(), Broken> {
+        match reported {
+            Reported::Done if change.writes.is_empty() => Ok(()),
+            Reported::Written(etags) => self.check_versions(change, etags),
+            Reported::Created(Creation::Existed) if !change.existed => Err(Broken::FalseConflict),
+            Reported::Created(Creation::Created) if change.existed => Err(Broken::SuccessIsNotTrue),
+            Reported::Deleted(Deletion::WasMissing) if change.existed => Err(Broken::FalseConflict),
+            Reported::Deleted(Deletion::Deleted) if !change.existed => Err(Broken::SuccessIsNotTrue),
             // After an attempt in doubt it is unknown whose table it is, or who removed it or a row.
-            Said::Created(Creation::InDoubt) | Said::Deleted(Deletion::InDoubt) if self.own() == 1 => {
+            Reported::Created(Creation::InDoubt) | Reported::Deleted(Deletion::InDoubt) if self.own() == 1 => {
                 Err(Broken::SuccessIsNotTrue)
             }
-            Said::Created(_) | Said::Deleted(_) => Ok(()),
+            Reported::Created(_) | Reported::Deleted(_) => Ok(()),
             _ => Err(Broken::SuccessIsNotTrue),
         }
     }
 
-    fn judge_versions(&self, change: &Change, etags: &[Option<ETag>]) -> Result<(), Broken> {
+    fn check_versions(&self, change: &Change, etags: &[Option<ETag>]) -> Result<(), Broken> {
         let rows = change.writes.iter().map(|write| self.after.rows.get(write.row()));
         let stored = rows.map(|row| row.and_then(|row| row.etag.as_ref()));
-        let told = etags.iter().map(Option::as_ref);
-        stored.eq(told).then_some(()).ok_or(Broken::WrongVersion)
+        let reported = etags.iter().map(Option::as_ref);
+        stored.eq(reported).then_some(()).ok_or(Broken::WrongVersion)
     }
 
-    fn judge_repeats(&self, change: &Change) -> Result<(), Broken> {
+    fn check_repeats(&self, change: &Change) -> Result<(), Broken> {
         let most = if change.is_repeatable { self.own() } else { 1 };
         (self.applied <= most as u64).then_some(()).ok_or(Broken::Twice)
     }
 
     /// A failure leaves any of the states. If it denies the last step, it does not leave that state.
-    fn judge_steps(&self, states: &[State]) -> Result<(), Broken> {
+    fn check_steps(&self, states: &[State]) -> Result<(), Broken> {
         let is_at = |state: &State| state.is(self.after, self.before);
         let Some(last) = states.last() else {
             return Err(Broken::Torn);
         };
-        match self.said {
-            Said::Done if is_at(last) => Ok(()),
-            Said::Failed(_) if !states.iter().any(is_at) => Err(Broken::Torn),
-            Said::Failed(e) if !e.may_have_applied() && is_at(last) && !is_at(self.before) => {
+        match self.reported {
+            Reported::Done if is_at(last) => Ok(()),
+            Reported::Failed(_) if !states.iter().any(is_at) => Err(Broken::Torn),
+            Reported::Failed(e) if !e.may_have_applied() && is_at(last) && !is_at(self.before) => {
                 Err(Broken::DenialIsNotTrue)
             }
-            Said::Failed(_) => Ok(()),
+            Reported::Failed(_) => Ok(()),
             _ => Err(Broken::SuccessIsNotTrue),
         }
     }
 
-    fn judge_read(&self, read: &Read) -> Result<(), Broken> {
+    fn check_read(&self, read: &Read) -> Result<(), Broken> {
         let primary = std::slice::from_ref(self.before);
         let states: Vec<&State> = match (read.origin, self.location) {
             (Origin::Any, mode) if mode != LocationMode::PrimaryOnly => primary.iter().chain(self.secondary).collect(),
             _ => primary.iter().collect(),
         };
-        let is_true = match self.said {
-            Said::Failed(error) => !error.may_have_applied() && !is_verdict(error.kind()),
-            Said::Seen(seen) => is_seen(read, seen, &states),
+        let is_true = match self.reported {
+            Reported::Failed(error) => !error.may_have_applied() && !is_verdict(error.kind()),
+            Reported::Seen(seen) => is_seen(read, seen, &states),
             _ => false,
         };
         match is_true && self.applied == 0 && self.before == self.after {
@@ -216,13 +216,13 @@ impl Case<'_> {
     }
 
     /// Requests carry all options once, the record has all of them, and only plain reads leave the primary.
-    fn judge_requests(&self) -> Result<(), Broken> {
+    fn check_requests(&self) -> Result<(), Broken> {
         let origin = match self.promise {
             Promise::Read(read) => read.origin,
             _ => Origin::Primary,
         };
         for sent in self.sent {
-            self.options.judge(sent)?;
+            self.options.check(sent)?;
             let may_be_there = match sent.is_secondary {
                 true => sent.method == Method::GET && origin != Origin::Primary,
                 false => origin != Origin::Secondary,
@@ -235,7 +235,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    fn judge_effort(&self, entry: &Entry) -> Result<(), Broken> {
+    fn check_effort(&self, entry: &Entry) -> Result<(), Broken> {
         let calls = if entry.times_each { entry.calls } else { 1 };
         let time = match (entry.within, entry.is_paced) {
             (Some(time), _) => time + LATENESS,
@@ -245,7 +245,7 @@ impl Case<'_> {
         if self.elapsed > time {
             return Err(Broken::Late);
         }
-        self.judge_story(entry)?;
+        self.check_story(entry)?;
         // At each attempt, the primary follows a secondary that finds nothing.
         let at_both = match self.promise {
             Promise::Read(Read {
@@ -255,7 +255,7 @@ impl Case<'_> {
         };
         let most = self.options.most_attempts * at_both;
         if let Some(error) = self.error()
-            && (error.attempts() > most || error.attempts() as usize > self.told.len())
+            && (error.attempts() > most || error.attempts() as usize > self.attempts.len())
         {
             return Err(Broken::TooManyAttempts);
         }
@@ -268,27 +268,27 @@ impl Case<'_> {
         }
     }
 
-    fn judge_story(&self, entry: &Entry) -> Result<(), Broken> {
-        let mut told: Vec<_> = self
-            .told
+    fn check_story(&self, entry: &Entry) -> Result<(), Broken> {
+        let mut reported: Vec<_> = self
+            .attempts
             .iter()
             .map(|attempt| (attempt.location() == Location::Secondary, attempt.client_request_id()))
             .collect();
         let mut sent: Vec<_> = self.sent.iter().map(|sent| (sent.is_secondary, sent.id())).collect();
-        told.sort_unstable();
+        reported.sort_unstable();
         sent.sort_unstable();
         let is_whole = match entry.is_concurrent {
             // Requests that were in flight at its end have no end.
-            true => told.iter().all(|attempt| sent.contains(attempt)) && told.len() <= sent.len(),
-            false => told == sent,
+            true => reported.iter().all(|attempt| sent.contains(attempt)) && reported.len() <= sent.len(),
+            false => reported == sent,
         };
         is_whole.then_some(()).ok_or(Broken::WrongStory)
     }
 
     fn error(&self) -> Option<&Error> {
-        match self.said {
-            Said::Failed(error) => Some(error),
-            Said::Selected(report) => report.ended.as_ref(),
+        match self.reported {
+            Reported::Failed(error) => Some(error),
+            Reported::Selected(report) => report.ended.as_ref(),
             _ => None,
         }
     }
