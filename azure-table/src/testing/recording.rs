@@ -80,7 +80,7 @@ enum RecordedFailure {
 
 /// The recorded outcome of a request.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum RecordedOutcome {
     Answer(Response<Bytes>),
     Failed(Delivery),
     Nothing,
@@ -136,19 +136,22 @@ impl Recorded {
     }
 
     /// Returns the recorded outcome for a client at this URL, or the reason why it cannot be restored.
-    pub(crate) fn said(&self, address: &Address) -> Result<Said, String> {
+    pub(crate) fn outcome(&self, address: &Address) -> Result<RecordedOutcome, String> {
         if let Some(failure) = self.failed {
-            return Ok(Said::Failed(failure.delivery()));
+            return Ok(RecordedOutcome::Failed(failure.delivery()));
         }
         let Some(recorded) = &self.response else {
-            return Ok(Said::Nothing);
+            return Ok(RecordedOutcome::Nothing);
         };
         let mut answer = Response::builder().status(recorded.status);
         for (name, value) in &recorded.headers {
             answer = answer.header(name, with_account(value, address));
         }
         let body = recorded.body.bytes(|text| with_account(text, address))?;
-        answer.body(body).map(Said::Answer).map_err(|e| e.to_string())
+        answer
+            .body(body)
+            .map(RecordedOutcome::Answer)
+            .map_err(|e| e.to_string())
     }
 }
 
@@ -317,7 +320,7 @@ mod tests {
              POST https://account.invalid/(hidden) HTTP/1.1\r\n--changeset--\r\n--batch--\r\n"
         );
         let here = Address::of(&"http://127.0.0.1:10002/devstoreaccount1/$batch".parse().unwrap());
-        let Ok(Said::Answer(answer)) = recorded.said(&here) else {
+        let Ok(RecordedOutcome::Answer(answer)) = recorded.outcome(&here) else {
             panic!()
         };
         assert_eq!(answer.body(), "see http://127.0.0.1:10002/devstoreaccount1/$metadata");
@@ -325,7 +328,7 @@ mod tests {
 
     #[test]
     fn rejection_does_not_repeat_the_name_of_the_account() {
-        let said = "to sign: 'GET\n/contoso/Orders' of contoso. at contoso.table.core.windows.net, not contosos";
+        let message = "to sign: 'GET\n/contoso/Orders' of contoso. at contoso.table.core.windows.net, not contosos";
         for (status, kept) in [
             (
                 200,
@@ -336,7 +339,7 @@ mod tests {
                 "'GET\n/account/(hidden)' of account. at account.invalid, not contosos",
             ),
         ] {
-            let answer = Response::builder().status(status).body(said.into()).unwrap();
+            let answer = Response::builder().status(status).body(message.into()).unwrap();
             let recorded = recorded(Outcome::Answered(answer));
             let body = recorded.response.and_then(|answer| answer.body.body).unwrap();
             assert_eq!(body, format!("to sign: {kept}"));
@@ -347,9 +350,17 @@ mod tests {
     fn binary_bodies_and_missing_responses_are_kept() {
         let here = Address::of(&"http://h/a/T".parse().unwrap());
         let answered = recorded(Outcome::Answered(Response::new(Bytes::from_static(b"\xff\x00"))));
-        assert!(matches!(answered.said(&here), Ok(Said::Answer(answer)) if answer.body().as_ref() == b"\xff\x00"));
+        assert!(
+            matches!(answered.outcome(&here), Ok(RecordedOutcome::Answer(answer)) if answer.body().as_ref() == b"\xff\x00")
+        );
         let cut = recorded(Outcome::Failed(Delivery::ResponseCut));
-        assert!(matches!(cut.said(&here), Ok(Said::Failed(Delivery::ResponseCut))));
-        assert!(matches!(recorded(Outcome::Unanswered).said(&here), Ok(Said::Nothing)));
+        assert!(matches!(
+            cut.outcome(&here),
+            Ok(RecordedOutcome::Failed(Delivery::ResponseCut))
+        ));
+        assert!(matches!(
+            recorded(Outcome::Unanswered).outcome(&here),
+            Ok(RecordedOutcome::Nothing)
+        ));
     }
 }

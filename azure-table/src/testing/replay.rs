@@ -21,7 +21,7 @@ use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::Exchange;
 use crate::testing::fingerprint::Fingerprint;
-use crate::testing::recording::{Recorded, Said, at};
+use crate::testing::recording::{Recorded, RecordedOutcome, at};
 use crate::testing::redaction::Redaction;
 use crate::testing::verdict::{self, Verdict};
 
@@ -265,20 +265,20 @@ impl Transport for Replay {
         Box::pin(async move {
             let (exchange, _) = Exchange::of(0, &request);
             let came = Recorded::of(&exchange, false, &self.hidden);
-            let said = {
+            let outcome = {
                 let mut state = self.open.state();
                 match self
                     .take(&mut state.left, &came)
-                    .and_then(|it| it.said(&exchange.address))
+                    .and_then(|it| it.outcome(&exchange.address))
                 {
-                    Ok(said) => said,
+                    Ok(outcome) => outcome,
                     Err(why) => return state.verdict.refuse(why),
                 }
             };
-            match said {
-                Said::Answer(answer) => Ok(of_today(answer)),
-                Said::Failed(reached) => Err(TransportError::new(reached, "a failure that was recorded")),
-                Said::Nothing => std::future::pending().await,
+            match outcome {
+                RecordedOutcome::Answer(answer) => Ok(of_today(answer)),
+                RecordedOutcome::Failed(reached) => Err(TransportError::new(reached, "a failure that was recorded")),
+                RecordedOutcome::Nothing => std::future::pending().await,
             }
         })
     }

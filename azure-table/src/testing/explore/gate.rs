@@ -17,7 +17,7 @@ use crate::protocol::profile::Profile;
 use crate::testing::address::Address;
 use crate::testing::explore::event::{Cause, Choice, Event, Outcome, RequestId, Step, Waiting};
 use crate::testing::explore::footprint::Footprint;
-use crate::testing::explore::story::Told;
+use crate::testing::explore::story::StoryLine;
 use crate::testing::fault::Fault;
 
 /// The maximum number of requests in one run.
@@ -61,7 +61,7 @@ struct State {
     sent: HashMap<Arc<str>, u32>,
     events: Vec<Event>,
     /// The lines of the story, if it is recorded.
-    told: Option<Vec<Told>>,
+    story: Option<Vec<StoryLine>>,
     cause: Cause,
     end: Option<End>,
     body: Option<Waker>,
@@ -72,7 +72,7 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) events: Vec<Event>,
-    pub(crate) told: Vec<Told>,
+    pub(crate) story: Vec<StoryLine>,
     pub(crate) end: Option<End>,
 }
 
@@ -85,7 +85,7 @@ impl Gate {
             chosen: HashMap::new(),
             sent: HashMap::new(),
             events: Vec::new(),
-            told: tells.then(Vec::new),
+            story: tells.then(Vec::new),
             cause: Cause::Start,
             end: None,
             body: None,
@@ -145,7 +145,7 @@ impl Gate {
         let mut state = self.state();
         Ran {
             events: std::mem::take(&mut state.events),
-            told: state.told.take().unwrap_or_default(),
+            story: state.story.take().unwrap_or_default(),
             end: state.end.take(),
         }
     }
@@ -169,15 +169,15 @@ impl Gate {
             Poll::Ready((event, state.events[event].choice.outcome))
         })
         .await;
-        if let Some(told) = &mut self.state().told {
-            told[event].ask(request);
+        if let Some(story) = &mut self.state().story {
+            story[event].set_request(request);
         }
         (event, outcome)
     }
 
     fn saw(&self, event: usize, outcome: Outcome, response: &Result<Response<Bytes>, TransportError>) {
-        if let Some(told) = self.state().told.as_mut().and_then(|told| told.get_mut(event)) {
-            told.hear(outcome, response);
+        if let Some(story) = self.state().story.as_mut().and_then(|story| story.get_mut(event)) {
+            story.set_response(outcome, response);
         }
     }
 }
@@ -228,8 +228,8 @@ impl State {
                 (footprint, taken.cause, self.wakers.remove(id))
             }
         };
-        if let Some(told) = &mut self.told {
-            told.push(Told::of(&choice));
+        if let Some(story) = &mut self.story {
+            story.push(StoryLine::of(&choice));
         }
         self.events.push(Event {
             choice,

@@ -180,10 +180,10 @@ fn failed(
         None => shortest(runner, allowance, switches(events)),
     };
     let schedules = shortest.into_iter().chain([Schedule::of(events)]);
-    let told = schedules
+    let failed = schedules
         .into_iter()
         .find_map(|schedule| tell(runner, bounds, schedule));
-    told.unwrap_or_else(|| FailedSchedule {
+    failed.unwrap_or_else(|| FailedSchedule {
         message: match found.ran.end {
             Some(_) => why,
             None => format!("{why}\nThe same choices did not fail again: the body is not deterministic"),
@@ -223,7 +223,7 @@ fn tell(runner: &mut impl Runner, bounds: &Bounds, schedule: Schedule) -> Option
     let finished = runner.run(Arc::new(Mutex::new(Replayed(schedule))), true);
     Some(FailedSchedule {
         message: failure_of(&finished)?,
-        story: Story(&finished.ran.told).to_string(),
+        story: Story(&finished.ran.story).to_string(),
         schedule: Schedule::of(&finished.ran.events).to_string(),
         faults: faults(&finished.ran.events),
         is_isolated: bounds.dependence.is_isolated,

@@ -1,7 +1,7 @@
 //! A run as a story: one line for each request.
 //!
-//! Owns [`Told`], the line of an event, and the table of all lines. Bodies are shortened. A condition names the line in
-//! which the task received the ETag.
+//! Owns [`StoryLine`], the line of an event, and the table of all lines. Bodies are shortened. A condition names the
+//! line in which the task received the ETag.
 
 use std::fmt::{self, Write as _};
 
@@ -23,15 +23,15 @@ const LEFT_OUT: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
 
 /// An event as its task saw it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct StoryLine {
     task: String,
     request: String,
     if_match: Option<String>,
-    heard: String,
+    response_text: String,
     etag: Option<String>,
 }
 
-impl Told {
+impl StoryLine {
     pub(crate) fn of(choice: &Choice) -> Self {
         match &choice.step {
             Step::Clock => Self {
@@ -48,7 +48,7 @@ impl Told {
         }
     }
 
-    pub(crate) fn ask(&mut self, request: &Request<Bytes>) {
+    pub(crate) fn set_request(&mut self, request: &Request<Bytes>) {
         let address = Address::of(request.uri());
         let path = short(&address.path);
         let query = url::decode(&address.query).unwrap_or(address.query);
@@ -61,14 +61,14 @@ impl Told {
         self.if_match = text_of(request.headers(), IF_MATCH);
     }
 
-    pub(crate) fn hear(&mut self, outcome: Outcome, response: &Result<Response<Bytes>, TransportError>) {
-        self.heard = match (outcome, response) {
+    pub(crate) fn set_response(&mut self, outcome: Outcome, response: &Result<Response<Bytes>, TransportError>) {
+        self.response_text = match (outcome, response) {
             (Outcome::RequestLost, _) => "never arrived".to_owned(),
             (Outcome::ResponseLost, _) => "carried out, the response lost".to_owned(),
             (Outcome::Delivered, Err(e)) => e.to_string(),
             (Outcome::Delivered, Ok(response)) => {
                 self.etag = text_of(response.headers(), ETAG).or_else(|| etag_of(response.body()));
-                heard(response)
+                response_text(response)
             }
         };
     }
@@ -76,17 +76,17 @@ impl Told {
 
 /// The lines of a run.
 #[derive(Debug)]
-pub(crate) struct Story<'a>(pub(crate) &'a [Told]);
+pub(crate) struct Story<'a>(pub(crate) &'a [StoryLine]);
 
 impl fmt::Display for Story<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rows = Vec::with_capacity(self.0.len());
-        for (number, told) in self.0.iter().enumerate() {
-            let mut request = told.request.clone();
-            if let Some(condition) = &told.if_match {
+        for (number, line) in self.0.iter().enumerate() {
+            let mut request = line.request.clone();
+            if let Some(condition) = &line.if_match {
                 let _ = write!(request, " {}", self.condition(condition, number));
             }
-            rows.push((told.task.as_str(), request, told.heard.as_str()));
+            rows.push((line.task.as_str(), request, line.response_text.as_str()));
         }
         let width = |text: &str| text.chars().count();
         let task = rows.iter().map(|(task, ..)| width(task)).max().unwrap_or_default();
@@ -96,8 +96,11 @@ impl fmt::Display for Story<'_> {
             .max()
             .unwrap_or_default()
             .min(90);
-        for (number, (own_task, own_request, heard)) in rows.iter().enumerate() {
-            let line = format!("{:>4}  {own_task:task$}  {own_request:request$}  {heard}", number + 1);
+        for (number, (own_task, own_request, response_text)) in rows.iter().enumerate() {
+            let line = format!(
+                "{:>4}  {own_task:task$}  {own_request:request$}  {response_text}",
+                number + 1
+            );
             writeln!(f, "{}", line.trim_end())?;
         }
         Ok(())
@@ -110,11 +113,11 @@ impl Story<'_> {
         if etag == "*" {
             return "if it exists".to_owned();
         }
-        let has_seen = |told: &&Told| told.etag.as_deref() == Some(etag);
-        let is_own = |told: &&Told| told.task == self.0[number].task;
+        let has_seen = |line: &&StoryLine| line.etag.as_deref() == Some(etag);
+        let is_own = |line: &&StoryLine| line.task == self.0[number].task;
         let earlier = || self.0[..number].iter();
-        let own = earlier().rposition(|told| has_seen(&told) && is_own(&told));
-        match own.or_else(|| earlier().rposition(|told| has_seen(&told))) {
+        let own = earlier().rposition(|line| has_seen(&line) && is_own(&line));
+        match own.or_else(|| earlier().rposition(|line| has_seen(&line))) {
             Some(at) => format!("if unchanged since {}", at + 1),
             None => format!("if {etag}"),
         }
@@ -138,7 +141,7 @@ fn etag_of(body: &[u8]) -> Option<String> {
     body.get("odata.etag")?.as_str().map(str::to_owned)
 }
 
-fn heard(response: &Response<Bytes>) -> String {
+fn response_text(response: &Response<Bytes>) -> String {
     let status = response.status().as_u16();
     let body = response.body();
     if !response.status().is_success() {
