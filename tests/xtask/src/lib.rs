@@ -1,4 +1,5 @@
-//! What the commands of `cargo xtask` and the tests share: the sources as text, the rules of how we write, the README.
+//! The code that the commands of `cargo xtask` share with the tests: the sources as text, the rules of how we write,
+//! the README.
 
 #![expect(clippy::unwrap_used, reason = "a maintenance program says what failed by panicking")]
 
