@@ -66,7 +66,6 @@ pub use crate::client::ops::execute::ExecuteOperation;
 pub use crate::client::ops::exists::EntityExists;
 pub use crate::client::ops::get_entity::GetEntity;
 pub use crate::client::ops::get_user_delegation_key::GetUserDelegationKey;
-pub use crate::client::ops::list_tables::ListTables;
 pub use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 pub use crate::client::ops::recreate_table::RecreateTable;
 pub use crate::client::ops::service_operations::{
@@ -78,4 +77,5 @@ pub use crate::client::ops::table_operations::{
 };
 pub use crate::client::ops::warm_up::WarmUp;
 pub use crate::client::ops::write_entity::{InsertEntityEcho, InsertEntityIfNotExists, UpdateEntity, WriteEntity};
+pub use crate::client::query::list_tables::ListTables;
 pub use crate::model::operation_kind::OperationKind;

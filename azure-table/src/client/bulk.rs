@@ -1,29 +1,17 @@
 //! Bulk writes: any number of operations, not atomic, with an outcome per operation.
 //!
-//! Owns `Bulk` and `Writer`, the caller's own operations (`bulk_builder.rs`, `bulk_write.rs`, `writer.rs`), and the
-//! writes over all rows that a query selects (`row_verbs.rs`, `row_writes.rs`). All of them push operations to one
-//! engine (`engine.rs`).
+//! Owns `Bulk` and `Writer` (`bulk_builder.rs`, `bulk_write.rs`, `writer.rs`), and the engine to which they push their
+//! operations (`engine.rs`). So do the writes over the rows of a query (`client/query_writes`). The write of a batch is
+//! in `client/partition_writes`.
 
-mod batch_policy;
+mod batch_retry;
 pub(crate) mod bulk_builder;
 pub(crate) mod bulk_report;
 mod bulk_run;
 pub(crate) mod bulk_write;
-mod engine;
-pub(crate) mod held_operations;
+pub(crate) mod engine;
 pub(crate) mod interrupted;
-pub(crate) mod outcomes;
-pub(crate) mod pace;
-pub(crate) mod partition_queue;
-pub(crate) mod partition_write;
 mod queue;
-mod ready;
-mod rewrite;
-mod row_plan;
-pub(crate) mod row_report;
-pub(crate) mod row_verbs;
-mod row_writes;
 mod running_batch;
-mod turn;
-pub(crate) mod write_position;
+pub(crate) mod settled_operations;
 pub(crate) mod writer;

@@ -11,7 +11,7 @@
 //! | `slot.rs`, `ticket.rs` | one write between its caller and its batch, and the caller's future |
 //! | `epoch.rs` | the writes that a flush waits for |
 //!
-//! The write of a batch is that of a bulk (`client/bulk/partition_write.rs`), with its search for the row that makes a
+//! The write of a batch is that of a bulk (`client/partition_writes`), with its search for the row that makes a
 //! batch fail, its pace and its order of rows. A handle's pipeline knows its group by `pipeline/write_group.rs`.
 
 mod callers;

@@ -7,7 +7,6 @@ pub(crate) mod execute;
 pub(crate) mod exists;
 pub(crate) mod get_entity;
 pub(crate) mod get_user_delegation_key;
-pub(crate) mod list_tables;
 pub(crate) mod modify_entity;
 pub(crate) mod operation;
 pub(crate) mod procedure;

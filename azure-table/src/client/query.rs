@@ -42,6 +42,7 @@ pub(crate) mod fan_out;
 pub(crate) mod gather;
 pub(crate) mod get_many;
 mod key_condition;
+pub(crate) mod list_tables;
 pub(crate) mod page;
 pub(crate) mod page_stream;
 mod part_pages;

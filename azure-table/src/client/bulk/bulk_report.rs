@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::client::bulk::outcomes::Outcome;
+use crate::client::partition_writes::outcomes::Outcome;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::etag::ETag;
 use crate::model::key_texts::KeyTexts;

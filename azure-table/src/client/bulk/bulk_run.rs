@@ -4,8 +4,8 @@ use std::task::{Context, Poll, ready};
 
 use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, Leftover, LeftoverReason};
 use crate::client::bulk::engine::Engine;
-use crate::client::bulk::outcomes::Outcome;
-use crate::client::bulk::ready::Settled;
+use crate::client::bulk::settled_operations::Settled;
+use crate::client::partition_writes::outcomes::Outcome;
 use crate::model::error::Error;
 use crate::model::key_texts::KeyTexts;
 use crate::protocol::operation::TableOperation;

@@ -1,9 +1,9 @@
 //! The engine of all bulk writes: it takes planned operations, and returns an outcome for each.
 //!
 //! Owns the batches in flight, the sending rate and the end: the limit of failures, the total timeout, cancellation.
-//! The order of operations is `queue.rs`, the writing of a batch `partition_write.rs`. Knows no source and no query:
-//! those push operations and poll for outcomes (`bulk_write.rs`, `writer.rs`, `row_writes.rs`). Spawns no task, so an
-//! owner that stops polling has a correct report.
+//! The order of operations is `queue.rs`, the writing of a batch `client/partition_writes`. Knows no source and no
+//! query: those push operations and poll for outcomes (`bulk_write.rs`, `writer.rs`, `client/query_writes`). Spawns no
+//! task, so an owner that stops polling has a correct report.
 
 use std::fmt;
 use std::future::{Future as _, poll_fn};
@@ -16,17 +16,17 @@ use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
 use tokio::task::coop;
 
-use crate::client::bulk::batch_policy::batch_policy;
-use crate::client::bulk::held_operations::{HeldOperation, HeldOperations};
-use crate::client::bulk::outcomes::{Outcome, SharedOutcomes, Written};
-use crate::client::bulk::pace::{LeavesThrottled, Pace};
-use crate::client::bulk::partition_queue::Queued;
-use crate::client::bulk::partition_write::PartitionWrite;
+use crate::client::bulk::batch_retry::batch_policy;
 use crate::client::bulk::queue::{Queue, Short};
-use crate::client::bulk::ready::{Ready, Settled};
 use crate::client::bulk::running_batch::{Batch, RunningBatch};
-use crate::client::bulk::turn::Turn;
+use crate::client::bulk::settled_operations::{Ready, Settled};
+use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
+use crate::client::partition_writes::outcomes::{Outcome, SharedOutcomes, Written};
+use crate::client::partition_writes::partition_queue::Queued;
+use crate::client::partition_writes::partition_write::PartitionWrite;
+use crate::client::sending_rate::{LeavesThrottled, Pace};
 use crate::client::total_timeout::TotalTimeout;
+use crate::client::turn::Turn;
 use crate::model::clock;
 use crate::model::error::{Error, ErrorKind, MAY_HAVE_APPLIED};
 use crate::model::name::TableName;

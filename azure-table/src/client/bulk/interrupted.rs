@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::fmt;
 
-use crate::client::bulk::row_report::WriteReport;
-use crate::client::bulk::write_position::WritePosition;
+use crate::client::query_writes::write_position::WritePosition;
+use crate::client::query_writes::write_report::WriteReport;
 use crate::model::error::Error;
 
 /// The error of bulk writes that ended early, with the report `R` of the writes until then.

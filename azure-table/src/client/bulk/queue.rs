@@ -1,12 +1,12 @@
 //! The queue of operations that wait for their batch, by partition.
 //!
 //! Owns the turns of partitions: full batches first, then the partition that has waited longest. The order inside a
-//! partition is `partition_queue.rs`.
+//! partition is `client/partition_writes/partition_queue.rs`.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::client::bulk::partition_queue::{BatchLimits, PartitionQueue, Queued};
+use crate::client::partition_writes::partition_queue::{BatchLimits, PartitionQueue, Queued};
 use crate::protocol::row_hash::RowHash;
 
 /// Selects the batches that are sent although they are not full.
@@ -244,7 +244,7 @@ mod tests {
     use proptest::sample::{Index, select};
 
     use super::*;
-    use crate::client::bulk::partition_queue::MOST_LOOKED_AT;
+    use crate::client::partition_writes::partition_queue::MOST_LOOKED_AT;
     use crate::model::dynamic::DynamicEntity;
     use crate::protocol::operation::TableOperation;
 

@@ -1,14 +1,14 @@
 //! A batch of a bulk that is in flight.
 //!
-//! Returns its operations to the bulk when it ends. The write itself is `partition_write.rs`.
+//! Returns its operations to the bulk when it ends. The write itself is `client/partition_writes`.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use crate::client::bulk::held_operations::{HeldOperation, HeldOperations};
-use crate::client::bulk::outcomes::{SharedOutcomes, Written};
-use crate::client::bulk::partition_write::PartitionWrite;
+use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
+use crate::client::partition_writes::outcomes::{SharedOutcomes, Written};
+use crate::client::partition_writes::partition_write::PartitionWrite;
 use crate::model::error::Error;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::row_hash::RowHash;

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::client::bulk::held_operations::{HeldOperation, HeldOperations};
-use crate::client::bulk::outcomes::Outcomes;
 use crate::client::group::lanes::Caller;
+use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
+use crate::client::partition_writes::outcomes::Outcomes;
 use crate::model::clock::Instant;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::name::TableName;

@@ -11,15 +11,15 @@ use std::task::Poll;
 
 use tokio::runtime::Handle;
 
-use crate::client::bulk::held_operations::HeldOperations;
-use crate::client::bulk::pace::{LeavesThrottled, Pace};
-use crate::client::bulk::partition_queue::BatchLimits;
-use crate::client::bulk::partition_write::PartitionWrite;
 use crate::client::group::callers::{Callers, of_write, shut_down};
 use crate::client::group::group_options::GroupOptions;
 use crate::client::group::lanes::{Caller, Lanes, Next, Write};
 use crate::client::group::ticket::Ticket;
 use crate::client::ops::execute::ExecuteOperation;
+use crate::client::partition_writes::held_operations::HeldOperations;
+use crate::client::partition_writes::partition_queue::BatchLimits;
+use crate::client::partition_writes::partition_write::PartitionWrite;
+use crate::client::sending_rate::{LeavesThrottled, Pace};
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, Result};

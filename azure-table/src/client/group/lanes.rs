@@ -11,10 +11,10 @@ use std::time::Duration;
 use tokio::runtime;
 use tokio::sync::Notify;
 
-use crate::client::bulk::partition_queue::{BatchLimits, PartitionQueue, Queued};
 use crate::client::group::epoch::{Epoch, EpochEnds, Epochs};
 use crate::client::group::group_options::GroupOptions;
 use crate::client::group::slot::Slot;
+use crate::client::partition_writes::partition_queue::{BatchLimits, PartitionQueue, Queued};
 use crate::model::clock::Instant;
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::CallOptions;

@@ -6,12 +6,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::client::bulk::pace::Pace;
 use crate::client::query::TableQuery;
 use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_stream::{ChangeQuery, ChangeSettings, ChangeStream, Found, since};
 use crate::client::query::page_stream::Prefetch;
 use crate::client::query::query_plan::QueryPlan;
+use crate::client::sending_rate::Pace;
 use crate::client::table::TableClient;
 use crate::client::total_timeout::total_timeout;
 use crate::filter::access::Access;

@@ -2,7 +2,7 @@
 //!
 //! A page has up to 4 MiB, and pages of the emulator or of tasks may already be available. A stream would otherwise
 //! decode all of them in one poll. The cost is counted in bytes, plus a part for each row and property
-//! ([`PageRows::read`](crate::protocol::query::PageRows::read)). `bulk/turn.rs` is the same for writes.
+//! ([`PageRows::read`](crate::protocol::query::PageRows::read)). `client/turn.rs` is the same for writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,8 @@
 //! Writes over all rows that a query selects: delete, patch, update, upgrade.
 
-use crate::client::bulk::row_verbs::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
 use crate::client::ops::modify_entity::ModifyOutcome;
 use crate::client::query::selection::RowSelection;
+use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
 use crate::client::table::TableClient;
 use crate::filter::assignment::Assignments;
 use crate::model::entity::{ReadEntity, TableEntity};

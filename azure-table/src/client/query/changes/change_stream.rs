@@ -17,11 +17,11 @@ use std::vec;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
-use crate::client::bulk::pace::Pace;
 use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_window::ChangeWindow;
 use crate::client::query::page::Page;
 use crate::client::query::page_stream::{PageStream, PreparedQuery};
+use crate::client::sending_rate::Pace;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
 use crate::filter::expression::{Comparison, Expression};

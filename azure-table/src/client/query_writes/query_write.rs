@@ -1,6 +1,6 @@
 //! Writes over the rows of a query, page by page.
 //!
-//! Owns the walk: it reads a page, plans each row, and passes the operations to the engine (`engine.rs`). The next page
+//! Owns the walk: it reads a page, plans each row, and passes the operations to the engine (`bulk/engine.rs`). The next page
 //! is read once all rows have their outcome. At most one page is held, and the position is known to the row. Polled by
 //! hand and not boxed, so that neither entity nor closure needs to be `'static` or `Send`.
 //!
@@ -19,15 +19,15 @@ use futures_core::Stream as _;
 
 use crate::client::bulk::engine::{Engine, EngineSettings};
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::bulk::outcomes::Outcome;
-use crate::client::bulk::ready::Settled;
-use crate::client::bulk::row_plan::{Plan, WritesRows};
-use crate::client::bulk::row_report::WriteReport;
-use crate::client::bulk::write_position::WritePosition;
+use crate::client::bulk::settled_operations::Settled;
 use crate::client::ops::operation::ended;
+use crate::client::partition_writes::outcomes::Outcome;
 use crate::client::query::TableQuery;
 use crate::client::query::page::Page;
 use crate::client::query::selection::Walk;
+use crate::client::query_writes::row_plan::{Plan, WritesRows};
+use crate::client::query_writes::write_position::WritePosition;
+use crate::client::query_writes::write_report::WriteReport;
 use crate::client::table::TableClient;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::Key;
@@ -342,7 +342,7 @@ macro_rules! row_writes {
             ///
             /// Store its [`position`](crate::bulk::WriteReport::position) to resume in another process. Rows in flight
             /// have no outcome in it. The closure may borrow from the caller.
-            pub fn on_progress(mut self, callback: impl FnMut(&$crate::client::bulk::row_report::WriteReport<E>) + Send + $life) -> Self {
+            pub fn on_progress(mut self, callback: impl FnMut(&$crate::client::query_writes::write_report::WriteReport<E>) + Send + $life) -> Self {
                 self.rows.callback = Some(::std::boxed::Box::new(callback));
                 self
             }
@@ -350,7 +350,7 @@ macro_rules! row_writes {
             /// Resumes an earlier run over the same query.
             ///
             /// A limit of the query starts from zero again.
-            pub fn resume_from(mut self, position: $crate::client::bulk::write_position::WritePosition) -> Self {
+            pub fn resume_from(mut self, position: $crate::client::query_writes::write_position::WritePosition) -> Self {
                 self.rows.position = Some(position);
                 self
             }
@@ -364,8 +364,8 @@ macro_rules! row_writes {
             $($bounds)+
         {
             type Output = $crate::model::error::Result<
-                $crate::client::bulk::row_report::WriteReport<E>,
-                $crate::client::bulk::interrupted::Interrupted<$crate::client::bulk::row_report::WriteReport<E>, $error>,
+                $crate::client::query_writes::write_report::WriteReport<E>,
+                $crate::client::bulk::interrupted::Interrupted<$crate::client::query_writes::write_report::WriteReport<E>, $error>,
             >;
 
             fn poll(

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::client::bulk::bulk_report::{Counts, FirstOf};
-use crate::client::bulk::outcomes::Outcome;
-use crate::client::bulk::write_position::WritePosition;
+use crate::client::partition_writes::outcomes::Outcome;
+use crate::client::query_writes::write_position::WritePosition;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::protocol::continuation::Continuation;

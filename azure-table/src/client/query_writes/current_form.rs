@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::client::bulk::row_plan::RowVersion;
+use crate::client::query_writes::row_plan::RowVersion;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::EdmValue;
 use crate::model::entity::TableEntity;

@@ -16,11 +16,11 @@
 
 use std::sync::Arc;
 
-use crate::client::bulk::held_operations::{HeldOperation, HeldOperations};
-use crate::client::bulk::outcomes::Outcomes;
-use crate::client::bulk::pace::{Pace, is_throttled};
 use crate::client::ops::execute::ExecuteOperation;
 use crate::client::ops::submit_batch::SubmitBatch;
+use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
+use crate::client::partition_writes::outcomes::Outcomes;
+use crate::client::sending_rate::{Pace, is_throttled};
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::clock::Instant;
 use crate::model::error::{Error, ErrorKind, Result};

@@ -1,16 +1,16 @@
 //! The verbs over all rows that a query selects: delete, patch, update, upgrade.
 //!
-//! Each is a builder and the plan of a row. The walk over pages is `row_writes.rs`. The form in which a row is
-//! rewritten is `rewrite.rs`.
+//! Each is a builder and the plan of a row. The walk over pages is `query_write.rs`. The form in which a row is
+//! rewritten is `current_form.rs`.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use crate::client::bulk::rewrite::{Form, has_older_names, rewrite};
-use crate::client::bulk::row_plan::{Plan, ReadRow, RowVersion, WholeRow, WritesRows};
-use crate::client::bulk::row_writes::{RowWrites, row_writes};
 use crate::client::ops::modify_entity::{Change, ModifyOutcome};
 use crate::client::query::TableQuery;
+use crate::client::query_writes::current_form::{Form, has_older_names, rewrite};
+use crate::client::query_writes::query_write::{RowWrites, row_writes};
+use crate::client::query_writes::row_plan::{Plan, ReadRow, RowVersion, WholeRow, WritesRows};
 use crate::client::table::TableClient;
 use crate::filter::assignment::{Assignment, Assignments};
 use crate::model::dynamic::DynamicEntity;

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::vec;
 
-use crate::client::bulk::held_operations::HeldOperation;
-use crate::client::bulk::outcomes::Outcome;
+use crate::client::partition_writes::held_operations::HeldOperation;
+use crate::client::partition_writes::outcomes::Outcome;
 
 /// An operation with its outcome.
 #[derive(Debug)]
