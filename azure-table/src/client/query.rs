@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::key_condition::{between, starts, under, under_any};
-use crate::client::query::page::{BadRow, OnBadRow};
 use crate::client::query::page_stream::{PageStream, Prefetch};
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
+use crate::client::shape::bad_row::{BadRow, OnBadRow};
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::filter::access::{Access, AccessPath};
 use crate::filter::expression::Expression;

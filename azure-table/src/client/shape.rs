@@ -9,7 +9,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::client::query::page::{BadRow, OnBadRow};
+use crate::client::shape::bad_row::{BadRow, OnBadRow};
 use crate::filter::select::Columns;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, ReadEntity};
@@ -21,6 +21,8 @@ use crate::model::row::{Row, RowProperty};
 use crate::model::variant_mark::MarkedVariant;
 use crate::model::versioned::Versioned;
 use crate::protocol::query::TABLE_NAME;
+
+pub(crate) mod bad_row;
 
 /// The conversion of rows to `P`.
 pub(crate) struct Shape<P> {

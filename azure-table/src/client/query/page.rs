@@ -1,12 +1,6 @@
-//! One page of a query, and a row of it that does not fit.
-
-use std::fmt;
+//! One page of a query.
 
 use crate::model::datetime::DateTime;
-use crate::model::dynamic::DynamicEntity;
-use crate::model::entity::ReadEntity as _;
-use crate::model::error::Error;
-use crate::model::row::Row;
 use crate::protocol::continuation::Continuation;
 
 /// One page of a query.
@@ -50,53 +44,5 @@ impl<P> Page<P> {
     /// Only Cosmos DB reports it.
     pub fn request_charge(&self) -> Option<f64> {
         self.request_charge
-    }
-}
-
-/// A row that does not fit the row type, with its error and its properties.
-///
-/// Reported by [`TableQuery::lenient`](crate::TableQuery::lenient) and
-/// [`TableQuery::skip_bad_rows`](crate::TableQuery::skip_bad_rows).
-#[derive(Debug)]
-pub struct BadRow {
-    error: Error,
-    row: Option<DynamicEntity>,
-}
-
-/// A callback for rows that are skipped.
-pub(crate) type OnBadRow = dyn Fn(&BadRow) + Send + Sync;
-
-impl BadRow {
-    pub(crate) fn of(row: &Row<'_>, error: Error) -> Self {
-        Self {
-            error: row.locate(error),
-            row: DynamicEntity::read(row).ok(),
-        }
-    }
-
-    /// Returns the error, which names the keys and the property.
-    pub fn error(&self) -> &Error {
-        &self.error
-    }
-
-    pub(crate) fn into_error(self) -> Error {
-        self.error
-    }
-
-    /// Returns the row with all its properties, or `None` if they cannot be read.
-    pub fn row(&self) -> Option<&DynamicEntity> {
-        self.row.as_ref()
-    }
-}
-
-impl fmt::Display for BadRow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
-impl std::error::Error for BadRow {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.error.source()
     }
 }

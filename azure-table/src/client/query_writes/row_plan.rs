@@ -1,6 +1,6 @@
 //! The plan of each row that a query selects: the properties to read, and the operation to write.
 
-use crate::client::query::page::BadRow;
+use crate::client::shape::bad_row::BadRow;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::entity_key::Key;

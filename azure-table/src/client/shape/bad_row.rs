@@ -1,0 +1,56 @@
+//! A row that does not fit the type in which it is read.
+
+use std::fmt;
+
+use crate::model::dynamic::DynamicEntity;
+use crate::model::entity::ReadEntity as _;
+use crate::model::error::Error;
+use crate::model::row::Row;
+
+/// A row that does not fit the row type, with its error and its properties.
+///
+/// Reported by [`TableQuery::lenient`](crate::TableQuery::lenient) and
+/// [`TableQuery::skip_bad_rows`](crate::TableQuery::skip_bad_rows).
+#[derive(Debug)]
+pub struct BadRow {
+    error: Error,
+    row: Option<DynamicEntity>,
+}
+
+/// A callback for rows that are skipped.
+pub(crate) type OnBadRow = dyn Fn(&BadRow) + Send + Sync;
+
+impl BadRow {
+    pub(crate) fn of(row: &Row<'_>, error: Error) -> Self {
+        Self {
+            error: row.locate(error),
+            row: DynamicEntity::read(row).ok(),
+        }
+    }
+
+    /// Returns the error, which names the keys and the property.
+    pub fn error(&self) -> &Error {
+        &self.error
+    }
+
+    pub(crate) fn into_error(self) -> Error {
+        self.error
+    }
+
+    /// Returns the row with all its properties, or `None` if they cannot be read.
+    pub fn row(&self) -> Option<&DynamicEntity> {
+        self.row.as_ref()
+    }
+}
+
+impl fmt::Display for BadRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for BadRow {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}
