@@ -3,8 +3,6 @@
 use std::any::Any;
 use std::fmt;
 
-use crate::client::query_writes::write_position::WritePosition;
-use crate::client::query_writes::write_report::WriteReport;
 use crate::model::error::Error;
 
 /// The error of bulk writes that ended early, with the report `R` of the writes until then.
@@ -57,13 +55,6 @@ impl<R, A> Interrupted<R, A> {
     /// Returns the error and the report.
     pub fn into_parts(self) -> (A, R) {
         *self.0
-    }
-}
-
-impl<E, A> Interrupted<WriteReport<E>, A> {
-    /// Returns the position for `resume_from`, after all rows that have an outcome.
-    pub fn position(&self) -> WritePosition {
-        self.0.1.place()
     }
 }
 

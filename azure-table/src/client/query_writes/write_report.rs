@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::client::bulk::bulk_report::{Counts, FirstOf};
+use crate::client::bulk::interrupted::Interrupted;
 use crate::client::partition_writes::outcomes::Outcome;
 use crate::client::query_writes::write_position::WritePosition;
 use crate::model::entity_key::Key;
@@ -138,7 +139,7 @@ impl<E> WriteReport<E> {
         (!self.is_complete).then(|| self.place())
     }
 
-    pub(crate) fn place(&self) -> WritePosition {
+    fn place(&self) -> WritePosition {
         let place = WritePosition::new(self.from.clone(), self.done.iter().chain(&self.done_before));
         match &self.subject {
             Some((operation, query)) => place.of(operation, *query),
@@ -193,6 +194,13 @@ impl<E> WriteReport<E> {
     pub(crate) fn complete(&mut self) {
         self.is_complete = true;
         (self.from, self.done, self.done_before) = (None, Vec::new(), HashSet::new());
+    }
+}
+
+impl<E, A> Interrupted<WriteReport<E>, A> {
+    /// Returns the position for `resume_from`, after all rows that have an outcome.
+    pub fn position(&self) -> WritePosition {
+        self.report().place()
     }
 }
 
