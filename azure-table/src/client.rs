@@ -19,6 +19,7 @@ pub(crate) mod sending_rate;
 mod serde_handle;
 pub(crate) mod settings;
 pub(crate) mod shape;
+pub(crate) mod table_handle;
 pub(crate) mod task;
 pub(crate) mod total_timeout;
 pub(crate) mod turn;

@@ -37,7 +37,7 @@ pub use crate::client::ops::modify_entity::Change;
 pub use crate::client::query::TableQuery;
 pub use crate::client::query::page::Page;
 pub use crate::client::service::TableServiceClient;
-pub use crate::client::table::TableClient;
+pub use crate::client::table_handle::TableClient;
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::http::{EmulatorServer, RunningEmulator};
 #[cfg(feature = "emulator")]

@@ -18,7 +18,7 @@
 pub use crate::Emulator;
 pub use crate::client::query::TableQuery;
 pub use crate::client::service::TableServiceClient;
-pub use crate::client::table::TableClient;
+pub use crate::client::table_handle::TableClient;
 pub use crate::model::datetime::DateTime;
 pub use crate::model::dynamic::DynamicEntity;
 pub use crate::model::entity::{Projection, PropertyGroup, TableEntity};

@@ -14,7 +14,7 @@ pub use crate::__private::explore::run::RunOutput;
 use crate::__private::explore::run::Runs;
 pub use crate::__private::explore::world::World;
 use crate::client::service::TableServiceClient;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::emulator::in_process::Emulator;
 use crate::model::datetime::DateTime;
 use crate::testing::explore::dependence::Dependence;

@@ -13,7 +13,7 @@ use std::pin::Pin;
 use tokio::runtime::Builder;
 
 use crate::client::service::TableServiceClient;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::emulator::in_process::Emulator;
 use crate::testing::{Faults, Spy};
 

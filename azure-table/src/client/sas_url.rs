@@ -1,7 +1,7 @@
 //! Clients from a URL with its shared access signature.
 
 use crate::client::service::TableServiceClient;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::model::error::Result;
 use crate::pipeline::default_transport::default_transport;
 use crate::protocol::connection_string::{ConnectionString, Identity};

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::client::bulk::bulk_builder::BulkEntity;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::model::serde_entity::{AnnotatedEntity, SerdeEntity};
 
 impl<T: Serialize> TableClient<SerdeEntity<T>> {

@@ -9,7 +9,7 @@ use crate::client::ops::get_user_delegation_key::GetUserDelegationKey;
 use crate::client::ops::service_operations::{GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties};
 use crate::client::ops::warm_up::WarmUp;
 use crate::client::query::list_tables::ListTables;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::model::datetime::DateTime;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::NamedTable;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::client::effective_settings::{EffectiveSettings, Scope};
 use crate::client::service::TableServiceClient;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::filter::access::AccessPath;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;

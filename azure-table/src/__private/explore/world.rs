@@ -11,7 +11,7 @@ use http::{Request, Response};
 use tokio::time::Instant;
 
 use crate::client::service::TableServiceClient;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::emulator::in_process::Emulator;
 use crate::model::datetime::DateTime;
 use crate::model::dynamic::DynamicEntity;

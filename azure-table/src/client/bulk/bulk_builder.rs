@@ -11,7 +11,7 @@ use futures_core::Stream;
 use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::bulk_write::BulkWrite;
 use crate::client::bulk::engine::{Engine, EngineSettings};
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::total_timeout;
 use crate::filter::assignment::Assignments;
 use crate::model::entity::{AsEntity, TableEntity};

@@ -11,7 +11,7 @@ use crate::client::bulk::bulk_report::BulkReport;
 use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::engine::Input;
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::total_timeout;
 use crate::model::entity::AsEntity;
 use crate::model::error::Result;

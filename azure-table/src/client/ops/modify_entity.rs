@@ -15,7 +15,7 @@ use std::time::Duration;
 use crate::client::ops::get_entity::GetEntity;
 use crate::client::ops::operation::ended;
 use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::model::clock::{self, Instant};
 use crate::model::entity::{AsEntity, ReadEntity, TableEntity};
 use crate::model::entity_key::{Key, key_texts};
@@ -187,7 +187,8 @@ where
             Ok(key) => key.clone(),
             Err(e) => return Err(self.told(Error::invalid_input(e.to_string()))),
         };
-        Ok(State::Reading(self.table.get(key).versioned().with(&self.options())))
+        let get = GetEntity::new(self.table.pipeline(), self.table.name(), Ok(key));
+        Ok(State::Reading(get.versioned().with(&self.options())))
     }
 
     /// Returns the step after the read: the stored entity, or a write.
@@ -217,8 +218,9 @@ where
         match self.apply(&mut entity)? {
             Change::Keep => Ok(Some(entity)),
             Change::Save => {
-                let replace = self.table.replace(&entity).with(&self.options());
-                self.state = State::Replacing(Box::new(entity), replace);
+                let replace = TableOperation::replace(&self.table.written(&entity));
+                let replace = UpdateEntity::new(self.table.pipeline(), self.table.name(), replace);
+                self.state = State::Replacing(Box::new(entity), replace.with(&self.options()));
                 Ok(None)
             }
         }

@@ -12,7 +12,7 @@ use crate::client::query::changes::change_stream::{ChangeQuery, ChangeSettings, 
 use crate::client::query::page_stream::Prefetch;
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::sending_rate::Pace;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::total_timeout;
 use crate::filter::access::Access;
 use crate::model::datetime::DateTime;

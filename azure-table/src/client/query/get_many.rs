@@ -12,7 +12,7 @@ use futures_core::stream::FusedStream;
 
 use crate::client::ops::get_entity::GetEntity;
 use crate::client::query::concurrent::{CONCURRENCY, Concurrent, ItemSource, Order};
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::model::entity::ReadEntity;
 use crate::model::entity_key::Key;
@@ -79,11 +79,15 @@ total_timeout!(
 );
 via_batch!(GetMany[E, P], options);
 
+fn get<E: ReadEntity>(table: &TableClient<E>, key: Key<E>) -> GetEntity<E> {
+    GetEntity::new(table.pipeline(), table.name(), Ok(key))
+}
+
 impl<E: ReadEntity> GetMany<E> {
     pub(crate) fn new(table: &TableClient<E>, keys: VecDeque<Result<Key<E>>>) -> Self {
         Self {
             table: table.clone(),
-            get: |table, key| table.get(key),
+            get,
             options: CallOptions::new(),
             total: TotalTimeout::default(),
             reads: Concurrent::new(keys, CONCURRENCY, Order::AsGiven),
@@ -95,7 +99,7 @@ impl<E: ReadEntity> GetMany<E> {
         let (concurrency, order) = (self.reads.concurrency, self.reads.order);
         GetMany {
             table: self.table,
-            get: |table, key| table.get(key).versioned(),
+            get: |table, key| get(table, key).versioned(),
             options: self.options,
             total: self.total,
             reads: Concurrent::new(self.reads.into_waiting(), concurrency, order),

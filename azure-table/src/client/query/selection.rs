@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::client::query::TableQuery;
-use crate::client::query::page::OnBadRow;
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::page_stream::Prefetch;
 use crate::client::shape::Shape;
-use crate::client::table::TableClient;
+use crate::client::shape::bad_row::OnBadRow;
+use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::TotalTimeout;
 use crate::filter::typed::Filter;
 use crate::model::dynamic::DynamicEntity;

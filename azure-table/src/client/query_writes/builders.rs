@@ -11,7 +11,7 @@ use crate::client::query::TableQuery;
 use crate::client::query_writes::current_form::{Form, has_older_names, rewrite};
 use crate::client::query_writes::query_write::{RowWrites, row_writes};
 use crate::client::query_writes::row_plan::{Plan, ReadRow, RowVersion, WholeRow, WritesRows};
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::filter::assignment::{Assignment, Assignments};
 use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::EdmValue;

@@ -28,7 +28,7 @@ use crate::client::query::selection::Walk;
 use crate::client::query_writes::row_plan::{Plan, WritesRows};
 use crate::client::query_writes::write_position::WritePosition;
 use crate::client::query_writes::write_report::WriteReport;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};

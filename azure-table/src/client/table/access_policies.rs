@@ -2,7 +2,7 @@
 
 use crate::client::ops::access_policies::{Change, ChangeAccessPolicies};
 use crate::client::ops::table_operations::GetAccessPolicies;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::protocol::access_policy::StoredAccessPolicy;
 
 /// Stored access policies: the permissions and lifetime of shared access signatures.

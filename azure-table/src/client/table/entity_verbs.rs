@@ -5,7 +5,7 @@ use crate::client::ops::exists::EntityExists;
 use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 use crate::client::ops::write_entity::InsertEntityIfNotExists;
 use crate::client::query::get_many::GetMany;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::model::entity::{AsEntity, ReadEntity, TableEntity};
 use crate::model::entity_key::{IntoKey, Key};
 use crate::model::error::{Error, ErrorKind, Result};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::client::group::committer::Committer;
 use crate::client::group::group_options::GroupOptions;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::pipeline::Pipeline;
 
 impl<E> TableClient<E> {

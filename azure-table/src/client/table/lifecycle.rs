@@ -7,7 +7,7 @@ use crate::client::ops::recreate_table::RecreateTable;
 use crate::client::ops::table_operations::{
     CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, TableExists,
 };
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::pipeline::Pipeline;
 
 /// The table itself.
@@ -106,9 +106,6 @@ impl<E> TableClient<E> {
     pub fn create_on_not_found(&self) -> Self {
         let mut pipeline = Pipeline::clone(&self.pipeline);
         pipeline.settings.creates_missing_tables = true;
-        Self {
-            pipeline: Arc::new(pipeline),
-            ..self.clone()
-        }
+        Self::new(&Arc::new(pipeline), self.table.clone())
     }
 }

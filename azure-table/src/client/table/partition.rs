@@ -12,7 +12,7 @@ use crate::client::ops::get_entity::GetEntity;
 use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 use crate::client::ops::write_entity::UpdateEntity;
 use crate::client::query::TableQuery;
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::filter::assignment::Assignments;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{ReadEntity, TableEntity};

@@ -3,7 +3,7 @@
 use crate::client::ops::modify_entity::ModifyOutcome;
 use crate::client::query::selection::RowSelection;
 use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::filter::assignment::Assignments;
 use crate::model::entity::{ReadEntity, TableEntity};
 

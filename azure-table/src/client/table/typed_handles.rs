@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::client::table::TableClient;
+use crate::client::table_handle::TableClient;
 use crate::model::entity::TableEntity;
 use crate::model::schema::EntitySchema;
 use crate::model::variant::{MarkedVariantOf, VariantIn};

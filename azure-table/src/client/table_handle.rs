@@ -1,0 +1,108 @@
+//! The handle to a table: the pipeline of its client, the name of the table and the type of its entities.
+//!
+//! Its operations are `table.rs` and the builders themselves.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::model::dynamic::DynamicEntity;
+use crate::model::name::TableName;
+use crate::model::variant_mark::AsVariant;
+use crate::pipeline::Pipeline;
+
+/// A client for one table, whose rows are entities of type `E`. Clones are cheap.
+///
+/// Every operation returns a builder that is a future. Set its options, then await it, or pass it to `spawn` or
+/// `join_all`. Nothing is sent before the first poll.
+///
+/// ```
+/// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+/// # #[tokio::main]
+/// # async fn main() -> azure_table::Result<()> {
+/// let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// table.create_table_if_not_exists().await?;
+/// let mut blog = DynamicEntity::new("Channel9", "1");
+/// blog.insert("Text", "Hello");
+/// table.insert(&blog).await?;
+/// let read = table.get(("Channel9", "1")).await?.unwrap();
+/// assert_eq!(read.get("Text"), Some(&"Hello".into()));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Cancel safety
+/// Dropping the future of a call cancels it, as `tokio::select!` and `timeout` do. No further attempt, page or batch is
+/// sent, and its permit of [`max_in_flight`](crate::TableServiceClient::max_in_flight) is released. A future that was never
+/// polled has sent nothing.
+///
+/// The service may still apply a write whose request was in flight, at most once. Read the row before you write it
+/// again. A write of a [`grouped`](Self::grouped) handle continues in its task once it is sent.
+///
+/// Operations of several requests stop between two requests. Rows that a [`bulk`](Self::bulk) or
+/// [`delete_where`](Self::delete_where) has written stay written. A table that [`recreate_table`](Self::recreate_table)
+/// has deleted stays deleted.
+///
+/// These can be dropped and called again without losing a row or an outcome:
+/// - the `try_next` of a stream;
+/// - the `next` of a bulk's outcomes;
+/// - the methods of a [`Writer`](crate::Writer) except `close`. A dropped `send` has accepted nothing.
+///
+/// [`guide::operations`](crate::guide::operations): the requests of each method, and the meaning of a lost response.
+///
+/// # Errors
+/// All operations:
+/// - `InvalidInput`: a key, name, value or size that the service would reject. Nothing is sent.
+/// - `Unauthenticated`, `Forbidden`: the service rejects the credential, or the credential does not permit the
+///   operation.
+/// - `NotFound`: the table does not exist.
+/// - `Connection`, `Timeout`, `ServerFault`, `Throttled`: no usable response after the retries.
+/// - [`InDoubt`](crate::ErrorKind::InDoubt), in place of any other kind: the write may have been applied. Read the
+///   entity before you repeat it.
+///
+/// Each method lists its further errors.
+#[doc(alias = "CloudTable")]
+pub struct TableClient<E = DynamicEntity> {
+    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) table: TableName,
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<E> TableClient<E> {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: TableName) -> Self {
+        Self {
+            pipeline: Arc::clone(pipeline),
+            table,
+            entity: PhantomData,
+        }
+    }
+
+    /// Returns the table's name.
+    pub fn name(&self) -> &TableName {
+        &self.table
+    }
+
+    pub(crate) fn pipeline(&self) -> &Arc<Pipeline> {
+        &self.pipeline
+    }
+
+    /// Returns the entity as it is written. A handle to the rows of a variant adds the mark of the variant.
+    pub(crate) fn written<'e, T>(&self, entity: &'e T) -> AsVariant<'e, T> {
+        AsVariant::new(entity, self.pipeline.settings.variant)
+    }
+}
+
+impl<E> Clone for TableClient<E> {
+    fn clone(&self) -> Self {
+        Self::new(&self.pipeline, self.table.clone())
+    }
+}
+
+impl<E> fmt::Debug for TableClient<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableClient")
+            .field("endpoint", &self.pipeline.endpoint.base())
+            .field("table", &self.table.as_str())
+            .finish_non_exhaustive()
+    }
+}
