@@ -5,14 +5,15 @@
 //! | file | owns |
 //! |---|---|
 //! | `group_options.rs` | the settings |
-//! | `committer.rs` | the group of a handle: accepts writes, and has a task for each partition that is busy |
+//! | `committer.rs` | the group of a handle, with a task for each partition that is busy |
 //! | `lanes.rs` | the writes that wait, by partition, and their limits |
 //! | `callers.rs` | the callers of a batch, who receive its outcomes |
-//! | `slot.rs`, `ticket.rs` | one write between its caller and its batch, and the caller's future |
+//! | `slot.rs` | one write between its caller and its batch |
+//! | `ticket.rs` | the acceptance of a write, and the future of its caller |
 //! | `epoch.rs` | the writes that a flush waits for |
 //!
-//! The write of a batch is that of a bulk (`client/partition_writes`), with its search for the row that makes a
-//! batch fail, its pace and its order of rows. A handle's pipeline knows its group by `pipeline/write_group.rs`.
+//! The write of a batch is that of a bulk (`client/partition_writes`), with its search for the row that makes a batch
+//! fail, its sending rate and its order of rows. A handle's pipeline knows its group by `pipeline/write_group.rs`.
 
 mod callers;
 pub(crate) mod committer;

@@ -1,4 +1,4 @@
-//! The sending rate of a bulk, derived from the service's throttling responses.
+//! The sending rate of a bulk or a group, derived from the service's throttling responses.
 //!
 //! Owns the rates of the account and of throttled partitions. Nothing is delayed before the first throttled batch.
 //! Between two throttled batches the limit of their scope was reached. The limit is the number of entities accepted in
@@ -47,7 +47,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The rates of a bulk. Clones share them.
 #[derive(Clone, Debug)]
-pub(crate) struct Pace(Arc<Mutex<Rates>>);
+pub(crate) struct SendingRate(Arc<Mutex<Rates>>);
 
 #[derive(Debug)]
 struct Rates {
@@ -56,11 +56,11 @@ struct Rates {
     /// The number of partitions from which some are forgotten.
     most_partitions: usize,
     /// The partition that was throttled last, with the time.
-    last_refused: Option<(Box<str>, Instant)>,
+    last_throttled: Option<(Box<str>, Instant)>,
     /// The time of the first throttled batch since the last accepted one.
-    refused_since: Option<Instant>,
-    asked_wait: Option<Duration>,
-    refused: u64,
+    throttled_since: Option<Instant>,
+    requested_wait: Option<Duration>,
+    throttled: u64,
 }
 
 /// The rate of one scope.
@@ -75,33 +75,39 @@ struct Rate {
     pause: Duration,
     /// The start of the measurement, and the entities accepted since.
     measured_since: Option<Instant>,
-    taken: f64,
+    accepted: f64,
     /// The time for which the rate was measured, up to [`MEASURED`].
     measured_for: Duration,
     /// The time at which it was last throttled.
-    refused_at: Option<Instant>,
+    throttled_at: Option<Instant>,
     grown_at: Instant,
     /// `true` if a batch waited for the rate since its last growth.
     is_used: bool,
 }
 
-impl Pace {
-    /// Creates a pace with a ceiling of entities per second across all partitions.
+impl SendingRate {
+    /// Creates a rate with a ceiling of entities per second across all partitions.
     pub(crate) fn new(most: Option<f64>) -> Self {
         let now = Instant::now();
         Self(Arc::new(Mutex::new(Rates {
             account: Rate::new(most.unwrap_or(f64::INFINITY), now),
             partitions: HashMap::new(),
             most_partitions: MANY_PARTITIONS,
-            last_refused: None,
-            refused_since: None,
-            asked_wait: None,
-            refused: 0,
+            last_throttled: None,
+            throttled_since: None,
+            requested_wait: None,
+            throttled: 0,
         })))
     }
 
+    /// Returns the policy that leaves throttled writes to this rate, and other failures to `inner`.
+    pub(crate) fn policy(&self, inner: Arc<dyn RetryPolicy>) -> Arc<dyn RetryPolicy> {
+        let rate = self.clone();
+        Arc::new(LeavesThrottled { inner, rate })
+    }
+
     /// Waits until this number of entities may be sent to a partition, and returns the time.
-    pub(crate) async fn turn(&self, partition_key: &str, entities: usize) -> Instant {
+    pub(crate) async fn acquire(&self, partition_key: &str, entities: usize) -> Instant {
         loop {
             let now = Instant::now();
             let wait = self.rates().wait(partition_key, entities, now);
@@ -113,46 +119,46 @@ impl Pace {
     }
 
     /// Counts entities that were accepted.
-    pub(crate) fn taken(&self, partition_key: &str, entities: usize) {
+    pub(crate) fn accepted(&self, partition_key: &str, entities: usize) {
         let now = Instant::now();
         let mut rates = self.rates();
-        rates.refused_since = None;
-        rates.account.taken(entities, now);
+        rates.throttled_since = None;
+        rates.account.accepted(entities, now);
         if let Some(rate) = rates.partitions.get_mut(partition_key) {
-            rate.taken(entities, now);
+            rate.accepted(entities, now);
         }
     }
 
     /// Counts a batch that was sent at this time and throttled. Returns `true` if it should be sent again.
-    pub(crate) fn refused(&self, partition_key: &str, sent_at: Instant, error: &Error) -> bool {
+    pub(crate) fn throttled(&self, partition_key: &str, sent_at: Instant, error: &Error) -> bool {
         let now = Instant::now();
         let mut rates = self.rates();
-        rates.refused += 1;
-        let asked = rates.asked_wait.take().unwrap_or_default();
-        if asked > MAX_ASKED_WAIT {
+        rates.throttled += 1;
+        let requested = rates.requested_wait.take().unwrap_or_default();
+        if requested > MAX_ASKED_WAIT {
             return false;
         }
         let says_account = error.service_message().is_some_and(|text| text.contains("account"));
         let others_too = rates
-            .last_refused
+            .last_throttled
             .as_ref()
             .is_some_and(|(other, at)| &**other != partition_key && now - *at < TOGETHER);
-        rates.last_refused = Some((partition_key.into(), now));
+        rates.last_throttled = Some((partition_key.into(), now));
         if says_account || others_too {
-            rates.account.refused(sent_at, now, asked);
+            rates.account.throttled(sent_at, now, requested);
         }
         if !says_account {
             rates.forget(now);
             let rate = rates.partitions.entry(partition_key.into());
             rate.or_insert_with(|| Rate::new(f64::INFINITY, now))
-                .refused(sent_at, now, asked);
+                .throttled(sent_at, now, requested);
         }
-        now - *rates.refused_since.get_or_insert(now) < PATIENCE
+        now - *rates.throttled_since.get_or_insert(now) < PATIENCE
     }
 
     /// Returns the number of requests that were throttled.
-    pub(crate) fn refusals(&self) -> u64 {
-        self.rates().refused
+    pub(crate) fn throttled_requests(&self) -> u64 {
+        self.rates().throttled
     }
 
     fn rates(&self) -> MutexGuard<'_, Rates> {
@@ -167,7 +173,7 @@ impl Rates {
             return;
         }
         self.partitions
-            .retain(|_, rate| rate.refused_at.is_some_and(|at| now - at < FORGOTTEN));
+            .retain(|_, rate| rate.throttled_at.is_some_and(|at| now - at < FORGOTTEN));
         // The next time is after the number of partitions has doubled.
         self.most_partitions = MANY_PARTITIONS.max(2 * self.partitions.len());
     }
@@ -199,9 +205,9 @@ impl Rate {
             paused_until: now,
             pause: FIRST_PAUSE,
             measured_since: None,
-            taken: 0.0,
+            accepted: 0.0,
             measured_for: MEASURED,
-            refused_at: None,
+            throttled_at: None,
             grown_at: now,
             is_used: false,
         }
@@ -221,12 +227,12 @@ impl Rate {
         }
     }
 
-    fn taken(&mut self, entities: usize, now: Instant) {
-        self.taken += entities as f64;
+    fn accepted(&mut self, entities: usize, now: Instant) {
+        self.accepted += entities as f64;
         self.pause = FIRST_PAUSE;
         let trust = self.measured_for.as_secs_f64() / MEASURED.as_secs_f64();
         let hold = HOLD.mul_f64(trust);
-        let kept = self.refused_at.map(|at| now - at);
+        let kept = self.throttled_at.map(|at| now - at);
         let kept = kept.filter(|kept| *kept >= hold && self.is_used);
         let Some(kept) = kept else {
             self.grown_at = now;
@@ -240,18 +246,18 @@ impl Rate {
         (self.grown_at, self.is_used) = (now, false);
     }
 
-    fn refused(&mut self, sent_at: Instant, now: Instant, asked: Duration) {
-        let until = now + self.pause.max(asked);
+    fn throttled(&mut self, sent_at: Instant, now: Instant, requested: Duration) {
+        let until = now + self.pause.max(requested);
         // Batches that were in flight together count as one throttling response.
-        if self.refused_at.is_some_and(|at| sent_at < at) {
-            self.paused_until = self.paused_until.max(now + asked);
+        if self.throttled_at.is_some_and(|at| sent_at < at) {
+            self.paused_until = self.paused_until.max(now + requested);
             return;
         }
         self.paused_until = self.paused_until.max(until);
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         let time = self.measured_since.map(|since| now - since);
-        if let Some(time) = time.filter(|_| self.taken > 0.0) {
-            let limit = self.taken / time.as_secs_f64();
+        if let Some(time) = time.filter(|_| self.accepted > 0.0) {
+            let limit = self.accepted / time.as_secs_f64();
             let least = match self.per_second.is_finite() {
                 true => DEEPEST_CUT * self.per_second,
                 false => 1.0,
@@ -260,9 +266,9 @@ impl Rate {
             self.measured_for = time.min(MEASURED);
         }
         if time.is_none_or(|time| time >= MEASURED) {
-            (self.measured_since, self.taken) = (Some(now), 0.0);
+            (self.measured_since, self.accepted) = (Some(now), 0.0);
         }
-        self.refused_at = Some(now);
+        self.throttled_at = Some(now);
         (self.grown_at, self.next) = (now, now);
     }
 }
@@ -272,9 +278,9 @@ impl Rate {
 /// A throttled write is not retried by its call: the bulk sends it again, at its own rate. The underlying policy
 /// retries reads within the call, which reconcile a write in doubt.
 #[derive(Debug)]
-pub(crate) struct LeavesThrottled {
-    pub(crate) inner: Arc<dyn RetryPolicy>,
-    pub(crate) pace: Pace,
+struct LeavesThrottled {
+    inner: Arc<dyn RetryPolicy>,
+    rate: SendingRate,
 }
 
 impl RetryPolicy for LeavesThrottled {
@@ -283,14 +289,12 @@ impl RetryPolicy for LeavesThrottled {
         if !failed.is_write() || !failed.is_throttled() || failed.attempt() > 1 {
             return self.inner.decide(failed);
         }
-        self.pace.rates().asked_wait = failed.retry_after();
+        self.rate.rates().requested_wait = failed.retry_after();
         Decision::Stop
     }
 
     fn for_call(&self) -> Option<Arc<dyn RetryPolicy>> {
-        let inner = self.inner.for_call()?;
-        let pace = self.pace.clone();
-        Some(Arc::new(Self { inner, pace }))
+        Some(self.rate.policy(self.inner.for_call()?))
     }
 
     fn succeeded(&self, attempt: u32) {
@@ -314,20 +318,20 @@ mod tests {
     /// A bulk may run for days, over any number of partitions.
     #[tokio::test(start_paused = true)]
     async fn partitions_that_were_not_throttled_lately_are_forgotten() {
-        let pace = Pace::new(None);
+        let rate = SendingRate::new(None);
         let error = Error::new(ErrorKind::Throttled, "busy");
         for partition in 0..10 * MANY_PARTITIONS {
-            assert!(pace.refused(&partition.to_string(), Instant::now(), &error));
-            pace.taken("another", 1);
+            assert!(rate.throttled(&partition.to_string(), Instant::now(), &error));
+            rate.accepted("another", 1);
             tokio::time::advance(Duration::from_millis(100)).await;
             // Partitions of the last minute are kept.
             let recent = partition.saturating_sub(500).to_string();
             assert!(
-                pace.rates().partitions.contains_key(&*recent),
+                rate.rates().partitions.contains_key(&*recent),
                 "{recent} at {partition}"
             );
         }
-        let known = pace.rates().partitions.len();
+        let known = rate.rates().partitions.len();
         assert!((600..=2 * MANY_PARTITIONS).contains(&known), "{known}");
     }
 }

@@ -24,7 +24,7 @@ use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperat
 use crate::client::partition_writes::outcomes::{Outcome, SharedOutcomes, Written};
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::client::partition_writes::partition_write::PartitionWrite;
-use crate::client::sending_rate::{LeavesThrottled, Pace};
+use crate::client::sending_rate::SendingRate;
 use crate::client::total_timeout::TotalTimeout;
 use crate::client::turn::Turn;
 use crate::model::clock;
@@ -119,7 +119,7 @@ pub(crate) struct Engine {
     pub(crate) flushes: bool,
     queue: Queue,
     /// If absent, the retry policy handles throttling.
-    pace: Option<Pace>,
+    rate: Option<SendingRate>,
     throttled: u64,
     /// Each is polled only when woken, since there may be many.
     running: FuturesUnordered<RunningBatch>,
@@ -161,7 +161,7 @@ impl Engine {
             settings,
             input: Input::Closed,
             flushes: false,
-            pace: None,
+            rate: None,
             throttled: 0,
             running: FuturesUnordered::new(),
             ready: Ready::default(),
@@ -174,13 +174,10 @@ impl Engine {
 
     /// Sends throttled batches again at the measured rate, in place of the retry policy.
     pub(crate) fn paced(mut self) -> Self {
-        let pace = Pace::new(self.settings.max_rate);
+        let rate = SendingRate::new(self.settings.max_rate);
         let retry = &mut self.options.get_mut().retry;
-        if let Some(inner) = retry.take() {
-            let pace = pace.clone();
-            *retry = Some(Arc::new(LeavesThrottled { inner, pace }));
-        }
-        self.pace = Some(pace);
+        *retry = retry.take().map(|inner| rate.policy(inner));
+        self.rate = Some(rate);
         self
     }
 
@@ -237,8 +234,8 @@ impl Engine {
             if self.stopped.is_some() && self.running.is_empty() {
                 self.leave_waiting();
             }
-            if let Some(pace) = &self.pace {
-                self.throttled = pace.refusals();
+            if let Some(rate) = &self.rate {
+                self.throttled = rate.throttled_requests();
             }
             if !self.ready.is_empty() || has_ended {
                 continue;
@@ -368,7 +365,7 @@ impl Engine {
             let write = PartitionWrite::new(&self.pipeline, &self.table, self.options.clone(), operations, outcomes)
                 .with(self.settings.batch_bytes, self.settings.takes_out)
                 .within(self.settings.total)
-                .at(self.pace.clone());
+                .at(self.rate.clone());
             self.bytes_in_flight += bytes;
             self.running.push(RunningBatch::new(indices, rows, bytes, write));
         }

@@ -1,4 +1,4 @@
-//! The group of a handle: accepts writes, and has a task for each partition that is busy.
+//! The group of a handle: the writes that wait, and a task for each partition that is busy.
 //!
 //! A task sends one batch after the other until none waits. After each it lets the callers of the last batch run, for
 //! as long as they write again: their writes are in the next one. Without that, each second batch would hold the one
@@ -14,34 +14,28 @@ use tokio::runtime::Handle;
 use crate::client::group::callers::{Callers, of_write, shut_down};
 use crate::client::group::group_options::GroupOptions;
 use crate::client::group::lanes::{Caller, Lanes, Next, Write};
-use crate::client::group::ticket::Ticket;
-use crate::client::ops::execute::ExecuteOperation;
 use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::partition_queue::BatchLimits;
 use crate::client::partition_writes::partition_write::PartitionWrite;
-use crate::client::sending_rate::{LeavesThrottled, Pace};
+use crate::client::sending_rate::SendingRate;
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, Result};
+use crate::model::error::Error;
 use crate::model::name::TableName;
 use crate::pipeline::Pipeline;
 use crate::pipeline::context::OperationContext;
 use crate::pipeline::observer::{Event, GroupedBatch};
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::trace::GroupSpan;
-use crate::pipeline::transport::BoxFuture;
-use crate::pipeline::write_group::{GroupStatistics, WriteGroup};
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::operation::TableOperation;
-use crate::protocol::table_result::TableResult;
 
 pub(crate) struct Committer {
     /// The pipeline of its batches, which has no group.
-    pipeline: Arc<Pipeline>,
-    table: TableName,
+    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) table: TableName,
     /// Shared by all partitions, as in a bulk.
-    pace: Pace,
+    rate: SendingRate,
     /// The options of a batch whose callers set none.
     plain: CallOptions,
     lanes: Mutex<Lanes>,
@@ -54,20 +48,19 @@ impl Committer {
             operations: MAX_BATCH_OPERATIONS,
             bytes: pipeline.endpoint.profile().rules().max_batch_bytes,
         };
-        let pace = Pace::new(None);
+        let rate = SendingRate::new(None);
         let mut plain = CallOptions::new();
-        let policy = paced(&pipeline.retry, &pace);
-        plain.get_mut().retry = Some(policy);
+        plain.get_mut().retry = Some(rate.policy(Arc::clone(&pipeline.retry)));
         Self {
             pipeline,
             table: table.clone(),
-            pace,
+            rate,
             plain,
             lanes: Mutex::new(Lanes::new(options, limits)),
         }
     }
 
-    fn lanes(&self) -> MutexGuard<'_, Lanes> {
+    pub(super) fn lanes(&self) -> MutexGuard<'_, Lanes> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -103,7 +96,7 @@ impl Committer {
     }
 
     /// Starts the task of a lane.
-    fn start(self: &Arc<Self>, runtime: &Handle, key: Arc<str>) {
+    pub(super) fn start(self: &Arc<Self>, runtime: &Handle, key: Arc<str>) {
         let task = LaneTask {
             committer: Arc::clone(self),
             key,
@@ -130,7 +123,7 @@ impl Committer {
         let span = GroupSpan::of(self.table.as_str(), callers.all().iter().map(|caller| &caller.span));
         let write = PartitionWrite::new(&pipeline, &self.table, options, operations, callers)
             .of_callers()
-            .at(Some(self.pace.clone()));
+            .at(Some(self.rate.clone()));
         let write = match ends {
             Some(ends) => write.within(TotalTimeout::until(ends)),
             None => write,
@@ -150,7 +143,7 @@ impl Committer {
     }
 
     /// Returns the pipeline of a batch, which creates a missing table or not.
-    fn batch_pipeline(&self, creates_table: bool) -> Arc<Pipeline> {
+    pub(super) fn batch_pipeline(&self, creates_table: bool) -> Arc<Pipeline> {
         if creates_table == self.pipeline.settings.creates_missing_tables {
             return Arc::clone(&self.pipeline);
         }
@@ -165,7 +158,8 @@ impl Committer {
             Some(first) if !first.owner.options.is_empty() => {
                 let mut options = first.owner.options.clone();
                 let retry = &mut options.get_mut().retry;
-                *retry = Some(paced(retry.as_ref().unwrap_or(&self.pipeline.retry), &self.pace));
+                let inner = retry.take().unwrap_or_else(|| Arc::clone(&self.pipeline.retry));
+                *retry = Some(self.rate.policy(inner));
                 options
             }
             _ => self.plain.clone(),
@@ -193,73 +187,11 @@ impl Committer {
     }
 }
 
-/// Leaves throttled writes to the pace.
-fn paced(inner: &Arc<dyn RetryPolicy>, pace: &Pace) -> Arc<dyn RetryPolicy> {
-    Arc::new(LeavesThrottled {
-        inner: Arc::clone(inner),
-        pace: pace.clone(),
-    })
-}
-
-impl WriteGroup for Committer {
-    fn write(
-        self: Arc<Self>,
-        operation: TableOperation,
-        options: CallOptions,
-        creates_table: bool,
-    ) -> Result<BoxFuture<'static, Result<TableResult>>> {
-        operation.check()?;
-        let Ok(runtime) = Handle::try_current() else {
-            let why = "a grouped write is sent by a task: call it inside a tokio runtime";
-            return Err(self.named(Error::invalid_input(why), &operation));
-        };
-        let timeout = options.get().timeout;
-        let timeout = timeout.and_then(|timeout| Some((timeout, Instant::now().checked_add(timeout)?)));
-        let deadline = timeout.map(|(_, end)| end);
-        let begun = (!self.pipeline.observers.is_empty()).then(Instant::now);
-        let caller = Caller::new(operation.kind(), options, creates_table, deadline, begun);
-        let (slot, copy) = (Arc::clone(&caller.slot), operation.copy());
-        let mut lanes = self.lanes();
-        if lanes.is_closed {
-            let why = "the group is closed: `close()` was called on this handle or a clone; write through a handle that is not grouped";
-            return Err(self.named(Error::invalid_input(why), &operation));
-        }
-        if lanes.is_idle() {
-            lanes.runtime = Some(runtime.id());
-        } else if lanes.runtime != Some(runtime.id()) {
-            // The task of the others stands still if nobody drives their runtime.
-            drop(lanes);
-            let pipeline = self.batch_pipeline(creates_table);
-            let alone = ExecuteOperation::new(&pipeline, &self.table, operation).of_options(caller.options);
-            return Ok(Box::pin(alone));
-        }
-        let (number, started) = lanes.accept(operation, caller);
-        drop(lanes);
-        for key in started {
-            self.start(&runtime, key);
-        }
-        Ok(Box::pin(Ticket::new(self, slot, number, copy, timeout)))
-    }
-
-    fn flush(&self) -> BoxFuture<'static, ()> {
-        let ends = self.lanes().flush();
-        Box::pin(ends.wait())
-    }
-
-    fn close(&self) {
-        self.lanes().is_closed = true;
-    }
-
-    fn statistics(&self) -> GroupStatistics {
-        self.lanes().statistics()
-    }
-}
-
 impl fmt::Debug for Committer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Committer")
             .field("table", &self.table.as_str())
-            .field("statistics", &self.statistics())
+            .field("statistics", &self.lanes().statistics())
             .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! The future of a caller whose write was accepted.
+//! The callers' side of a group: it accepts a write and returns the future of its caller.
 //!
 //! Owns the caller's own time limit, and the withdrawal of a write whose caller is dropped.
 
@@ -8,16 +8,76 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+
 use crate::client::group::committer::Committer;
+use crate::client::group::lanes::Caller;
 use crate::client::group::slot::{Leaving, Slot};
+use crate::client::ops::execute::ExecuteOperation;
 use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorKind, Result};
+use crate::pipeline::options::CallOptions;
 use crate::pipeline::transport::BoxFuture;
+use crate::pipeline::write_group::{GroupStatistics, WriteGroup};
 use crate::protocol::operation::TableOperation;
 use crate::protocol::table_result::TableResult;
 
+impl WriteGroup for Committer {
+    fn write(
+        self: Arc<Self>,
+        operation: TableOperation,
+        options: CallOptions,
+        creates_table: bool,
+    ) -> Result<BoxFuture<'static, Result<TableResult>>> {
+        operation.check()?;
+        let Ok(runtime) = Handle::try_current() else {
+            let why = "a grouped write is sent by a task: call it inside a tokio runtime";
+            return Err(self.named(Error::invalid_input(why), &operation));
+        };
+        let timeout = options.get().timeout;
+        let timeout = timeout.and_then(|timeout| Some((timeout, Instant::now().checked_add(timeout)?)));
+        let deadline = timeout.map(|(_, end)| end);
+        let begun = (!self.pipeline.observers.is_empty()).then(Instant::now);
+        let caller = Caller::new(operation.kind(), options, creates_table, deadline, begun);
+        let (slot, copy) = (Arc::clone(&caller.slot), operation.copy());
+        let mut lanes = self.lanes();
+        if lanes.is_closed {
+            let why = "the group is closed: `close()` was called on this handle or a clone; write through a handle that is not grouped";
+            return Err(self.named(Error::invalid_input(why), &operation));
+        }
+        if lanes.is_idle() {
+            lanes.runtime = Some(runtime.id());
+        } else if lanes.runtime != Some(runtime.id()) {
+            // The task of the others stands still if nobody drives their runtime.
+            drop(lanes);
+            let pipeline = self.batch_pipeline(creates_table);
+            let alone = ExecuteOperation::new(&pipeline, &self.table, operation).of_options(caller.options);
+            return Ok(Box::pin(alone));
+        }
+        let (number, started) = lanes.accept(operation, caller);
+        drop(lanes);
+        for key in started {
+            self.start(&runtime, key);
+        }
+        Ok(Box::pin(Ticket::new(self, slot, number, copy, timeout)))
+    }
+
+    fn flush(&self) -> BoxFuture<'static, ()> {
+        let ends = self.lanes().flush();
+        Box::pin(ends.wait())
+    }
+
+    fn close(&self) {
+        self.lanes().is_closed = true;
+    }
+
+    fn statistics(&self) -> GroupStatistics {
+        self.lanes().statistics()
+    }
+}
+
 /// A write that was accepted, for its caller.
-pub(super) struct Ticket {
+struct Ticket {
     committer: Arc<Committer>,
     slot: Arc<Slot>,
     /// The place of the write among all of the group.
@@ -37,7 +97,7 @@ struct Limit {
 }
 
 impl Ticket {
-    pub(super) fn new(
+    fn new(
         committer: Arc<Committer>,
         slot: Arc<Slot>,
         number: u64,

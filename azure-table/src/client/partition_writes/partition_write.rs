@@ -20,7 +20,7 @@ use crate::client::ops::execute::ExecuteOperation;
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
 use crate::client::partition_writes::outcomes::Outcomes;
-use crate::client::sending_rate::{Pace, is_throttled};
+use crate::client::sending_rate::{SendingRate, is_throttled};
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::clock::Instant;
 use crate::model::error::{Error, ErrorKind, Result};
@@ -55,7 +55,7 @@ pub(crate) struct PartitionWrite<O> {
     /// Deletes that were sent and whose response was lost.
     lost: Vec<usize>,
     /// The sending rate. If absent, a throttled batch ends the write.
-    pace: Option<Pace>,
+    rate: Option<SendingRate>,
 }
 
 impl<O: Outcomes> PartitionWrite<O> {
@@ -87,13 +87,13 @@ impl<O: Outcomes> PartitionWrite<O> {
             takes_out: true,
             is_of_callers: false,
             lost: Vec::new(),
-            pace: None,
+            rate: None,
         }
     }
 
-    /// Sends throttled batches again at this pace. Without a pace, a throttled batch ends the write.
-    pub(crate) fn at(mut self, pace: Option<Pace>) -> Self {
-        self.pace = pace;
+    /// Sends throttled batches again at this rate. Without a rate, a throttled batch ends the write.
+    pub(crate) fn at(mut self, rate: Option<SendingRate>) -> Self {
+        self.rate = rate;
         self
     }
 
@@ -136,14 +136,14 @@ impl<O: Outcomes> PartitionWrite<O> {
     /// Returns that error: it concerns no single row, and further writes would fail with it too.
     pub(crate) async fn run(mut self) -> Option<Arc<Error>> {
         while let Some(mut next) = self.waiting.pop() {
-            let turn = self.turn(&next).await;
+            let sent_at = self.wait_for_rate(&next).await;
             self.outcomes.claim(&mut next);
             if next.is_empty() {
                 continue;
             }
             let (sent, change_set) = self.compose(next);
-            let result = match self.send(&sent, change_set, turn).await {
-                // Nothing was applied: the batch is sent again at the pace.
+            let result = match self.send(&sent, change_set, sent_at).await {
+                // Nothing was applied: the batch is sent again at the rate.
                 None => {
                     self.operations.keep_as_values(&sent);
                     self.outcomes.release(&sent);
@@ -169,11 +169,11 @@ impl<O: Outcomes> PartitionWrite<O> {
         None
     }
 
-    /// Waits for the pace, if any, and returns the time.
-    async fn turn(&self, next: &[usize]) -> Option<Instant> {
+    /// Waits for the rate, if any, and returns the time.
+    async fn wait_for_rate(&self, next: &[usize]) -> Option<Instant> {
         let entities = next.len().min(self.most_operations).min(MAX_BATCH_OPERATIONS);
-        match &self.pace {
-            Some(pace) => Some(pace.turn(&self.partition_key, entities).await),
+        match &self.rate {
+            Some(rate) => Some(rate.acquire(&self.partition_key, entities).await),
             None => None,
         }
     }
@@ -227,14 +227,14 @@ impl<O: Outcomes> PartitionWrite<O> {
         (sent, Some(change_set))
     }
 
-    /// Sends a batch that had its turn at this time, and returns `None` if it was throttled.
+    /// Sends a batch that the rate allowed at this time, and returns `None` if it was throttled.
     ///
     /// A single operation is sent without a batch, which not all credentials and services accept.
     async fn send(
         &self,
         sent: &[usize],
         change_set: Option<ChangeSet>,
-        turn: Option<Instant>,
+        sent_at: Option<Instant>,
     ) -> Option<Result<Vec<TableResult>>> {
         self.outcomes.sent(sent);
         let result = match (sent, change_set) {
@@ -250,14 +250,14 @@ impl<O: Outcomes> PartitionWrite<O> {
             }
         };
         self.outcomes.answered();
-        if let (Some(pace), Some(sent_at)) = (&self.pace, turn) {
+        if let (Some(rate), Some(sent_at)) = (&self.rate, sent_at) {
             match &result {
                 Err(e) if is_throttled(e) => {
-                    if pace.refused(&self.partition_key, sent_at, e) {
+                    if rate.throttled(&self.partition_key, sent_at, e) {
                         return None;
                     }
                 }
-                _ => pace.taken(&self.partition_key, sent.len()),
+                _ => rate.accepted(&self.partition_key, sent.len()),
             }
         }
         Some(result)

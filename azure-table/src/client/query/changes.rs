@@ -11,7 +11,7 @@ use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_stream::{ChangeQuery, ChangeSettings, ChangeStream, Found, since};
 use crate::client::query::page_stream::Prefetch;
 use crate::client::query::query_plan::QueryPlan;
-use crate::client::sending_rate::Pace;
+use crate::client::sending_rate::SendingRate;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::total_timeout;
 use crate::filter::access::Access;
@@ -279,7 +279,7 @@ impl<E: TableEntity, P> Changes<E, P> {
             max_interval: self.max_interval,
             polls: self.polls,
             limit: self.query.limit.unwrap_or(usize::MAX),
-            pace: self.max_rate.map(|rate| Pace::new(Some(f64::from(rate)))),
+            rate: self.max_rate.map(|rate| SendingRate::new(Some(f64::from(rate)))),
             total: self.query.total,
         };
         ChangeStream::new(query, settings, position)

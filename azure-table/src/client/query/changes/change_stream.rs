@@ -21,7 +21,7 @@ use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_window::ChangeWindow;
 use crate::client::query::page::Page;
 use crate::client::query::page_stream::{PageStream, PreparedQuery};
-use crate::client::sending_rate::Pace;
+use crate::client::sending_rate::SendingRate;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
 use crate::filter::expression::{Comparison, Expression};
@@ -60,7 +60,7 @@ pub(super) struct ChangeSettings {
     pub(super) polls: Option<u64>,
     /// The number of rows to yield.
     pub(super) limit: usize,
-    pub(super) pace: Option<Pace>,
+    pub(super) rate: Option<SendingRate>,
     pub(super) total: TotalTimeout,
 }
 
@@ -242,7 +242,7 @@ impl<P> ChangeStream<P> {
         self.poll.next_since = Some(next_since);
         self.held = Some(page.continuation().cloned());
         self.progress.pages += 1;
-        self.pace(page.items().len());
+        self.wait_for_rate(page.items().len());
         let received = page.into_items();
         self.progress.rows += received.len() as u64;
         let mut rows = Vec::with_capacity(received.len());
@@ -307,11 +307,11 @@ impl<P> ChangeStream<P> {
         }));
     }
 
-    /// Waits until this number of rows has its turn.
-    fn pace(&mut self, rows: usize) {
-        if let Some(pace) = self.settings.pace.clone() {
+    /// Waits before the next page, as the rate of this number of rows requires.
+    fn wait_for_rate(&mut self, rows: usize) {
+        if let Some(rate) = self.settings.rate.clone() {
             self.pause = Some(Box::pin(async move {
-                pace.turn("", rows).await;
+                rate.acquire("", rows).await;
             }));
         }
     }
