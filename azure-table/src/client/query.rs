@@ -35,7 +35,6 @@ use crate::protocol::query::QueryRequest;
 
 pub(crate) mod changes;
 pub(crate) mod concurrent;
-mod decode_turn;
 pub(crate) mod entity_stream;
 mod excluded_rows;
 pub(crate) mod fan_out;

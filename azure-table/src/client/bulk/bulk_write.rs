@@ -146,12 +146,11 @@ where
         let Some(source) = source else { return false };
         let before = run.pushed();
         for _ in 0..run.engine.settings.batch_size {
-            if !run.engine.is_room() || run.engine.has_ready() || !run.engine.turn.spend(cx) {
+            if !run.engine.is_room() || run.engine.has_ready() || !run.engine.may_read(cx) {
                 break;
             }
             match source.as_mut().poll_next(cx) {
                 Poll::Ready(Some(Ok(operation))) => {
-                    run.engine.turn.spend_bytes(&operation);
                     run.engine.input = Input::Open;
                     run.push(operation);
                 }

@@ -38,6 +38,13 @@ use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::operation::TableOperation;
 
 /// The sizes, limits and rates of an engine.
+/// The operations that are read in a turn, which takes less than a millisecond.
+const TURN_UNITS: usize = 128;
+/// The encoded bytes of an operation that cost a unit more: a whole turn is 512 KiB.
+const UNIT_BYTES: usize = 4 << 10;
+/// The cost of a response, with the outcomes of its operations.
+const RESPONSE_UNITS: usize = 16;
+
 #[derive(Clone, Debug)]
 pub(crate) struct EngineSettings {
     /// The operation that errors name.
@@ -156,7 +163,7 @@ impl Engine {
             options,
             queue: Queue::new(settings.batch_size, batch_bytes, settings.partition_concurrency),
             bytes_in_flight: 0,
-            turn: Turn::new(),
+            turn: Turn::new(TURN_UNITS),
             batch_bytes,
             settings,
             input: Input::Closed,
@@ -181,8 +188,16 @@ impl Engine {
         self
     }
 
+    /// Spends the cost of reading an operation or a row. Returns `false`, and wakes the task, if the turn is over.
+    pub(crate) fn may_read(&self, cx: &Context<'_>) -> bool {
+        let is_left = self.turn.poll_left(cx).is_ready();
+        self.turn.spend(1);
+        is_left
+    }
+
     /// Adds an operation. An operation that cannot be sent is rejected.
     pub(crate) fn push(&mut self, index: u64, operation: TableOperation) {
+        self.turn.spend(operation.bytes() / UNIT_BYTES);
         let checked = match operation.kind() {
             OperationKind::Get => {
                 let why = "a bulk only writes: read entities with `get_many`";
@@ -375,11 +390,11 @@ impl Engine {
     fn finish(&mut self, cx: &mut Context<'_>) -> bool {
         let mut any = false;
         while !self.running.is_empty()
-            && self.turn.is_left(cx)
+            && self.turn.poll_left(cx).is_ready()
             && let Poll::Ready(Some((batch, mut written))) = self.poll_running(cx)
         {
             any = true;
-            self.turn.spend_response();
+            self.turn.spend(RESPONSE_UNITS);
             self.bytes_in_flight -= batch.bytes;
             self.queue.ended(&batch.partition_key, batch.rows.iter().copied());
             let stopped = written.stopped.take();

@@ -143,14 +143,13 @@ impl<E> Writer<E> {
                 return Poll::Ready(Err(error));
             }
             // Otherwise a loop of sends would never yield to other tasks.
-            if !self.run.engine.turn.spend(cx) {
+            if !self.run.engine.may_read(cx) {
                 return self.pending();
             }
             if self.run.engine.pending() >= self.run.engine.settings.pending || !self.run.engine.is_room() {
                 return self.pending();
             }
             if let Some(operation) = operation.take() {
-                self.run.engine.turn.spend_bytes(&operation);
                 self.run.push(operation);
                 self.go_on(cx);
             }

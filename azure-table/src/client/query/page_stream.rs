@@ -6,7 +6,7 @@
 //! Prefetch runs in a task that sees bytes only. The task knows no entity type and is aborted with its stream. Prefetch
 //! starts when the reader requests a second page, since many readers want only one. Other tasks run before a page is
 //! decoded. Otherwise, on a single-threaded runtime, the next request would be sent a millisecond later. With a limit
-//! the page is decoded first, since its rows may suffice. A long page is decoded in several turns (`decode_turn`).
+//! the page is decoded first, since its rows may suffice. A long page is decoded in several turns.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -20,12 +20,12 @@ use futures_core::stream::FusedStream;
 use http::StatusCode;
 
 use crate::client::ops::operation::start;
-use crate::client::query::decode_turn::DecodeTurn;
 use crate::client::query::page::Page;
 use crate::client::query::query_plan::too_much;
 use crate::client::shape::Shape;
 use crate::client::task::Running;
 use crate::client::total_timeout::TotalTimeout;
+use crate::client::turn::Turn;
 use crate::model::error::{Error, Result};
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
@@ -36,6 +36,11 @@ use crate::pipeline::transport::BoxFuture;
 use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query::{MAX_PAGE_SIZE, PageRows, QueryRequest};
+
+/// The bytes of pages that are decoded in a turn, which takes one to two milliseconds.
+///
+/// Each row and property counts as a few ([`PageRows::read`]). 1,000 rows of ten properties are fewer.
+pub(crate) const TURN_BYTES: usize = 1_280 << 10;
 
 /// A validated query, in the form that its stream needs.
 #[derive(Clone)]
@@ -114,7 +119,7 @@ pub struct PageStream<P> {
     query: Box<PreparedQuery>,
     state: State,
     arrived: Option<Box<Arrived<P>>>,
-    turn: DecodeTurn,
+    turn: Turn,
     /// The turn is shared by several streams, whose owner begins the next one.
     is_part: bool,
     /// `true` once a page was yielded.
@@ -162,7 +167,7 @@ impl<P> PageStream<P> {
             query: Box::new(query),
             state,
             arrived: None,
-            turn: DecodeTurn::new(),
+            turn: Turn::new(TURN_BYTES),
             is_part: false,
             has_given: false,
             shape,
@@ -170,7 +175,7 @@ impl<P> PageStream<P> {
     }
 
     /// Decodes in the turns that it shares with other parts of a query.
-    pub(crate) fn sharing(mut self, turn: &DecodeTurn) -> Self {
+    pub(crate) fn sharing(mut self, turn: &Turn) -> Self {
         (self.turn, self.is_part) = (turn.clone(), true);
         self
     }
@@ -246,7 +251,8 @@ impl<P> PageStream<P> {
                 let bytes = ready!(self.turn.poll_left(cx));
                 let (shape, rows) = (&self.shape, &mut arrived.rows);
                 let read = rows.read(shape.metadata, bytes, |row| shape.read_or_skip(row));
-                self.turn.set(read.as_ref().map_or(0, |left| left.unwrap_or(0)));
+                self.turn
+                    .spend(bytes - read.as_ref().map_or(0, |left| left.unwrap_or(0)));
                 if matches!(read, Ok(None)) {
                     continue;
                 }

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use crate::client::query::concurrent::{Concurrent, ItemSource, Order};
-use crate::client::query::decode_turn::DecodeTurn;
 use crate::client::query::page::Page;
-use crate::client::query::page_stream::PageStream;
-use crate::client::query::page_stream::PreparedQuery;
+use crate::client::query::page_stream::{PageStream, PreparedQuery, TURN_BYTES};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
+use crate::client::turn::Turn;
 use crate::filter::split::PartFilter;
 use crate::model::error::{Error, Result};
 use crate::pipeline::Pipeline;
@@ -35,7 +34,7 @@ pub(crate) struct PartPages<P> {
     /// The time limit of all parts together.
     total: TotalTimeout,
     parts: Concurrent<Part, Chain<P>>,
-    turn: DecodeTurn,
+    turn: Turn,
 }
 
 struct Chain<P> {
@@ -76,7 +75,7 @@ impl<P> PartPages<P> {
             query,
             total,
             parts: Concurrent::new(parts, concurrency, order),
-            turn: DecodeTurn::new(),
+            turn: Turn::new(TURN_BYTES),
         }
     }
 

@@ -220,7 +220,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
     /// Plans the rows of the page. Pending when the turn is over.
     fn plan(&mut self, run: &mut Run<E, W::Row>, cx: &mut Context<'_>) -> Poll<Result<(), W::Error>> {
         while !run.rows.as_slice().is_empty() {
-            if !run.engine.turn.spend(cx) {
+            if !run.engine.may_read(cx) {
                 return Poll::Pending;
             }
             if let Some(row) = run.rows.next() {
@@ -237,7 +237,6 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
         }
         match self.writes.plan(row)? {
             Plan::Write(operation) => {
-                run.engine.turn.spend_bytes(&operation);
                 run.engine.push(run.keys.len() as u64, operation);
                 run.keys.push(Some(key));
             }
