@@ -11,6 +11,7 @@ use futures_core::Stream;
 use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::bulk_write::BulkWrite;
 use crate::client::bulk::engine::{Engine, EngineSettings};
+use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::total_timeout;
 use crate::filter::assignment::Assignments;
@@ -148,7 +149,7 @@ impl<E> Bulk<E> {
     ///
     /// Each has the error of the operation that failed.
     pub fn fail_whole_batches(mut self) -> Self {
-        self.settings.takes_out = false;
+        self.settings.recovery = Recovery::FailTogether;
         self
     }
 

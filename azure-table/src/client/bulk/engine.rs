@@ -20,6 +20,7 @@ use crate::client::bulk::batch_retry::batch_policy;
 use crate::client::bulk::queue::{Queue, Short};
 use crate::client::bulk::running_batch::{Batch, RunningBatch};
 use crate::client::bulk::settled_operations::{Ready, Settled};
+use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
 use crate::client::partition_writes::outcomes::{Outcome, SharedOutcomes, Written};
 use crate::client::partition_writes::partition_queue::Queued;
@@ -37,7 +38,6 @@ use crate::pipeline::transport::BoxFuture;
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::operation::TableOperation;
 
-/// The sizes, limits and rates of an engine.
 /// The operations that are read in a turn, which takes less than a millisecond.
 const TURN_UNITS: usize = 128;
 /// The encoded bytes of an operation that cost a unit more: a whole turn is 512 KiB.
@@ -45,6 +45,7 @@ const UNIT_BYTES: usize = 4 << 10;
 /// The cost of a response, with the outcomes of its operations.
 const RESPONSE_UNITS: usize = 16;
 
+/// The sizes, limits and rates of an engine.
 #[derive(Clone, Debug)]
 pub(crate) struct EngineSettings {
     /// The operation that errors name.
@@ -57,8 +58,7 @@ pub(crate) struct EngineSettings {
     pub(crate) partition_concurrency: usize,
     pub(crate) pending: usize,
     pub(crate) failures: u64,
-    /// Sends the other operations of a batch again when one of them fails.
-    pub(crate) takes_out: bool,
+    pub(crate) recovery: Recovery,
     /// Counts an absent row as gone, not as rejected: it existed when it was selected.
     pub(crate) expects_gone: bool,
     pub(crate) max_rate: Option<f64>,
@@ -79,7 +79,7 @@ impl EngineSettings {
             partition_concurrency: PARTITION_CONCURRENCY,
             pending: PENDING,
             failures: FAILURES,
-            takes_out: true,
+            recovery: Recovery::RemoveFailed,
             expects_gone: false,
             max_rate: None,
             linger: None,
@@ -378,7 +378,8 @@ impl Engine {
             let outcomes = SharedOutcomes::new(batch.len());
             let operations = HeldOperations::new(batch.into_iter().map(|queued| queued.operation));
             let write = PartitionWrite::new(&self.pipeline, &self.table, self.options.clone(), operations, outcomes)
-                .with(self.settings.batch_bytes, self.settings.takes_out)
+                .at_most(self.settings.batch_bytes)
+                .with(self.settings.recovery)
                 .within(self.settings.total)
                 .at(self.rate.clone());
             self.bytes_in_flight += bytes;

@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use crate::client::group::callers::{Callers, of_write, shut_down};
 use crate::client::group::group_options::GroupOptions;
 use crate::client::group::lanes::{Caller, Lanes, Next, Write};
+use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::partition_queue::BatchLimits;
 use crate::client::partition_writes::partition_write::PartitionWrite;
@@ -122,7 +123,7 @@ impl Committer {
         self.report(callers.all());
         let span = GroupSpan::of(self.table.as_str(), callers.all().iter().map(|caller| &caller.span));
         let write = PartitionWrite::new(&pipeline, &self.table, options, operations, callers)
-            .of_callers()
+            .with(Recovery::PerCaller)
             .at(Some(self.rate.clone()));
         let write = match ends {
             Some(ends) => write.within(TotalTimeout::until(ends)),

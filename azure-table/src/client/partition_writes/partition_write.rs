@@ -1,8 +1,8 @@
 //! Operations on one partition, with an outcome for each.
 //!
-//! Owns the division into batches and the search for the operation that causes a batch to fail. A batch is applied
-//! completely or not at all, so the failed operation is removed and the others are sent again. Also owns the outcomes
-//! so far, which an owner reads when it cancels. Knows nothing of the source of the operations.
+//! Owns the division into batches and the search for the operation that causes a batch to fail (`failed_batch.rs`). A
+//! batch is applied completely or not at all, so the failed operation is removed and the others are sent again. Also
+//! owns the outcomes so far, which an owner reads when it cancels. Knows nothing of the source of the operations.
 //!
 //! The row at the reported index is removed, and the others are sent again. After the first two failures all of them
 //! are sent. Then each failed batch halves their number, and each applied one doubles it. A batch whose rows all fail
@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use crate::client::ops::execute::ExecuteOperation;
 use crate::client::ops::submit_batch::SubmitBatch;
+use crate::client::partition_writes::failed_batch::{FailedBatch, Next, Recovery, Scope, next_step};
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
 use crate::client::partition_writes::outcomes::Outcomes;
 use crate::client::sending_rate::{SendingRate, is_throttled};
@@ -48,10 +49,7 @@ pub(crate) struct PartitionWrite<O> {
     most_operations: usize,
     /// The longest body of a batch, if shorter than the service's limit.
     most_bytes: Option<usize>,
-    /// Sends the other operations of a batch again, without the one that failed.
-    takes_out: bool,
-    /// The operations belong to callers who know nothing of each other.
-    is_of_callers: bool,
+    recovery: Recovery,
     /// Deletes that were sent and whose response was lost.
     lost: Vec<usize>,
     /// The sending rate. If absent, a throttled batch ends the write.
@@ -84,8 +82,7 @@ impl<O: Outcomes> PartitionWrite<O> {
             operations,
             partition_key,
             most_bytes: None,
-            takes_out: true,
-            is_of_callers: false,
+            recovery: Recovery::RemoveFailed,
             lost: Vec::new(),
             rate: None,
         }
@@ -103,19 +100,15 @@ impl<O: Outcomes> PartitionWrite<O> {
         self
     }
 
-    /// Limits the bodies, and sets whether failed operations are removed from their batch.
-    pub(crate) fn with(mut self, most_bytes: Option<usize>, takes_out: bool) -> Self {
-        self.most_bytes = most_bytes;
-        self.takes_out = takes_out;
+    /// Limits the bodies of batches.
+    pub(crate) fn at_most(mut self, bytes: Option<usize>) -> Self {
+        self.most_bytes = bytes;
         self
     }
 
-    /// Sets that the operations belong to callers who know nothing of each other.
-    ///
-    /// An error that concerns no single row then fails only the operations that were sent with it. A missing permission
-    /// is searched for like a conflict, because the credential may permit the other operations.
-    pub(crate) fn of_callers(mut self) -> Self {
-        self.is_of_callers = true;
+    /// Sets the treatment of the other operations after one failed. By default, the failed one is removed.
+    pub(crate) fn with(mut self, recovery: Recovery) -> Self {
+        self.recovery = recovery;
         self
     }
 
@@ -285,7 +278,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         options
     }
 
-    /// Sets the outcomes of operations that were sent together and failed.
+    /// Sets the outcomes of operations that were sent together and failed, or sends them again.
     ///
     /// Returns the error if it concerns other operations as well.
     fn failed(&mut self, mut sent: Vec<usize>, error: Error) -> Option<Arc<Error>> {
@@ -296,63 +289,63 @@ impl<O: Outcomes> PartitionWrite<O> {
         if sent.iter().any(|index| self.lost.contains(index)) {
             error = error.maybe_applied(true);
         }
-        let may_be_permission = self.is_of_callers && error.cause_kind() == ErrorKind::Forbidden;
-        let concerns_row = concerns_row(&error) || may_be_permission;
-        let is_delete = |index: &usize| self.operations.lock()[*index].kind() == OperationKind::Delete;
-        // A repeated delete that finds no row has succeeded. The others are sent again, and their responses show the
-        // state of their rows.
-        let may_repeat = !error.may_have_applied() || (concerns_row && sent.iter().all(is_delete));
-        if may_repeat && !concerns_row && !self.is_of_callers {
-            return Some(Arc::new(error));
-        }
         let together = sent.len();
-        if !may_repeat || !self.takes_out || !concerns_row {
-            if let Some(at) = batch_index.filter(|at| self.is_of_callers && concerns_row && *at < together) {
+        let failed = FailedBatch {
+            operations: together,
+            index: batch_index,
+            scope: Scope::of(&error),
+            in_doubt: error.may_have_applied(),
+            only_deletes: sent.iter().all(|index| self.is_delete(*index)),
+        };
+        let next = next_step(&failed, self.recovery);
+        match next {
+            Next::Stop => return Some(Arc::new(error)),
+            Next::Fail | Next::FailAndStop => {
+                let error = Arc::new(error);
+                self.outcomes.failed(&sent, &error, together);
+                return (next == Next::FailAndStop).then_some(error);
+            }
+            Next::FailBeside(at) => {
                 let index = sent.remove(at);
                 let others = Arc::new(lost_beside_another(&error));
                 self.outcomes.failed(&[index], &Arc::new(error), together);
                 self.outcomes.failed(&sent, &others, together);
-                return None;
             }
-            let error = Arc::new(error);
-            self.outcomes.failed(&sent, &error, together);
-            return (!concerns_row && !self.is_of_callers).then_some(error);
-        }
-        if error.may_have_applied() && together > 1 {
-            // One by one: all of their rows may be gone, and each would cause a batch to fail. They are in doubt if the
-            // write ends before that.
-            self.outcomes.in_doubt(&sent, &Arc::new(error));
-            self.waiting.extend(sent.iter().map(|index| vec![*index]));
-            self.lost.extend(sent);
-            return None;
-        }
-        let at_fault = match (&sent[..], batch_index) {
-            ([_], _) => Some(0),
-            (_, index) => index.filter(|index| *index < sent.len()),
-        };
-        match at_fault {
-            Some(at) => {
+            Next::Remove(at) => {
                 self.most_operations = (self.most_operations / 2).max(1);
-                let index = sent.remove(at);
-                let is_gone = error.cause_kind() == ErrorKind::NotFound && is_delete(&index);
-                match is_gone && error.may_have_applied() {
-                    true => self.outcomes.gone(index, error.maybe_applied(true)),
-                    false => {
-                        let error = if is_gone { error.maybe_applied(false) } else { error };
-                        self.outcomes.failed(&[index], &Arc::new(error), together);
-                    }
+                self.failed_alone(sent.remove(at), error, together);
+                if !sent.is_empty() {
+                    self.waiting.push(sent);
                 }
             }
-            // The service names no index: the failed operation is in one of the halves.
-            None => {
+            Next::SendAlone => {
+                // They are in doubt if the write ends before that.
+                self.outcomes.in_doubt(&sent, &Arc::new(error));
+                self.waiting.extend(sent.iter().map(|index| vec![*index]));
+                self.lost.extend(sent);
+            }
+            Next::Halve => {
                 let half = sent.split_off(sent.len() / 2);
-                self.waiting.push(half);
+                self.waiting.extend([half, sent]);
             }
         }
-        if !sent.is_empty() {
-            self.waiting.push(sent);
-        }
         None
+    }
+
+    /// Sets the outcome of the operation that made its request of `together` operations fail.
+    fn failed_alone(&self, index: usize, error: Error, together: usize) {
+        let is_gone = error.cause_kind() == ErrorKind::NotFound && self.is_delete(index);
+        match is_gone && error.may_have_applied() {
+            true => self.outcomes.gone(index, error.maybe_applied(true)),
+            false => {
+                let error = if is_gone { error.maybe_applied(false) } else { error };
+                self.outcomes.failed(&[index], &Arc::new(error), together);
+            }
+        }
+    }
+
+    fn is_delete(&self, index: usize) -> bool {
+        self.operations.lock()[index].kind() == OperationKind::Delete
     }
 }
 
@@ -362,16 +355,4 @@ fn lost_beside_another(error: &Error) -> Error {
     Error::new(ErrorKind::Connection, why)
         .with_diagnostics(error.diagnostics().clone())
         .maybe_applied(true)
-}
-
-/// Returns `true` if an error is about a row of a batch, so that other rows may be written.
-///
-/// Any other error would recur with the next request.
-fn concerns_row(error: &Error) -> bool {
-    match error.cause_kind() {
-        ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => true,
-        // Without a code the response is from something in between, such as a proxy.
-        ErrorKind::NotFound | ErrorKind::Conflict => error.cause_code().is_some_and(|code| !code.starts_with("Table")),
-        _ => false,
-    }
 }

@@ -1,0 +1,111 @@
+//! The next step after a batch that failed.
+//!
+//! Owns the decision as a pure function. The table of its tests is the specification. `partition_write.rs` executes the
+//! steps.
+
+use crate::model::error::{Error, ErrorKind};
+
+/// The treatment of the other operations of a write after one failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Recovery {
+    /// The failed operation is removed from its batch. The others are sent again.
+    RemoveFailed,
+    /// The operations of a batch fail together.
+    FailTogether,
+    /// The operations belong to callers who know nothing of each other. The failed one is removed.
+    ///
+    /// An error that concerns no single row fails only the operations that were sent with it. A missing permission is
+    /// searched for like a conflict, because the credential may permit the other operations.
+    PerCaller,
+}
+
+/// A request that failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FailedBatch {
+    /// The number of its operations.
+    pub(crate) operations: usize,
+    /// The index of the operation at fault, if the service names it.
+    pub(crate) index: Option<usize>,
+    pub(crate) scope: Scope,
+    /// This request or an earlier one with one of its operations may have been applied.
+    pub(crate) in_doubt: bool,
+    /// All of its operations are deletes.
+    pub(crate) only_deletes: bool,
+}
+
+/// The operations that an error concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// A row of the batch. Other rows may be written.
+    Row,
+    /// A permission, which the credential may have for other operations.
+    Permission,
+    /// Any request. The error would recur with the next one.
+    Any,
+}
+
+impl Scope {
+    pub(crate) fn of(error: &Error) -> Self {
+        match error.cause_kind() {
+            ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => Self::Row,
+            // Without a code the response is from something in between, such as a proxy.
+            ErrorKind::NotFound | ErrorKind::Conflict
+                if error.cause_code().is_some_and(|code| !code.starts_with("Table")) =>
+            {
+                Self::Row
+            }
+            ErrorKind::Forbidden => Self::Permission,
+            _ => Self::Any,
+        }
+    }
+}
+
+/// The next step after a batch that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Ends the write without an outcome for any operation: nothing of the batch was applied.
+    Stop,
+    /// Fails the operations, and ends the write.
+    FailAndStop,
+    /// Fails the operations.
+    Fail,
+    /// Fails the operation at this index. The others are in doubt.
+    FailBeside(usize),
+    /// Fails the operation at this index, and sends the others again.
+    Remove(usize),
+    /// Sends each operation alone. All of them are in doubt until then.
+    SendAlone,
+    /// Sends each half: the failed operation is in one of them.
+    Halve,
+}
+
+/// Returns the next step after a batch that failed.
+pub(crate) fn next_step(failed: &FailedBatch, recovery: Recovery) -> Next {
+    let concerns_row = match failed.scope {
+        Scope::Row => true,
+        Scope::Permission => recovery == Recovery::PerCaller,
+        Scope::Any => false,
+    };
+    match (recovery, failed.in_doubt) {
+        _ if concerns_row => {}
+        (Recovery::PerCaller, _) => return Next::Fail,
+        (_, false) => return Next::Stop,
+        (_, true) => return Next::FailAndStop,
+    }
+    let index = failed.index.filter(|index| *index < failed.operations);
+    // A repeated delete that finds no row has succeeded. The others are sent again, and their responses show the state
+    // of their rows.
+    let may_repeat = !failed.in_doubt || failed.only_deletes;
+    match (recovery, index) {
+        (Recovery::PerCaller, Some(index)) if !may_repeat => Next::FailBeside(index),
+        _ if !may_repeat || recovery == Recovery::FailTogether => Next::Fail,
+        _ if failed.operations == 1 => Next::Remove(0),
+        // All of their rows may be gone, and each would cause a batch to fail.
+        _ if failed.in_doubt => Next::SendAlone,
+        (_, Some(index)) => Next::Remove(index),
+        (_, None) => Next::Halve,
+    }
+}
+
+#[cfg(test)]
+mod tests;
