@@ -33,8 +33,8 @@ use crate::pipeline::Pipeline;
 ///
 /// # Cancel safety
 /// Dropping the future of a call cancels it, as `tokio::select!` and `timeout` do. No further attempt, page or batch is
-/// sent, and its permit of [`max_in_flight`](crate::TableServiceClient::max_in_flight) is released. A future that was never
-/// polled has sent nothing.
+/// sent, and its permit of [`max_in_flight`](crate::TableServiceClient::max_in_flight) is released. A future that was
+/// never polled has sent nothing.
 ///
 /// The service may still apply a write whose request was in flight, at most once. Read the row before you write it
 /// again. A write of a [`grouped`](Self::grouped) handle continues in its task once it is sent.

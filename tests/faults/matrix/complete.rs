@@ -60,7 +60,7 @@ fn sending_types(sources: &[String]) -> BTreeSet<String> {
     const MACROS: [&str; 5] = [
         "operation!",
         "procedure!",
-        "row_writes!",
+        "query_write!",
         "service_operation!",
         "table_operation!",
     ];

@@ -11,7 +11,7 @@ const MACROS: [&str; 5] = [
     "procedure!",
     "table_operation!",
     "service_operation!",
-    "row_writes!",
+    "query_write!",
 ];
 
 fn guide() -> String {

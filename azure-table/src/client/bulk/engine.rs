@@ -19,7 +19,7 @@ use tokio::task::coop;
 use crate::client::bulk::batch_retry::batch_policy;
 use crate::client::bulk::queue::{Queue, Short};
 use crate::client::bulk::running_batch::{Batch, RunningBatch};
-use crate::client::bulk::settled_operations::{Ready, Settled};
+use crate::client::bulk::settled_operations::{Settled, SettledOperations};
 use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
 use crate::client::partition_writes::outcomes::{Outcome, SharedOutcomes, Written};
@@ -135,7 +135,7 @@ pub(crate) struct Engine {
     pub(crate) turn: Turn,
     /// The service's limit for the body of a batch.
     batch_bytes: usize,
-    ready: Ready,
+    ready: SettledOperations,
     /// Fires when the first waiting operation has waited long enough.
     timer: Option<BoxFuture<'static, ()>>,
     /// Fires at the total timeout.
@@ -171,7 +171,7 @@ impl Engine {
             rate: None,
             throttled: 0,
             running: FuturesUnordered::new(),
-            ready: Ready::default(),
+            ready: SettledOperations::default(),
             timer: None,
             end: None,
             failures: 0,

@@ -55,7 +55,7 @@ impl fmt::Display for SettledRef<'_> {
 
 /// Known outcomes, in the order in which they became known.
 #[derive(Debug, Default)]
-pub(crate) struct Ready(VecDeque<Together>);
+pub(crate) struct SettledOperations(VecDeque<Together>);
 
 /// Outcomes that became known together, at least one.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ struct Together {
     outcomes: vec::IntoIter<Outcome>,
 }
 
-impl Ready {
+impl SettledOperations {
     pub(crate) fn push(&mut self, indices: Vec<u64>, operations: Vec<HeldOperation>, outcomes: Vec<Outcome>) {
         if !indices.is_empty() {
             self.0.push_back(Together {

@@ -9,8 +9,8 @@ use std::marker::PhantomData;
 use crate::client::ops::modify_entity::{Change, ModifyOutcome};
 use crate::client::query::TableQuery;
 use crate::client::query_writes::current_form::{Form, has_older_names, rewrite};
-use crate::client::query_writes::query_write::{RowWrites, row_writes};
-use crate::client::query_writes::row_plan::{Plan, ReadRow, RowVersion, WholeRow, WritesRows};
+use crate::client::query_writes::query_write::{QueryWrite, query_write};
+use crate::client::query_writes::row_plan::{Plan, PlanRows, ReadRow, RowVersion, WholeRow};
 use crate::client::table_handle::TableClient;
 use crate::filter::assignment::{Assignment, Assignments};
 use crate::model::dynamic::DynamicEntity;
@@ -29,21 +29,21 @@ use crate::protocol::operation::TableOperation;
 /// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct DeleteWhere<'h, E> {
-    rows: RowWrites<'h, E, Delete, RowVersion<E>>,
+    rows: QueryWrite<'h, E, Delete, RowVersion<E>>,
 }
-row_writes!(DeleteWhere<'h>[E], Error, where E: TableEntity);
+query_write!(DeleteWhere<'h>[E], Error, where E: TableEntity);
 
 struct Delete;
 
 impl<E> DeleteWhere<'_, E> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>) -> Self {
         Self {
-            rows: RowWrites::new(table, query, OperationKind::DeleteWhere, Delete),
+            rows: QueryWrite::new(table, query, OperationKind::DeleteWhere, Delete),
         }
     }
 }
 
-impl<E: TableEntity> WritesRows<E> for Delete {
+impl<E: TableEntity> PlanRows<E> for Delete {
     const IS_REPEATABLE: bool = true;
     type Row = RowVersion<E>;
     type Error = Error;
@@ -64,9 +64,9 @@ impl<E: TableEntity> WritesRows<E> for Delete {
 /// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct PatchWhere<'h, E> {
-    rows: RowWrites<'h, E, Patch, RowVersion<E>>,
+    rows: QueryWrite<'h, E, Patch, RowVersion<E>>,
 }
-row_writes!(PatchWhere<'h>[E], Error, where E: TableEntity);
+query_write!(PatchWhere<'h>[E], Error, where E: TableEntity);
 
 struct Patch {
     columns: Result<BTreeMap<String, EdmValue>>,
@@ -76,12 +76,12 @@ impl<E> PatchWhere<'_, E> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, columns: impl Assignments<E>) -> Self {
         let columns = columns.into_assignments().map(Assignment::into_property).collect();
         Self {
-            rows: RowWrites::new(table, query, OperationKind::PatchWhere, Patch { columns }),
+            rows: QueryWrite::new(table, query, OperationKind::PatchWhere, Patch { columns }),
         }
     }
 }
 
-impl<E: TableEntity> WritesRows<E> for Patch {
+impl<E: TableEntity> PlanRows<E> for Patch {
     const IS_REPEATABLE: bool = true;
     type Row = RowVersion<E>;
     type Error = Error;
@@ -112,9 +112,9 @@ impl<E: TableEntity> WritesRows<E> for Patch {
 /// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpdateWhere<'h, E, F, R> {
-    rows: RowWrites<'h, E, Update<F, R>, WholeRow<E>>,
+    rows: QueryWrite<'h, E, Update<F, R>, WholeRow<E>>,
 }
-row_writes!(
+query_write!(
     UpdateWhere<'h>[E, F, R],
     R::Error,
     where E: TableEntity + ReadEntity, F: FnMut(&mut E) -> R, R: ModifyOutcome
@@ -134,12 +134,12 @@ impl<E, F, R> UpdateWhere<'_, E, F, R> {
             outcome: PhantomData,
         };
         Self {
-            rows: RowWrites::new(table, query, OperationKind::UpdateWhere, update),
+            rows: QueryWrite::new(table, query, OperationKind::UpdateWhere, update),
         }
     }
 }
 
-impl<E, F, R> WritesRows<E> for Update<F, R>
+impl<E, F, R> PlanRows<E> for Update<F, R>
 where
     E: TableEntity + ReadEntity,
     F: FnMut(&mut E) -> R,
@@ -161,7 +161,7 @@ where
         };
         let before = match Form::of(&entity, &row.version) {
             Ok(before) => before,
-            Err(e) => return Ok(Plan::Refuse(e)),
+            Err(e) => return Ok(Plan::Reject(e)),
         };
         if (self.change)(&mut entity).into_change()? == Change::Keep {
             return Ok(Plan::Keep);
@@ -177,7 +177,7 @@ where
                 let forms = (&before, &now);
                 Plan::Write(rewrite(&entity, &row.version, &stored, forms, self.variant))
             }
-            Err(e) => Plan::Refuse(e),
+            Err(e) => Plan::Reject(e),
         })
     }
 }
@@ -189,9 +189,9 @@ where
 /// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpgradeAll<'h, E> {
-    rows: RowWrites<'h, E, Upgrade, WholeRow<E>>,
+    rows: QueryWrite<'h, E, Upgrade, WholeRow<E>>,
 }
-row_writes!(UpgradeAll<'h>[E], Error, where E: TableEntity + ReadEntity);
+query_write!(UpgradeAll<'h>[E], Error, where E: TableEntity + ReadEntity);
 
 struct Upgrade {
     drops_unknown: bool,
@@ -205,7 +205,7 @@ impl<E> UpgradeAll<'_, E> {
             variant: table.pipeline().settings.variant,
         };
         Self {
-            rows: RowWrites::new(table, query, OperationKind::Upgrade, upgrade),
+            rows: QueryWrite::new(table, query, OperationKind::Upgrade, upgrade),
         }
     }
 
@@ -218,7 +218,7 @@ impl<E> UpgradeAll<'_, E> {
     }
 }
 
-impl<E: TableEntity + ReadEntity> WritesRows<E> for Upgrade {
+impl<E: TableEntity + ReadEntity> PlanRows<E> for Upgrade {
     const IS_REPEATABLE: bool = true;
     type Row = WholeRow<E>;
     type Error = Error;
@@ -234,7 +234,7 @@ impl<E: TableEntity + ReadEntity> WritesRows<E> for Upgrade {
         };
         let now = match Form::of(&entity, &row.version) {
             Ok(now) => now,
-            Err(e) => return Ok(Plan::Refuse(e)),
+            Err(e) => return Ok(Plan::Reject(e)),
         };
         let has_more = match self.drops_unknown {
             true => stored.properties.keys().any(|name| !now.has(name)),

@@ -1,8 +1,8 @@
 //! Writes over the rows of a query, page by page.
 //!
-//! Owns the walk: it reads a page, plans each row, and passes the operations to the engine (`bulk/engine.rs`). The next page
-//! is read once all rows have their outcome. At most one page is held, and the position is known to the row. Polled by
-//! hand and not boxed, so that neither entity nor closure needs to be `'static` or `Send`.
+//! Owns the walk: it reads a page, plans each row, and passes the operations to the engine (`bulk/engine.rs`). The next
+//! page is read once all rows have their outcome. At most one page is held, and the position is known to the row.
+//! Polled by hand and not boxed, so that neither entity nor closure needs to be `'static` or `Send`.
 //!
 //! The position is the page and its finished keys, at most 1,000. No row is skipped, none is counted twice, and no
 //! order of keys is assumed. Rows in doubt after an update count as finished. Rows in doubt after a delete, a patch
@@ -25,7 +25,7 @@ use crate::client::partition_writes::outcomes::Outcome;
 use crate::client::query::TableQuery;
 use crate::client::query::page::Page;
 use crate::client::query::selection::Walk;
-use crate::client::query_writes::row_plan::{Plan, WritesRows};
+use crate::client::query_writes::row_plan::{Plan, PlanRows};
 use crate::client::query_writes::write_position::WritePosition;
 use crate::client::query_writes::write_report::WriteReport;
 use crate::client::table_handle::TableClient;
@@ -44,7 +44,7 @@ use crate::protocol::continuation::Continuation;
 const CONCURRENCY: usize = 4;
 
 /// Writes over a query: idle, running or done.
-pub(crate) struct RowWrites<'h, E, W, Row> {
+pub(crate) struct QueryWrite<'h, E, W, Row> {
     table: TableClient<E>,
     pub(crate) writes: W,
     pub(crate) options: CallOptions,
@@ -77,7 +77,7 @@ struct Run<E, Row> {
     report: WriteReport<E>,
 }
 
-impl<E, W, Row> RowWrites<'_, E, W, Row> {
+impl<E, W, Row> QueryWrite<'_, E, W, Row> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, operation: OperationKind, writes: W) -> Self {
         Self {
             table: table.clone(),
@@ -102,7 +102,7 @@ impl<E, W, Row> RowWrites<'_, E, W, Row> {
     }
 }
 
-impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
+impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended<E, W::Error>> {
         let begun = match mem::replace(&mut self.state, State::Done) {
             State::Idle(query) => self.begin(*query),
@@ -248,7 +248,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
                 }
                 None => run.reject::<W>(key, bad.into_error()),
             },
-            Plan::Refuse(e) => {
+            Plan::Reject(e) => {
                 let e = e.at_entity(key.partition_key(), key.row_key());
                 run.reject::<W>(key, e);
             }
@@ -258,12 +258,12 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
 }
 
 impl<E: TableEntity, Row> Run<E, Row> {
-    fn reject<W: WritesRows<E>>(&mut self, key: Key<E>, error: Error) {
+    fn reject<W: PlanRows<E>>(&mut self, key: Key<E>, error: Error) {
         let outcome = Outcome::Rejected(self.engine.reject(error));
         self.report.count(key, outcome, (false, W::IS_REPEATABLE));
     }
 
-    fn count<W: WritesRows<E>>(&mut self, settled: Settled) {
+    fn count<W: PlanRows<E>>(&mut self, settled: Settled) {
         let index = usize::try_from(settled.index).ok();
         let key = index.and_then(|index| self.keys.get_mut(index)).and_then(Option::take);
         let is_delete = settled.operation.kind() == OperationKind::Delete;
@@ -273,7 +273,7 @@ impl<E: TableEntity, Row> Run<E, Row> {
     }
 
     /// Cancels the run before the page is sent.
-    fn cancel<W: WritesRows<E>>(&mut self) {
+    fn cancel<W: PlanRows<E>>(&mut self) {
         self.engine.cancel();
         while let Some(settled) = self.engine.take_ready() {
             self.count::<W>(settled);
@@ -281,7 +281,7 @@ impl<E: TableEntity, Row> Run<E, Row> {
     }
 }
 
-impl<E, W, Row> RowWrites<'_, E, W, Row> {
+impl<E, W, Row> QueryWrite<'_, E, W, Row> {
     /// Formats the builder of this name.
     pub(crate) fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
@@ -297,9 +297,9 @@ impl<E, W, Row> RowWrites<'_, E, W, Row> {
     }
 }
 
-/// Implements the setters of all writes over queries, and `Future`, for a struct with the field `rows: RowWrites<…>`.
+/// Implements the setters of all writes over queries, and `Future`, for a struct with the field `rows: QueryWrite<…>`.
 /// Options apply to each page and each batch.
-macro_rules! row_writes {
+macro_rules! query_write {
     ($name:ident <$life:lifetime> [$($parameter:ident),+], $error:ty, where $($bounds:tt)+) => {
         $crate::pipeline::options::call_options!($name<$life>[$($parameter),+], rows.options);
         $crate::client::total_timeout::total_timeout!(
@@ -382,4 +382,4 @@ macro_rules! row_writes {
         }
     };
 }
-pub(crate) use row_writes;
+pub(crate) use query_write;

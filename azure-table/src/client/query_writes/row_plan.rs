@@ -10,7 +10,7 @@ use crate::model::row::Row;
 use crate::protocol::operation::TableOperation;
 
 /// Plans the write of each row that a query selects.
-pub(crate) trait WritesRows<E> {
+pub(crate) trait PlanRows<E> {
     /// `true` if the write is idempotent.
     const IS_REPEATABLE: bool;
     type Row: ReadEntity;
@@ -37,7 +37,7 @@ pub(crate) enum Plan {
     /// The row does not fit its entity type.
     Bad(BadRow),
     /// The row cannot be written.
-    Refuse(Error),
+    Reject(Error),
 }
 
 /// The key and the ETag of a row. No property of it is read.
