@@ -11,8 +11,7 @@
 //! - Writes go to the primary.
 //! - The client reads back a write in doubt before it sends it again.
 //!
-//! The default waits are short (0.4, 0.8, 1.6 s). A stalled partition recovers within seconds, and a wrong URL should
-//! be reported within three. Each client has its own retry budget, which its clones share.
+//! Each client has its own retry budget, which its clones share.
 
 use std::fmt;
 use std::sync::Arc;

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::RetryPolicy;
-use crate::pipeline::retry::exponential::ExponentialRetry;
+use crate::pipeline::retry::exponential::{ExponentialRetry, RETRIES};
 
-/// The default number of retries of a batch. A call has three. With the waits of a fourth, a batch outlasts each outage
-/// that a call may survive, whatever the jitter.
-const RETRIES: u32 = 4;
+/// The default number of retries of a batch. With one more than a call has, a batch outlasts each outage that a call
+/// may survive, whatever the jitter.
+const BATCH_RETRIES: u32 = RETRIES + 1;
 
 /// Returns the retry policy of batches with these options, which contain those of the client.
 ///
@@ -20,6 +20,6 @@ const RETRIES: u32 = 4;
 pub(crate) fn batch_policy(options: &CallOptions) -> Arc<dyn RetryPolicy> {
     match &options.get().retry {
         Some(policy) => policy.without_budget().unwrap_or_else(|| Arc::clone(policy)),
-        None => Arc::new(ExponentialRetry::default().retries(RETRIES)),
+        None => Arc::new(ExponentialRetry::default().retries(BATCH_RETRIES)),
     }
 }

@@ -4,12 +4,17 @@ use std::time::Duration;
 
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
+/// The default number of attempts after the first.
+pub(crate) const RETRIES: u32 = 3;
+/// The default wait before the first retry, which the waits after it double.
+const DELAY: Duration = Duration::from_millis(400);
+
 /// Exponential backoff: retries transient failures, with waits that double and ±20 % of jitter.
 ///
-/// The default sends three retries, after about 0.4, 0.8 and 1.6 s. That is long enough for a short stall of a
-/// partition, and short enough to report a wrong URL within three seconds. After a throttled attempt the first wait is
-/// about 1 s, because a partition over its target stays throttled for seconds. [`in_2010`](Self::in_2010) has the
-/// waits of the storage clients of that year.
+/// The default sends three retries: [the guide](crate::guide::retries#retry-policies) has their waits. They are long
+/// enough for a short stall of a partition, and short enough to report a wrong URL within three seconds. After a
+/// throttled attempt the first wait is about 1 s, because a partition over its target stays throttled for seconds.
+/// [`in_2010`](Self::in_2010) has the waits of the storage clients of that year.
 ///
 /// If the service requests a wait longer than `max`, the policy does not retry:
 /// [`Error::retry_after`](crate::Error::retry_after) has that wait.
@@ -34,12 +39,7 @@ impl Default for ExponentialRetry {
         Self {
             throttled: Duration::from_secs(1),
             spreads_first: true,
-            ..Self::new(
-                Duration::from_millis(400),
-                Duration::from_millis(400),
-                Duration::from_secs(20),
-                3,
-            )
+            ..Self::new(DELAY, DELAY, Duration::from_secs(20), RETRIES)
         }
     }
 }
@@ -154,6 +154,14 @@ mod tests {
         for reached in [Delivery::NothingSent, Delivery::MaybeSent, Delivery::ResponseCut] {
             assert_ne!(policy.decide(&FailedAttempt::without_response(reached)), Decision::Stop);
         }
+    }
+
+    #[test]
+    fn default_is_documented_in_the_guide() {
+        let waits = (0..RETRIES).map(|n| format!("{}", (DELAY * 2_u32.pow(n)).as_secs_f64()));
+        let waits = waits.collect::<Vec<_>>().join(", ");
+        let guide = include_str!("../../../docs/retries.md");
+        assert!(guide.contains(&format!("about {waits} s")), "{waits}");
     }
 
     #[test]
