@@ -7,7 +7,7 @@ use tracing::instrument::{Instrument as _, Instrumented};
 use tracing::{Span, debug, info_span, warn};
 
 use crate::model::diagnostics::Attempt;
-use crate::model::error::Error;
+use crate::model::error::{Error, ErrorKind};
 use crate::pipeline::ended::Ended;
 use crate::pipeline::history::CallHistory;
 use crate::pipeline::observer::Completed;
@@ -98,10 +98,8 @@ impl CallSpan {
         let Some(failed) = history.diagnostics.attempts().last() else {
             return;
         };
-        let reason = match &ended.outcome {
-            Err((_, e)) => format!("{:?}", e.kind()),
-            Ok(_) => reason(failed.code(), failed.status()),
-        };
+        let failure = ended.outcome.as_ref().err().map(|(_, e)| e.kind());
+        let reason = reason(failed.code(), failed.status(), failure);
         warn!(
             target: "azure_table",
             {
@@ -140,10 +138,7 @@ impl CallSpan {
             span.record("azure.service.request.id", id);
         }
         let failure = call.error.zip(call.last_failure).map(|(kind, last_failure)| {
-            let reason = match (call.code, call.status) {
-                (None, None) => format!("{last_failure:?}"),
-                (code, status) => reason(code, status),
-            };
+            let reason = reason(call.code, call.status, Some(last_failure));
             fail(span, &*reason);
             (format!("{kind:?}"), reason)
         });
@@ -272,11 +267,12 @@ impl AttemptSpan {
     }
 }
 
-/// Returns the code of a rejection, or its status if it has none.
-fn reason(code: Option<&str>, status: Option<u16>) -> String {
+/// Returns the code of a rejection, or its status if it has none. Returns the kind of the failure without a response.
+fn reason(code: Option<&str>, status: Option<u16>, failure: Option<ErrorKind>) -> String {
     match (code, status) {
         (Some(code), _) => code.to_owned(),
-        (None, status) => status.map_or_else(|| "no response".to_owned(), |status| status.to_string()),
+        (None, Some(status)) => status.to_string(),
+        (None, None) => failure.map_or_else(String::new, |kind| format!("{kind:?}")),
     }
 }
 
