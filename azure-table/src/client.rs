@@ -1,6 +1,18 @@
 //! The public calls: clients, operations, queries, batches, writes over queries.
 //!
 //! Owns the builders and their shapes. `protocol` builds the requests, `pipeline` sends them.
+//!
+//! | layer, highest first | owns |
+//! |---|---|
+//! | `settings`, `sas_url`, `serde_handle` | more methods of the clients |
+//! | `table`, `service` | the methods that return the builders |
+//! | `query_writes` | writes to all rows of a query, by the engine of a bulk |
+//! | `bulk`, `group`, `batch` | writes in batches |
+//! | `query` | queries and their streams |
+//! | `partition_writes`, `sending_rate` | the batches of a bulk or a group |
+//! | `ops` | the builders of single calls |
+//! | `table_handle` | the client of a table, for the builders that hold one |
+//! | `shape`, `task`, `total_timeout`, `turn` | the parts of builders and streams |
 
 // rustdoc lists the methods of a type in the order of modules: first those that the files of the clients have.
 pub(crate) mod service;

@@ -1,5 +1,6 @@
 //! Rules of the sources: imports point downward without cycles, files stay small, each names what it owns.
 
+use xtask::layers::Layers;
 use xtask::sources::{Sources, root, rust_files};
 
 /// The layers, highest first.
@@ -37,44 +38,26 @@ fn imports_point_downwards() {
     }
 }
 
-/// The layers of the program `azure-table-emulator`, highest first.
-const LAYERS_OF_PROGRAM: [&str; 10] = [
-    "",
-    "serve",
-    "introduction",
-    "folder",
-    "control",
-    "options",
-    "token",
-    "preset",
-    "stop",
-    "output",
-];
-
 #[test]
 fn imports_of_the_program_point_downwards() {
-    let sources = Sources::read(root());
-    let of_program = |file: usize| {
-        let file = Some(&sources.files[file]).filter(|file| file.path.starts_with("azure-table-emulator/"))?;
-        let layer = LAYERS_OF_PROGRAM.iter().position(|layer| *layer == file.layer());
-        Some(layer.unwrap_or_else(|| panic!("{} belongs to no layer", file.path)))
+    let layers = Layers {
+        folder: "azure-table-emulator/src",
+        names: &[
+            "main",
+            "serve",
+            "introduction",
+            "folder",
+            "control",
+            "options",
+            "token",
+            "preset",
+            "stop",
+            "output",
+        ],
     };
-    let mut found = 0;
-    for (own, imports) in sources.imports().into_iter().enumerate() {
-        let Some(above) = of_program(own) else { continue };
-        for other in imports {
-            let below = of_program(other).expect("the program imports its own files only");
-            let (path, used) = (&sources.files[own].path, &sources.files[other].path);
-            assert!(below >= above, "{path} imports {used}, which is above it");
-            found += 1;
-        }
-    }
-    assert!(found > 20, "the imports were not found");
-    let circles = sources.circles();
-    let circle = circles
-        .iter()
-        .find(|circle| circle.iter().any(|path| path.starts_with("azure-table-emulator/")));
-    assert_eq!(circle, None, "files that import each other");
+    let sources = Sources::read(root());
+    layers.check_imports(&sources, 20);
+    layers.check_circles(&sources);
 }
 
 /// The patterns could be a separate crate.

@@ -6,6 +6,7 @@ mod bulk_memory;
 mod bulk_order;
 mod bulk_yields;
 mod change_tail;
+mod client_layers;
 mod client_wide;
 mod credentials;
 mod custom_errors;

@@ -1,8 +1,9 @@
-//! The code that the commands of `cargo xtask` share with the tests: the sources as text, the rules of how we write,
+//! The code that the commands of `cargo xtask` share with the tests: the sources as text, their layers, the rules of how we write,
 //! the README.
 
 #![expect(clippy::unwrap_used, reason = "a maintenance program says what failed by panicking")]
 
 pub mod language;
+pub mod layers;
 pub mod readme;
 pub mod sources;

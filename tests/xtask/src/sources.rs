@@ -27,7 +27,7 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    fn new(path: String, text: String) -> Self {
+    pub(crate) fn new(path: String, text: String) -> Self {
         let (mut code, mut skeleton) = blanked(&text);
         blank_tests(&mut code, &mut skeleton);
         let mut module: Vec<String> = path.trim_end_matches(".rs").split("/src/").map(str::to_owned).collect();

@@ -1,0 +1,81 @@
+//! The layers of the client and of the pipeline: imports point downward, without cycles.
+
+use xtask::layers::Layers;
+use xtask::sources::{Sources, root};
+
+#[test]
+fn imports_of_the_client_go_downward() {
+    let layers = Layers {
+        folder: "azure-table/src/client",
+        names: &[
+            "client",
+            "sas_url",
+            "serde_handle",
+            "settings",
+            "effective_settings",
+            "table",
+            "service",
+            "query_writes",
+            "bulk",
+            "group",
+            "batch",
+            "query",
+            "partition_writes",
+            "sending_rate",
+            "ops",
+            "table_handle",
+            "shape",
+            "task",
+            "total_timeout",
+            "turn",
+        ],
+    };
+    let sources = Sources::read(root());
+    layers.check_imports(&sources, 100);
+    layers.check_circles(&sources);
+}
+
+#[test]
+fn imports_of_the_pipeline_go_downward() {
+    let layers = Layers {
+        folder: "azure-table/src/pipeline",
+        names: &[
+            "retry_loop",
+            "hedged_attempt",
+            "attempt",
+            "preparation",
+            "reconciliation",
+            "notifications",
+            "next_step",
+            "default_transport",
+            "http hyper_transport",
+            "response_body",
+            "tls",
+            "connection_settings",
+            "metrics",
+            "meter",
+            // The reads that share a request run in the pipeline that holds them.
+            "pipeline shared_read",
+            "settings",
+            "write_group",
+            "options",
+            "hedge",
+            "latencies",
+            "trace",
+            "history",
+            "observer",
+            "ended",
+            "rejection",
+            "skew",
+            "retry",
+            "auth",
+            "transport",
+            "connection_limit",
+            "deadline",
+            "context",
+            "location",
+            "injected_fault",
+        ],
+    };
+    layers.check_imports(&Sources::read(root()), 60);
+}
