@@ -5,7 +5,6 @@
 //! query: those push operations and poll for outcomes (`bulk_write.rs`, `writer.rs`, `client/query_writes`). Spawns no
 //! task, so an owner that stops polling has a correct report.
 
-use std::fmt;
 use std::future::{Future as _, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -19,7 +18,7 @@ use tokio::task::coop;
 use crate::client::bulk::batch_retry::batch_policy;
 use crate::client::bulk::queue::{Queue, Short};
 use crate::client::bulk::running_batch::{Batch, RunningBatch};
-use crate::client::bulk::settled_operations::{Settled, SettledOperations};
+use crate::client::bulk::settled_operations::{Settled, SettledOperations, describe};
 use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
 use crate::client::partition_writes::outcomes::{Outcome, SharedOutcomes, Written};
@@ -220,7 +219,7 @@ impl Engine {
         let error = Arc::new(self.named(error));
         self.failures += 1;
         if self.failures > self.settings.failures {
-            self.stop_for_failures(&error, &error);
+            self.stop_for_failures(&error, error.to_string());
         }
         error
     }
@@ -436,21 +435,19 @@ impl Engine {
         let Some(error) = settled.outcome.failure() else { return };
         self.failures += 1;
         if self.failures > self.settings.failures && self.stopped.is_none() {
-            self.stop_for_failures(error, settled);
+            let last = describe((settled.index, &settled.operation, &settled.outcome));
+            self.stop_for_failures(error, last);
         }
     }
 
     /// Stops the engine after more failures than allowed. Outcomes that are ready count as well.
-    fn stop_for_failures(&mut self, error: &Error, last: &dyn fmt::Display) {
-        let ready = || self.ready.iter().filter(|settled| settled.outcome.failure().is_some());
+    fn stop_for_failures(&mut self, error: &Error, last: String) {
+        let ready = || self.ready.iter().filter(|(.., outcome)| outcome.failure().is_some());
         let failures = self.failures + ready().count() as u64;
         let latest = ready().last();
-        let error = latest
-            .as_ref()
-            .and_then(|settled| settled.outcome.failure())
-            .unwrap_or(error);
+        let error = latest.and_then(|(.., outcome)| outcome.failure()).unwrap_or(error);
         let (kind, is_in_doubt) = (error.cause_kind(), error.may_have_applied());
-        let last = latest.as_ref().map_or(last, |settled| settled as &dyn fmt::Display);
+        let last = latest.map_or(last, describe);
         let why = format!(
             "{failures} {} failed, and `.max_failures(..)` allows {}; the last: {last}",
             self.settings.unit, self.settings.failures

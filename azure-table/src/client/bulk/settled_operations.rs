@@ -4,7 +4,6 @@
 //! each.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::vec;
 
 use crate::client::partition_writes::held_operations::HeldOperation;
@@ -19,37 +18,11 @@ pub(crate) struct Settled {
     pub(crate) outcome: Outcome,
 }
 
-impl fmt::Display for Settled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            index,
-            operation,
-            outcome,
-        } = self;
-        SettledRef {
-            index: *index,
-            operation,
-            outcome,
-        }
-        .fmt(f)
-    }
-}
-
-/// A borrowed operation with its outcome.
-#[derive(Debug)]
-pub(crate) struct SettledRef<'a> {
-    index: u64,
-    operation: &'a HeldOperation,
-    pub(crate) outcome: &'a Outcome,
-}
-
-impl fmt::Display for SettledRef<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.operation.keys() {
-            Some(_) => write!(f, "{}: ", self.operation)?,
-            None => write!(f, "operation {} of the source: ", self.index)?,
-        }
-        self.outcome.fmt(f)
+/// Returns the text of an operation with its outcome, for an error.
+pub(crate) fn describe((index, operation, outcome): (u64, &HeldOperation, &Outcome)) -> String {
+    match operation.keys() {
+        Some(_) => format!("{operation}: {outcome}"),
+        None => format!("operation {index} of the source: {outcome}"),
     }
 }
 
@@ -98,16 +71,12 @@ impl SettledOperations {
         self.0.is_empty()
     }
 
-    /// Returns all of them.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = SettledRef<'_>> {
+    /// Returns all of them, each with its number and operation.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &HeldOperation, &Outcome)> {
         self.0.iter().flat_map(|together| {
             let operations = together.indices.as_slice().iter().zip(together.operations.as_slice());
             let all = operations.zip(together.outcomes.as_slice());
-            all.map(|((index, operation), outcome)| SettledRef {
-                index: *index,
-                operation,
-                outcome,
-            })
+            all.map(|((index, operation), outcome)| (*index, operation, outcome))
         })
     }
 }

@@ -48,10 +48,6 @@ impl<E: TableEntity> PlanRows<E> for Delete {
     type Row = RowVersion<E>;
     type Error = Error;
 
-    fn key(row: &RowVersion<E>) -> &Key<E> {
-        &row.key
-    }
-
     fn plan(&mut self, row: RowVersion<E>) -> Result<Plan> {
         Ok(Plan::Write(TableOperation::delete(row.key).if_match(row.etag)))
     }
@@ -92,10 +88,6 @@ impl<E: TableEntity> PlanRows<E> for Patch {
             Ok(_) => Ok(()),
             Err(e) => Err(e.copy()),
         }
-    }
-
-    fn key(row: &RowVersion<E>) -> &Key<E> {
-        &row.key
     }
 
     fn plan(&mut self, row: RowVersion<E>) -> Result<Plan> {
@@ -149,10 +141,6 @@ where
     const IS_REPEATABLE: bool = false;
     type Row = WholeRow<E>;
     type Error = R::Error;
-
-    fn key(row: &WholeRow<E>) -> &Key<E> {
-        &row.version.key
-    }
 
     fn plan(&mut self, row: WholeRow<E>) -> Result<Plan, R::Error> {
         let ReadRow { mut entity, stored } = match row.read {
@@ -222,10 +210,6 @@ impl<E: TableEntity + ReadEntity> PlanRows<E> for Upgrade {
     const IS_REPEATABLE: bool = true;
     type Row = WholeRow<E>;
     type Error = Error;
-
-    fn key(row: &WholeRow<E>) -> &Key<E> {
-        &row.version.key
-    }
 
     fn plan(&mut self, row: WholeRow<E>) -> Result<Plan> {
         let ReadRow { entity, stored } = match row.read {

@@ -25,7 +25,7 @@ use crate::client::partition_writes::outcomes::Outcome;
 use crate::client::query::TableQuery;
 use crate::client::query::page::Page;
 use crate::client::query::selection::Walk;
-use crate::client::query_writes::row_plan::{Plan, PlanRows};
+use crate::client::query_writes::row_plan::{Plan, PlanRows, SelectedRow as _};
 use crate::client::query_writes::write_position::WritePosition;
 use crate::client::query_writes::write_report::WriteReport;
 use crate::client::table_handle::TableClient;
@@ -211,7 +211,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
         let rows = page.into_items();
         // Rows arrive in the order of their keys. Cosmos DB does not promise that, so no key is the last there.
         let is_ordered = self.table.pipeline().endpoint.profile().rules().is_ordered;
-        let last = rows.last().filter(|_| is_ordered).map(|row| W::key(row).clone());
+        let last = rows.last().filter(|_| is_ordered).map(|row| row.key().clone());
         run.next = Some((next, last));
         run.keys.clear();
         run.rows = rows.into_iter();
@@ -231,7 +231,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
     }
 
     fn plan_row(&mut self, run: &mut Run<E, W::Row>, row: W::Row) -> Result<(), W::Error> {
-        let key = W::key(&row).clone();
+        let key = row.key().clone();
         if run.report.was_done(&key) {
             return Ok(());
         }

@@ -13,15 +13,13 @@ use crate::protocol::operation::TableOperation;
 pub(crate) trait PlanRows<E> {
     /// `true` if the write is idempotent.
     const IS_REPEATABLE: bool;
-    type Row: ReadEntity;
+    type Row: SelectedRow<E>;
     type Error: From<Error>;
 
     /// Validates the write before the first page.
     fn check(&self) -> Result<()> {
         Ok(())
     }
-
-    fn key(row: &Self::Row) -> &Key<E>;
 
     /// Returns the plan for a row.
     ///
@@ -38,6 +36,11 @@ pub(crate) enum Plan {
     Bad(BadRow),
     /// The row cannot be written.
     Reject(Error),
+}
+
+/// A row that a query selects.
+pub(crate) trait SelectedRow<E>: ReadEntity {
+    fn key(&self) -> &Key<E>;
 }
 
 /// The key and the ETag of a row. No property of it is read.
@@ -57,6 +60,12 @@ impl<E> ReadEntity for RowVersion<E> {
             key: Key::from_text(row.partition_key()?, row.row_key()?)?,
             etag: row.etag().ok_or_else(missing)?,
         })
+    }
+}
+
+impl<E> SelectedRow<E> for RowVersion<E> {
+    fn key(&self) -> &Key<E> {
+        &self.key
     }
 }
 
@@ -86,5 +95,11 @@ impl<E: ReadEntity> ReadEntity for WholeRow<E> {
             version: RowVersion::read(row)?,
             read: read().map_err(|e| BadRow::of(row, e)),
         })
+    }
+}
+
+impl<E: ReadEntity> SelectedRow<E> for WholeRow<E> {
+    fn key(&self) -> &Key<E> {
+        &self.version.key
     }
 }
