@@ -36,15 +36,17 @@
 // |---|---|
 // | `http` | the port: server, connection, certificate |
 // | `in_process` | [`Emulator`]: its settings by `with_…`, the transport |
-// | `dispatch` | the order of checks, the table of resources and verbs, the times of a service model |
-// | `operations` | the effect of each operation on the store, and its response; calls with their callers |
-// | `access` | shared keys, shared access signatures, tokens, and their permissions |
+// | `service` | the order of checks, the table of resources and verbs, the times of a service model |
+// | `access` | shared keys, shared access signatures, tokens |
+// | `operations` | the effect of each operation on the store, and its response; calls with their callers and permissions |
 // | `load` | capacity limits, and the time at which a server processes a request |
-// | `response` | responses, payloads, errors with each service's texts, events of observers |
+// | `response` | responses, errors with each service's texts, events of observers |
 // | `durable` | the store in a folder, which outlives the process |
 // | `snapshot` | the store as a file |
-// | `request` | messages, addresses, options, bodies, continuation tokens |
+// | `site` | the account of a URL, and the resource in it |
+// | `request` | messages, options, bodies, continuation tokens |
 // | `store` | accounts, tables, rows and their stored form, the secondary |
+// | `json_text` | the text of JSON |
 // | `settings` | accounts' keys, tokens, the clock, the ends of pages |
 // | `rules` | limits, forms, versions and errors of Storage and of Cosmos DB |
 //
@@ -54,18 +56,20 @@
 // client.
 
 mod access;
-mod dispatch;
 #[cfg(feature = "emulator-durable")]
 mod durable;
 #[cfg(feature = "emulator-http")]
 pub(crate) mod http;
 pub(crate) mod in_process;
+mod json_text;
 mod load;
 mod operations;
 mod request;
 mod response;
 mod rules;
+mod service;
 mod settings;
+mod site;
 mod snapshot;
 mod store;
 #[cfg(test)]

@@ -2,26 +2,25 @@
 //!
 //! Decides which credential of a request applies, and where a token is rejected. `access/token.rs` decides which tokens
 //! are valid. Keys of accounts are in `access/shared_key.rs`, shared access signatures in `access/sas.rs`, the
-//! permissions that each operation needs in `access/grant.rs`. Not confirmed: that an `Authorization` header takes
+//! permissions that each operation needs in `operations/grant.rs`. Not confirmed: that an `Authorization` header takes
 //! precedence over a shared access signature; the response to a token sent without TLS; that Cosmos DB names the token
 //! authority, as Storage does.
 //!
 //! Source: REST "Authorize with Shared Key", "Authorize with Microsoft Entra ID"; a recorded challenge.
 
-pub(crate) mod grant;
 pub(crate) mod sas;
 pub(crate) mod shared_key;
 pub(crate) mod token;
 
 use http::request::Parts;
 
-use crate::emulator::access::grant::{Grant, Rights};
 use crate::emulator::access::shared_key::{header, no_account};
-use crate::emulator::request::address::Site;
+use crate::emulator::operations::grant::{Grant, Rights};
 use crate::emulator::rules::TENANT;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::version::{CHALLENGES, TAKES_TOKENS};
 use crate::emulator::settings::Settings;
+use crate::emulator::site::Site;
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
 

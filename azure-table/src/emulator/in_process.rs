@@ -19,7 +19,6 @@ use std::time::Duration;
 use ::http::{Request, Response};
 use bytes::Bytes;
 
-use crate::emulator::dispatch::Service;
 #[cfg(feature = "emulator-durable")]
 use crate::emulator::durable::Durable;
 use crate::emulator::load::ServiceLoad;
@@ -29,6 +28,7 @@ use crate::emulator::operations::seed;
 use crate::emulator::response::observer::Observe;
 use crate::emulator::response::observer::ResponseEvent;
 use crate::emulator::rules::{COSMOS, MAX_PAGE};
+use crate::emulator::service::Service;
 use crate::emulator::settings::timestamp_skew::TimestampSkew;
 use crate::emulator::settings::{Account, EmulatorClock, PageEnds, Settings};
 use crate::emulator::snapshot::EmulatorSnapshot;

@@ -5,7 +5,7 @@
 //! in `load/stamp.rs`, the queue of a server in `load/range_server.rs`. `operations/entities.rs` and
 //! `operations/batch.rs` compute the demand of a request.
 //!
-//! `dispatch.rs` takes a request through half of the latency, the queue, its turn, and the other half. The request is
+//! `service.rs` takes a request through half of the latency, the queue, its turn, and the other half. The request is
 //! applied in its turn: a caller who disconnects before has changed nothing, one who disconnects after has. An emulator
 //! without a model does not use this module.
 //!

@@ -1,7 +1,7 @@
 //! Operations: the effect of each on the store, and its response.
 //!
 //! Owns [`Call`], a parsed operation with its [`Caller`]: the order of parsing, and the conditions. Each kind of
-//! resource has its own file. `dispatch.rs` determines the operation of a request, `request.rs` has the message.
+//! resource has its own file. `service.rs` determines the operation of a request, `request.rs` has the message.
 //!
 //! Not confirmed: the code for a delete without If-Match (the status is documented); the effect of a missing `Accept`
 //! on an operation without a response body (here none); If-None-Match on a merge.
@@ -12,20 +12,22 @@ pub(crate) mod batch;
 pub(crate) mod cors;
 pub(crate) mod documents;
 pub(crate) mod entities;
+pub(crate) mod grant;
+pub(crate) mod payload;
 pub(crate) mod query;
 mod scan;
 pub(crate) mod seed;
 pub(crate) mod tables;
 
 use crate::codec::odata::time::is_etag;
-use crate::emulator::access::grant::Grant;
-use crate::emulator::request::address::{Resource, Site};
+use crate::emulator::operations::grant::Grant;
+use crate::emulator::operations::payload::Shape;
 use crate::emulator::request::options::{Level, Options, Prefer};
 use crate::emulator::request::{Request, Verb};
-use crate::emulator::response::payload::Shape;
 use crate::emulator::rules::MAX_PAGE;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::settings::Settings;
+use crate::emulator::site::{Resource, Site};
 use crate::emulator::store::Condition;
 use crate::emulator::store::account::Replica;
 use crate::filter::expression::Expression;

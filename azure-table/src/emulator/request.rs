@@ -1,12 +1,11 @@
 //! Requests: the message of one operation, sent alone or inside a batch.
 //!
-//! Owns the method (tunnelled or not) and the form of errors. Accounts and resources are in `request/address.rs`, the
+//! Owns the method (tunnelled or not) and the form of errors. Accounts and resources are in `site.rs`, the
 //! query string in `request/options.rs`, JSON bodies in `request/body.rs`, positions in a table in
 //! `request/continuation.rs`. Permissions are checked elsewhere.
 //!
 //! Source: REST "Payload format for Table service operations", "Merge Entity".
 
-pub(crate) mod address;
 pub(crate) mod body;
 pub(crate) mod continuation;
 pub(crate) mod options;

@@ -1,6 +1,6 @@
 //! Responses: an operation's outcome as an HTTP response, or as a part of a batch's.
 //!
-//! Owns status lines and headers. The JSON of entities is in `response/payload.rs`, bodies of errors in
+//! Owns status lines and headers. The JSON of entities is in `operations/payload.rs`, bodies of errors in
 //! `response/error.rs`, events of observers in `response/observer.rs`. Headers about the framing of a message
 //! (`Content-Length`, `Transfer-Encoding`) belong to the server and are missing in process. Not confirmed: the headers
 //! of the front end's errors other than a failed authentication; the text of a time before 1970 in `Date`, which is
@@ -10,7 +10,6 @@
 
 mod error;
 pub(crate) mod observer;
-pub(crate) mod payload;
 
 use bytes::Bytes;
 use http::header::{

@@ -12,7 +12,6 @@
 pub(crate) mod account;
 #[cfg(feature = "emulator-durable")]
 pub(crate) mod journal;
-pub(crate) mod json_text;
 pub(crate) mod members;
 mod places;
 pub(crate) mod row;

@@ -2,7 +2,7 @@
 //!
 //! Owns the three kinds, for a table (`tn`), for an account (`ss`) and for a table by a user delegation key (`skoid`),
 //! their times, addresses and protocols, and the fields that a stored policy adds (`si`). The strings to sign are in
-//! `protocol/sas_parameters.rs`; the permissions that each operation needs are in `access/grant.rs`.
+//! `protocol/sas_parameters.rs`; the permissions that each operation needs are in `operations/grant.rs`.
 //!
 //! A user delegation key is an HMAC by the account's key over all of the key's parameters. Nothing is stored: the
 //! parameters in a signature (`skoid` and so on) are enough to derive its key again. All tokens belong to one user,
@@ -30,13 +30,13 @@ use std::net::SocketAddr;
 
 use http::request::Parts;
 
-use crate::emulator::access::grant::{Grant, Rights, RowRange};
 use crate::emulator::access::shared_key::{WRONG_SIGNATURE, in_words, no_account};
-use crate::emulator::request::address::Site;
+use crate::emulator::operations::grant::{Grant, Rights, RowRange};
 use crate::emulator::rules::TENANT;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::version::{self, ACCOUNT_SIGNATURES, FIRST_SIGNATURES, USER_DELEGATION};
 use crate::emulator::settings::Settings;
+use crate::emulator::site::Site;
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
 use crate::protocol::access_policy::StoredAccessPolicy;

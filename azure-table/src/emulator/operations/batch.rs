@@ -20,11 +20,11 @@ use crate::emulator::load::{Demand, Work};
 use crate::emulator::operations::entities;
 use crate::emulator::operations::query;
 use crate::emulator::operations::{Call, Caller};
-use crate::emulator::request::address::{Resource, too_long};
 use crate::emulator::request::{ErrorForm, JsonForm, Request, Verb};
 use crate::emulator::response::{Answer, Content, Trace};
 use crate::emulator::rules::refusal::{RaisedBy, Refusal, Result};
 use crate::emulator::rules::{MAX_BATCH_OPERATIONS, MAX_URL, Rules};
+use crate::emulator::site::{Resource, too_long};
 use crate::emulator::store::{Change, SharedStore};
 use crate::model::guid::Guid;
 

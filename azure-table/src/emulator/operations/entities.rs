@@ -8,14 +8,14 @@
 
 use crate::emulator::load::{Demand, PartitionKey, Work};
 use crate::emulator::operations::Call;
+use crate::emulator::operations::payload::entity_address;
 use crate::emulator::operations::query;
 use crate::emulator::request::Verb;
-use crate::emulator::request::address::Resource;
 use crate::emulator::request::body;
 use crate::emulator::request::options::Prefer;
-use crate::emulator::response::payload::entity_address;
 use crate::emulator::response::{Answer, Content};
 use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::site::Resource;
 use crate::emulator::store::row::RowId;
 use crate::emulator::store::{Action, Applied, Change, SharedStore, Store};
 

@@ -13,13 +13,13 @@
 
 use std::sync::Arc;
 
-use crate::emulator::access::grant::RowRange;
 use crate::emulator::operations::Call;
+use crate::emulator::operations::grant::RowRange;
+use crate::emulator::operations::payload::Shape;
 use crate::emulator::operations::scan::{RowFilter, Turn};
 use crate::emulator::request::continuation::{self, Next, Position};
 use crate::emulator::request::options::{Level, Options};
 use crate::emulator::response::Answer;
-use crate::emulator::response::payload::Shape;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{Continuation, Rules};
 use crate::emulator::settings::PageEnds;

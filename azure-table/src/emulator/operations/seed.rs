@@ -3,9 +3,9 @@
 //! Owns [`seed`] and [`seed_lines`]. They bypass HTTP and signatures, and nothing else: the rows are the same as after
 //! an upsert by a client.
 
-use crate::emulator::request::address::Site;
 use crate::emulator::request::body;
 use crate::emulator::settings::Settings;
+use crate::emulator::site::Site;
 use crate::emulator::snapshot::entity;
 use crate::emulator::store::account::Replica;
 use crate::emulator::store::members::Properties;

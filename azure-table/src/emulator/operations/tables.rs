@@ -5,6 +5,7 @@
 //! Source: REST "Query Tables", "Create Table", "Delete Table".
 
 use crate::codec::url;
+use crate::emulator::json_text::{name, text_member};
 use crate::emulator::operations::Call;
 use crate::emulator::operations::scan::{RowFilter, Turn};
 use crate::emulator::request::body;
@@ -13,7 +14,6 @@ use crate::emulator::request::options::{Level, Prefer};
 use crate::emulator::response::Answer;
 use crate::emulator::rules::MemberOrder;
 use crate::emulator::rules::refusal::{Refusal, Result};
-use crate::emulator::store::json_text::{name, text_member};
 use crate::emulator::store::row::time_text;
 use crate::emulator::store::{SharedStore, Store};
 use crate::model::datetime::DateTime;

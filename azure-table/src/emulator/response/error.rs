@@ -6,13 +6,13 @@
 
 use crate::codec::odata::time::TimeText;
 use crate::codec::xml;
+use crate::emulator::json_text::{name, text_member};
 use crate::emulator::request::options::{Level, Prefer};
 use crate::emulator::request::{ErrorForm, JsonForm};
 use crate::emulator::response::observer::Note;
 use crate::emulator::response::{Answer, Content, Trace};
 use crate::emulator::rules::ErrorText;
 use crate::emulator::rules::refusal::{RaisedBy, Refusal};
-use crate::emulator::store::json_text::{name, text_member};
 use crate::model::guid::Guid;
 
 /// The software that the service names (recorded in 2024 and 2026).

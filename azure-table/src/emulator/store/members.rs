@@ -1,7 +1,7 @@
 //! The properties of a row as the JSON members of responses: a page is mostly a copy of them.
 //!
 //! Owns the text of a property, and the stored form of rows: the text at minimal metadata, preceded by an index of
-//! types and lengths, so that annotations can be skipped and values can be decoded. `response/payload.rs` chooses the
+//! types and lengths, so that annotations can be skipped and values can be decoded. `operations/payload.rs` chooses the
 //! members of a response and their order.
 //!
 //! The text is Storage's. On Cosmos DB only times differ, which are formatted again. A merge decodes the row and
@@ -13,7 +13,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::codec::odata::value;
-use crate::emulator::store::json_text::{self, Answers};
+use crate::emulator::json_text::{self, Answers};
 use crate::model::edm::{Edm, EdmType, EdmValue};
 
 /// The flag of a kind whose type is an annotation next to the value.

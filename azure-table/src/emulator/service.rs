@@ -20,13 +20,12 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use crate::emulator::access;
-use crate::emulator::access::grant::Grant;
 use crate::emulator::access::sas;
 use crate::emulator::load::stamp::Stamp;
 use crate::emulator::load::{Busy, Demand, Limit, Work};
+use crate::emulator::operations::grant::Grant;
 use crate::emulator::operations::{Call, Caller};
 use crate::emulator::operations::{batch, cors, documents, entities, query, tables};
-use crate::emulator::request::address::{self, Resource, Site, too_long};
 #[cfg(feature = "emulator-http")]
 use crate::emulator::request::{ErrorForm, JsonForm};
 use crate::emulator::request::{Request, Verb};
@@ -38,6 +37,7 @@ use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::version::{self, ECHOES_CLIENT_REQUEST_ID};
 use crate::emulator::rules::{MAX_BODY_BYTES, MAX_URL, Rules};
 use crate::emulator::settings::Settings;
+use crate::emulator::site::{self, Resource, Site, too_long};
 use crate::emulator::store::{SharedStore, Store};
 use crate::model::clock::{self, Instant};
 use crate::model::datetime::DateTime;
@@ -101,7 +101,7 @@ impl Service {
         let settings = &*self.settings;
         let (head, body) = request.into_parts();
         let mut trace = trace(&head.headers, head.uri.query(), settings.clock.now(), settings.rules());
-        let length = address::length(&head.uri);
+        let length = site::length(&head.uri);
         if length > MAX_URL {
             return (unread(length), 0);
         }
@@ -136,7 +136,7 @@ impl Service {
     fn demand(&self, head: &Parts, body: &[u8]) -> Option<Demand> {
         let settings = &*self.settings;
         let trace = trace(&head.headers, head.uri.query(), settings.clock.now(), settings.rules());
-        let uri = Some(&head.uri).filter(|uri| address::length(uri) <= MAX_URL)?;
+        let uri = Some(&head.uri).filter(|uri| site::length(uri) <= MAX_URL)?;
         let site = Site::of(uri).ok()?.under(settings);
         let request = read(head, body);
         let grant = enter(&self.store.read(), (&site, settings), head, &request, &trace).ok()?;

@@ -1,6 +1,6 @@
 //! Payloads: JSON of entities and of pages, at the three metadata levels.
 //!
-//! Decides which members an entity has at each level, and their order. The text of JSON is in `store/json_text.rs`. The
+//! Decides which members an entity has at each level, and their order. The text of JSON is in `json_text.rs`. The
 //! properties of a row are encoded when they are stored (`store/members.rs`). The parsing side is `codec/json/read.rs`.
 //!
 //! Source: REST "Payload format for Table service operations"; the member order is that of recorded answers.
@@ -9,10 +9,10 @@ use percent_encoding::utf8_percent_encode;
 
 use crate::codec::odata::time::TimeText;
 use crate::codec::url;
-use crate::emulator::request::address::Site;
+use crate::emulator::json_text::{name, text, text_member};
 use crate::emulator::request::options::{Level, Select};
 use crate::emulator::rules::{MemberOrder, Rules};
-use crate::emulator::store::json_text::{name, text, text_member};
+use crate::emulator::site::Site;
 use crate::emulator::store::members::{Member, Members};
 use crate::emulator::store::row::{Row, RowId, time_text};
 use crate::model::edm::{Edm, EdmType};

@@ -14,8 +14,8 @@
 //! Entra ID", permissions for Table service operations.
 
 use crate::emulator::request::Verb;
-use crate::emulator::request::address::{Resource, Site};
 use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::site::{Resource, Site};
 use crate::emulator::store::row::RowId;
 use crate::model::operation_kind::{OperationKind, Subject, TokenRight};
 use crate::model::ordinal;
