@@ -58,6 +58,7 @@
 mod access;
 #[cfg(feature = "emulator-durable")]
 mod durable;
+mod head;
 #[cfg(feature = "emulator-http")]
 pub(crate) mod http;
 pub(crate) mod in_process;

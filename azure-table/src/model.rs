@@ -29,6 +29,8 @@ pub(crate) mod prefix;
 pub(crate) mod property;
 pub(crate) mod property_writer;
 pub(crate) mod row;
+#[cfg(feature = "inbound")]
+pub(crate) mod row_id;
 pub(crate) mod row_key;
 pub(crate) mod schema;
 pub(crate) mod serde_entity;

@@ -6,6 +6,7 @@
 
 pub(crate) mod access_policy;
 pub(crate) mod account_key;
+pub(crate) mod addressed_account;
 pub(crate) mod answer;
 pub(crate) mod batch;
 pub(crate) mod batch_answer;
@@ -16,6 +17,8 @@ pub(crate) mod endpoint;
 pub(crate) mod get;
 pub(crate) mod http_date;
 pub(crate) mod http_request;
+#[cfg(feature = "inbound")]
+pub(crate) mod inbound;
 pub(crate) mod operation;
 mod other_service;
 pub(crate) mod position;

@@ -58,7 +58,6 @@ mod recording;
 mod redaction;
 #[cfg(feature = "test-util")]
 mod replay;
-mod request_kind;
 mod response_template;
 #[cfg(feature = "test-util")]
 mod script;

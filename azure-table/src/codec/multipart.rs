@@ -42,7 +42,7 @@ impl<'a> Message<'a> {
     }
 
     /// Returns `true` if all header lines are text with a colon.
-    #[cfg(feature = "emulator")]
+    #[cfg(feature = "inbound")]
     pub(crate) fn has_headers(&self) -> bool {
         str::from_utf8(self.head).is_ok_and(|head| head.lines().all(|line| line.contains(':')))
     }
@@ -72,14 +72,17 @@ pub(crate) fn boundary(content_type: &str) -> Result<&str> {
         .ok_or_else(|| malformed("the multipart Content-Type names no boundary"))
 }
 
-/// Returns the parts of a multipart body.
-#[cfg(any(feature = "emulator", test))]
-pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<Message<'a>>> {
+/// Returns the parts of a batch, or of its change set.
+///
+/// As the service does, accepts a batch without its last boundary, and a change set without a line end before a boundary
+/// (recorded of the C++ SDK).
+#[cfg(any(feature = "inbound", test))]
+pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str, is_change_set: bool) -> Result<Vec<Message<'a>>> {
     let delimiter = format!("--{boundary}");
     let mut parts = Vec::new();
     let mut start = None;
     for at in memmem::find_iter(body, delimiter.as_bytes()) {
-        if at > 0 && body[at - 1] != b'\n' {
+        if at > 0 && body[at - 1] != b'\n' && !is_change_set {
             continue;
         }
         let mut end = at + delimiter.len();
@@ -96,7 +99,12 @@ pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<Message<'a
         }
         start = Some(end);
     }
-    Err(malformed("the multipart body does not end with its boundary"))
+    let has_end = memmem::find(body, format!("{delimiter}--").as_bytes()).is_some();
+    if is_change_set || has_end {
+        return Err(malformed("the multipart body does not end with its boundary"));
+    }
+    parts.extend(start.map(|start| message(&body[start..], false)).transpose()?);
+    Ok(parts)
 }
 
 /// An iterator over the HTTP messages in the parts of a body.
@@ -192,14 +200,8 @@ impl<'a> Iterator for HttpParts<'a> {
     }
 }
 
-/// Reads one part, without the boundaries around it.
-#[cfg(feature = "emulator")]
-pub(crate) fn part(text: &[u8]) -> Result<Message<'_>> {
-    message(text, false)
-}
-
 /// Reads the HTTP message in a part of type `application/http`.
-#[cfg(any(feature = "emulator", test))]
+#[cfg(any(feature = "inbound", test))]
 pub(crate) fn http_message(part: &[u8]) -> Result<Message<'_>> {
     message(part, true)
 }
@@ -315,11 +317,12 @@ mod tests {
             !body.windows(2).any(|w| w[1] == b'\n' && w[0] != b'\r'),
             "bare line feed"
         );
-        let outer = parts(&body, "b").unwrap();
+        let outer = parts(&body, "b", false).unwrap();
         assert_eq!(outer.len(), 1);
         let inner = parts(
             outer[0].body,
             boundary(outer[0].header("content-type").unwrap()).unwrap(),
+            true,
         )
         .unwrap();
         let first = http_message(inner[0].body).unwrap();
@@ -332,7 +335,7 @@ mod tests {
     #[test]
     fn line_ends_may_be_mixed() {
         let body = b"--x\nContent-Type: application/http\n\nHTTP/1.1 409 Conflict\r\nA: b\r\n\r\n{}\n--x--\r\n";
-        let parts = parts(body, "x").unwrap();
+        let parts = parts(body, "x", false).unwrap();
         let message = http_message(parts[0].body).unwrap();
         assert_eq!(
             (message.status().unwrap(), message.header("a"), message.body),
@@ -349,7 +352,7 @@ mod tests {
     #[test]
     fn an_unfinished_body_is_an_error() {
         for body in [&b""[..], b"--x\r\nA: b\r\n\r\n", b"<html>"] {
-            assert!(parts(body, "x").is_err());
+            assert!(parts(body, "x", true).is_err());
         }
         assert!(boundary("text/html").is_err());
         assert_eq!(boundary("multipart/mixed; Boundary=\"q w\"").unwrap(), "q w");

@@ -21,6 +21,25 @@ pub(crate) fn decode(text: &str) -> Option<String> {
         .map(std::borrow::Cow::into_owned)
 }
 
+/// Returns the value of a parameter in a query, or `None` if it is missing or unreadable.
+#[cfg(feature = "inbound")]
+pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
+    query.split('&').find_map(|pair| {
+        let (found, value) = pair.split_once('=')?;
+        (decode_query(found)? == name).then(|| decode_query(value))?
+    })
+}
+
+/// Decodes a name or a value of a query. A space may be `%20` or `+`.
+#[cfg(feature = "inbound")]
+pub(crate) fn decode_query(text: &str) -> Option<String> {
+    if text.contains('+') {
+        decode(&text.replace('+', " "))
+    } else {
+        decode(text)
+    }
+}
+
 /// A path under construction, with its query. Pairs keep the order in which they are added.
 #[derive(Debug)]
 pub(crate) struct PathAndQuery {

@@ -15,17 +15,49 @@ pub(crate) mod token;
 use http::request::Parts;
 
 use crate::emulator::access::shared_key::{header, no_account};
+use crate::emulator::operations::Caller;
 use crate::emulator::operations::grant::{Grant, Rights};
-use crate::emulator::rules::TENANT;
+use crate::emulator::response::Trace;
+use crate::emulator::response::format::is_xml;
 use crate::emulator::rules::refusal::{Refusal, Result};
-use crate::emulator::rules::version::{CHALLENGES, TAKES_TOKENS};
+use crate::emulator::rules::version::{self, CHALLENGES, TAKES_TOKENS};
+use crate::emulator::rules::{MAX_BODY_BYTES, TENANT};
 use crate::emulator::settings::Settings;
-use crate::emulator::site::Site;
 use crate::emulator::store::Store;
+use crate::emulator::store::site::Site;
 use crate::model::datetime::DateTime;
+use crate::protocol::inbound::Inbound;
+
+/// Performs the checks of the front end, and identifies the caller. A preflight request has no credential.
+pub(crate) fn enter<'a>(
+    (site, settings): (&'a Site, &'a Settings),
+    head: &Parts,
+    request: &Inbound<'_>,
+    trace: &Trace,
+    store: &Store,
+) -> Result<Caller<'a>> {
+    let caller = |grant| Caller { site, grant, settings };
+    if site.rules.has_cors && request.method == "OPTIONS" {
+        return Ok(caller(Grant::of(Rights::Preflight)));
+    }
+    if site.rules.checks_version && !version::is_taken(&trace.version, settings.has_strict_versions) {
+        return Err(Refusal::INVALID_HEADER_VALUE);
+    }
+    if !site.rules.has_service_operations && is_xml(request) {
+        return Err(Refusal::NOT_SUPPORTED);
+    }
+    let grant = check(site, settings, head, &trace.version, (store, trace.time))?;
+    if request.body.len() > MAX_BODY_BYTES {
+        return Err(Refusal::BODY_TOO_LARGE);
+    }
+    if site.is_secondary && request.method != "GET" && !site.rules.writes_at_secondary {
+        return Err(Refusal::WRITE_TO_SECONDARY);
+    }
+    Ok(caller(grant))
+}
 
 /// Authorizes a request to `site` by its signature or its token, and returns its permissions.
-pub(crate) fn check(
+fn check(
     site: &Site,
     settings: &Settings,
     head: &Parts,

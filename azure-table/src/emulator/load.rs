@@ -5,7 +5,7 @@
 //! in `load/stamp.rs`, the queue of a server in `load/range_server.rs`. `operations/entities.rs` and
 //! `operations/batch.rs` compute the demand of a request.
 //!
-//! `service.rs` takes a request through half of the latency, the queue, its turn, and the other half. The request is
+//! `load/turn.rs` takes a request through the latency and the queue. The request is authorized when it arrives, and
 //! applied in its turn: a caller who disconnects before has changed nothing, one who disconnects after has. An emulator
 //! without a model does not use this module.
 //!
@@ -21,6 +21,7 @@ mod range_server;
 pub(crate) mod stamp;
 #[cfg(test)]
 mod tests;
+pub(crate) mod turn;
 
 use std::cmp::Ordering;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Operations: the effect of each on the store, and its response.
 //!
-//! Owns [`Call`], a parsed operation with its [`Caller`]: the order of parsing, and the conditions. Each kind of
-//! resource has its own file. `service.rs` determines the operation of a request, `request.rs` has the message.
+//! Owns [`Call`], a parsed operation with its [`Caller`]: the order of checks, and the conditions. Each kind of resource
+//! has its own file; `operations/operation.rs` chooses among them.
 //!
 //! Not confirmed: the code for a delete without If-Match (the status is documented); the effect of a missing `Accept`
 //! on an operation without a response body (here none); If-None-Match on a merge.
@@ -13,6 +13,7 @@ pub(crate) mod cors;
 pub(crate) mod documents;
 pub(crate) mod entities;
 pub(crate) mod grant;
+pub(crate) mod operation;
 pub(crate) mod payload;
 pub(crate) mod query;
 mod scan;
@@ -20,32 +21,33 @@ pub(crate) mod seed;
 pub(crate) mod tables;
 
 use crate::codec::odata::time::is_etag;
-use crate::emulator::operations::grant::Grant;
+use crate::emulator::operations::grant::{Grant, Rights};
 use crate::emulator::operations::payload::Shape;
-use crate::emulator::request::options::{Level, Options, Prefer};
-use crate::emulator::request::{Request, Verb};
+use crate::emulator::request::options::Options;
+use crate::emulator::response::format::{Level, Prefer, is_xml};
 use crate::emulator::rules::MAX_PAGE;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::settings::Settings;
-use crate::emulator::site::{Resource, Site};
 use crate::emulator::store::Condition;
 use crate::emulator::store::account::Replica;
+use crate::emulator::store::site::Site;
 use crate::filter::expression::Expression;
 use crate::filter::parse::parse_to;
-use crate::model::datetime::DateTime;
+use crate::protocol::inbound::target::Target;
+use crate::protocol::inbound::{Inbound, Verb};
 
-/// The caller of an operation: its account, its permissions, the settings and the time.
-#[derive(Clone, Copy)]
+/// The caller of an operation: its account, its permissions and the settings.
 pub(crate) struct Caller<'a> {
     pub(crate) site: &'a Site,
-    pub(crate) grant: &'a Grant,
+    pub(crate) grant: Grant,
     pub(crate) settings: &'a Settings,
-    pub(crate) now: DateTime,
-    /// The protocol version of the request.
-    pub(crate) version: &'a str,
 }
 
 impl Caller<'_> {
+    pub(crate) fn is_preflight(&self) -> bool {
+        matches!(self.grant.rights, Rights::Preflight)
+    }
+
     /// Returns the maximum number of items per page if `top` are requested.
     pub(crate) fn page_size(&self, top: Option<usize>) -> usize {
         let page_size = self.settings.page_size;
@@ -60,35 +62,34 @@ impl Caller<'_> {
 
 /// A parsed operation that its sender is permitted to call. Its rows are checked once they are known.
 pub(crate) struct Call<'a> {
-    pub(crate) caller: Caller<'a>,
+    pub(crate) caller: &'a Caller<'a>,
     pub(crate) verb: Verb,
-    pub(crate) resource: Resource,
+    pub(crate) target: &'a Target,
     pub(crate) options: Options,
     pub(crate) prefer: Option<Prefer>,
     level: Option<Level>,
-    request: &'a Request<'a>,
+    request: &'a Inbound<'a>,
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn parse(caller: Caller<'a>, request: &'a Request<'a>) -> Result<Self> {
-        let verb = Verb::of(request)?;
+    pub(crate) fn parse(caller: &'a Caller<'a>, request: &'a Inbound<'a>) -> Result<Self> {
+        let verb = request.verb?;
+        let rules = caller.site.rules;
         // Clients treat the URL of an emulator as one of Storage.
-        let takes_merge = caller.site.rules.takes_merge || caller.site.is_of_emulators();
+        let takes_merge = rules.takes_merge || caller.site.is_of_emulators();
         if !takes_merge && matches!(request.method, "MERGE" | "PATCH") {
             return Err(Refusal::METHOD_NOT_ALLOWED);
         }
-        let (restype, comp) = (request.parameter("restype"), request.parameter("comp"));
-        let whole = caller.site.resource(request.path)?;
-        let resource = whole.part(verb, restype.as_deref(), comp.as_deref())?;
-        let is_conditional = request.headers.header("if-match").is_some();
-        caller.grant.check(caller.site, &resource, verb, is_conditional)?;
-        if let Some(table) = resource.table() {
-            caller.site.rules.table_names.check_addressed(table)?;
+        let target = request.target.as_ref().map_err(|fault| Refusal::from(*fault))?;
+        let table = target.table();
+        caller.grant.check(caller.site, request, table)?;
+        if let Some(table) = table {
+            rules.table_names.check_addressed(table)?;
         }
-        let options = Options::parse(request.query, caller.site.rules)?;
-        let level = match (&options.format, request.headers.header("accept")) {
+        let options = Options::parse(request.query, rules)?;
+        let level = match (&options.format, request.headers.get("accept")) {
             // Operations on the service itself use XML, whatever is requested.
-            _ if comp.is_some() => None,
+            _ if is_xml(request) => None,
             (Some(format), _) => Some(Level::parse(format)?),
             (None, Some(accept)) => Some(Level::parse(&accept)?),
             (None, None) => None,
@@ -96,11 +97,9 @@ impl<'a> Call<'a> {
         Ok(Self {
             caller,
             verb,
-            resource,
+            target,
             options,
-            prefer: request
-                .prefer()
-                .filter(|_| verb == Verb::Post || caller.site.rules.applies_preference_to_updates),
+            prefer: Prefer::of(request).filter(|_| verb == Verb::Post || rules.applies_preference_to_updates),
             level,
             request,
         })
@@ -128,7 +127,7 @@ impl<'a> Call<'a> {
 
     /// Returns `true` if the caller accepts any media type.
     pub(crate) fn accepts_anything(&self) -> bool {
-        self.request.headers.header("accept").as_deref() == Some("*/*")
+        self.request.headers.get("accept").as_deref() == Some("*/*")
     }
 
     /// Returns the body of an operation that uses XML.
@@ -154,7 +153,7 @@ impl<'a> Call<'a> {
 
     /// Returns the body, which must be JSON if it has a content type.
     pub(crate) fn json(&self) -> Result<&'a [u8]> {
-        if let Some(content_type) = self.request.headers.header("content-type") {
+        if let Some(content_type) = self.request.headers.get("content-type") {
             Level::parse(&content_type)?;
         }
         Ok(self.request.body)
@@ -162,8 +161,8 @@ impl<'a> Call<'a> {
 
     /// Returns the condition of a write, or `None` without one.
     pub(crate) fn condition(&self) -> Result<Option<Condition>> {
-        let if_match = self.request.headers.header("if-match");
-        if self.request.headers.header("if-none-match").is_some() {
+        let if_match = self.request.headers.get("if-match");
+        if self.request.headers.get("if-none-match").is_some() {
             return Err(match (if_match, self.verb) {
                 (Some(_), _) => Refusal::BOTH_CONDITIONS,
                 (None, Verb::Delete) => Refusal::IF_NONE_MATCH_ON_DELETE,

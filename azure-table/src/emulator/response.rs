@@ -1,6 +1,6 @@
 //! Responses: an operation's outcome as an HTTP response, or as a part of a batch's.
 //!
-//! Owns status lines and headers. The JSON of entities is in `operations/payload.rs`, bodies of errors in
+//! Owns status lines and headers. The requested format is in `response/format.rs`, the JSON of entities in `operations/payload.rs`, bodies of errors in
 //! `response/error.rs`, events of observers in `response/observer.rs`. Headers about the framing of a message
 //! (`Content-Length`, `Transfer-Encoding`) belong to the server and are missing in process. Not confirmed: the headers
 //! of the front end's errors other than a failed authentication; the text of a time before 1970 in `Date`, which is
@@ -9,6 +9,7 @@
 //! Source: REST "Status and error codes", "Performing entity group transactions"; recorded headers and error bodies.
 
 mod error;
+pub(crate) mod format;
 pub(crate) mod observer;
 
 use bytes::Bytes;
@@ -18,7 +19,7 @@ use http::header::{
 use http::{Response, StatusCode};
 
 use crate::codec::xml;
-use crate::emulator::request::options::{Level, Prefer};
+use crate::emulator::response::format::{Level, Prefer};
 use crate::emulator::response::observer::Note;
 use crate::emulator::rules::refusal::RaisedBy;
 use crate::emulator::rules::{Rules, TENANT};

@@ -31,6 +31,12 @@ use crate::protocol::profile::Profile;
 ///
 /// Source: Win32 "HTTP_COOKED_URL structure (http.h)".
 pub(crate) const MAX_URL: usize = 32_767;
+
+/// Returns the reason for rejecting a URL of this length.
+pub(crate) fn url_too_long(length: usize) -> String {
+    format!("the URL has {length} characters, the limit is {MAX_URL}")
+}
+
 /// The maximum size of a request body, in bytes.
 pub(crate) const MAX_BODY_BYTES: usize = 4 << 20;
 /// The maximum number of rows per page.

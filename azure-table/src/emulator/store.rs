@@ -16,6 +16,7 @@ pub(crate) mod members;
 mod places;
 pub(crate) mod row;
 pub(crate) mod rows;
+pub(crate) mod site;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

@@ -521,14 +521,14 @@ mod tests {
     /// Parses a batch and writes it again.
     fn written_anew(request: &Request<Bytes>) -> Vec<u8> {
         let batch = boundary(text(&request.headers()[CONTENT_TYPE]).unwrap()).unwrap();
-        let outer = parts(request.body(), batch).unwrap();
+        let outer = parts(request.body(), batch, false).unwrap();
         let [part] = &outer[..] else {
             panic!("{} parts", outer.len())
         };
         let part_type = part.header("content-type").unwrap();
         let inner = match part_type.starts_with("multipart/mixed") {
-            true => parts(part.body, boundary(part_type).unwrap()).unwrap(),
-            false => parts(request.body(), batch).unwrap(),
+            true => parts(part.body, boundary(part_type).unwrap(), false).unwrap(),
+            false => parts(request.body(), batch, false).unwrap(),
         };
         let mut anew = match part_type.starts_with("multipart/mixed") {
             true => BatchBody::of_changes(batch.to_owned(), boundary(part_type).unwrap().to_owned()),

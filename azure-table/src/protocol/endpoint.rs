@@ -5,6 +5,7 @@ use http::uri::{Authority, Scheme, Uri};
 
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::location::Location;
+use crate::protocol::addressed_account::{AddressedAccount, SECONDARY};
 use crate::protocol::other_service;
 use crate::protocol::profile::Profile;
 
@@ -18,9 +19,6 @@ const MAX_URL: usize = u16::MAX as usize - 1;
 
 /// The maximum length of an account name in characters: Cosmos DB's. Storage has 24.
 const MAX_ACCOUNT: usize = 44;
-
-/// The suffix of the account name in the URL of its secondary.
-pub(crate) const SECONDARY: &str = "-secondary";
 
 /// An account's base URLs, such as `https://contoso.table.core.windows.net`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +46,7 @@ impl Endpoint {
             return Err(refuse(&other));
         }
         let profile = Profile::of_host(host);
-        let shown = account_shown(host, &prefix);
+        let shown = AddressedAccount::of(host, &prefix).map(|account| account.name.to_owned());
         let is_cloud = shown.is_some() && prefix.is_empty();
         if (host.contains(".table.core.") || profile.is_cosmos()) && !prefix.is_empty() {
             return Err(refuse("it must not have a path: pass the table's name to the client"));
@@ -247,19 +245,6 @@ fn absolute(base: &str, path: &str) -> Result<Uri> {
 /// Returns `true` if `name` is a valid account name.
 pub(crate) fn is_account_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
-}
-
-/// Returns the account in an address: the first path segment if there is one (emulators), else the first label of the
-/// host name.
-fn account_shown(host: &str, prefix: &str) -> Option<String> {
-    let first = match prefix.trim_start_matches('/').split('/').next() {
-        Some(segment) if !segment.is_empty() => segment,
-        // A zone or `privatelink` may stand between the account and `.table.`.
-        _ => host
-            .split_once(".table.")
-            .and_then(|(labels, _)| labels.split('.').next())?,
-    };
-    Some(first.trim_end_matches(SECONDARY).to_owned())
 }
 
 /// Returns the URL of the secondary, by the rule of clouds and emulators.

@@ -5,9 +5,8 @@
 
 use http::Uri;
 
-use crate::codec::odata::path;
-use crate::codec::url;
-use crate::protocol::endpoint::SECONDARY;
+use crate::protocol::addressed_account::{AddressedAccount, SECONDARY};
+use crate::protocol::inbound::target::Paths;
 use crate::protocol::sas_parameters::SAS_PARAMETERS;
 
 /// The parts of a URL.
@@ -23,13 +22,15 @@ pub(crate) struct Address {
     /// The signature, as it appears in the URL.
     pub(crate) signature: Option<String>,
     pub(crate) is_secondary: bool,
+    /// The account's name, if the URL contains it.
+    pub(crate) account: Option<String>,
 }
 
 impl Address {
     pub(crate) fn of(uri: &Uri) -> Self {
         let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
-        let whole = uri.path();
-        let (prefix, below) = path::split(whole);
+        let prefix = Paths::of_client(uri.path()).prefix;
+        let account = AddressedAccount::of(uri.host().unwrap_or_default(), prefix);
         let pairs = || {
             uri.query()
                 .unwrap_or_default()
@@ -38,40 +39,22 @@ impl Address {
         };
         let signature = pairs().find_map(|pair| pair.strip_prefix("sig="));
         let is_said = |pair: &&str| signature.is_none() || !SAS_PARAMETERS.contains(&name(pair));
-        let account = match prefix {
+        let named = match prefix {
             "" => authority.split('.').next().unwrap_or_default(),
             prefix => prefix,
         };
         Self {
             base: format!("{}://{authority}{prefix}", uri.scheme_str().unwrap_or("http")),
-            path: below.to_owned(),
+            path: uri.path()[prefix.len()..].to_owned(),
             query: pairs().filter(is_said).collect::<Vec<_>>().join("&"),
             signature: signature.map(str::to_owned),
-            is_secondary: account.ends_with(SECONDARY),
+            is_secondary: named.ends_with(SECONDARY),
+            account: account
+                .map(|account| account.name.to_owned())
+                .filter(|name| !name.is_empty()),
             authority,
         }
     }
-}
-
-impl Address {
-    /// Returns the account's name, if the URL contains it.
-    ///
-    /// It is the first label of a host of the service, or follows another host.
-    pub(crate) fn account(&self) -> Option<&str> {
-        let (_, below) = self.base.split_once(&self.authority)?;
-        let account = match below.strip_prefix('/') {
-            Some(account) => account,
-            None => self.authority.split_once(".table.")?.0,
-        };
-        let account = account.strip_suffix(SECONDARY).unwrap_or(account);
-        (!account.is_empty()).then_some(account)
-    }
-}
-
-/// Returns the value of an option in a query.
-pub(crate) fn parameter(query: &str, wanted: &str) -> Option<String> {
-    let pair = query.split('&').find(|pair| name(pair) == wanted)?;
-    url::decode(pair.split_once('=').map_or("", |(_, value)| value))
 }
 
 fn name(pair: &str) -> &str {
@@ -108,7 +91,7 @@ mod tests {
             cut(local, "/", "comp=properties", false)
         );
         assert!(of("https://contoso-secondary.table.core.windows.net/T").3);
-        let account = |uri: &str| Address::of(&uri.parse().unwrap()).account().map(str::to_owned);
+        let account = |uri: &str| Address::of(&uri.parse().unwrap()).account;
         assert_eq!(
             account("https://contoso-secondary.table.core.windows.net/T").as_deref(),
             Some("contoso")
@@ -117,10 +100,5 @@ mod tests {
         assert_eq!(account("https://tables.example.com/T"), None);
         // Options of that name outside a signature stay.
         assert_eq!(of(&format!("{cloud}/T?se=1")).2, "se=1");
-        assert_eq!(
-            parameter("a=1&$filter=P%20eq%20'x'", "$filter").as_deref(),
-            Some("P eq 'x'")
-        );
-        assert_eq!(parameter("a=1", "b"), None);
     }
 }

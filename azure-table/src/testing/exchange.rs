@@ -12,12 +12,13 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
 
 use crate::codec::json::read;
+use crate::codec::url;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::error::Result;
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::transport::{Delivery, TransportError};
-use crate::testing::address::{self, Address};
-use crate::testing::request_kind;
+use crate::protocol::inbound::Inbound;
+use crate::testing::address::Address;
 use crate::testing::secrets::Secrets;
 
 /// One request and its outcome.
@@ -76,11 +77,11 @@ impl Exchange {
     pub(crate) fn of(number: u64, request: &Request<Bytes>) -> (Self, Secrets) {
         let address = Address::of(request.uri());
         let secrets = Secrets::of(request, &address);
-        let (kind, table) = request_kind::of(request);
+        let inbound = Inbound::of(request);
         let exchange = Self {
             number,
-            kind,
-            table,
+            kind: inbound.kind(),
+            table: inbound.table(),
             method: request.method().clone(),
             headers: secrets.of_request(request.headers()),
             body: secrets.of_body(request.body()),
@@ -125,7 +126,7 @@ impl Exchange {
 
     /// Returns an option of the query as plain text, such as `$filter`.
     pub fn parameter(&self, name: &str) -> Option<String> {
-        address::parameter(self.query(), name)
+        url::parameter(self.query(), name)
     }
 
     /// Returns a header of the request; `(hidden)` if its value may be a secret.
@@ -206,10 +207,15 @@ impl Outcome {
     }
 }
 
+/// Returns the name of an operation in the texts of the test kit.
+pub(crate) fn name(operation: Option<OperationKind>) -> String {
+    operation.map_or_else(|| "Other".to_owned(), |operation| format!("{operation:?}"))
+}
+
 /// Writes one line: number, kind, method, path and outcome.
 impl fmt::Display for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let operation = request_kind::name(self.kind);
+        let operation = name(self.kind);
         write!(f, "{} {operation} {} {}", self.number, self.method, self.path())?;
         if !self.query().is_empty() {
             write!(f, "?{}", self.query())?;

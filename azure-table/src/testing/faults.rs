@@ -19,10 +19,10 @@ use crate::model::operation_kind::OperationKind;
 use crate::pipeline::connection_limit::ConnectionLimit;
 use crate::pipeline::injected_fault::InjectedFault;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
+use crate::protocol::inbound::Inbound;
 use crate::protocol::profile::Profile;
 use crate::testing::fault::Fault;
 use crate::testing::fault_rule::FaultRule;
-use crate::testing::request_kind;
 
 /// The maximum length of the log. Beyond it the oldest requests are dropped.
 const MOST_RECORDS: usize = 1_024;
@@ -151,7 +151,8 @@ impl Faults {
 
     /// Chooses the fault of a request, counts the request and logs it.
     fn decide(&self, request: &Request<Bytes>) -> Option<Fault> {
-        let (kind, table) = request_kind::of(request);
+        let inbound = Inbound::of(request);
+        let (kind, table) = (inbound.kind(), inbound.table());
         let id = request.headers().get("x-ms-client-request-id");
         let mut state = self.state();
         let mut chosen = state

@@ -243,7 +243,7 @@ fn without_account(text: &str, address: &Address) -> String {
 
 /// Replaces the account's name with [`NAME`] unless a letter or digit is next to it.
 fn without_name(text: &str, address: &Address) -> String {
-    let Some(name) = address.account().filter(|name| text.contains(name)) else {
+    let Some(name) = address.account.as_deref().filter(|name| text.contains(name)) else {
         return text.to_owned();
     };
     let is_of_name = |c: char| c.is_ascii_alphanumeric();

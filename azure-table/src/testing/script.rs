@@ -13,8 +13,9 @@ use http::{Request, Response, StatusCode};
 
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
+use crate::protocol::inbound::Inbound;
+use crate::testing::exchange;
 use crate::testing::fault::Fault;
-use crate::testing::request_kind;
 use crate::testing::verdict::{self, Verdict};
 
 /// A [`Transport`] without a service: the expected requests in order, and the outcome of each. Feature `test-util`.
@@ -136,16 +137,17 @@ impl State {
     /// Returns the outcome of a request, or why it is unexpected. An unexpected one uses up no step.
     fn next(&mut self, request: &Request<Bytes>) -> Result<Fault, String> {
         self.requests += 1;
-        let (kind, table) = request_kind::of(request);
+        let inbound = Inbound::of(request);
+        let kind = inbound.kind();
         match self.steps.front() {
             Some(step) if step.kind.is_none_or(|expected| Some(expected) == kind) => {}
             other => {
                 let expected = other.map_or("no further request".to_owned(), Step::name);
-                let of = table.map(|table| format!(" of {table}")).unwrap_or_default();
+                let of = inbound.table().map(|table| format!(" of {table}")).unwrap_or_default();
                 return Err(format!(
                     "request {} is {}{of}, expected {expected}",
                     self.requests,
-                    request_kind::name(kind)
+                    exchange::name(kind)
                 ));
             }
         }

@@ -36,8 +36,8 @@ use crate::emulator::rules::TENANT;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::version::{self, ACCOUNT_SIGNATURES, FIRST_SIGNATURES, USER_DELEGATION};
 use crate::emulator::settings::Settings;
-use crate::emulator::site::Site;
 use crate::emulator::store::Store;
+use crate::emulator::store::site::Site;
 use crate::model::datetime::DateTime;
 use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::sas_parameters::{

@@ -10,7 +10,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use http::request::Parts;
 
-use crate::emulator::site::Site;
+use crate::emulator::store::site::Site;
 use crate::model::datetime::DateTime;
 use crate::model::error_text::Shown;
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};

@@ -14,20 +14,20 @@ use http::header::{
 };
 use http::{HeaderMap, Response};
 
-use crate::emulator::request::Headers as _;
 use crate::emulator::response::Answer;
 use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::protocol::inbound::{Headers, Inbound};
 use crate::protocol::service_properties::cors::CorsRule;
 
 /// Matches everything.
 const ANY: &str = "*";
 
 /// Handles `OPTIONS` for any resource, whether it exists or not.
-pub(crate) fn preflight(rules: &[CorsRule], headers: &HeaderMap) -> Result<Answer> {
-    let required = |name: &str| headers.header(name).ok_or(Refusal::NO_CORS_HEADER);
+pub(crate) fn preflight(rules: &[CorsRule], headers: &Headers<'_>) -> Result<Answer> {
+    let required = |name: &str| headers.get(name).ok_or(Refusal::NO_CORS_HEADER);
     let origin = required("origin")?;
     let method = required("access-control-request-method")?;
-    let wanted = headers.header("access-control-request-headers").unwrap_or_default();
+    let wanted = headers.get("access-control-request-headers").unwrap_or_default();
     let names = || wanted.split(',').map(str::trim).filter(|name| !name.is_empty());
     let rule = rules
         .iter()
@@ -48,8 +48,8 @@ pub(crate) fn preflight(rules: &[CorsRule], headers: &HeaderMap) -> Result<Answe
 }
 
 /// Adds the CORS headers to a response.
-pub(crate) fn add_headers(rules: &[CorsRule], method: &str, request: &HeaderMap, answer: &mut Response<Bytes>) {
-    let origin = request.header("origin");
+pub(crate) fn add_headers(rules: &[CorsRule], request: &Inbound<'_>, answer: &mut Response<Bytes>) {
+    let (method, origin) = (request.method, request.headers.get("origin"));
     // A rule for any origin matches a read without an origin too: a cache may serve the response to a page that has one
     // (documented).
     let asked = origin.as_deref().or((method == "GET").then_some(ANY));

@@ -16,7 +16,7 @@
 
 use crate::emulator::access::sas::delegation_key_value;
 use crate::emulator::operations::Call;
-use crate::emulator::response::Answer;
+use crate::emulator::response::{Answer, Trace};
 use crate::emulator::rules::TENANT;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::Store;
@@ -32,7 +32,7 @@ pub(crate) fn properties(store: &Store, call: &Call<'_>) -> Answer {
 }
 
 /// Handles `PUT /?restype=service&comp=properties`.
-pub(crate) fn set_properties(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
+pub(crate) fn set_properties(store: &mut Store, call: &Call<'_>, trace: &Trace) -> Result<Answer> {
     let mut given = ServiceProperties::from_xml(call.xml()).map_err(|_| Refusal::INVALID_XML)?;
     given.check().map_err(|_| Refusal::INVALID_XML)?;
     // Full names are returned before prefixes (recorded of azure-data-tables, `set_cors`, 2026).
@@ -49,18 +49,18 @@ pub(crate) fn set_properties(store: &mut Store, call: &Call<'_>) -> Result<Answe
         minute_metrics: given.minute_metrics.or(present.minute_metrics),
         cors: given.cors.or(present.cors),
     };
-    store.set_properties(call.replica(), properties, call.caller.now);
+    store.set_properties(call.replica(), properties, trace.time);
     Ok(Answer::set(202))
 }
 
 /// Handles `GET /?restype=service&comp=stats`.
-pub(crate) fn statistics(call: &Call<'_>) -> Result<Answer> {
+pub(crate) fn statistics(call: &Call<'_>, trace: &Trace) -> Result<Answer> {
     if !call.site().is_secondary {
         return Err(Refusal::INVALID_QUERY_PARAMETER);
     }
     let statistics = ServiceStatistics {
         status: GeoReplicationStatus::Live,
-        last_sync_time: Some(call.caller.now - call.caller.settings.secondary_lag),
+        last_sync_time: Some(trace.time - call.caller.settings.secondary_lag),
     };
     Ok(Answer::xml(&statistics.to_xml()))
 }
@@ -72,7 +72,7 @@ pub(crate) fn policies(store: &Store, call: &Call<'_>, table: &str) -> Result<An
 }
 
 /// Handles `PUT /table?comp=acl`.
-pub(crate) fn set_policies(store: &mut Store, call: &Call<'_>, table: &str) -> Result<Answer> {
+pub(crate) fn set_policies(store: &mut Store, call: &Call<'_>, table: &str, trace: &Trace) -> Result<Answer> {
     // Recorded of a C++ SDK. Other operations with XML were not seen with this header.
     if call.accepts_anything() {
         return Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED);
@@ -83,15 +83,15 @@ pub(crate) fn set_policies(store: &mut Store, call: &Call<'_>, table: &str) -> R
         document => StoredAccessPolicy::list_from_xml(document).map_err(|_| Refusal::INVALID_XML)?,
     };
     StoredAccessPolicy::check_list(&policies).map_err(|_| Refusal::INVALID_XML)?;
-    store.set_policies(call.replica(), table, policies, call.caller.now)?;
+    store.set_policies(call.replica(), table, policies, trace.time)?;
     Ok(Answer::set(204))
 }
 
 /// Handles `POST /?restype=service&comp=userdelegationkey`.
-pub(crate) fn user_delegation_key(call: &Call<'_>) -> Result<Answer> {
+pub(crate) fn user_delegation_key(call: &Call<'_>, trace: &Trace) -> Result<Answer> {
     let caller = call.caller;
     let info = KeyInfo::from_xml(call.xml()).map_err(|_| Refusal::INVALID_XML)?;
-    if info.check().is_err() || info.expiry <= caller.now || info.expiry > caller.now + MAX_LIFE {
+    if info.check().is_err() || info.expiry <= trace.time || info.expiry > trace.time + MAX_LIFE {
         return Err(Refusal::INVALID_XML_NODE);
     }
     // Signatures repeat its times, to the second.
@@ -103,7 +103,7 @@ pub(crate) fn user_delegation_key(call: &Call<'_>) -> Result<Answer> {
     };
     let account = caller.settings.key(&caller.site.account);
     let account = account.ok_or(Refusal::AUTHENTICATION_FAILED)?;
-    let key = UserDelegationKey::new((TENANT, TENANT), info, caller.version, |key| {
+    let key = UserDelegationKey::new((TENANT, TENANT), info, &trace.version, |key| {
         delegation_key_value(&key.parameters().map(|(_, value)| value), account)
     });
     Ok(Answer::xml(&key.to_xml()))

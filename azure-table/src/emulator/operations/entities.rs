@@ -10,14 +10,14 @@ use crate::emulator::load::{Demand, PartitionKey, Work};
 use crate::emulator::operations::Call;
 use crate::emulator::operations::payload::entity_address;
 use crate::emulator::operations::query;
-use crate::emulator::request::Verb;
 use crate::emulator::request::body;
-use crate::emulator::request::options::Prefer;
-use crate::emulator::response::{Answer, Content};
+use crate::emulator::response::format::Prefer;
+use crate::emulator::response::{Answer, Content, Trace};
 use crate::emulator::rules::refusal::{Refusal, Result};
-use crate::emulator::site::Resource;
 use crate::emulator::store::row::RowId;
 use crate::emulator::store::{Action, Applied, Change, SharedStore, Store};
+use crate::protocol::inbound::Verb;
+use crate::protocol::inbound::target::Target;
 
 /// Handles `GET /table(PartitionKey='…',RowKey='…')`.
 pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Result<Answer> {
@@ -32,66 +32,60 @@ pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Re
 }
 
 /// Applies the only change of a request, and returns the response.
-pub(crate) fn write(shared: &SharedStore, call: &Call<'_>) -> Result<Answer> {
-    let read = change(call);
+pub(crate) fn write(shared: &SharedStore, call: &Call<'_>, change: Result<Change>, trace: &Trace) -> Result<Answer> {
+    let table = call.target.table().unwrap_or_default();
     let mut store = shared.write();
-    let (table, change) = read.map_err(|refusal| {
+    let change = change.map_err(|refusal| {
         // Faults of an entity are reported after a missing table (recorded).
-        let table = call.resource.table().unwrap_or_default();
         match refusal == Refusal::PROPERTIES_NEED_VALUE && store.table(call.replica(), table).is_none() {
             true => Refusal::TABLE_NOT_FOUND,
             false => refusal,
         }
     })?;
-    let caller = call.caller;
-    let timestamp = |time| caller.settings.timestamp(time);
+    let timestamp = |time| call.caller.settings.timestamp(time);
     let applied = store
-        .apply_stamped(call.replica(), table, vec![change], caller.now, timestamp)
+        .apply_stamped(call.replica(), table, vec![change], trace.time, timestamp)
         .map_err(|(_, refusal)| refusal)?;
     match applied.into_iter().next() {
-        Some(applied) => written(&store, call, table, applied),
+        Some(applied) => written(&store, call, applied),
         None => Ok(Answer::no_content()),
     }
 }
 
-/// Returns the change of a call: its table and row.
-pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
-    let (table, id, action) = match (&call.resource, call.verb) {
-        (Resource::Entities(table), Verb::Post) => {
-            let (id, properties) = body::insert(call.json()?, call.site().rules)?;
+/// Returns the change of a call.
+pub(crate) fn change(call: &Call<'_>) -> Result<Change> {
+    let rules = call.site().rules;
+    let (id, action) = match (call.target, call.verb) {
+        (Target::Entities(_), Verb::Post) => {
+            let (id, properties) = body::insert(call.json()?, rules)?;
             if call.prefer != Some(Prefer::NoContent) {
                 call.level()?;
             }
-            (table, id, Action::Insert(properties))
+            (id, Action::Insert(properties))
         }
-        (Resource::Entity(table, id), Verb::Put) => (
-            table,
-            id.clone(),
-            Action::Replace(body::update(call.json()?, call.site().rules)?, call.condition()?),
-        ),
-        (Resource::Entity(table, id), Verb::Merge) => (
-            table,
-            id.clone(),
-            Action::Merge(body::update(call.json()?, call.site().rules)?, call.condition()?),
-        ),
-        (Resource::Entity(table, id), Verb::Delete) => (
-            table,
-            id.clone(),
-            Action::Delete(call.condition()?.ok_or(Refusal::INVALID_INPUT.because("no If-Match"))?),
-        ),
-        (Resource::WrongKeys(table), _) => return Err(Refusal::number_of_keys(&call.site().account, table)),
+        (Target::Entity(_, id), verb) => {
+            let action = match verb {
+                Verb::Put => Action::Replace(body::update(call.json()?, rules)?, call.condition()?),
+                Verb::Merge => Action::Merge(body::update(call.json()?, rules)?, call.condition()?),
+                Verb::Delete => Action::Delete(call.condition()?.ok_or(Refusal::INVALID_INPUT.because("no If-Match"))?),
+                Verb::Get | Verb::Post => return Err(Refusal::METHOD_NOT_ALLOWED),
+            };
+            (id.clone(), action)
+        }
+        (Target::WrongKeys(table), _) => return Err(Refusal::number_of_keys(&call.site().account, table)),
         _ => return Err(Refusal::METHOD_NOT_ALLOWED),
     };
-    body::check_keys(&id, call.site().rules)?;
+    body::check_keys(&id, rules)?;
     // Seen for an insert. Here a row that may not be read appears missing, one that may not be written does not.
     if !call.caller.grant.rows.contains(&id) {
         return Err(Refusal::AUTHORIZATION_FAILURE);
     }
-    Ok((table, Change { id, action }))
+    Ok(Change { id, action })
 }
 
 /// Returns the response to an applied change.
-pub(crate) fn written(store: &Store, call: &Call<'_>, table: &str, applied: Applied) -> Result<Answer> {
+pub(crate) fn written(store: &Store, call: &Call<'_>, applied: Applied) -> Result<Answer> {
+    let table = call.target.table().unwrap_or_default();
     if call.verb != Verb::Post {
         let is_upsert = call.verb != Verb::Delete && call.condition()?.is_none();
         let media_type = match is_upsert {
@@ -130,22 +124,19 @@ pub(crate) fn written(store: &Store, call: &Call<'_>, table: &str, applied: Appl
 
 /// Returns the demand of an operation on entities. A query belongs to the partition where it begins; the rows that it
 /// examined are counted once it is done.
-pub(crate) fn demand(call: &Call<'_>) -> Result<Demand> {
-    let site = call.site();
-    let (table, partition, work) = match (&call.resource, call.verb) {
-        (Resource::Entity(table, id), Verb::Get) => (table, id.partition_key.clone(), Work::Read),
-        (Resource::Entity(table, id), _) => (table, id.partition_key.clone(), Work::Write(1)),
-        (Resource::Entities(table), Verb::Get) => (table, query::first_partition(call)?, Work::Read),
-        (Resource::Entities(table), Verb::Post) => {
-            let (id, _) = body::insert(call.json()?, site.rules)?;
-            (table, id.partition_key, Work::Write(1))
-        }
-        _ => return Err(Refusal::METHOD_NOT_ALLOWED),
+pub(crate) fn demand(call: &Call<'_>, change: Option<&Change>) -> Option<Demand> {
+    let (partition, work) = match (call.target, call.verb) {
+        (Target::Entity(_, id), Verb::Get) => (id.partition_key.clone(), Work::Read),
+        (Target::Entity(_, id), _) => (id.partition_key.clone(), Work::Write(1)),
+        (Target::Entities(_), Verb::Get) => (query::first_partition(call).ok()?, Work::Read),
+        (Target::Entities(_), Verb::Post) => (change?.id.partition_key.clone(), Work::Write(1)),
+        _ => return None,
     };
+    let site = call.site();
     let region = if site.is_secondary { "-secondary" } else { "" };
-    Ok(Demand {
+    Some(Demand {
         account: format!("{}{region}", site.account),
-        table: site.rules.table_key(table),
+        table: site.rules.table_key(call.target.table()?),
         partition: PartitionKey::new(partition),
         work,
     })

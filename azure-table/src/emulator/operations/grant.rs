@@ -13,12 +13,12 @@
 //! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions; "Authorize with Microsoft
 //! Entra ID", permissions for Table service operations.
 
-use crate::emulator::request::Verb;
 use crate::emulator::rules::refusal::{Refusal, Result};
-use crate::emulator::site::{Resource, Site};
 use crate::emulator::store::row::RowId;
+use crate::emulator::store::site::Site;
 use crate::model::operation_kind::{OperationKind, Subject, TokenRight};
 use crate::model::ordinal;
+use crate::protocol::inbound::Inbound;
 
 /// The permissions of a request.
 #[derive(Debug)]
@@ -38,31 +38,8 @@ pub(crate) enum Rights {
     Table { table: String, letters: String },
     /// An account's signature: resource types and letters.
     Account { types: String, letters: String },
-}
-
-/// Returns the operation that decides which permissions a request needs, or `None` for an unknown one. Reading one
-/// table counts as listing tables.
-fn operation(resource: &Resource, verb: Verb, is_conditional: bool) -> Option<OperationKind> {
-    use OperationKind::*;
-    Some(match (resource, verb) {
-        (Resource::Policies(_), Verb::Get) => GetAccessPolicies,
-        (Resource::Policies(_), _) => SetAccessPolicies,
-        (Resource::DelegationKey, Verb::Post) => GetUserDelegationKey,
-        (Resource::Properties, Verb::Get) => GetServiceProperties,
-        (Resource::Statistics, Verb::Get) => GetServiceStatistics,
-        (Resource::Properties, Verb::Put) => SetServiceProperties,
-        (Resource::Tables | Resource::Table(_), Verb::Get) => ListTables,
-        (Resource::Tables, Verb::Post) => CreateTable,
-        (Resource::Table(_), Verb::Delete) => DeleteTable,
-        (Resource::Entities(_) | Resource::Entity(..) | Resource::TablesBelow(_), Verb::Get) => Query,
-        (Resource::Entities(_), Verb::Post) => Insert,
-        (Resource::Entity(..), Verb::Put) if is_conditional => Replace,
-        (Resource::Entity(..), Verb::Put) => InsertOrReplace,
-        (Resource::Entity(..), Verb::Merge) if is_conditional => Merge,
-        (Resource::Entity(..), Verb::Merge) => InsertOrMerge,
-        (Resource::Entity(..), Verb::Delete) => Delete,
-        _ => return None,
-    })
+    /// A preflight request, which has no credential: nothing else.
+    Preflight,
 }
 
 /// Returns the resource type of an operation in an account's signature, or `None` if no signature permits it.
@@ -88,14 +65,15 @@ impl Grant {
         }
     }
 
-    /// Checks that the operation is permitted, without its rows. Without an If-Match (`is_conditional`), a replace or a
-    /// merge may insert and needs both permissions.
-    pub(crate) fn check(&self, site: &Site, resource: &Resource, verb: Verb, is_conditional: bool) -> Result<()> {
-        let operation = match (operation(resource, verb, is_conditional), &self.rights) {
+    /// Checks that the operation is permitted, without its rows. An unconditional replace or merge may insert and needs
+    /// both permissions. Reading one table counts as listing tables.
+    pub(crate) fn check(&self, site: &Site, request: &Inbound<'_>, table: Option<&str>) -> Result<()> {
+        let operation = match (request.kind(), &self.rights) {
+            // The unknown operation is reported when it is executed.
+            (None | Some(OperationKind::Batch), Rights::Key) => return Ok(()),
+            (None | Some(OperationKind::Batch), _) => return Err(Refusal::METHOD_NOT_ALLOWED),
+            (Some(OperationKind::GetTable), _) => OperationKind::ListTables,
             (Some(operation), _) => operation,
-            // The dispatch reports the unknown operation.
-            (None, Rights::Key) => return Ok(()),
-            (None, _) => return Err(Refusal::METHOD_NOT_ALLOWED),
         };
         let kind = resource_type(operation).ok_or(Refusal::AUTHORIZATION_FAILURE);
         let (letters, kind) = match &self.rights {
@@ -108,9 +86,12 @@ impl Grant {
             }
             Rights::Token => return Ok(()),
             Rights::Table { letters, .. } | Rights::Account { letters, .. } => (letters, kind?),
+            Rights::Preflight => return Err(Refusal::AUTHORIZATION_FAILURE),
         };
         match &self.rights {
-            Rights::Table { table, .. } if kind != ENTITY || !resource.is_in(table, site) => {
+            Rights::Table { table: granted, .. }
+                if kind != ENTITY || !table.is_some_and(|table| site.is_same_table(table, granted)) =>
+            {
                 return Err(Refusal::AUTHORIZATION_FAILURE);
             }
             Rights::Account { types, .. } if !types.contains(kind) => return Err(Refusal::RESOURCE_TYPE_MISMATCH),

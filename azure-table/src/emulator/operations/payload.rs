@@ -10,11 +10,12 @@ use percent_encoding::utf8_percent_encode;
 use crate::codec::odata::time::TimeText;
 use crate::codec::url;
 use crate::emulator::json_text::{name, text, text_member};
-use crate::emulator::request::options::{Level, Select};
+use crate::emulator::request::options::Select;
+use crate::emulator::response::format::Level;
 use crate::emulator::rules::{MemberOrder, Rules};
-use crate::emulator::site::Site;
 use crate::emulator::store::members::{Member, Members};
 use crate::emulator::store::row::{Row, RowId, time_text};
+use crate::emulator::store::site::Site;
 use crate::model::edm::{Edm, EdmType};
 use crate::model::name::SYSTEM_PROPERTIES;
 
@@ -240,7 +241,7 @@ mod tests {
     use crate::model::edm::EdmValue;
 
     fn site(host: &str) -> Site {
-        Site::of(&format!("https://acct.table.{host}/t").parse().unwrap()).unwrap()
+        crate::emulator::site::of(&format!("https://acct.table.{host}/t").parse().unwrap()).unwrap()
     }
 
     fn shape<'a>(site: &'a Site, level: Level, select: Option<&'a Select>) -> Shape<'a> {

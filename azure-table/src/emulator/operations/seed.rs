@@ -5,11 +5,11 @@
 
 use crate::emulator::request::body;
 use crate::emulator::settings::Settings;
-use crate::emulator::site::Site;
 use crate::emulator::snapshot::entity;
 use crate::emulator::store::account::Replica;
 use crate::emulator::store::members::Properties;
 use crate::emulator::store::row::RowId;
+use crate::emulator::store::site::Site;
 use crate::emulator::store::{Action, Change, SharedStore};
 use crate::model::datetime::DateTime;
 use crate::model::edm::Edm;

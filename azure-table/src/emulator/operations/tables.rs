@@ -10,8 +10,8 @@ use crate::emulator::operations::Call;
 use crate::emulator::operations::scan::{RowFilter, Turn};
 use crate::emulator::request::body;
 use crate::emulator::request::continuation;
-use crate::emulator::request::options::{Level, Prefer};
-use crate::emulator::response::Answer;
+use crate::emulator::response::format::{Level, Prefer};
+use crate::emulator::response::{Answer, Trace};
 use crate::emulator::rules::MemberOrder;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::row::time_text;
@@ -118,7 +118,7 @@ pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer>
 }
 
 /// Handles `POST /Tables`.
-pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
+pub(crate) fn create(store: &mut Store, call: &Call<'_>, trace: &Trace) -> Result<Answer> {
     let table = body::table_name(call.json()?)?;
     call.site().rules.table_names.check_new(&table)?;
     let answer = if call.prefer == Some(Prefer::NoContent) {
@@ -127,11 +127,11 @@ pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
         let level = call.level()?;
         Answer::json(201, element(call, level, &table), level)
     };
-    store.create_table(call.replica(), &table, call.caller.now)?;
+    store.create_table(call.replica(), &table, trace.time)?;
     let location = format!("{}/{}", call.site().base, address(&table));
     let rules = call.site().rules;
     Ok(Answer {
-        etag: rules.has_table_etags.then(|| time_text(call.caller.now, rules).etag()),
+        etag: rules.has_table_etags.then(|| time_text(trace.time, rules).etag()),
         location: Some(location),
         prefer: call.prefer,
         ..answer
@@ -155,10 +155,10 @@ pub(crate) fn wrong_keys(store: &Store, call: &Call<'_>, table: &str) -> Refusal
 }
 
 /// Handles `DELETE /Tables('name')`.
-pub(crate) fn delete(store: &mut Store, call: &Call<'_>, table: &str) -> Result<Answer> {
+pub(crate) fn delete(store: &mut Store, call: &Call<'_>, table: &str, trace: &Trace) -> Result<Answer> {
     let caller = call.caller;
     caller.site.rules.table_names.check_deleted(table)?;
-    store.delete_table(caller.site.replica(), table, caller.now, caller.settings.deletion_time)?;
+    store.delete_table(call.replica(), table, trace.time, caller.settings.deletion_time)?;
     Ok(Answer::no_content())
 }
 

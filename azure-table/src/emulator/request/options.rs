@@ -1,11 +1,11 @@
-//! Options: the query string of a request, and the format of its response.
+//! Options: the query string of a request.
 //!
-//! Owns `$filter`, `$select`, `$top`, `$format`, the continuation parameters, and the parsing of `Accept` and `Prefer`.
+//! Owns `$filter`, `$select`, `$top`, `$format` and the continuation parameters.
 //! Not confirmed: the code for a `$top` that is not a number (the status of more than 1000 is documented); `$top=0`,
 //! here a page without rows and without a continuation (as requested in Azurite's issue 1428); `$select=*`, which means
 //! all properties here.
 //!
-//! Source: REST "Query Entities", "Query Tables", "Payload format for Table service operations".
+//! Source: REST "Query Entities", "Query Tables".
 
 use crate::codec::url;
 use crate::emulator::rules::Rules;
@@ -49,22 +49,8 @@ impl Options {
     }
 }
 
-/// Returns the value of a parameter, or `None` if it is missing or unreadable.
-pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
-    query.split('&').find_map(|pair| {
-        let (found, value) = pair.split_once('=')?;
-        (decode(found).ok()? == name).then(|| decode(value).ok())?
-    })
-}
-
-/// Decodes a value. A space may be `%20` or `+`.
 fn decode(text: &str) -> Result<String> {
-    let decoded = if text.contains('+') {
-        url::decode(&text.replace('+', " "))
-    } else {
-        url::decode(text)
-    };
-    decoded.ok_or(Refusal::INVALID_INPUT.because("the query is not percent-encoded UTF-8"))
+    url::decode_query(text).ok_or(Refusal::INVALID_INPUT.because("the query is not percent-encoded UTF-8"))
 }
 
 /// Source: REST "Query timeout and pagination"; for Cosmos DB, which has no limit, "Azure Cosmos DB for Table:
@@ -110,81 +96,6 @@ impl Select {
     }
 }
 
-/// The amount of metadata in a response: types and URLs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
-    None,
-    Minimal,
-    Full,
-}
-
-impl Level {
-    /// Parses `Accept` or `$format`: the first media type that the service supports.
-    pub(crate) fn parse(accept: &str) -> Result<Self> {
-        let mut refusal = Refusal::MEDIA_TYPE_NOT_SUPPORTED;
-        for range in accept.split(',') {
-            match Self::of_media_type(range) {
-                Ok(level) => return Ok(level),
-                Err(why) => refusal = why,
-            }
-        }
-        Err(refusal)
-    }
-
-    fn of_media_type(text: &str) -> Result<Self> {
-        let mut parts = text.split(';').map(str::trim);
-        match parts.next().unwrap_or_default().to_ascii_lowercase().as_str() {
-            "application/json" | "json" => {}
-            // The header of clients without a preference.
-            "*/*" | "application/*" => return Ok(Self::Minimal),
-            "application/atom+xml" | "application/xml" | "atom" => return Err(Refusal::ATOM_FORMAT_NOT_SUPPORTED),
-            _ => return Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED),
-        }
-        match parts
-            .find_map(|part| part.strip_prefix("odata="))
-            .unwrap_or("minimalmetadata")
-        {
-            "nometadata" => Ok(Self::None),
-            "minimalmetadata" => Ok(Self::Minimal),
-            "fullmetadata" => Ok(Self::Full),
-            "verbose" => Err(Refusal::JSON_VERBOSE_FORMAT_NOT_SUPPORTED),
-            _ => Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED),
-        }
-    }
-
-    /// Returns the media type of a response at this level.
-    pub(crate) fn media_type(self, rules: &Rules) -> &'static str {
-        let [none, minimal, full] = rules.media_types;
-        match self {
-            Self::None => none,
-            Self::Minimal => minimal,
-            Self::Full => full,
-        }
-    }
-}
-
-/// The preference for the response to a write: with or without the entity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Prefer {
-    Content,
-    NoContent,
-}
-
-impl Prefer {
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        [Self::Content, Self::NoContent]
-            .into_iter()
-            .find(|prefer| prefer.name() == text.trim())
-    }
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Content => "return-content",
-            Self::NoContent => "return-no-content",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,27 +132,5 @@ mod tests {
             Options::parse("$filter=%ff", &STORAGE).unwrap_err(),
             Refusal::INVALID_INPUT.because("the query is not percent-encoded UTF-8")
         );
-    }
-
-    #[test]
-    fn metadata_level_is_parsed_leniently() {
-        for (accept, level) in [
-            ("application/json", Ok(Level::Minimal)),
-            ("application/json;odata=nometadata", Ok(Level::None)),
-            ("application/json; odata=fullmetadata; streaming=true", Ok(Level::Full)),
-            (
-                "application/atom+xml, application/json;odata=nometadata",
-                Ok(Level::None),
-            ),
-            ("*/*", Ok(Level::Minimal)),
-            ("application/atom+xml", Err(Refusal::ATOM_FORMAT_NOT_SUPPORTED)),
-            (
-                "application/json;odata=verbose",
-                Err(Refusal::JSON_VERBOSE_FORMAT_NOT_SUPPORTED),
-            ),
-            ("text/html", Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED)),
-        ] {
-            assert_eq!(Level::parse(accept), level, "{accept}");
-        }
     }
 }

@@ -7,8 +7,7 @@
 use crate::codec::odata::time::TimeText;
 use crate::codec::xml;
 use crate::emulator::json_text::{name, text_member};
-use crate::emulator::request::options::{Level, Prefer};
-use crate::emulator::request::{ErrorForm, JsonForm};
+use crate::emulator::response::format::{ErrorForm, JsonForm, Level, Prefer};
 use crate::emulator::response::observer::Note;
 use crate::emulator::response::{Answer, Content, Trace};
 use crate::emulator::rules::ErrorText;

@@ -11,6 +11,8 @@
 use std::borrow::Cow;
 
 use crate::filter::parse::ParseError;
+use crate::protocol::inbound::VerbFault;
+use crate::protocol::inbound::target::TargetFault;
 
 pub(crate) type Result<T> = std::result::Result<T, Refusal>;
 
@@ -319,6 +321,28 @@ impl From<ParseError> for Refusal {
             ParseError::Syntax { .. } | ParseError::NotBoolean | ParseError::Literal { .. } => {
                 Self::with(400, "InvalidInput", error.to_string(), Parsing)
             }
+        }
+    }
+}
+impl From<VerbFault> for Refusal {
+    fn from(fault: VerbFault) -> Self {
+        match fault {
+            VerbFault::Unknown => Self::UNSUPPORTED_VERB,
+            VerbFault::UnknownTunnelled => Self::X_METHOD_INCORRECT_VALUE,
+            VerbFault::NotInPost => Self::X_METHOD_NOT_USING_POST,
+            VerbFault::SeveralTunnelled => Self::X_METHOD_INCORRECT_COUNT,
+        }
+    }
+}
+
+impl From<TargetFault> for Refusal {
+    fn from(fault: TargetFault) -> Self {
+        match fault {
+            TargetFault::Path => Self::INVALID_URI,
+            TargetFault::Keys => Self::INVALID_INPUT,
+            TargetFault::Segments { is_entity: true } => Self::INVALID_ENTITY_ADDRESS,
+            TargetFault::Segments { is_entity: false } => Self::INVALID_ADDRESS,
+            TargetFault::Component => Self::INVALID_QUERY_PARAMETER,
         }
     }
 }

@@ -5,7 +5,6 @@
 //! published formula, as this file does.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 
 use crate::codec::odata::time::TimeText;
 use crate::emulator::rules::refusal::{Refusal, Result};
@@ -15,35 +14,7 @@ use crate::model::datetime::DateTime;
 use crate::model::edm::Edm;
 use crate::model::entity_size;
 use crate::model::ordinal;
-
-/// The keys of a row; ordered as the service orders rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RowId {
-    pub(crate) partition_key: Box<str>,
-    pub(crate) row_key: Box<str>,
-}
-
-impl RowId {
-    pub(crate) fn new(partition_key: impl Into<Box<str>>, row_key: impl Into<Box<str>>) -> Self {
-        Self {
-            partition_key: partition_key.into(),
-            row_key: row_key.into(),
-        }
-    }
-}
-
-impl Ord for RowId {
-    fn cmp(&self, other: &Self) -> Ordering {
-        ordinal::compare(&self.partition_key, &other.partition_key)
-            .then_with(|| ordinal::compare(&self.row_key, &other.row_key))
-    }
-}
-
-impl PartialOrd for RowId {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
+pub(crate) use crate::model::row_id::RowId;
 
 /// The stored contents under a [`RowId`].
 #[derive(Clone, Debug, PartialEq)]

@@ -126,7 +126,7 @@ proptest! {
         }
         sign(&mut request, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);
         let emulator = Emulator::new();
-        let site = crate::emulator::site::Site::of(&BASE.parse().unwrap()).unwrap();
+        let site = crate::emulator::site::of(&BASE.parse().unwrap()).unwrap();
         emulator.service.store.write().create_table(site.replica(), "Blogs", emulator.clock().now()).unwrap();
         let answer = emulator.service.answer(request).now_or_never().unwrap();
         prop_assert!(answer.status().as_u16() < 500 || answer.status() == 501);

@@ -26,12 +26,22 @@ async fn run(emulator: &Emulator, body: &str) -> (Response<Bytes>, Vec<(u16, Str
     let response = send(emulator, "POST", "$batch", &TYPE, body).await;
     let mut found = Vec::new();
     if response.status() == 202 {
-        let outer = parts(response.body(), boundary(header(&response, "content-type")).unwrap()).unwrap();
+        let outer = parts(
+            response.body(),
+            boundary(header(&response, "content-type")).unwrap(),
+            false,
+        )
+        .unwrap();
         for part in &outer {
             let content_type = part.header("content-type").unwrap();
             let inner = match content_type.starts_with("multipart") {
-                true => parts(part.body, boundary(content_type).unwrap()).unwrap(),
-                false => parts(response.body(), boundary(header(&response, "content-type")).unwrap()).unwrap(),
+                true => parts(part.body, boundary(content_type).unwrap(), false).unwrap(),
+                false => parts(
+                    response.body(),
+                    boundary(header(&response, "content-type")).unwrap(),
+                    false,
+                )
+                .unwrap(),
             };
             for part in inner {
                 let message = http_message(part.body).unwrap();
@@ -173,9 +183,14 @@ async fn forms_of_all_sdks_are_accepted() {
 
 /// Returns the header lines of the only part of a response, and the text of its error.
 fn only_part(response: &Response<Bytes>) -> (Vec<String>, String) {
-    let outer = parts(response.body(), boundary(header(response, "content-type")).unwrap()).unwrap();
+    let outer = parts(
+        response.body(),
+        boundary(header(response, "content-type")).unwrap(),
+        false,
+    )
+    .unwrap();
     let content_type = outer[0].header("content-type").unwrap();
-    let inner = parts(outer[0].body, boundary(content_type).unwrap()).unwrap();
+    let inner = parts(outer[0].body, boundary(content_type).unwrap(), false).unwrap();
     assert_eq!(inner.len(), 1);
     let message = http_message(inner[0].body).unwrap();
     let names = message.headers().map(|(name, value)| format!("{name}: {value}"));
@@ -305,9 +320,14 @@ async fn batches_of_sdks_are_answered() {
 /// Returns the status of each part, and the code and the index of its error; for the first operation as if the index
 /// were always present.
 fn statuses_and_codes(response: &Response<Bytes>) -> Vec<(u16, String, String)> {
-    let outer = parts(response.body(), boundary(header(response, "content-type")).unwrap()).unwrap();
+    let outer = parts(
+        response.body(),
+        boundary(header(response, "content-type")).unwrap(),
+        false,
+    )
+    .unwrap();
     let content_type = outer[0].header("content-type").unwrap();
-    let inner = parts(outer[0].body, boundary(content_type).unwrap()).unwrap();
+    let inner = parts(outer[0].body, boundary(content_type).unwrap(), false).unwrap();
     let told = inner.iter().map(|part| {
         let message = http_message(part.body).unwrap();
         let json: serde_json::Value = serde_json::from_slice(message.body).unwrap_or_default();

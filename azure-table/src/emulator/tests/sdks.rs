@@ -26,14 +26,19 @@ async fn run(emulator: &Emulator, requests: &[&str]) -> Vec<(String, Vec<String>
     let text = format!("--b\nContent-Type: multipart/mixed; boundary=c\n\n{requests}--c--\n--b--\n");
     let response = send(emulator, "POST", "$batch", &BATCH, &text).await;
     assert_eq!(response.status(), 202, "{}", body(&response));
-    let outer = parts(response.body(), boundary(header(&response, "content-type")).unwrap()).unwrap();
+    let outer = parts(
+        response.body(),
+        boundary(header(&response, "content-type")).unwrap(),
+        false,
+    )
+    .unwrap();
     let inner = boundary(outer[0].header("content-type").unwrap()).unwrap();
     let lines = |text: &[u8]| {
         let text = String::from_utf8(text.to_vec()).unwrap();
         let mut lines = text.split("\r\n").map(str::to_owned);
         (lines.next().unwrap(), lines.collect())
     };
-    parts(outer[0].body, inner)
+    parts(outer[0].body, inner, false)
         .unwrap()
         .iter()
         .map(|part| lines(part.body))

@@ -6,19 +6,17 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::{Method, Request};
+use http::Request;
 use serde::Deserialize;
 
-use crate::codec::multipart::HttpParts;
-use crate::codec::odata::path::{self, Resource};
-use crate::codec::url;
 use crate::filter::expression::Expression;
 use crate::filter::key_range::KeyRange;
 use crate::filter::parse;
 use crate::model::operation_kind::OperationKind;
+use crate::model::row_id::RowId;
 use crate::model::timestamp_watch::DatedRows;
-use crate::testing::address;
-use crate::testing::request_kind;
+use crate::protocol::inbound::Inbound;
+use crate::protocol::inbound::target::Target;
 
 /// The accesses of one request.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +34,7 @@ struct Access {
 #[derive(Clone, Debug, PartialEq)]
 enum Rows {
     All,
-    One { partition_key: String, row_key: String },
+    One(RowId),
     Matching(Expression),
 }
 
@@ -47,7 +45,7 @@ impl Footprint {
     }
 
     pub(crate) fn of(request: &Request<Bytes>) -> Self {
-        Self(of_request(request).unwrap_or_else(|| vec![Access::everything(true)]))
+        Self(accesses(&Inbound::of(request)).unwrap_or_else(|| vec![Access::everything(true)]))
     }
 
     /// Returns `true` if the order of the two requests matters: one writes what the other reads or writes.
@@ -62,7 +60,7 @@ impl Footprint {
     /// Returns `true` if the request may write one of these rows, in any table.
     pub(crate) fn writes_one_of(&self, dated: &DatedRows) -> bool {
         let is_dated = |rows: &Rows| match rows {
-            Rows::One { partition_key, row_key } => dated.contains(partition_key, row_key),
+            Rows::One(id) => dated.contains(&id.partition_key, &id.row_key),
             Rows::All | Rows::Matching(_) => !dated.is_empty(),
         };
         self.0.iter().any(|access| access.writes && is_dated(&access.rows))
@@ -108,46 +106,49 @@ impl Access {
 impl Rows {
     fn overlap(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::One { .. }, Self::One { .. }) => self == other,
-            (Self::One { partition_key, row_key }, Self::Matching(filter))
-            | (Self::Matching(filter), Self::One { partition_key, row_key }) => {
+            (Self::One(_), Self::One(_)) => self == other,
+            (Self::One(id), Self::Matching(filter)) | (Self::Matching(filter), Self::One(id)) => {
                 let range = KeyRange::of([filter]);
                 !range.is_empty()
-                    && (&**partition_key, &**row_key) >= range.start()
-                    && !range.is_past(partition_key, row_key)
+                    && (&*id.partition_key, &*id.row_key) >= range.start()
+                    && !range.is_past(&id.partition_key, &id.row_key)
             }
             (Self::All, _) | (_, Self::All) | (Self::Matching(_), Self::Matching(_)) => true,
         }
     }
 }
 
-fn of_request(request: &Request<Bytes>) -> Option<Vec<Access>> {
+/// Returns the accesses of a request or of a part of a batch, or `None` if it cannot be parsed.
+fn accesses(request: &Inbound<'_>) -> Option<Vec<Access>> {
     use OperationKind::{
         Batch, CreateTable, Delete, DeleteTable, Get, GetAccessPolicies, GetTable, Insert, InsertOrMerge,
         InsertOrReplace, ListTables, Merge, Query, Replace, SetAccessPolicies,
     };
-    let (kind, table) = request_kind::of(request);
-    let accesses = match kind? {
-        ListTables => vec![Access::everything(false)],
-        GetTable | GetAccessPolicies => vec![Access::table(&table?, false)],
-        CreateTable | DeleteTable | SetAccessPolicies => vec![Access::table(&table?, true)],
-        Insert => vec![insert(&table?, request.body())?],
-        Get => vec![row(request.uri().path(), false)?],
-        Replace | InsertOrReplace | Merge | InsertOrMerge | Delete => vec![row(request.uri().path(), true)?],
-        Query => vec![Access::rows(
-            &table?,
-            matching(request.uri().query().unwrap_or_default()),
-            false,
-        )],
-        Batch => batch(request)?,
+    let row = |writes| match request.target.as_ref().ok()? {
+        Target::Entity(table, id) => Some(Access::rows(table, Rows::One(id.clone()), writes)),
+        _ => None,
+    };
+    let access = match request.kind()? {
+        ListTables => Access::everything(false),
+        GetTable | GetAccessPolicies => Access::table(&request.table()?, false),
+        CreateTable | DeleteTable | SetAccessPolicies => Access::table(&request.table()?, true),
+        Insert => Access::rows(&request.table()?, inserted(request.body)?, true),
+        Get => row(false)?,
+        Replace | InsertOrReplace | Merge | InsertOrMerge | Delete => row(true)?,
+        Query => Access::rows(&request.table()?, matching(request), false),
+        Batch => {
+            let parts = request.batch()?.operations;
+            let parts: Option<Vec<_>> = parts.iter().map(accesses).collect();
+            return parts.map(|parts| parts.concat());
+        }
         _ => return None,
     };
-    Some(accesses)
+    Some(vec![access])
 }
 
-/// Returns the rows that a query with this URL text can reach.
-fn matching(query: &str) -> Rows {
-    let filter = address::parameter(query, "$filter").and_then(|text| parse::parse_to(&text).ok());
+/// Returns the rows that a query can reach.
+fn matching(query: &Inbound<'_>) -> Rows {
+    let filter = query.parameter("$filter").and_then(|text| parse::parse_to(&text).ok());
     filter.map_or(Rows::All, Rows::Matching)
 }
 
@@ -160,21 +161,8 @@ fn has_timestamp(filter: &Expression) -> bool {
     }
 }
 
-/// Returns the row of an entity's path or URL.
-fn row(address: &str, writes: bool) -> Option<Access> {
-    let (_, below) = path::split(address);
-    match Resource::read(&url::decode(below.trim_start_matches('/'))?).ok()? {
-        Resource::Entity {
-            table,
-            partition_key,
-            row_key,
-        } => Some(Access::rows(&table, Rows::One { partition_key, row_key }, writes)),
-        _ => None,
-    }
-}
-
 /// Returns the row that an insert adds.
-fn insert(table: &str, body: &[u8]) -> Option<Access> {
+fn inserted(body: &[u8]) -> Option<Rows> {
     #[derive(Deserialize)]
     struct Keys<'a> {
         #[serde(rename = "PartitionKey", borrow)]
@@ -183,37 +171,7 @@ fn insert(table: &str, body: &[u8]) -> Option<Access> {
         row: Cow<'a, str>,
     }
     let keys: Keys<'_> = serde_json::from_slice(body).ok()?;
-    let rows = Rows::One {
-        partition_key: keys.partition.into_owned(),
-        row_key: keys.row.into_owned(),
-    };
-    Some(Access::rows(table, rows, true))
-}
-
-/// Returns the rows of a batch's operations.
-fn batch(request: &Request<Bytes>) -> Option<Vec<Access>> {
-    let content_type = request.headers().get(http::header::CONTENT_TYPE)?.to_str().ok()?;
-    let parts = HttpParts::of(request.body(), content_type).ok()?;
-    let access = |message: crate::codec::multipart::Message<'_>| {
-        let mut words = message.start_line.split(' ');
-        let method: Method = words.next()?.parse().ok()?;
-        let address = words.next()?;
-        match method {
-            Method::POST => insert(&entities(address)?, message.body),
-            Method::GET => row(address, false),
-            _ => row(address, true),
-        }
-    };
-    parts.map(|part| access(part.ok()?)).collect()
-}
-
-/// Returns the table that an insert addresses.
-fn entities(address: &str) -> Option<String> {
-    let (_, below) = path::split(address);
-    match Resource::read(&url::decode(below.trim_start_matches('/'))?).ok()? {
-        Resource::Entities(table) => Some(table),
-        _ => None,
-    }
+    Some(Rows::One(RowId::new(keys.partition, keys.row)))
 }
 
 #[cfg(test)]

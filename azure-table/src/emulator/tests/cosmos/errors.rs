@@ -83,10 +83,16 @@ async fn run(emulator: &Emulator, body: &str) -> Vec<(Vec<String>, String)> {
     let multipart = [("content-type", "multipart/mixed; boundary=b")];
     let response = ask(emulator, "POST", "$batch", &multipart, body).await;
     assert_eq!(response.status(), 202, "{}", super::body(&response));
-    let outer = parts(response.body(), boundary(header(&response, "content-type")).unwrap()).unwrap();
+    let outer = parts(
+        response.body(),
+        boundary(header(&response, "content-type")).unwrap(),
+        false,
+    )
+    .unwrap();
     let inner = parts(
         outer[0].body,
         boundary(outer[0].header("content-type").unwrap()).unwrap(),
+        false,
     )
     .unwrap();
     let read = inner.iter().map(|part| {
