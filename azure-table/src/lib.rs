@@ -1,5 +1,12 @@
 #![doc = include_str!("../docs/crate.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    all(feature = "inbound", not(all(feature = "emulator", feature = "faults"))),
+    expect(
+        dead_code,
+        reason = "the emulator and the test doubles each use some of the parsers of `inbound`"
+    )
+)]
 
 // The derives and the patterns name the crate as others do.
 #[cfg(feature = "patterns")]

@@ -39,7 +39,7 @@ pub(crate) mod history;
 pub(crate) mod http;
 #[cfg(feature = "hyper-transport")]
 pub(crate) mod hyper_transport;
-#[cfg(feature = "faults")]
+#[cfg(feature = "inbound")]
 pub(crate) mod injected_fault;
 mod latencies;
 pub(crate) mod location;

@@ -76,7 +76,7 @@ pub(crate) fn boundary(content_type: &str) -> Result<&str> {
 ///
 /// As the service does, accepts a batch without its last boundary, and a change set without a line end before a boundary
 /// (recorded of the C++ SDK).
-#[cfg(any(feature = "inbound", test))]
+#[cfg(any(test, feature = "inbound"))]
 pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str, is_change_set: bool) -> Result<Vec<Message<'a>>> {
     let delimiter = format!("--{boundary}");
     let mut parts = Vec::new();
@@ -201,7 +201,7 @@ impl<'a> Iterator for HttpParts<'a> {
 }
 
 /// Reads the HTTP message in a part of type `application/http`.
-#[cfg(any(feature = "inbound", test))]
+#[cfg(any(test, feature = "inbound"))]
 pub(crate) fn http_message(part: &[u8]) -> Result<Message<'_>> {
     message(part, true)
 }

@@ -3,13 +3,14 @@
 //! Owns these files:
 //! - `literal`: literals;
 //! - `time`: times and ETags as text;
-//! - `value`: the values of properties with the annotations of their types;
+//! - `value`: the values of properties, and the names of annotations;
 //! - `member`: the members of an entity's object with their positions;
-//! - `path`: the paths of resources in both directions.
+//! - `path`: the paths of resources.
 //!
 //! The client reads pages by `json/read.rs`, which is faster. The service's limits are in the emulator.
 
 pub(crate) mod literal;
+#[cfg(feature = "inbound")]
 pub(crate) mod member;
 pub(crate) mod path;
 pub(crate) mod time;

@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 16;
 const MAX_ELEMENTS: usize = 4_096;
 
 /// The start of live responses.
-#[cfg(feature = "emulator")]
+#[cfg(feature = "inbound")]
 pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
 const DECLARATION: &str = r#"<?xml version="1.0" encoding="utf-8"?>"#;
 
@@ -180,7 +180,7 @@ pub(crate) fn error(text: &str) -> Option<(String, Option<String>)> {
 }
 
 /// Formats an error as a document of the Table service. `prefix` is that of its elements, `m:` or empty.
-#[cfg(feature = "emulator")]
+#[cfg(feature = "inbound")]
 pub(crate) fn error_document(prefix: &str, code: &str, message: &str) -> String {
     let namespace = prefix.trim_end_matches(':');
     let colon = if namespace.is_empty() { "" } else { ":" };

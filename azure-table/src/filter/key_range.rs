@@ -45,7 +45,7 @@ impl<'f> KeyRange<'f> {
     }
 
     /// Returns `true` if a row, and so all rows after it, are outside of the range.
-    #[cfg(feature = "emulator")]
+    #[cfg(feature = "inbound")]
     pub(crate) fn is_past(&self, partition_key: &str, row_key: &str) -> bool {
         let is_in_only_partition = self.is_one_partition() && partition_key == self.partitions.from;
         self.partitions.is_past(partition_key) || is_in_only_partition && self.rows.is_past(row_key)

@@ -101,7 +101,7 @@ pub(crate) enum Subject {
 ///
 /// Source: "Assign an Azure role for access to table data"; REST "Authorize with Microsoft Entra ID" (actions); REST
 /// "Get User Delegation Key".
-#[cfg(any(feature = "entra", feature = "emulator"))]
+#[cfg(any(feature = "entra", feature = "inbound"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenRight {
     /// In the role Storage Table Data Reader.
@@ -232,7 +232,7 @@ impl OperationKind {
     }
 
     /// Returns the right that a token needs. The data roles divide entities and tables by effect.
-    #[cfg(any(feature = "entra", feature = "emulator"))]
+    #[cfg(any(feature = "entra", feature = "inbound"))]
     pub(crate) const fn token_right(self) -> TokenRight {
         match self {
             Self::GetUserDelegationKey => TokenRight::Delegate,

@@ -75,7 +75,7 @@ impl StoredAccessPolicy {
 
     /// Returns the document for a response. A policy that leaves everything to the signatures has no `AccessPolicy`
     /// element.
-    #[cfg(any(test, feature = "emulator"))]
+    #[cfg(any(test, feature = "inbound"))]
     pub(crate) fn list_to_answer(policies: &[Self]) -> Bytes {
         Self::list_to_xml(policies, |fields| !fields.is_empty())
     }

@@ -13,7 +13,7 @@ use crate::model::datetime::DateTime;
 /// The query parameters of shared access signatures. All other parameters of a query belong to the request.
 ///
 /// Source: REST "Create an account SAS", "Create a service SAS", "Create a user delegation SAS".
-#[cfg(any(feature = "emulator", feature = "test-util"))]
+#[cfg(feature = "inbound")]
 pub(crate) const SAS_PARAMETERS: [&str; 24] = [
     "sv", "ss", "srt", "sp", "se", "st", "spr", "sip", "sig", "tn", "spk", "srk", "epk", "erk", "si", "skoid", "sktid",
     "skt", "ske", "sks", "skv", "skdutid", "sduoid", "ses",

@@ -51,7 +51,7 @@ impl GeoReplicationStatus {
         }
     }
 
-    #[cfg(any(test, feature = "emulator"))]
+    #[cfg(any(test, feature = "inbound"))]
     fn text(&self) -> &str {
         match self {
             Self::Live => "live",
@@ -84,7 +84,7 @@ impl ServiceStatistics {
     }
 
     /// Returns the response with these statistics.
-    #[cfg(any(test, feature = "emulator"))]
+    #[cfg(any(test, feature = "inbound"))]
     pub(crate) fn to_xml(&self) -> bytes::Bytes {
         let time = self.last_sync_time.and_then(|time| time.try_into().ok());
         let time = time.map_or(String::new(), httpdate::fmt_http_date);

@@ -93,7 +93,7 @@ impl UserDelegationKey {
     }
 
     /// Creates a key as the service does, with the given value.
-    #[cfg(any(test, feature = "emulator"))]
+    #[cfg(any(test, feature = "inbound"))]
     pub(crate) fn new(
         (object_id, tenant_id): (&str, &str),
         info: KeyInfo,
@@ -140,7 +140,7 @@ impl UserDelegationKey {
     }
 
     /// Returns the response that contains the key.
-    #[cfg(any(test, feature = "emulator"))]
+    #[cfg(any(test, feature = "inbound"))]
     pub(crate) fn to_xml(&self) -> Bytes {
         let delegated = self.delegated_tenant_id.as_ref();
         Element::new("UserDelegationKey")
@@ -168,7 +168,7 @@ impl PartialEq for UserDelegationKey {
 impl Eq for UserDelegationKey {}
 
 /// The letter of the Table service in signatures.
-#[cfg(any(test, feature = "emulator"))]
+#[cfg(any(test, feature = "inbound"))]
 const SERVICE: &str = "t";
 
 impl fmt::Debug for UserDelegationKey {
@@ -221,7 +221,7 @@ impl KeyInfo {
     }
 
     /// Parses the body of a request.
-    #[cfg(any(test, feature = "emulator"))]
+    #[cfg(any(test, feature = "inbound"))]
     pub(crate) fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
         let root = Element::read(document)
             .filter(|root| root.name() == "KeyInfo")

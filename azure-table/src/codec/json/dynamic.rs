@@ -8,7 +8,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::codec::odata;
-use crate::codec::odata::member::{ENTITY_ANNOTATION, TYPE_ANNOTATION};
+use crate::codec::odata::value::{ENTITY_ANNOTATION, TYPE_ANNOTATION};
 use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::{Edm, EdmType, EdmValue, Token, WireValue, base64_text, double_text};
 use crate::model::error::ValueError;

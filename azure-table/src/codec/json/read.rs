@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 use crate::codec::json::scan::is_annotation;
 use crate::codec::json::token::{JsonError, Reader};
-use crate::codec::odata::member::TYPE_ANNOTATION;
+use crate::codec::odata::value::TYPE_ANNOTATION;
 use crate::model::edm::{EdmType, Token};
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};

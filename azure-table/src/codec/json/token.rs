@@ -32,7 +32,7 @@ impl JsonError {
     }
 
     /// Returns the byte offset of the error, and its reason.
-    #[cfg(feature = "emulator")]
+    #[cfg(feature = "inbound")]
     pub(crate) fn into_parts(self) -> (usize, Cow<'static, str>) {
         (self.0.at, self.0.what)
     }

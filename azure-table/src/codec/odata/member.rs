@@ -1,24 +1,15 @@
 //! The members of an entity's object: properties, and annotations of their types.
 //!
-//! Owns the names of annotations, and [`members`], which reads the members of an object with their positions. Rows of
-//! pages are read by `codec/json/read.rs`, which borrows and keeps no positions.
+//! Owns [`members`], which reads the members of an object with their positions. Rows of pages are read by
+//! `codec/json/read.rs`, which borrows and keeps no positions.
 
-#[cfg(feature = "emulator")]
 use std::borrow::Cow;
 
-#[cfg(feature = "emulator")]
 use crate::codec::json::token::{JsonError, Reader};
-#[cfg(feature = "emulator")]
+use crate::codec::odata::value::{ENTITY_ANNOTATION, TYPE_ANNOTATION};
 use crate::model::edm::{EdmType, Token, WireValue};
 
-/// The ending of the name of a type annotation.
-pub(crate) const TYPE_ANNOTATION: &str = "@odata.type";
-
-/// The beginning of the names of annotations of an entity.
-pub(crate) const ENTITY_ANNOTATION: &str = "odata.";
-
 /// A property, as it was sent.
-#[cfg(feature = "emulator")]
 #[derive(Debug)]
 pub(crate) struct Member<'a> {
     pub(crate) name: Cow<'a, str>,
@@ -28,7 +19,6 @@ pub(crate) struct Member<'a> {
 }
 
 /// The fault of an object that is not an entity.
-#[cfg(feature = "emulator")]
 #[derive(Debug)]
 pub(crate) enum MemberFault<'a> {
     Json(JsonError),
@@ -41,7 +31,6 @@ pub(crate) enum MemberFault<'a> {
 }
 
 /// The handling of annotations that belong neither to a type nor to the entity, such as `Text@odata.associationLink`.
-#[cfg(feature = "emulator")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OtherAnnotations {
     Ignored,
@@ -55,7 +44,6 @@ pub(crate) enum OtherAnnotations {
 ///
 /// # Errors
 /// The text is not a JSON object, a type is unknown, a property occurs twice, or there are more than `most` members.
-#[cfg(feature = "emulator")]
 pub(crate) fn members<E>(
     body: &[u8],
     most: usize,
@@ -102,7 +90,7 @@ pub(crate) fn members<E>(
     Ok(members)
 }
 
-#[cfg(all(test, feature = "emulator"))]
+#[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 

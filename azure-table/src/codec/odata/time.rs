@@ -15,7 +15,7 @@ pub(crate) struct TimeText {
 
 impl TimeText {
     /// Formats the seconds with the fewest digits, as requests and responses of Azure Storage do.
-    #[cfg(feature = "emulator")]
+    #[cfg(feature = "inbound")]
     pub(crate) fn shortest(time: DateTime) -> Self {
         let (text, length) = time.ascii();
         Self { text, length }
@@ -37,7 +37,7 @@ impl TimeText {
     }
 
     /// Appends the ETag of an entity with this time. `quote` is the quote around it, which JSON escapes.
-    #[cfg(feature = "emulator")]
+    #[cfg(feature = "inbound")]
     pub(crate) fn put_etag(&self, out: &mut Vec<u8>, quote: &str) {
         // The colons of `2017-11-10T02:44:53.636692Z` are encoded.
         let time = self.as_bytes();
@@ -58,7 +58,7 @@ impl TimeText {
     }
 
     /// Returns the ETag of an entity with this time.
-    #[cfg(feature = "emulator")]
+    #[cfg(feature = "inbound")]
     pub(crate) fn etag(&self) -> String {
         let mut text = Vec::with_capacity(48);
         self.put_etag(&mut text, "\"");
@@ -77,7 +77,7 @@ impl fmt::Display for TimeText {
 /// The text between the quotes may be any: an unknown one is a version that does not match (Azurite issue 1229, seen
 /// live). Azurite's own tests expect the service to reject a strong ETag, and to accept `w/`; no recording shows
 /// either.
-#[cfg(feature = "emulator")]
+#[cfg(feature = "inbound")]
 pub(crate) fn is_etag(text: &str) -> bool {
     let quoted = text.strip_prefix(['W', 'w']).and_then(|rest| rest.strip_prefix("/\""));
     quoted
@@ -86,7 +86,7 @@ pub(crate) fn is_etag(text: &str) -> bool {
 }
 
 /// Returns `true` for the ETag of an entity in which each quote around the time is doubled.
-#[cfg(feature = "emulator")]
+#[cfg(feature = "inbound")]
 pub(crate) fn is_etag_with_doubled_quotes(text: &str) -> bool {
     text.contains("\"datetime''") && text.ends_with("''\"")
 }
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "emulator")]
+    #[cfg(feature = "inbound")]
     #[test]
     fn etag_is_a_single_weak_tag_in_quotes() {
         let written = TimeText::shortest("2017-11-10T02:44:47.62Z".parse().unwrap()).etag();

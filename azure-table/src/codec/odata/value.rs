@@ -5,6 +5,12 @@
 
 use crate::model::edm::{Edm, EdmType, base64_text, double_text};
 
+/// The ending of the name of a type annotation.
+pub(crate) const TYPE_ANNOTATION: &str = "@odata.type";
+
+/// The beginning of the names of annotations of an entity.
+pub(crate) const ENTITY_ANNOTATION: &str = "odata.";
+
 /// A way to write JSON.
 pub(crate) trait Dialect {
     /// Appends a string with its quotes.
