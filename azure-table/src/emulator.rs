@@ -36,16 +36,17 @@
 // |---|---|
 // | `http` | the port: server, connection, certificate |
 // | `in_process` | [`Emulator`]: its settings by `with_…`, the transport |
-// | `service` | the order of checks, the table of resources and verbs, the times of a service model |
-// | `access` | shared keys, shared access signatures, tokens |
-// | `operations` | the effect of each operation on the store, and its response; calls with their callers and permissions |
+// | `service` | the stages of a request, from `head` to `response`, each once |
+// | `head` | the facts of a request that its response repeats |
+// | `site` | the account of a URL, and the service at its host |
+// | `access` | the caller: shared keys, shared access signatures, tokens |
+// | `operations` | the effect of each operation on the store, and its content; calls and their permissions |
 // | `load` | capacity limits, and the time at which a server processes a request |
-// | `response` | responses, errors with each service's texts, events of observers |
 // | `durable` | the store in a folder, which outlives the process |
 // | `snapshot` | the store as a file |
-// | `site` | the account of a URL, and the resource in it |
-// | `request` | messages, options, bodies, continuation tokens |
+// | `request` | options, bodies, continuation tokens |
 // | `store` | accounts, tables, rows and their stored form, the secondary |
+// | `response` | responses, their format, errors with each service's texts, events of observers |
 // | `json_text` | the text of JSON |
 // | `settings` | accounts' keys, tokens, the clock, the ends of pages |
 // | `rules` | limits, forms, versions and errors of Storage and of Cosmos DB |

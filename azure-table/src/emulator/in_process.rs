@@ -2,7 +2,7 @@
 //!
 //! Owns [`Emulator`]: the setters `with_…`, the inspection of its state, and the transport. The setters of accounts and
 //! tokens are in `in_process/credentials.rs`, its tables in `in_process/contents.rs`, and the events of its observer in
-//! `in_process/observed.rs`. The dispatch of requests begins in `dispatch`.
+//! `in_process/observed.rs`. `service.rs` passes a request through its stages.
 
 pub(crate) mod contents;
 mod credentials;

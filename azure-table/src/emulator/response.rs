@@ -1,10 +1,10 @@
 //! Responses: an operation's outcome as an HTTP response, or as a part of a batch's.
 //!
-//! Owns status lines and headers. The requested format is in `response/format.rs`, the JSON of entities in `operations/payload.rs`, bodies of errors in
-//! `response/error.rs`, events of observers in `response/observer.rs`. Headers about the framing of a message
-//! (`Content-Length`, `Transfer-Encoding`) belong to the server and are missing in process. Not confirmed: the headers
-//! of the front end's errors other than a failed authentication; the text of a time before 1970 in `Date`, which is
-//! omitted then.
+//! Owns status lines and headers. The requested format is in `response/format.rs`, bodies of errors are in
+//! `response/error.rs`, events of observers in `response/observer.rs`. Operations write the JSON of entities
+//! (`operations/payload.rs`). Headers about the framing of a message (`Content-Length`, `Transfer-Encoding`) belong to
+//! the server and are missing in process. Not confirmed: the headers of the front end's errors other than a failed
+//! authentication; the text of a time before 1970 in `Date`, which is omitted then.
 //!
 //! Source: REST "Status and error codes", "Performing entity group transactions"; recorded headers and error bodies.
 

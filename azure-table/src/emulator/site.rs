@@ -50,6 +50,19 @@ fn is_encoded(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::addressed_account::tests::ACCOUNTS;
+
+    #[test]
+    fn emulator_finds_the_account_of_any_endpoint() {
+        for (url, account, is_secondary) in ACCOUNTS {
+            let site = of(&format!("{url}/Tables").parse().unwrap()).unwrap();
+            match account {
+                Some(account) => assert_eq!((&*site.account, site.is_secondary), (account, is_secondary), "{url}"),
+                // An emulator has no custom domains: the first segment is the account.
+                None => assert_eq!(site.account, "Tables", "{url}"),
+            }
+        }
+    }
 
     #[test]
     fn account_is_in_the_path_or_in_the_host() {

@@ -28,18 +28,40 @@ impl<'u> AddressedAccount<'u> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub(crate) mod tests {
+    use crate::protocol::endpoint::Endpoint;
+
+    /// The URLs of accounts, and the account that the client, the emulator and the test doubles find in each.
+    pub(crate) const ACCOUNTS: [(&str, Option<&str>, bool); 9] = [
+        ("https://contoso.table.core.windows.net", Some("contoso"), false),
+        (
+            "https://contoso-secondary.table.core.windows.net",
+            Some("contoso"),
+            true,
+        ),
+        (
+            "https://contoso.privatelink.table.core.windows.net",
+            Some("contoso"),
+            false,
+        ),
+        ("https://contoso.z13.table.storage.azure.net", Some("contoso"), false),
+        (
+            "https://contoso-secondary.z13.table.storage.azure.net",
+            Some("contoso"),
+            true,
+        ),
+        ("https://contoso.table.cosmos.azure.com:443", Some("contoso"), false),
+        ("http://127.0.0.1:10002/dev", Some("dev"), false),
+        ("http://127.0.0.1:10002/dev-secondary", Some("dev"), true),
+        ("https://tables.example.com", None, false),
+    ];
 
     #[test]
-    fn account_is_in_the_path_or_in_the_first_label_of_the_host() {
-        let of = |host, prefix| AddressedAccount::of(host, prefix).map(|account| (account.name, account.is_secondary));
-        assert_eq!(of("contoso.table.core.windows.net", ""), Some(("contoso", false)));
-        let secondary = "contoso-secondary.z13.table.storage.azure.net";
-        assert_eq!(of(secondary, ""), Some(("contoso", true)));
-        assert_eq!(of("contoso.table.cosmos.azure.com", "/"), Some(("contoso", false)));
-        assert_eq!(of("127.0.0.1", "/dev"), Some(("dev", false)));
-        assert_eq!(of("127.0.0.1", "/dev-secondary"), Some(("dev", true)));
-        assert_eq!(of("tables.example.com", ""), None);
+    fn client_finds_the_account_of_an_endpoint() {
+        for (url, account, is_secondary) in ACCOUNTS {
+            let endpoint = Endpoint::parse(url, None).unwrap();
+            assert_eq!(endpoint.account(), account, "{url}");
+            assert_eq!(endpoint.primary_of_secondary().is_some(), is_secondary, "{url}");
+        }
     }
 }

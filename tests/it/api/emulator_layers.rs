@@ -9,25 +9,48 @@ const LAYERS: Layers<'_> = Layers {
         "emulator",
         "http",
         "in_process",
-        "dispatch",
-        "operations",
+        "service",
+        "head",
+        "site",
         "access",
+        "operations",
         "load",
-        "response",
         "durable",
         "snapshot",
         "request",
         "store",
+        "response",
+        "json_text",
         "settings",
         "rules",
     ],
 };
+
+/// The stages of a request, in order; `service` passes a request through them.
+const STAGES: [&str; 6] = ["head", "site", "access", "operations", "store", "response"];
 
 #[test]
 fn imports_of_the_emulator_go_downward() {
     let sources = Sources::read(root());
     LAYERS.check_imports(&sources, 100);
     LAYERS.check_circles(&sources);
+}
+
+/// Imports go downward, so a stage imports only later ones if the layers have the order of the stages.
+#[test]
+fn stages_of_a_request_import_only_later_ones() {
+    let place = |stage: &&str| LAYERS.names.iter().position(|layer| layer == stage).expect("a layer");
+    let places = STAGES.iter().map(place).collect::<Vec<_>>();
+    assert!(places.is_sorted(), "{places:?}");
+    let sources = Sources::read(root());
+    let driver = sources.files.iter().position(|file| file.path.ends_with("emulator/service.rs"));
+    let driven: Vec<_> = sources.imports()[driver.expect("the service")]
+        .iter()
+        .filter_map(|import| LAYERS.position(&sources.files[*import]))
+        .collect();
+    for (stage, place) in STAGES.iter().zip(places) {
+        assert!(driven.contains(&place), "the service passes no request to {stage}");
+    }
 }
 
 #[test]

@@ -31,6 +31,7 @@ use std::net::SocketAddr;
 use http::request::Parts;
 
 use crate::emulator::access::shared_key::{WRONG_SIGNATURE, in_words, no_account};
+use crate::emulator::operations::documents::delegation_key_value;
 use crate::emulator::operations::grant::{Grant, Rights, RowRange};
 use crate::emulator::rules::TENANT;
 use crate::emulator::rules::refusal::{Refusal, Result};
@@ -215,11 +216,6 @@ fn delegation_key(sas: &SasParameters, account: &SigningKey, now: DateTime) -> O
         sas.get("skdutid").to_owned(),
     ];
     SigningKey::from_base64(&delegation_key_value(&said, account)).ok()
-}
-
-/// Returns the value of a key, derived from all of its parameters.
-pub(crate) fn delegation_key_value(said: &[String; 7], account: &SigningKey) -> String {
-    account.sign(&format!("user delegation key\n{}", said.join("\n")))
 }
 
 /// Returns the table's policy with this name.

@@ -14,7 +14,6 @@
 //! Source: REST "Set Table Service Properties", "Get Table Service Properties", "Get Table Service Stats", "Get Table
 //! ACL", "Set Table ACL", "Get User Delegation Key"; recorded answers.
 
-use crate::emulator::access::sas::delegation_key_value;
 use crate::emulator::operations::Call;
 use crate::emulator::response::{Answer, Trace};
 use crate::emulator::rules::TENANT;
@@ -24,6 +23,7 @@ use crate::model::datetime::DateTime;
 use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::service_properties::ServiceProperties;
 use crate::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};
+use crate::protocol::signature::SigningKey;
 use crate::protocol::user_delegation_key::{KeyInfo, MAX_LIFE, UserDelegationKey};
 
 /// Handles `GET /?restype=service&comp=properties`.
@@ -107,4 +107,9 @@ pub(crate) fn user_delegation_key(call: &Call<'_>, trace: &Trace) -> Result<Answ
         delegation_key_value(&key.parameters().map(|(_, value)| value), account)
     });
     Ok(Answer::xml(&key.to_xml()))
+}
+
+/// Returns the value of a key, derived from all of its parameters.
+pub(crate) fn delegation_key_value(parameters: &[String; 7], account: &SigningKey) -> String {
+    account.sign(&format!("user delegation key\n{}", parameters.join("\n")))
 }

@@ -113,17 +113,6 @@ async fn execute(store: &SharedStore, call: &Call<'_>, trace: &Trace) -> Result<
         (Target::TablesBelow(table), _) => Err(tables::list_below(&store.read(), call, table)),
         (Target::WrongKeys(table), _) => Err(tables::wrong_keys(&store.read(), call, table)),
         (Target::Service, _) => Err(Refusal::NOT_IMPLEMENTED),
-        (
-            Target::Batch
-            | Target::Tables
-            | Target::Table(_)
-            | Target::Policies(_)
-            | Target::Entities(_)
-            | Target::Entity(..)
-            | Target::Properties
-            | Target::Statistics
-            | Target::DelegationKey,
-            _,
-        ) => Err(Refusal::METHOD_NOT_ALLOWED),
+        _ => Err(Refusal::METHOD_NOT_ALLOWED),
     }
 }

@@ -70,3 +70,55 @@ fn is_change_set(part: &Message<'_>) -> bool {
 fn is_empty(part: &Message<'_>) -> bool {
     part.header("content-type").is_none() && part.body.trim_ascii().is_empty()
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::Request;
+
+    use super::*;
+    use crate::protocol::inbound::Verb;
+
+    /// Returns the bodies of the operations, and the number of change sets.
+    fn parsed(body: &'static str) -> Option<(Vec<String>, usize)> {
+        let request = Request::post("http://h/dev/$batch").header("content-type", "multipart/mixed; boundary=b");
+        let request = request.body(Bytes::from(body)).unwrap();
+        let inbound = Inbound::of(&request);
+        let batch = inbound.batch()?;
+        let is_insert = |operation: &Inbound<'_>| {
+            operation.verb == Ok(Verb::Post) && operation.target == Ok(Target::Entities("T".into()))
+        };
+        assert!(batch.operations.iter().all(is_insert));
+        let bodies = batch
+            .operations
+            .iter()
+            .map(|operation| String::from_utf8_lossy(operation.body).into());
+        Some((bodies.collect(), batch.change_sets))
+    }
+
+    const HEAD: &str = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\n\
+                        POST http://h/dev/T HTTP/1.1\r\nAccept: */*\r\n\r\n";
+
+    fn with_head(rest: &str) -> &'static str {
+        format!("{HEAD}{rest}").leak()
+    }
+
+    #[test]
+    fn operations_are_the_parts_of_the_first_change_set() {
+        let one = Some((vec!["{}".to_owned()], 1));
+        assert_eq!(parsed(with_head("{}\r\n--c--\r\n--b--\r\n")), one);
+        // The forms of the C++ SDK: no line end before a boundary, no last boundary.
+        assert_eq!(parsed(with_head("{}--c--\r\n--b--\r\n")), one);
+        assert_eq!(parsed(with_head("{}\r\n--c--\r\n--b\r\n")), one);
+        assert_eq!(parsed(with_head("{}\r\n--b--\r\n")), None);
+        let further = "{}\r\n--c--\r\n--b\r\nContent-Type: multipart/mixed; boundary=d\r\n\r\n--d--\r\n--b--\r\n";
+        assert_eq!(parsed(with_head(further)), Some((vec!["{}".to_owned()], 2)));
+    }
+
+    #[test]
+    fn boundary_within_a_value_is_part_of_the_value() {
+        let value = r#"{"A":"x--c"}"#;
+        let body = with_head(&format!("{value}\r\n--c--\r\n--b--\r\n"));
+        assert_eq!(parsed(body), Some((vec![value.to_owned()], 1)));
+    }
+}

@@ -237,8 +237,8 @@ mod tests {
     #[test]
     fn batch_touches_the_rows_of_its_operations() {
         let body = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n\
-            --c\r\nContent-Type: application/http\r\n\r\nPOST http://h/a/Blogs HTTP/1.1\r\n\r\n{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\r\n\
-            --c\r\nContent-Type: application/http\r\n\r\nDELETE http://h/a/Blogs(PartitionKey='p',RowKey='2') HTTP/1.1\r\n\r\n\r\n\
+            --c\r\nContent-Type: application/http\r\n\r\nPOST http://h/devstoreaccount1/Blogs HTTP/1.1\r\n\r\n{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\r\n\
+            --c\r\nContent-Type: application/http\r\n\r\nDELETE http://h/devstoreaccount1/Blogs(PartitionKey='p',RowKey='2') HTTP/1.1\r\n\r\n\r\n\
             --c--\r\n--b--\r\n";
         let batch = footprint("POST", "$batch", body);
         let get = |row: &str| footprint("GET", &format!("Blogs(PartitionKey='p',RowKey='{row}')"), "");
