@@ -74,8 +74,8 @@ pub(crate) fn boundary(content_type: &str) -> Result<&str> {
 
 /// Returns the parts of a batch, or of its change set.
 ///
-/// As the service does, accepts a batch without its last boundary, and a change set without a line end before a boundary
-/// (recorded of the C++ SDK).
+/// As the service does, accepts a batch without its last boundary, and a change set without a line end before a
+/// boundary (recorded of the C++ SDK).
 #[cfg(any(test, feature = "inbound"))]
 pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str, is_change_set: bool) -> Result<Vec<Message<'a>>> {
     let delimiter = format!("--{boundary}");

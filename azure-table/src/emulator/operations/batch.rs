@@ -129,8 +129,8 @@ impl<'a> BatchCalls<'a> {
         if rules.answers_empty_parts && is_unreadable {
             return Ok(vec![(Answer::of_unreadable_part(trace), None)]);
         }
-        // A content id before the request line, as a header of the part, is not echoed (recorded of azure-data-tables, 12
-        // sessions of 2023 to 2026).
+        // A content id before the request line, as a header of the part, is not echoed (recorded of azure-data-tables,
+        // 12 sessions of 2023 to 2026).
         let content_id = |index: usize| {
             let operation = operations.get(index).filter(|_| !rules.numbers_changes)?;
             operation.headers.get("content-id").map(Cow::into_owned)
