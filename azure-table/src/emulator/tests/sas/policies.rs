@@ -94,3 +94,14 @@ async fn changed_policy_changes_its_signatures_immediately() {
     );
     assert_eq!(read(&emulator, NAMED).await, (403, "AuthenticationFailed".into()));
 }
+
+#[tokio::test(start_paused = true)]
+async fn policy_is_checked_when_the_request_arrives() {
+    let emulator = with_policy(FULL).await;
+    let modelled = emulator.clone().with_service_model(ServiceModel::today());
+    let mut waiting = std::pin::pin!(read(&modelled, NAMED));
+    assert!(futures::poll!(waiting.as_mut()).is_pending());
+    set(&emulator, "").await;
+    assert_eq!(read(&emulator, NAMED).await.0, 403);
+    assert_eq!(waiting.await, (200, String::new()));
+}
