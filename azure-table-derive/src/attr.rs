@@ -1,8 +1,8 @@
 //! The tokens of `#[table(...)]` as options.
 //!
 //! The options are in `attr/table.rs`. The parsers of their values are in `attr/value.rs` and `attr/item.rs`, their
-//! storage is in `attr/option.rs`, the errors for wrong places in `attr/placement.rs`. Rules over several options are in
-//! `check.rs`.
+//! storage is in `attr/option.rs`, the errors for wrong places in `attr/placement.rs`. Rules over several options are
+//! in `check.rs`.
 
 mod item;
 mod option;

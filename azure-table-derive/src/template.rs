@@ -119,7 +119,7 @@ impl Template {
         self.faults.push(fault.into());
     }
 
-    /// Checks that fixed text is valid in a key, by the same rules as `azure_table`'s `model/key.rs`.
+    /// Checks that fixed text is valid in a key, by the same rules as `azure_table_core`'s `model/key.rs`.
     fn check_literals(&mut self) {
         let literals = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Literal(text) => Some(text.as_str()),

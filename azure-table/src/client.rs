@@ -4,7 +4,7 @@
 //!
 //! | layer, highest first | owns |
 //! |---|---|
-//! | `settings`, `sas_url`, `serde_handle` | more methods of the clients |
+//! | `sas_url`, `serde_handle`, `settings`, `effective_settings` | more methods of the clients |
 //! | `table`, `service` | the methods that return the builders |
 //! | `query_writes` | writes to all rows of a query, by the engine of a bulk |
 //! | `bulk`, `group`, `batch` | writes in batches |

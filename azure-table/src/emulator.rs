@@ -53,8 +53,7 @@
 //
 // `http` is above `in_process` because a server has an emulator. Errors belong to `rules` because the store raises them
 // as well as requests. A snapshot is above `request`: its lines are parsed like the body of an insert, and so are the
-// lines in a folder. The emulator imports `pipeline::transport`, `protocol`, `filter`, `codec` and `model`, never the
-// client.
+// lines in a folder. The emulator imports the core, never the client.
 
 mod access;
 #[cfg(feature = "emulator-durable")]

@@ -1,12 +1,5 @@
 #![doc = include_str!("../docs/crate.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(
-    all(feature = "inbound", not(all(feature = "emulator", feature = "faults"))),
-    expect(
-        dead_code,
-        reason = "the emulator and the test doubles each use some of the parsers of `inbound`"
-    )
-)]
 
 // The derives and the patterns name the crate as others do.
 #[cfg(feature = "patterns")]
@@ -16,17 +9,13 @@ extern crate self as azure_table;
 pub mod __private;
 mod api;
 mod client;
-mod codec;
 #[cfg(feature = "emulator")]
 pub mod emulator;
-pub mod filter;
 pub mod guide;
-mod model;
 #[cfg(feature = "patterns")]
 pub mod patterns;
 mod pipeline;
 pub mod prelude;
-mod protocol;
 #[cfg(feature = "faults")]
 pub mod testing;
 
@@ -35,7 +24,7 @@ pub use azure_table_derive::test;
 #[cfg(feature = "derive")]
 pub use azure_table_derive::{Projection, PropertyGroup, TableEntity, TableProperty};
 
-pub use crate::api::{auth, batch, bulk, entity, key, operation, query, retry, service, telemetry, transport};
+pub use crate::api::{auth, batch, bulk, entity, filter, key, operation, query, retry, service, telemetry, transport};
 pub use crate::client::batch::TableBatch;
 pub use crate::client::bulk::bulk_builder::Bulk;
 pub use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
@@ -49,21 +38,6 @@ pub use crate::client::table_handle::TableClient;
 pub use crate::emulator::http::{EmulatorServer, RunningEmulator};
 #[cfg(feature = "emulator")]
 pub use crate::emulator::in_process::Emulator;
-pub use crate::filter::column::Column;
-pub use crate::filter::typed::Filter;
-pub use crate::model::datetime::DateTime;
-pub use crate::model::dynamic::DynamicEntity;
-pub use crate::model::edm::{Edm, EdmType, EdmValue};
-pub use crate::model::entity::{Projection, PropertyGroup, ReadEntity, TableEntity};
-pub use crate::model::entity_key::Key;
-pub use crate::model::error::{Error, ErrorKind, Result, ValueError};
-pub use crate::model::etag::ETag;
-pub use crate::model::guid::Guid;
-pub use crate::model::key::{Descending, TableKey};
-pub use crate::model::name::TableName;
-pub use crate::model::prefix::KeyPrefix;
-pub use crate::model::property::Property;
-pub use crate::model::versioned::Versioned;
 pub use crate::pipeline::auth::Credential;
 #[cfg(feature = "entra")]
 pub use crate::pipeline::auth::entra::EntraCredential;
@@ -72,12 +46,53 @@ pub use crate::pipeline::options::CallOptions;
 pub use crate::pipeline::retry::exponential::ExponentialRetry;
 pub use crate::pipeline::retry::linear::LinearRetry;
 pub use crate::pipeline::retry::{NoRetry, RetryPolicy};
-pub use crate::protocol::account_key::AccountKey;
-pub use crate::protocol::continuation::Continuation;
-pub use crate::protocol::operation::TableOperation;
-pub use crate::protocol::profile::Profile;
-pub use crate::protocol::sas_builder::{AccountSas, TableSas};
-pub use crate::protocol::sas_permissions::TablePermissions;
-pub use crate::protocol::sas_token::SasToken;
-pub use crate::protocol::table_result::TableResult;
-pub use crate::protocol::tables::Deletion;
+#[doc(inline)]
+pub use azure_table_core::filter::column::Column;
+#[doc(inline)]
+pub use azure_table_core::filter::typed::Filter;
+#[doc(inline)]
+pub use azure_table_core::model::datetime::DateTime;
+#[doc(inline)]
+pub use azure_table_core::model::dynamic::DynamicEntity;
+#[doc(inline)]
+pub use azure_table_core::model::edm::{Edm, EdmType, EdmValue};
+#[doc(inline)]
+pub use azure_table_core::model::entity::{Projection, PropertyGroup, ReadEntity, TableEntity};
+#[doc(inline)]
+pub use azure_table_core::model::entity_key::Key;
+#[doc(inline)]
+pub use azure_table_core::model::error::{Error, ErrorKind, Result, ValueError};
+#[doc(inline)]
+pub use azure_table_core::model::etag::ETag;
+#[doc(inline)]
+pub use azure_table_core::model::guid::Guid;
+#[doc(inline)]
+pub use azure_table_core::model::key::TableKey;
+#[doc(inline)]
+pub use azure_table_core::model::key::descending::Descending;
+#[doc(inline)]
+pub use azure_table_core::model::name::TableName;
+#[doc(inline)]
+pub use azure_table_core::model::prefix::KeyPrefix;
+#[doc(inline)]
+pub use azure_table_core::model::property::Property;
+#[doc(inline)]
+pub use azure_table_core::model::versioned::Versioned;
+#[doc(inline)]
+pub use azure_table_core::protocol::account_key::AccountKey;
+#[doc(inline)]
+pub use azure_table_core::protocol::continuation::Continuation;
+#[doc(inline)]
+pub use azure_table_core::protocol::operation::TableOperation;
+#[doc(inline)]
+pub use azure_table_core::protocol::profile::Profile;
+#[doc(inline)]
+pub use azure_table_core::protocol::sas_builder::{AccountSas, TableSas};
+#[doc(inline)]
+pub use azure_table_core::protocol::sas_permissions::TablePermissions;
+#[doc(inline)]
+pub use azure_table_core::protocol::sas_token::SasToken;
+#[doc(inline)]
+pub use azure_table_core::protocol::table_result::TableResult;
+#[doc(inline)]
+pub use azure_table_core::protocol::tables::Deletion;

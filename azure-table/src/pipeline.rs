@@ -4,13 +4,16 @@
 //! `attempt`, or `hedged_attempt` if a slow read is sent twice. The decision after it is `next_step`; a lost write is
 //! read back in `reconciliation`. `shared_read` lets equal reads share a call.
 //!
-//! `transport` is the seam to the network. `http` and `hyper_transport` implement it, `default_transport` chooses one
-//! of them. `auth` holds the credentials, `retry` the policies, `options` and `settings` the options of one call and of
-//! a client. Does not know the meaning of a request: `protocol`.
+//! The core's `transport` is the seam to the network. `http` and `hyper_transport` implement it, `default_transport`
+//! chooses one of them. `auth` holds the credentials, `retry` the policies, `options` and `settings` the options of one
+//! call and of a client. Does not know the meaning of a request: `protocol`.
 
 use std::sync::Arc;
 
-use crate::model::variant_mark::MarkedVariant;
+use azure_table_core::model::variant_mark::MarkedVariant;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::transport::Transport;
+
 use crate::pipeline::auth::Credential;
 use crate::pipeline::hedge::Hedging;
 use crate::pipeline::observer::Observers;
@@ -20,16 +23,12 @@ use crate::pipeline::retry::exponential::ExponentialRetry;
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::shared_read::SharedReads;
 use crate::pipeline::skew::ServiceClock;
-use crate::pipeline::transport::Transport;
-use crate::protocol::endpoint::Endpoint;
 
 mod attempt;
 pub(crate) mod auth;
-pub(crate) mod connection_limit;
 #[cfg(any(feature = "reqwest", feature = "hyper-transport"))]
 mod connection_settings;
 pub(crate) mod context;
-pub(crate) mod deadline;
 pub(crate) mod default_transport;
 mod ended;
 pub(crate) mod hedge;
@@ -39,8 +38,6 @@ pub(crate) mod history;
 pub(crate) mod http;
 #[cfg(feature = "hyper-transport")]
 pub(crate) mod hyper_transport;
-#[cfg(feature = "inbound")]
-pub(crate) mod injected_fault;
 mod latencies;
 pub(crate) mod location;
 pub(crate) mod meter;
@@ -63,7 +60,6 @@ mod skew;
 #[cfg(all(feature = "rustls", any(feature = "reqwest", feature = "hyper-transport")))]
 mod tls;
 pub(crate) mod trace;
-pub(crate) mod transport;
 pub(crate) mod write_group;
 
 /// The state that all calls of one client share. A clone shares connections, credential, limits and clock.

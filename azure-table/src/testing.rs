@@ -32,7 +32,7 @@
 //!
 //! The guide `testing` (with the features `derive` and `emulator`) compares them.
 
-// Imports `pipeline::transport`, `protocol`, `codec` and `model`; never the client or the emulator.
+// Imports the core, never the client or the emulator.
 // `__private/explore.rs` joins all of them to an exploration, which is only exported here.
 
 #[cfg(feature = "test-util")]

@@ -28,12 +28,15 @@ ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / os.environ.get("AZURE_TABLE_MUTANTS", "target/mutants")
 COPY = WORK / "copy"
 OUTCOMES = WORK / "outcomes.txt"
-PACKAGES = ["-p", "azure-table", "-p", "azure-table-tests"]
+PACKAGES = ["-p", "azure-table", "-p", "azure-table-core", "-p", "azure-table-tests"]
 # The tests run far more often than they are compiled.
-OPTIMIZED = ["--config", "profile.dev.package.azure-table.opt-level=1"]
+OPTIMIZED = [f"--config=profile.dev.package.{name}.opt-level=1" for name in ("azure-table", "azure-table-core")]
 # Measures time on a machine that is busy with mutants.
 TIMED_TESTS = ["--skip", "long_scan_delays"]
 LONG_TESTS = ["matrix", "history", "dropped"]
+# Each crate asks for the active mutant itself.
+CRATE_ROOTS = ("azure-table/src/lib.rs", "azure-table-core/src/lib.rs")
+
 ACTIVE_MUTANT = """
 pub(crate) fn active_mutant() -> u32 {
     static ACTIVE: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| {
@@ -148,7 +151,7 @@ def build(sources, targets):
         lines = {}
         for source in sources:
             text, lines[source.file] = source.switched()
-            if source.file == "azure-table/src/lib.rs":
+            if source.file in CRATE_ROOTS:
                 text += ACTIVE_MUTANT
             write(COPY / source.file, text.encode())
         for command in (["check"], ["test", "--no-run"]):
@@ -159,7 +162,7 @@ def build(sources, targets):
             return {
                 message["target"]["name"]: message["executable"]
                 for message in messages
-                if message.get("executable") and message["target"]["name"] in ("azure_table", "faults", "it")
+                if message.get("executable") and message["target"]["name"] in ("azure_table", "azure_table_core", "faults", "it")
             }
         errors = [m["message"] for m in messages if m["reason"] == "compiler-message" and m["message"]["level"] == "error"]
         spans = [span for error in errors for span in error["spans"] if span["is_primary"]]
@@ -235,11 +238,11 @@ class TestRuns:
 
     def __init__(self, programs):
         skips = [argument for name in LONG_TESTS for argument in ("--skip", name)]
-        self.unit_tests = programs["azure_table"]
+        self.unit_tests = {"azure-table": programs["azure_table"], "azure-table-core": programs["azure_table_core"]}
         self.of_module = {}
         self.of_all = [
             Tests(programs["faults"], "tests", *skips),
-            Tests(self.unit_tests, "azure-table", *TIMED_TESTS),
+            *(Tests(tests, crate, *TIMED_TESTS) for crate, tests in self.unit_tests.items()),
             Tests(programs["faults"], "tests", *LONG_TESTS),
         ]
         if "it" in programs:
@@ -247,8 +250,9 @@ class TestRuns:
 
     def prepare(self, mutant):
         if mutant.file not in self.of_module:
-            module = re.sub(r"^azure-table/src/|(/mod)?\.rs$", "", mutant.file).replace("/", "::")
-            self.of_module[mutant.file] = Tests(self.unit_tests, "azure-table", module)
+            crate, _, file = mutant.file.partition("/src/")
+            module = re.sub(r"(/mod)?\.rs$", "", file).replace("/", "::")
+            self.of_module[mutant.file] = Tests(self.unit_tests[crate], crate, module)
 
     def test(self, mutant):
         mutant.outcome = "missed"
@@ -278,7 +282,7 @@ def main():
         for mutant in mutants:
             mutant.outcome = known.get(mutant.name) if known.get(mutant.name) != "missed" else None
     by_file = collections.defaultdict(list)
-    by_file["azure-table/src/lib.rs"] = []
+    by_file.update((file, []) for file in CRATE_ROOTS)
     for mutant in mutants:
         if mutant.function is None:
             mutant.outcome = "unswitchable"

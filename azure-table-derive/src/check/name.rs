@@ -112,7 +112,7 @@ fn check_pieces(ctxt: &Ctxt, base: &Struct<'_>) {
     }
 }
 
-/// Matches the same names as `azure_table`'s `model/chunked.rs`.
+/// Matches the same names as `azure_table_core`'s `model/chunked.rs`.
 fn is_piece(whole: &str, name: &str) -> bool {
     let Some(index) = name.strip_prefix(whole).and_then(|rest| rest.strip_prefix('_')) else {
         return false;
@@ -132,7 +132,7 @@ fn reserved(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Checks that a property's name is a C# identifier, by the same rules as `azure_table`'s `model/name.rs`, which no
+/// Checks that a property's name is a C# identifier, by the same rules as `azure_table_core`'s `model/name.rs`, which no
 /// macro crate can import.
 pub(crate) fn property_name_fault(name: &str) -> Option<String> {
     let mut chars = name.chars();

@@ -10,13 +10,14 @@ mod world;
 use std::sync::Arc;
 use std::time::Duration;
 
+use azure_table_core::model::datetime::DateTime;
+
 pub use crate::__private::explore::run::RunOutput;
 use crate::__private::explore::run::Runs;
 pub use crate::__private::explore::world::World;
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
 use crate::emulator::in_process::Emulator;
-use crate::model::datetime::DateTime;
 use crate::testing::explore::dependence::Dependence;
 use crate::testing::explore::search::{self, Bounds};
 use crate::testing::explore::tree::Allowance;
@@ -260,8 +261,9 @@ impl<E> ExploreArgument for TableClient<E> {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::model::dynamic::DynamicEntity;
+
     use super::*;
-    use crate::model::dynamic::DynamicEntity;
 
     #[test]
     fn default_bound_fails_a_test() {

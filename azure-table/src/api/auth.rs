@@ -38,5 +38,7 @@ pub use crate::pipeline::auth::anonymous::Anonymous;
 pub use crate::pipeline::auth::sas::RenewableSas;
 pub use crate::pipeline::auth::shared_key::SharedKeyLite;
 pub use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
-pub use crate::protocol::sas_permissions::{AccountPermissions, AccountResources};
-pub use crate::protocol::user_delegation_key::UserDelegationKey;
+#[doc(inline)]
+pub use azure_table_core::protocol::sas_permissions::{AccountPermissions, AccountResources};
+#[doc(inline)]
+pub use azure_table_core::protocol::user_delegation_key::UserDelegationKey;

@@ -39,4 +39,5 @@
 
 pub use crate::client::batch::VariantBatch;
 pub use crate::client::group::group_options::GroupOptions;
-pub use crate::protocol::batch::{BatchRule, MAX_BATCH_OPERATIONS, RejectedOperation};
+#[doc(inline)]
+pub use azure_table_core::protocol::batch::{BatchRule, MAX_BATCH_OPERATIONS, RejectedOperation};

@@ -47,17 +47,29 @@
 //!
 //! All attributes of the derives: [the guide to entities](crate::guide::entities).
 
-pub use crate::codec::json::json_text;
-pub use crate::model::chunked::Chunked;
-pub use crate::model::edm::WireValue;
-pub use crate::model::entity::{AsEntity, MetadataLevel, NamedTable, ReadPropertyGroup, assert_reads};
-pub use crate::model::etag::Condition;
-pub use crate::model::property::ReadProperty;
-pub use crate::model::property_writer::{
+#[doc(inline)]
+pub use azure_table_core::codec::json::json_text;
+#[doc(inline)]
+pub use azure_table_core::model::chunked::Chunked;
+#[doc(inline)]
+pub use azure_table_core::model::edm::WireValue;
+#[doc(inline)]
+pub use azure_table_core::model::entity::{AsEntity, MetadataLevel, NamedTable, ReadPropertyGroup, assert_reads};
+#[doc(inline)]
+pub use azure_table_core::model::etag::Condition;
+#[doc(inline)]
+pub use azure_table_core::model::property::ReadProperty;
+#[doc(inline)]
+pub use azure_table_core::model::property_writer::{
     MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_PROPERTIES, MAX_STRING_UNITS, PropertyWriter,
 };
-pub use crate::model::row::{Row, RowProperty};
-pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
-pub use crate::model::serde_entity::{AnnotatedEntity, SerdeEntity};
-pub use crate::model::variant::{MarkedVariantOf, VariantOf};
-pub use crate::model::variant_mark::VariantMark;
+#[doc(inline)]
+pub use azure_table_core::model::row::{Row, RowProperty};
+#[doc(inline)]
+pub use azure_table_core::model::schema::{EntitySchema, GroupSchema, PropertySchema};
+#[doc(inline)]
+pub use azure_table_core::model::serde_entity::{AnnotatedEntity, SerdeEntity};
+#[doc(inline)]
+pub use azure_table_core::model::variant::{MarkedVariantOf, VariantOf};
+#[doc(inline)]
+pub use azure_table_core::model::variant_mark::VariantMark;

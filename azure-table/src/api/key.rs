@@ -40,14 +40,25 @@
 //!
 //! More: [the guide to entities](crate::guide::entities#keys).
 
-pub use crate::model::entity_key::{IntoKey, KeyFieldsFrom};
-pub use crate::model::key::base64url::Base64Url;
-pub use crate::model::key::bucket::Bucket;
-pub use crate::model::key::calendar::{Day, Month, Week, Year};
-pub use crate::model::key::descending::DescendingKey;
-pub use crate::model::key::escaped::{Escaped, PercentEscaped};
-pub use crate::model::key::{MAX_KEY_UNITS, ReadTableKey, prefix_range};
-pub use crate::model::key_shape::{KeyParts, KeyPiece, KeyShape, KeyWriter, MAX_KEY_FIELDS};
-pub use crate::model::partition::IntoPartitionKey;
-pub use crate::model::prefix::KeyPrefixFrom;
-pub use crate::model::row_key::IntoRowKey;
+#[doc(inline)]
+pub use azure_table_core::model::entity_key::{IntoKey, KeyFieldsFrom};
+#[doc(inline)]
+pub use azure_table_core::model::key::base64url::Base64Url;
+#[doc(inline)]
+pub use azure_table_core::model::key::bucket::Bucket;
+#[doc(inline)]
+pub use azure_table_core::model::key::calendar::{Day, Month, Week, Year};
+#[doc(inline)]
+pub use azure_table_core::model::key::descending::DescendingKey;
+#[doc(inline)]
+pub use azure_table_core::model::key::escaped::{Escaped, PercentEscaped};
+#[doc(inline)]
+pub use azure_table_core::model::key::{MAX_KEY_UNITS, ReadTableKey, prefix_range};
+#[doc(inline)]
+pub use azure_table_core::model::key_shape::{KeyParts, KeyPiece, KeyShape, KeyWriter, MAX_KEY_FIELDS};
+#[doc(inline)]
+pub use azure_table_core::model::partition::IntoPartitionKey;
+#[doc(inline)]
+pub use azure_table_core::model::prefix::KeyPrefixFrom;
+#[doc(inline)]
+pub use azure_table_core::model::row_key::IntoRowKey;

@@ -78,4 +78,5 @@ pub use crate::client::ops::table_operations::{
 pub use crate::client::ops::warm_up::WarmUp;
 pub use crate::client::ops::write_entity::{InsertEntityEcho, InsertEntityIfNotExists, UpdateEntity, WriteEntity};
 pub use crate::client::query::list_tables::ListTables;
-pub use crate::model::operation_kind::OperationKind;
+#[doc(inline)]
+pub use azure_table_core::model::operation_kind::OperationKind;

@@ -30,9 +30,15 @@
 //! ```
 
 pub use crate::client::ops::recreate_table::RecreateProgress;
-pub use crate::protocol::access_policy::StoredAccessPolicy;
-pub use crate::protocol::service_properties::ServiceProperties;
-pub use crate::protocol::service_properties::analytics::{Logging, Metrics};
-pub use crate::protocol::service_properties::cors::CorsRule;
-pub use crate::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};
-pub use crate::protocol::tables::Creation;
+#[doc(inline)]
+pub use azure_table_core::protocol::access_policy::StoredAccessPolicy;
+#[doc(inline)]
+pub use azure_table_core::protocol::service_properties::ServiceProperties;
+#[doc(inline)]
+pub use azure_table_core::protocol::service_properties::analytics::{Logging, Metrics};
+#[doc(inline)]
+pub use azure_table_core::protocol::service_properties::cors::CorsRule;
+#[doc(inline)]
+pub use azure_table_core::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};
+#[doc(inline)]
+pub use azure_table_core::protocol::tables::Creation;

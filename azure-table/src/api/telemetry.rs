@@ -47,11 +47,13 @@
 //! ```
 
 pub use crate::client::effective_settings::EffectiveSettings;
-pub use crate::model::diagnostics::{Attempt, Diagnostics};
-pub use crate::model::location::Location;
 pub use crate::pipeline::context::OperationContext;
 pub use crate::pipeline::meter::{Cost, CostMeter};
 #[cfg(feature = "otel")]
 pub use crate::pipeline::metrics::OtelMetrics;
 pub use crate::pipeline::observer::{Completed, Event, GroupedBatch, GroupedWrite, Observer, Sending};
 pub use crate::pipeline::write_group::GroupStatistics;
+#[doc(inline)]
+pub use azure_table_core::model::diagnostics::{Attempt, Diagnostics};
+#[doc(inline)]
+pub use azure_table_core::model::location::Location;

@@ -50,9 +50,11 @@
     doc = "[`HyperTransportBuilder`]: https://docs.rs/azure-table/latest/azure_table/transport/struct.HyperTransportBuilder.html"
 )]
 
-pub use crate::pipeline::connection_limit::ConnectionLimit;
 #[cfg(feature = "reqwest")]
 pub use crate::pipeline::http::{HttpTransport, HttpTransportBuilder};
 #[cfg(feature = "hyper-transport")]
 pub use crate::pipeline::hyper_transport::{HyperTransport, HyperTransportBuilder};
-pub use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError};
+#[doc(inline)]
+pub use azure_table_core::transport::connection_limit::ConnectionLimit;
+#[doc(inline)]
+pub use azure_table_core::transport::{BoxFuture, Delivery, Transport, TransportError};

@@ -5,16 +5,17 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::{fmt, mem};
 
+use azure_table_core::filter::assignment::Assignments;
+use azure_table_core::model::entity::{AsEntity, TableEntity};
+use azure_table_core::model::entity_key::IntoKey;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::variant::{MarkedVariantOf, VariantIn};
+use azure_table_core::model::variant_mark::AsVariant;
+use azure_table_core::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS, RejectedOperation};
+use azure_table_core::protocol::operation::TableOperation;
+
 use crate::client::ops::submit_batch::SubmitBatch;
-use crate::filter::assignment::Assignments;
-use crate::model::entity::{AsEntity, TableEntity};
-use crate::model::entity_key::IntoKey;
-use crate::model::operation_kind::OperationKind;
-use crate::model::variant::{MarkedVariantOf, VariantIn};
-use crate::model::variant_mark::AsVariant;
 use crate::pipeline::Pipeline;
-use crate::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS, RejectedOperation};
-use crate::protocol::operation::TableOperation;
 
 /// Operations on one partition that the service applies atomically: all of them, or none.
 ///

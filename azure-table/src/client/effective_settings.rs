@@ -6,12 +6,13 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
+use azure_table_core::protocol::profile::Profile;
+
 use crate::pipeline::Pipeline;
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::settings::WORKING_TIME;
 use crate::pipeline::write_group::GroupStatistics;
-use crate::protocol::profile::Profile;
 
 /// The effective settings of a client or a table.
 ///

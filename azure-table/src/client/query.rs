@@ -6,6 +6,24 @@
 use std::fmt;
 use std::sync::Arc;
 
+use azure_table_core::filter::access::{Access, AccessPath};
+use azure_table_core::filter::expression::Expression;
+use azure_table_core::filter::nested;
+use azure_table_core::filter::select::Columns;
+use azure_table_core::filter::typed::{self, Filter, FilterOf};
+use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_core::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity};
+use azure_table_core::model::entity_key::Key;
+use azure_table_core::model::error::Result;
+use azure_table_core::model::key_start::Start;
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::partition::{IntoPartitionKey, partition_key};
+use azure_table_core::model::prefix::{self, KeyPrefix};
+use azure_table_core::model::row::Row;
+use azure_table_core::model::versioned::Versioned;
+use azure_table_core::protocol::continuation::Continuation;
+use azure_table_core::protocol::query::QueryRequest;
+
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::key_condition::{between, starts, under, under_any};
 use crate::client::query::page_stream::{PageStream, Prefetch};
@@ -13,25 +31,8 @@ use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
 use crate::client::shape::bad_row::{BadRow, OnBadRow};
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
-use crate::filter::access::{Access, AccessPath};
-use crate::filter::expression::Expression;
-use crate::filter::nested::Variant;
-use crate::filter::select::Columns;
-use crate::filter::typed::{Filter, FilterOf};
-use crate::model::dynamic::DynamicEntity;
-use crate::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity};
-use crate::model::entity_key::Key;
-use crate::model::error::Result;
-use crate::model::key_start::Start;
-use crate::model::name::TableName;
-use crate::model::partition::{IntoPartitionKey, partition_key};
-use crate::model::prefix::KeyPrefix;
-use crate::model::row::Row;
-use crate::model::versioned::Versioned;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, call_options};
-use crate::protocol::continuation::Continuation;
-use crate::protocol::query::QueryRequest;
 
 pub(crate) mod changes;
 pub(crate) mod concurrent;
@@ -117,7 +118,7 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
             keys: None,
             filter: settings
                 .variant
-                .map(|variant| Variant::<E, E>::by_mark(variant.mark).only()),
+                .map(|variant| nested::by_mark::<E, E>(variant.mark).only()),
             page_size: None,
             limit: None,
             from: None,
@@ -155,7 +156,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     #[doc(alias = "prefix")]
     #[doc(alias = "starts_with")]
     pub fn under(mut self, prefix: KeyPrefix<E>) -> Self {
-        self.keys = Some(Ok(under(prefix.start())));
+        self.keys = Some(Ok(under(prefix::start(&prefix))));
         self
     }
 
@@ -166,11 +167,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// [`FanOut::under_each`](crate::query::FanOut::under_each). See [`KeyPrefix::into_enum`] for an example.
     pub fn under_any(mut self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
         let prefixes: Vec<_> = prefixes.into_iter().collect();
-        self.keys = Some(match under_any(prefixes.iter().map(KeyPrefix::start)) {
+        self.keys = Some(match under_any(prefixes.iter().map(prefix::start)) {
             Some(condition) => Ok(condition),
-            None => Filter::<E>::nothing()
-                .into_expression()
-                .map_err(|e| e.to_string().into()),
+            None => typed::into_expression(typed::nothing::<E>()).map_err(|e| e.to_string().into()),
         });
         self
     }
@@ -208,8 +207,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// - `InvalidInput`: all rows under `to` are before those under `from`.
     #[doc(alias = "range")]
     pub fn between(mut self, from: KeyPrefix<E>, to: KeyPrefix<E>) -> Self {
-        self.keys = Some(match to.start().ends_before(from.start()) {
-            false => Ok(between(from.start(), to.start())),
+        self.keys = Some(match prefix::start(&to).ends_before(prefix::start(&from)) {
+            false => Ok(between(prefix::start(&from), prefix::start(&to))),
             true => Err(format!(
                 "the range of keys ends at {to}, before its first row at {from}: swap the two (a `Descending` field has its \
                  greatest value first)"

@@ -1,13 +1,14 @@
 //! Clients from a URL with its shared access signature.
 
+use azure_table_core::model::error::Result;
+use azure_table_core::protocol::connection_string::{ConnectionString, Identity};
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::sas_token::SasToken;
+use azure_table_core::protocol::sas_url;
+
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
-use crate::model::error::Result;
 use crate::pipeline::default_transport::default_transport;
-use crate::protocol::connection_string::{ConnectionString, Identity};
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::sas_token::SasToken;
-use crate::protocol::sas_url;
 
 /// Creation from a URL with its credential.
 impl TableServiceClient {

@@ -12,8 +12,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, ErrorKind};
+use azure_table_core::model::clock::{self, Instant};
+use azure_table_core::model::error::{Error, ErrorKind};
+
 use crate::pipeline::next_step::MAX_ASKED_WAIT;
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
@@ -313,6 +314,8 @@ pub(crate) fn is_throttled(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::model::error::ErrorInternals;
+
     use super::*;
 
     /// A bulk may run for days, over any number of partitions.

@@ -3,11 +3,11 @@
 //! Owns the handle that writes them with exact types, and their references in a bulk. The entity itself is
 //! `model/serde_entity.rs`.
 
+use azure_table_core::model::serde_entity::{AnnotatedEntity, SerdeEntity};
 use serde::Serialize;
 
 use crate::client::bulk::bulk_builder::BulkEntity;
 use crate::client::table_handle::TableClient;
-use crate::model::serde_entity::{AnnotatedEntity, SerdeEntity};
 
 impl<T: Serialize> TableClient<SerdeEntity<T>> {
     /// Returns a handle to the same table that writes serde structs with exact EDM types.

@@ -4,28 +4,29 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_core::model::entity::NamedTable;
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::name::TableName;
+use azure_table_core::protocol::account_key::{self, AccountKey};
+use azure_table_core::protocol::connection_string::{ConnectionString, Identity};
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::profile::Profile;
+use azure_table_core::protocol::sas_token::SasToken;
+use azure_table_core::protocol::service_properties::ServiceProperties;
+use azure_table_core::transport::Transport;
+
 use crate::client::ops::ensure_tables::EnsureTables;
 use crate::client::ops::get_user_delegation_key::GetUserDelegationKey;
 use crate::client::ops::service_operations::{GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties};
 use crate::client::ops::warm_up::WarmUp;
 use crate::client::query::list_tables::ListTables;
 use crate::client::table_handle::TableClient;
-use crate::model::datetime::DateTime;
-use crate::model::dynamic::DynamicEntity;
-use crate::model::entity::NamedTable;
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::name::TableName;
 use crate::pipeline::Pipeline;
 use crate::pipeline::auth::Credential;
 use crate::pipeline::auth::shared_key::SharedKeyLite;
 use crate::pipeline::default_transport::default_transport;
-use crate::pipeline::transport::Transport;
-use crate::protocol::account_key::AccountKey;
-use crate::protocol::connection_string::{ConnectionString, Identity};
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::profile::Profile;
-use crate::protocol::sas_token::SasToken;
-use crate::protocol::service_properties::ServiceProperties;
 
 /// A client for the Table service of one account. Clones are cheap and share the connections and the credential.
 ///
@@ -118,7 +119,7 @@ impl TableServiceClient {
     pub fn on(transport: impl Transport) -> Self {
         let development = ConnectionString {
             endpoint: Endpoint::development(),
-            identity: Identity::Key(AccountKey::development()),
+            identity: Identity::Key(account_key::development()),
         };
         Self::from_parsed(development, Some(Arc::new(transport)))
     }

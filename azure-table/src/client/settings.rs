@@ -3,19 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use azure_table_core::filter::access::AccessPath;
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::name::TableName;
+use azure_table_core::protocol::profile::Profile;
+use azure_table_core::transport::Transport;
+
 use crate::client::effective_settings::{EffectiveSettings, Scope};
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
-use crate::filter::access::AccessPath;
-use crate::model::error::{Error, Result};
-use crate::model::name::TableName;
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::Observer;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::RetryPolicy;
-use crate::pipeline::transport::Transport;
-use crate::protocol::profile::Profile;
 
 /// Settings. Each setter returns a new client that shares connections and credential with this one.
 impl TableServiceClient {

@@ -9,18 +9,19 @@
 use std::fmt;
 use std::sync::Arc;
 
+use azure_table_core::filter::select::Columns;
+use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_core::model::entity::{MetadataLevel, ReadEntity};
+use azure_table_core::model::entity_key::{self, Key};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::error_text::Shown;
+use azure_table_core::model::name::{SYSTEM_PROPERTIES, property_name_fault};
+use azure_table_core::model::row::{Row, RowProperty};
+use azure_table_core::model::variant_mark::MarkedVariant;
+use azure_table_core::model::versioned::{self, Versioned};
+use azure_table_core::protocol::query::TABLE_NAME;
+
 use crate::client::shape::bad_row::{BadRow, OnBadRow};
-use crate::filter::select::Columns;
-use crate::model::dynamic::DynamicEntity;
-use crate::model::entity::{MetadataLevel, ReadEntity};
-use crate::model::entity_key::Key;
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::error_text::Shown;
-use crate::model::name::{SYSTEM_PROPERTIES, property_name_fault};
-use crate::model::row::{Row, RowProperty};
-use crate::model::variant_mark::MarkedVariant;
-use crate::model::versioned::Versioned;
-use crate::protocol::query::TABLE_NAME;
 
 pub(crate) mod bad_row;
 
@@ -168,7 +169,7 @@ impl<P> Shape<P> {
         }
         let (metadata, variant) = (self.metadata, self.variant.take());
         let read = move |row: &Row<'_>| {
-            let key = Key::checked(row.partition_key()?.to_owned(), row.row_key()?.to_owned());
+            let key = entity_key::checked(row.partition_key()?.to_owned(), row.row_key()?.to_owned());
             Ok((key, self.read(row)?))
         };
         Shape {
@@ -191,8 +192,8 @@ impl<P> Shape<P> {
         }
         let variant = self.variant.take();
         let read = move |row: &Row<'_>| {
-            let key = Key::checked(row.partition_key()?.to_owned(), row.row_key()?.to_owned());
-            Ok((key, Versioned::read_with(row, |row| self.read(row))?))
+            let key = entity_key::checked(row.partition_key()?.to_owned(), row.row_key()?.to_owned());
+            Ok((key, versioned::read_with(row, |row| self.read(row))?))
         };
         Shape {
             select,

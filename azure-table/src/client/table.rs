@@ -6,6 +6,12 @@
 
 use std::sync::Arc;
 
+use azure_table_core::filter::assignment::Assignments;
+use azure_table_core::model::entity::{AsEntity, ReadEntity, TableEntity};
+use azure_table_core::model::entity_key::IntoKey;
+use azure_table_core::model::error::Result;
+use azure_table_core::protocol::operation::TableOperation;
+
 use crate::client::batch::TableBatch;
 use crate::client::ops::delete_entity::DeleteEntity;
 use crate::client::ops::execute::ExecuteOperation;
@@ -14,13 +20,8 @@ use crate::client::ops::write_entity::{InsertEntityEcho, UpdateEntity, WriteEnti
 use crate::client::query::TableQuery;
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
-use crate::filter::assignment::Assignments;
-use crate::model::entity::{AsEntity, ReadEntity, TableEntity};
-use crate::model::entity_key::IntoKey;
-use crate::model::error::Result;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::protocol::operation::TableOperation;
 
 // rustdoc lists the methods of a type in the order of modules: first those of entities.
 mod entity_verbs;

@@ -6,9 +6,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::model::dynamic::DynamicEntity;
-use crate::model::name::TableName;
-use crate::model::variant_mark::AsVariant;
+use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::variant_mark::AsVariant;
+
 use crate::pipeline::Pipeline;
 
 /// A client for one table, whose rows are entities of type `E`. Clones are cheap.

@@ -4,10 +4,9 @@ use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::transport::BoxFuture;
 use tokio::task::JoinHandle;
-
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::pipeline::transport::BoxFuture;
 
 /// A future that has started.
 pub(crate) enum Running<T> {

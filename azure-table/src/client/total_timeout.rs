@@ -1,15 +1,16 @@
 //! The time limit of a whole stream or bulk operation.
 //!
-//! Owns [`TotalTimeout`] and its setter. The limit of one call is `pipeline/deadline.rs`.
+//! Owns [`TotalTimeout`] and its setter. The limit of one call is the core's `transport/deadline.rs`.
 
 use std::task::Context;
 use std::time::Duration;
 
-use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::pipeline::deadline::Deadline;
+use azure_table_core::model::clock::{self, Instant};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::transport::BoxFuture;
+use azure_table_core::transport::deadline::Deadline;
+
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::transport::BoxFuture;
 
 /// The limit of all pages, batches, attempts and waits together, from the first poll on. Copies share the deadline once
 /// it has started.

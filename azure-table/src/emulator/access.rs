@@ -12,6 +12,8 @@ pub(crate) mod sas;
 pub(crate) mod shared_key;
 pub(crate) mod token;
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::protocol::inbound::Inbound;
 use http::request::Parts;
 
 use crate::emulator::access::shared_key::{header, no_account};
@@ -25,8 +27,6 @@ use crate::emulator::rules::{MAX_BODY_BYTES, TENANT};
 use crate::emulator::settings::Settings;
 use crate::emulator::store::Store;
 use crate::emulator::store::site::Site;
-use crate::model::datetime::DateTime;
-use crate::protocol::inbound::Inbound;
 
 /// Performs the checks of the front end, and identifies the caller. A preflight request has no credential.
 pub(crate) fn enter<'a>(

@@ -5,6 +5,8 @@
 //!
 //! Source: REST "Versioning for Azure Storage".
 
+use azure_table_core::model::guid::Guid;
+use azure_table_core::protocol::http_request::X_MS_VERSION;
 use bytes::Bytes;
 use http::header::HeaderValue;
 use http::{HeaderMap, Response, StatusCode, Uri};
@@ -15,8 +17,6 @@ use crate::emulator::response::observer::Note;
 use crate::emulator::rules::version::ECHOES_CLIENT_REQUEST_ID;
 use crate::emulator::rules::{MAX_URL, url_too_long};
 use crate::emulator::settings::Settings;
-use crate::model::guid::Guid;
-use crate::protocol::http_request::X_MS_VERSION;
 
 /// The maximum length of a client request id that is echoed.
 ///

@@ -18,6 +18,10 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use azure_table_core::model::clock;
+use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_core::protocol::signature::DEVELOPMENT_KEY;
+use azure_table_core::transport::Transport;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::oneshot;
@@ -26,10 +30,6 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::emulator::http::admission::Admission;
 use crate::emulator::http::connection::{Connection, Tls};
 use crate::emulator::in_process::Emulator;
-use crate::model::clock;
-use crate::pipeline::transport::Transport;
-use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
-use crate::protocol::signature::DEVELOPMENT_KEY;
 
 #[cfg(feature = "emulator-https")]
 pub use crate::emulator::http::certificate::ServerCertificate;

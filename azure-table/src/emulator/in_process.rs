@@ -17,6 +17,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::{Request, Response};
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::error::Result;
+use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_core::protocol::profile::Profile;
+#[cfg(feature = "emulator-http")]
+use azure_table_core::protocol::signature::DEVELOPMENT_KEY;
+use azure_table_core::protocol::signature::SigningKey;
+use azure_table_core::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 
 #[cfg(feature = "emulator-durable")]
@@ -33,14 +41,6 @@ use crate::emulator::settings::timestamp_skew::TimestampSkew;
 use crate::emulator::settings::{Account, EmulatorClock, PageEnds, Settings};
 use crate::emulator::snapshot::EmulatorSnapshot;
 use crate::emulator::store::SharedStore;
-use crate::model::entity::TableEntity;
-use crate::model::error::Result;
-use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
-use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
-use crate::protocol::profile::Profile;
-#[cfg(feature = "emulator-http")]
-use crate::protocol::signature::DEVELOPMENT_KEY;
-use crate::protocol::signature::SigningKey;
 
 /// A Table service in memory, optionally also on disk. Feature `emulator`.
 ///

@@ -26,7 +26,7 @@ pub(crate) mod turn;
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use crate::model::ordinal;
+use azure_table_core::model::ordinal;
 
 /// Work on one partition.
 #[derive(Debug)]

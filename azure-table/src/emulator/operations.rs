@@ -20,7 +20,12 @@ mod scan;
 pub(crate) mod seed;
 pub(crate) mod tables;
 
-use crate::codec::odata::time::is_etag;
+use azure_table_core::codec::odata::time::is_etag;
+use azure_table_core::filter::expression::Expression;
+use azure_table_core::filter::parse::parse_to;
+use azure_table_core::protocol::inbound::target::Target;
+use azure_table_core::protocol::inbound::{Inbound, Verb};
+
 use crate::emulator::operations::grant::{Grant, Rights};
 use crate::emulator::operations::payload::Shape;
 use crate::emulator::request::options::Options;
@@ -31,10 +36,6 @@ use crate::emulator::settings::Settings;
 use crate::emulator::store::Condition;
 use crate::emulator::store::account::Replica;
 use crate::emulator::store::site::Site;
-use crate::filter::expression::Expression;
-use crate::filter::parse::parse_to;
-use crate::protocol::inbound::target::Target;
-use crate::protocol::inbound::{Inbound, Verb};
 
 /// The caller of an operation: its account, its permissions and the settings.
 pub(crate) struct Caller<'a> {

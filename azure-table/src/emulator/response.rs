@@ -12,19 +12,19 @@ mod error;
 pub(crate) mod format;
 pub(crate) mod observer;
 
+use azure_table_core::codec::xml;
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::guid::Guid;
 use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, DATE, ETAG, HeaderName, HeaderValue, LOCATION, SERVER, WWW_AUTHENTICATE,
 };
 use http::{Response, StatusCode};
 
-use crate::codec::xml;
 use crate::emulator::response::format::{Level, Prefer};
 use crate::emulator::response::observer::Note;
 use crate::emulator::rules::refusal::RaisedBy;
 use crate::emulator::rules::{Rules, TENANT};
-use crate::model::datetime::DateTime;
-use crate::model::guid::Guid;
 
 const SERVER_NAME: &str = "Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0";
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");

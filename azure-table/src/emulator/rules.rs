@@ -5,7 +5,7 @@
 //! versions of the protocol in `rules/version.rs`.
 //!
 //! Independent of the client on purpose: the numbers are repeated here, so that the emulator does not repeat an error
-//! of the client's `protocol/profile.rs` and of `model`. A test below compares both. Not confirmed, for Cosmos DB: the
+//! of the core's `protocol/profile.rs` and `model`. A test below compares both. Not confirmed, for Cosmos DB: the
 //! codes for a reserved name, a RowKey that is too long, a batch that is too large and an unsupported method; its
 //! formula of an entity's size (that of Table storage here); its limit on the number of properties (252). Not imitated,
 //! for Cosmos DB: the order of tables, filters on Timestamp that do not work, request units.
@@ -17,12 +17,12 @@ pub(crate) mod refusal;
 pub(crate) mod table_name;
 pub(crate) mod version;
 
+use azure_table_core::protocol::profile::{Profile, ProfileInternals};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde::{Deserialize, Serialize};
 
 use crate::emulator::rules::refusal::{RaisedBy, Refusal};
 use crate::emulator::rules::table_name::TableNames;
-use crate::protocol::profile::Profile;
 
 /// The maximum length of a URL, in bytes.
 ///
@@ -425,10 +425,11 @@ impl Rules {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::codec::json::write;
+    use azure_table_core::model::{key, name, property_writer};
+    use azure_table_core::protocol::batch;
+
     use super::*;
-    use crate::codec::json::write;
-    use crate::model::{key, name, property_writer};
-    use crate::protocol::batch;
 
     /// The client may be stricter than the service, never more lenient.
     #[test]

@@ -20,6 +20,9 @@
 
 use std::sync::Arc;
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::protocol::inbound::Inbound;
+use azure_table_core::protocol::inbound::target::Paths;
 use bytes::Bytes;
 #[cfg(feature = "emulator-http")]
 use http::HeaderMap;
@@ -45,9 +48,6 @@ use crate::emulator::settings::Settings;
 use crate::emulator::site;
 use crate::emulator::store::SharedStore;
 use crate::emulator::store::site::Site;
-use crate::model::datetime::DateTime;
-use crate::protocol::inbound::Inbound;
-use crate::protocol::inbound::target::Paths;
 
 /// A service: its store, its settings, and its servers if a model is set.
 #[derive(Clone)]

@@ -19,10 +19,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::protocol::signature::SigningKey;
+
 use crate::emulator::rules::{Rules, STORAGE};
 use crate::emulator::settings::timestamp_skew::TimestampSkew;
-use crate::model::datetime::DateTime;
-use crate::protocol::signature::SigningKey;
 
 /// The values set by the `with_…` methods of an emulator.
 #[derive(Clone)]

@@ -9,12 +9,12 @@
 //!
 //! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
 
+use azure_table_core::protocol::addressed_account::AddressedAccount;
 use http::Uri;
 
 use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::site::Site;
-use crate::protocol::addressed_account::AddressedAccount;
 
 /// Returns the site of a request.
 pub(crate) fn of(uri: &Uri) -> Result<Site> {
@@ -49,8 +49,9 @@ fn is_encoded(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::protocol::addressed_account::ACCOUNTS;
+
     use super::*;
-    use crate::protocol::addressed_account::tests::ACCOUNTS;
 
     #[test]
     fn emulator_finds_the_account_of_any_endpoint() {

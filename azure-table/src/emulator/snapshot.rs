@@ -17,14 +17,15 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::guid::Guid;
+
 use crate::emulator::rules::Rules;
 use crate::emulator::snapshot::line::{AccountLine, Fault, FirstLine, TableLine, VERSION};
 use crate::emulator::store::SharedStore;
 use crate::emulator::store::account::{Account, Table};
 use crate::emulator::store::row::{Row, RowId};
-use crate::model::datetime::DateTime;
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::guid::Guid;
 
 /// The whole state of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///

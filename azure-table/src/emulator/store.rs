@@ -22,7 +22,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use crate::codec::odata::time::is_etag_with_doubled_quotes;
+use azure_table_core::codec::odata::time::is_etag_with_doubled_quotes;
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::protocol::access_policy::StoredAccessPolicy;
+use azure_table_core::protocol::service_properties::ServiceProperties;
+
 use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::account::{Account, Accounts, Effect, Replica, Secondary, Table};
@@ -31,9 +35,6 @@ use crate::emulator::store::journal::{Entry, Journal};
 use crate::emulator::store::members::Properties;
 use crate::emulator::store::row::{Row, RowId, check_limits, merged, sort};
 use crate::emulator::store::rows::Rows;
-use crate::model::datetime::DateTime;
-use crate::protocol::access_policy::StoredAccessPolicy;
-use crate::protocol::service_properties::ServiceProperties;
 
 /// The store behind its lock, which the clones of an emulator share.
 #[derive(Clone, Default)]
@@ -446,9 +447,10 @@ impl Condition {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::model::edm::{Edm, EdmValue};
+
     use super::*;
     use crate::emulator::rules::STORAGE;
-    use crate::model::edm::{Edm, EdmValue};
 
     fn properties(names: &[(&str, i32)]) -> Properties {
         names

@@ -23,16 +23,16 @@ mod tokens;
 mod versions;
 
 use ::http::{Request, Response};
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_core::protocol::signature::{DEVELOPMENT_KEY, SigningKey, canonicalized_resource, shared_key};
+use azure_table_core::transport::Transport as _;
 use bytes::Bytes;
 
 use std::time::Duration;
 
 use super::in_process::Emulator;
 use super::*;
-use crate::model::datetime::DateTime;
-use crate::pipeline::transport::Transport as _;
-use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
-use crate::protocol::signature::{DEVELOPMENT_KEY, SigningKey, canonicalized_resource, shared_key};
 
 const BASE: &str = "http://127.0.0.1:10002/devstoreaccount1";
 
@@ -112,7 +112,7 @@ fn header<'a>(response: &'a Response<Bytes>, name: &str) -> &'a str {
 fn error(response: &Response<Bytes>) -> (u16, String, String) {
     let (code, message) = match header(response, "content-type") {
         "application/xml" => {
-            let (code, message) = crate::codec::xml::error(body(response)).unwrap();
+            let (code, message) = azure_table_core::codec::xml::error(body(response)).unwrap();
             (code, message.unwrap())
         }
         _ => {

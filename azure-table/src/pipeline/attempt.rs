@@ -10,17 +10,20 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use azure_table_core::model::clock::{self, Instant};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::location::Location;
+use azure_table_core::protocol::profile::ProfileInternals;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::transport::connection_limit::{self, ConnectionPermit, is_out_of_handles};
+use azure_table_core::transport::deadline::{Deadline, timed_out};
+use azure_table_core::transport::{Delivery, Transport, TransportError, into_source};
 use bytes::Bytes;
 use http::Request;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::location::Location;
 use crate::pipeline::Pipeline;
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
-use crate::pipeline::connection_limit::{ConnectionPermit, is_out_of_handles};
-use crate::pipeline::deadline::{Deadline, timed_out};
 use crate::pipeline::default_transport::no_transport;
 use crate::pipeline::ended::Ended;
 use crate::pipeline::options::CallOptions;
@@ -28,8 +31,6 @@ use crate::pipeline::rejection::Rejection;
 use crate::pipeline::retry::Failure;
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::is_far;
-use crate::pipeline::transport::{Delivery, Transport, TransportError};
-use crate::protocol::request::Call;
 
 /// The maximum timeout that a request specifies, in seconds. It is also the service's own limit.
 ///
@@ -92,7 +93,7 @@ impl Pipeline {
         let mut authorized = self.authorize_within(limit, &unsigned).await?;
         // Only now, because the source of a credential may need a connection itself.
         let permit = match transport.connection_limit() {
-            Some(connections) => Some(connections.acquire(deadline, *attempt_timeout).await?),
+            Some(connections) => Some(connection_limit::acquire(connections, deadline, *attempt_timeout).await?),
             None => None,
         };
         if permit.as_ref().is_some_and(|permit| permit.waited > FRESH) {
@@ -132,7 +133,7 @@ impl Pipeline {
                     Delivery::ResponseTooLong { .. } => ErrorKind::InvalidResponse,
                     _ => ErrorKind::Connection,
                 };
-                Err((reached, Error::new(kind, why).with_source(e.into_source())))
+                Err((reached, Error::new(kind, why).with_source(into_source(e))))
             }
             None => Err((Delivery::MaybeSent, timed_out(limit))),
         };

@@ -8,20 +8,17 @@
 use std::fmt;
 use std::time::SystemTime;
 
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::answer;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::http_request::X_MS_VERSION;
+use azure_table_core::protocol::profile::Profile;
+use azure_table_core::transport::BoxFuture;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 
-use crate::model::error::{Error, Result};
-use crate::model::operation_kind::OperationKind;
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::answer;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::http_request::X_MS_VERSION;
-use crate::protocol::profile::Profile;
-
 pub(crate) mod anonymous;
-#[cfg(feature = "entra")]
-mod azure_core_error;
 #[cfg(feature = "entra")]
 pub(crate) mod entra;
 pub(crate) mod renewing;

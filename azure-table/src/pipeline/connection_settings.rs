@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use crate::model::error::{Error, Result};
-use crate::pipeline::connection_limit::ConnectionLimit;
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::transport::connection_limit::ConnectionLimit;
 
 /// Leaves room for two transports in a process with 1,024 file handles, even while each replaces its connections.
 ///
@@ -70,6 +70,8 @@ fn has_certificate(pem: &[u8]) -> bool {
 
 #[cfg(any(feature = "rustls", all(feature = "reqwest", feature = "native-tls")))]
 pub(super) fn not_pem(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    use azure_table_core::model::error::ErrorInternals;
+
     Error::invalid_input("the root certificates are not in PEM").with_source(error)
 }
 

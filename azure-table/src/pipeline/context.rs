@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::model::diagnostics::{Attempt, Diagnostics};
+use azure_table_core::model::diagnostics::{Attempt, Diagnostics, DiagnosticsInternals};
 
 /// Records the attempts of calls.
 ///
@@ -60,7 +60,7 @@ impl OperationContext {
     ///
     /// If there are more than 128 attempts, it keeps the last ones.
     pub fn attempts(&self) -> Vec<Attempt> {
-        self.log().diagnostics.attempts.clone()
+        self.log().diagnostics.attempts().to_vec()
     }
 
     /// Returns the attempts and the number of those omitted.
@@ -80,7 +80,7 @@ impl OperationContext {
         for follower in &log.followers {
             follower.add(attempt.clone());
         }
-        if let Some(charge) = attempt.request_charge {
+        if let Some(charge) = attempt.request_charge() {
             log.request_charge = Some(log.request_charge.unwrap_or_default() + charge);
         }
         log.diagnostics.add(attempt);

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::model::error::{Error, ErrorKind, Result};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::transport::Transport;
+
 #[cfg(feature = "reqwest")]
 use crate::pipeline::http::HttpTransport;
 #[cfg(all(feature = "hyper-transport", not(feature = "reqwest")))]
 use crate::pipeline::hyper_transport::HyperTransport;
-use crate::pipeline::transport::Transport;
 
 /// Creates the default transport, or returns `None` in a build without one.
 ///

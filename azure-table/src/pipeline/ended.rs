@@ -4,15 +4,15 @@
 
 use std::time::{Duration, SystemTime};
 
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::location::Location;
+use azure_table_core::protocol::read_back::WrittenRow;
+use azure_table_core::transport::Delivery;
 use bytes::Bytes;
 use http::Response;
 
-use crate::model::error::{Error, Result};
-use crate::model::location::Location;
 use crate::pipeline::rejection::Rejection;
 use crate::pipeline::retry::Failure;
-use crate::pipeline::transport::Delivery;
-use crate::protocol::read_back::WrittenRow;
 
 /// The end of a call that does not fail: a response, or the rows of a write that was read back and found applied.
 pub(crate) type Ending = (Response<Bytes>, Option<Vec<WrittenRow>>);

@@ -7,9 +7,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::model::error::{Error, Result};
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::protocol::request::Call;
+
 use crate::pipeline::latencies::Latencies;
-use crate::protocol::request::Call;
 
 /// The default share of extra requests.
 const SHARE: f64 = 0.05;
@@ -232,8 +233,9 @@ impl Drop for Extra {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::model::error::ErrorKind;
+
     use super::*;
-    use crate::model::error::ErrorKind;
 
     #[test]
     fn extra_requests_are_at_most_the_share_of_answered_reads() {

@@ -9,11 +9,13 @@
 use std::pin::pin;
 use std::time::SystemTime;
 
+use azure_table_core::model::clock::{self, Instant};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind};
+use azure_table_core::model::location::Location;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::transport::{BoxFuture, Delivery};
 use futures_util::future::{Either, select};
 
-use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, ErrorKind};
-use crate::model::location::Location;
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt::{Limits, Ready};
 use crate::pipeline::ended::Ended;
@@ -22,8 +24,6 @@ use crate::pipeline::location::LocationMode;
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::retry::Failure;
 use crate::pipeline::trace::AttemptSpan;
-use crate::pipeline::transport::{BoxFuture, Delivery};
-use crate::protocol::request::Call;
 
 /// An attempt that may be sent twice.
 pub(super) struct HedgedAttempt<'a> {

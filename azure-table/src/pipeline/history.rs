@@ -6,21 +6,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use azure_table_core::model::clock;
+use azure_table_core::model::diagnostics::{self, Attempt, AttemptParts, Diagnostics, attempt};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, ResponseHeaders};
+use azure_table_core::model::key_texts::KeyTexts;
+use azure_table_core::model::location::Location;
+use azure_table_core::model::operation_kind::{Effect, OperationKind};
+use azure_table_core::protocol::answer;
+use azure_table_core::protocol::read_back::WrittenRow;
+use azure_table_core::protocol::request::Call;
 use bytes::Bytes;
 use http::Response;
 
-use crate::model::clock;
-use crate::model::diagnostics::{Attempt, Diagnostics};
-use crate::model::error::{Error, ErrorKind, ResponseHeaders};
-use crate::model::key_texts::KeyTexts;
-use crate::model::location::Location;
-use crate::model::operation_kind::{Effect, OperationKind};
 use crate::pipeline::ended::Ended;
 use crate::pipeline::rejection::asked_wait;
 use crate::pipeline::skew::seconds_between;
-use crate::protocol::answer;
-use crate::protocol::read_back::WrittenRow;
-use crate::protocol::request::Call;
 
 /// A complete response of any status, and the history of its call.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl CallHistory {
     /// Returns the record of an attempt that ended.
     pub(crate) fn attempt(&self, ended: &Ended, bytes_sent: usize) -> Attempt {
         let response = ended.outcome.as_ref().ok();
-        Attempt {
+        attempt(AttemptParts {
             operation: self.operation,
             table: self.table.clone(),
             number: self.attempts,
@@ -106,19 +106,19 @@ impl CallHistory {
             bytes_sent,
             bytes_received: response.map_or(0, |response| response.body().len()),
             request_charge: response.and_then(|response| answer::request_charge(response.headers())),
-        }
+        })
     }
 
     /// Returns the attempts of the call itself, without those that read it back.
     pub(crate) fn own_attempts(&self) -> impl DoubleEndedIterator<Item = &Attempt> {
-        let is_own = |attempt: &&Attempt| attempt.operation == self.operation;
+        let is_own = |attempt: &&Attempt| diagnostics::operation(attempt) == self.operation;
         self.diagnostics.attempts().iter().filter(is_own)
     }
 
     /// Returns the request units of the call itself on Cosmos DB.
     pub(crate) fn request_charge(&self) -> Option<f64> {
         self.own_attempts()
-            .filter_map(|attempt| attempt.request_charge)
+            .filter_map(Attempt::request_charge)
             .reduce(|a, b| a + b)
     }
 

@@ -15,16 +15,16 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::transport::connection_limit::ConnectionLimit;
+use azure_table_core::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};
 use reqwest::Url;
 
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::pipeline::connection_limit::ConnectionLimit;
 use crate::pipeline::connection_settings::{ConnectionSettings, invalid_proxy};
 use crate::pipeline::response_body::{ResponseBody, cut};
-use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError};
 
 /// The default [`Transport`]: a connection pool over reqwest. Clones share it.
 ///

@@ -11,6 +11,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use azure_table_core::model::error::Result;
+use azure_table_core::transport::connection_limit::ConnectionLimit;
+use azure_table_core::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::header::PROXY_AUTHORIZATION;
 use http::{Request, Response};
@@ -19,14 +22,11 @@ use hyper::body::{Body as _, Incoming};
 use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use crate::model::error::Result;
-use crate::pipeline::connection_limit::ConnectionLimit;
 use crate::pipeline::connection_settings::ConnectionSettings;
 use crate::pipeline::hyper_transport::connector::Connector;
 use crate::pipeline::hyper_transport::open_connections::{OpenConnections, requested};
 use crate::pipeline::hyper_transport::proxies::Proxies;
 use crate::pipeline::response_body::{ResponseBody, cut};
-use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError};
 
 mod connector;
 mod open_connections;

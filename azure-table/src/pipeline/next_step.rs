@@ -7,11 +7,12 @@
 
 use std::time::Duration;
 
-use crate::model::location::Location;
+use azure_table_core::model::location::Location;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::transport::Delivery;
+
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::retry::{Decision, FailedAttempt, Failure};
-use crate::pipeline::transport::Delivery;
-use crate::protocol::request::Call;
 
 /// The maximum number of attempts with a renewed authorization. Two, because a challenge may be followed by the
 /// rejection of an old token.

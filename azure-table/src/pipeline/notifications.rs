@@ -5,9 +5,14 @@
 
 use std::time::Duration;
 
-use crate::model::clock::Instant;
-use crate::model::error::{Error, Result};
-use crate::model::location::Location;
+use azure_table_core::model::clock::Instant;
+use azure_table_core::model::diagnostics::DiagnosticsInternals;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::location::Location;
+use azure_table_core::protocol::answer;
+use azure_table_core::protocol::read_back::Verdict;
+use azure_table_core::protocol::request::Call;
+
 use crate::pipeline::Pipeline;
 use crate::pipeline::ended::{Ended, Ending};
 use crate::pipeline::history::CallHistory;
@@ -15,9 +20,6 @@ use crate::pipeline::observer::{Completed, Event, Observers, Sending};
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::rejection::Rejection;
 use crate::pipeline::trace::{AttemptSpan, CallSpan};
-use crate::protocol::answer;
-use crate::protocol::read_back::Verdict;
-use crate::protocol::request::Call;
 
 /// The receivers of the steps of a call.
 pub(crate) struct Notifications<'a> {

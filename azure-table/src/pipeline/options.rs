@@ -10,14 +10,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use azure_table_core::model::clock::Instant;
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::location::Location;
 use http::HeaderMap;
 use http::header::{
     AUTHORIZATION, CONTENT_LENGTH, DATE, HOST, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, TRANSFER_ENCODING,
 };
 
-use crate::model::clock::Instant;
-use crate::model::error::{Error, Result};
-use crate::model::location::Location;
 use crate::pipeline::context::OperationContext;
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;

@@ -3,17 +3,17 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::guid::{self, Guid};
+use azure_table_core::protocol::http_request::{TOKEN_VERSION, header_value};
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::via_batch;
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue, USER_AGENT};
 use http::{HeaderMap, Request};
 
-use crate::model::error::{Error, Result};
-use crate::model::guid::Guid;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::protocol::http_request::{TOKEN_VERSION, header_value};
-use crate::protocol::request::Call;
-use crate::protocol::via_batch;
 
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
 const X_MS_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
@@ -35,7 +35,7 @@ impl Pipeline {
         }
         let id = match &options.get().client_request_id {
             Some(id) => checked(id)?.into(),
-            None => Guid::random().shared_text(),
+            None => guid::shared_text(Guid::random()),
         };
         let version = version(self.credential.version(), call.version_with_token);
         let headers = call.request.headers_mut();

@@ -10,29 +10,26 @@
 
 use std::time::SystemTime;
 
+use azure_table_core::model::clock;
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::diagnostics::{Diagnostics, DiagnosticsInternals};
+use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_core::model::entity::{MetadataLevel, ReadEntity};
+use azure_table_core::model::error::Result;
+use azure_table_core::protocol::read_back::{self, MOST_CLOCK_ERROR, Verdict};
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::row_write::RowWrite;
+use azure_table_core::protocol::{answer, continuation, get, query};
+use azure_table_core::transport::BoxFuture;
+use azure_table_core::transport::deadline::Deadline;
 use bytes::Bytes;
 use http::Response;
 
-use crate::model::clock;
-use crate::model::datetime::DateTime;
-use crate::model::diagnostics::Diagnostics;
-use crate::model::dynamic::DynamicEntity;
-use crate::model::entity::{MetadataLevel, ReadEntity};
-use crate::model::error::Result;
 use crate::pipeline::Pipeline;
-use crate::pipeline::deadline::Deadline;
 use crate::pipeline::history::Answer;
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::skew::{seconds_between, shifted};
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::answer;
-use crate::protocol::continuation::Continuation;
-use crate::protocol::get;
-use crate::protocol::query;
-use crate::protocol::read_back::{self, MOST_CLOCK_ERROR, Verdict};
-use crate::protocol::request::Call;
-use crate::protocol::row_write::RowWrite;
 
 /// The maximum number of pages read for a batch. Its range may contain any number of other rows.
 const MOST_PAGES: usize = 5;
@@ -121,7 +118,7 @@ impl Pipeline {
             });
             let response = answered?.response;
             let offset = ahead(&response);
-            let next = Continuation::of(response.headers())?;
+            let next = continuation::of(response.headers())?;
             rows.extend(query::answer(response, MetadataLevel::Minimal, |row| {
                 DynamicEntity::read(row).map(Some)
             })?);

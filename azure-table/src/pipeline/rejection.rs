@@ -5,14 +5,12 @@
 
 use std::time::Duration;
 
+use azure_table_core::model::clock;
+use azure_table_core::model::error::ErrorKind;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::{answer, batch_answer};
 use bytes::Bytes;
 use http::{HeaderMap, Response};
-
-use crate::model::clock;
-use crate::model::error::ErrorKind;
-use crate::protocol::answer;
-use crate::protocol::batch_answer;
-use crate::protocol::request::Call;
 
 /// The status and the code of a rejection.
 #[derive(Clone, Debug)]

@@ -2,9 +2,8 @@
 //!
 //! Both HTTP transports read into it. A body that arrived in one piece is returned without a copy.
 
+use azure_table_core::transport::{Delivery, TransportError};
 use bytes::{Bytes, BytesMut};
-
-use crate::pipeline::transport::{Delivery, TransportError};
 
 /// The maximum body of a response, in bytes.
 ///

@@ -17,11 +17,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::location::Location;
-use crate::model::operation_kind::{Effect, OperationKind};
+use azure_table_core::model::location::Location;
+use azure_table_core::model::operation_kind::{Effect, OperationKind};
+use azure_table_core::transport::Delivery;
+
 use crate::pipeline::retry::budget::RetryBudget;
 use crate::pipeline::retry::decorator::{LimitAttempts, LimitElapsed, WithBudget};
-use crate::pipeline::transport::Delivery;
 
 pub(crate) mod budget;
 pub(crate) mod decorator;

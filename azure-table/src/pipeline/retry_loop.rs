@@ -8,13 +8,17 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use azure_table_core::model::clock::{self, Instant};
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::location::Location;
+use azure_table_core::model::operation_kind::Effect;
+use azure_table_core::protocol::batch_answer;
+use azure_table_core::protocol::read_back::Verdict;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::transport::BoxFuture;
 use bytes::Bytes;
 use http::{Method, Response};
 
-use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, Result};
-use crate::model::location::Location;
-use crate::model::operation_kind::Effect;
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt::Limits;
 use crate::pipeline::ended::{Ended, Ending};
@@ -27,10 +31,6 @@ use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 use crate::pipeline::trace::CallSpan;
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::batch_answer;
-use crate::protocol::read_back::Verdict;
-use crate::protocol::request::Call;
 
 impl Pipeline {
     /// Sends the request until a response needs no further attempt.

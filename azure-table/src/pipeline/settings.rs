@@ -6,15 +6,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use azure_table_core::filter::access::AccessPath;
+use azure_table_core::model::error::Result;
+use azure_table_core::model::variant_mark::MarkedVariant;
+use azure_table_core::protocol::http_request::header_value;
 use http::HeaderValue;
 use tokio::sync::Semaphore;
 
-use crate::filter::access::AccessPath;
-use crate::model::error::Result;
-use crate::model::variant_mark::MarkedVariant;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::write_group::WriteGroup;
-use crate::protocol::http_request::header_value;
 
 /// The default timeout of one attempt. The service processes a request for at most 30 s; the rest is for the transfer
 /// of the response.

@@ -15,6 +15,13 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use azure_table_core::model::clock::Instant;
+use azure_table_core::model::diagnostics::{Attempt, Diagnostics};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::key_texts::KeyTexts;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::transport::deadline::Deadline;
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, Shared, WeakShared, select};
 use http::Uri;
@@ -22,20 +29,13 @@ use http::header::{ACCEPT, HeaderValue};
 use tokio::runtime::{self, Handle};
 use tokio::sync::oneshot;
 
-use crate::model::clock::Instant;
-use crate::model::diagnostics::{Attempt, Diagnostics};
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::key_texts::KeyTexts;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::context::OperationContext;
-use crate::pipeline::deadline::Deadline;
 use crate::pipeline::hedge::HedgeIdentity;
 use crate::pipeline::history::Answer;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::options::{CallOptions, Headers, OptionValues};
 use crate::pipeline::trace::CallerSpan;
-use crate::protocol::request::Call;
 
 type Outcome = Arc<Result<Answer>>;
 

@@ -4,13 +4,13 @@
 
 use std::sync::{Arc, OnceLock};
 
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
-use crate::model::error::{Error, ErrorKind, Result};
 use crate::pipeline::connection_settings::not_pem;
 
 /// Returns a configuration that trusts the certificates of the platform, and additional ones in PEM.

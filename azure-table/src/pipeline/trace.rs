@@ -24,13 +24,14 @@ mod enabled;
 mod disabled {
     use std::time::Duration;
 
-    use crate::model::diagnostics::Attempt;
-    use crate::model::error::Error;
+    use azure_table_core::model::diagnostics::Attempt;
+    use azure_table_core::model::error::Error;
+    use azure_table_core::protocol::endpoint::Endpoint;
+    use azure_table_core::protocol::request::Call;
+
     use crate::pipeline::ended::Ended;
     use crate::pipeline::history::CallHistory;
     use crate::pipeline::observer::Completed;
-    use crate::protocol::endpoint::Endpoint;
-    use crate::protocol::request::Call;
 
     #[derive(Debug)]
     pub(crate) struct CallerSpan;

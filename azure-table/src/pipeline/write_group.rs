@@ -6,11 +6,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::model::error::Result;
+use azure_table_core::model::error::Result;
+use azure_table_core::protocol::operation::TableOperation;
+use azure_table_core::protocol::table_result::TableResult;
+use azure_table_core::transport::BoxFuture;
+
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::operation::TableOperation;
-use crate::protocol::table_result::TableResult;
 
 /// Sends the writes of many callers in batches.
 pub(crate) trait WriteGroup: fmt::Debug + Send + Sync {

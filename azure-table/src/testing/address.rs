@@ -3,11 +3,10 @@
 //! Splits a URL into [`Address`]: the account's base, the path below it, and the query without the parameters of a
 //! shared access signature.
 
+use azure_table_core::protocol::addressed_account::{AddressedAccount, SECONDARY};
+use azure_table_core::protocol::inbound::target::Paths;
+use azure_table_core::protocol::sas_parameters::SAS_PARAMETERS;
 use http::Uri;
-
-use crate::protocol::addressed_account::{AddressedAccount, SECONDARY};
-use crate::protocol::inbound::target::Paths;
-use crate::protocol::sas_parameters::SAS_PARAMETERS;
 
 /// The parts of a URL.
 #[derive(Clone, Debug)]
@@ -63,8 +62,9 @@ fn name(pair: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::protocol::addressed_account::ACCOUNTS;
+
     use super::*;
-    use crate::protocol::addressed_account::tests::ACCOUNTS;
 
     #[test]
     fn recorder_finds_the_account_of_an_endpoint() {

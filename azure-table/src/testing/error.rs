@@ -3,7 +3,7 @@
 //! Owns [`error`] and [`error_in_doubt`]. For errors as the service causes them, use the client over a
 //! [`Script`](crate::testing::Script) or [`Faults`](crate::testing::Faults).
 
-use crate::model::error::{Error, ErrorKind};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind};
 
 /// Creates an error of any kind, as a return value of a mock.
 ///
@@ -43,7 +43,7 @@ pub fn error(kind: ErrorKind) -> Error {
         ErrorKind::Connection => Error::new(kind, "connection refused"),
         ErrorKind::InvalidResponse => Error::new(kind, "the response is not an entity in JSON"),
         ErrorKind::InDoubt => error_in_doubt(ErrorKind::Timeout),
-        ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::Other => Error::new(kind, "created by a test"),
+        _ => Error::new(kind, "created by a test"),
     }
 }
 
@@ -86,7 +86,10 @@ mod tests {
             let error = lost.last_failure().unwrap();
             assert_eq!(error.kind(), kind);
             if let Some(status) = error.status() {
-                assert_eq!(ErrorKind::of_answer(status, error.code()), kind);
+                assert_eq!(
+                    Error::answered(status, error.code().map(str::to_owned), None, None).kind(),
+                    kind
+                );
             }
         }
         let lost = error(ErrorKind::InDoubt);

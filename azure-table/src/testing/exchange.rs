@@ -8,16 +8,16 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use azure_table_core::codec::json::read;
+use azure_table_core::codec::url;
+use azure_table_core::model::entity::{MetadataLevel, ReadEntity};
+use azure_table_core::model::error::Result;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::inbound::Inbound;
+use azure_table_core::transport::{Delivery, TransportError};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
 
-use crate::codec::json::read;
-use crate::codec::url;
-use crate::model::entity::{MetadataLevel, ReadEntity};
-use crate::model::error::Result;
-use crate::model::operation_kind::OperationKind;
-use crate::pipeline::transport::{Delivery, TransportError};
-use crate::protocol::inbound::Inbound;
 use crate::testing::address::Address;
 use crate::testing::secrets::Secrets;
 

@@ -6,14 +6,14 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use azure_table_core::model::clock;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::transport::injected_fault::CutResponse;
+use azure_table_core::transport::{Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::header::{DATE, HeaderValue};
 use http::{Request, Response};
 
-use crate::model::clock;
-use crate::model::operation_kind::OperationKind;
-use crate::pipeline::injected_fault::CutResponse;
-use crate::pipeline::transport::{Delivery, Transport, TransportError};
 use crate::testing::response_template::ResponseTemplate;
 
 /// A fault of one request.

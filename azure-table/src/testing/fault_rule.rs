@@ -2,7 +2,8 @@
 //!
 //! Owns [`FaultRule`] and the decision for one request. `faults.rs` keeps the counts.
 
-use crate::model::operation_kind::OperationKind;
+use azure_table_core::model::operation_kind::OperationKind;
+
 use crate::testing::fault::Fault;
 use crate::testing::response_template::ResponseTemplate;
 

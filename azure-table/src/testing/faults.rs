@@ -12,15 +12,15 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::inbound::Inbound;
+use azure_table_core::protocol::profile::Profile;
+use azure_table_core::transport::connection_limit::ConnectionLimit;
+use azure_table_core::transport::injected_fault::InjectedFault;
+use azure_table_core::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 
-use crate::model::operation_kind::OperationKind;
-use crate::pipeline::connection_limit::ConnectionLimit;
-use crate::pipeline::injected_fault::InjectedFault;
-use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
-use crate::protocol::inbound::Inbound;
-use crate::protocol::profile::Profile;
 use crate::testing::fault::Fault;
 use crate::testing::fault_rule::FaultRule;
 

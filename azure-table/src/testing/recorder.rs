@@ -6,12 +6,12 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use azure_table_core::protocol::profile::{Profile, ProfileInternals};
+use azure_table_core::transport::connection_limit::ConnectionLimit;
+use azure_table_core::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 
-use crate::pipeline::connection_limit::ConnectionLimit;
-use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError};
-use crate::protocol::profile::Profile;
 use crate::testing::exchange::{Exchange, Outcome};
 use crate::testing::recording::{Recorded, at};
 use crate::testing::redaction::Redaction;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use azure_table_core::transport::Delivery;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -15,7 +16,6 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSF
 use http::{HeaderMap, Response};
 use serde::{Deserialize, Serialize};
 
-use crate::pipeline::transport::Delivery;
 use crate::testing::address::Address;
 use crate::testing::exchange::{Exchange, Outcome};
 use crate::testing::redaction::Redaction;
@@ -208,9 +208,9 @@ impl RecordedFailure {
     fn of(reached: Delivery) -> Self {
         match reached {
             Delivery::NothingSent => Self::NothingSent,
-            Delivery::MaybeSent => Self::MaybeSent,
             Delivery::ResponseCut => Self::ResponseCut,
             Delivery::ResponseTooLong { bytes, limit } => Self::ResponseTooLong { bytes, limit },
+            _ => Self::MaybeSent,
         }
     }
 

@@ -3,10 +3,10 @@
 //! Owns [`Redaction`]: the texts, and the search for them in other text, in any encoding. Secrets that are always
 //! hidden are in `secrets.rs`.
 
+use azure_table_core::codec::url;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::codec::url;
 use crate::testing::secrets::HIDDEN;
 
 /// The text before the key in a token of Cosmos DB, as the emulator writes it.

@@ -12,13 +12,13 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use azure_table_core::model::clock;
+use azure_table_core::protocol::profile::{Profile, ProfileInternals};
+use azure_table_core::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::header::{DATE, HeaderValue};
 use http::{Request, Response, StatusCode};
 
-use crate::model::clock;
-use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
-use crate::protocol::profile::Profile;
 use crate::testing::exchange::Exchange;
 use crate::testing::fingerprint::Fingerprint;
 use crate::testing::recording::{Recorded, RecordedOutcome, at};

@@ -8,15 +8,14 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use azure_table_core::codec::json::write;
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::entity_key::key_texts;
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::etag::Condition;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG};
 use http::{HeaderMap, Response};
-
-use crate::codec::json::write;
-use crate::model::entity::TableEntity;
-use crate::model::entity_key::key_texts;
-use crate::model::error::{Error, Result};
-use crate::model::etag::Condition;
 
 /// The ETag of a row without one.
 const SOME_ETAG: &str = "W/\"datetime'2020-01-01T00%3A00%3A00Z'\"";
@@ -263,7 +262,7 @@ fn error(code: &str, message: &str) -> String {
 fn row<E: TableEntity + ?Sized>(entity: &E) -> Result<(String, Vec<u8>), Error> {
     let etag = match entity.condition() {
         Condition::Matches(etag) => etag.as_str().to_owned(),
-        Condition::Exists | Condition::MissingETag => SOME_ETAG.to_owned(),
+        _ => SOME_ETAG.to_owned(),
     };
     let written = write::entity(entity, key_texts(entity)?.pair())?;
     let body = &written.text.as_bytes()[..written.body];

@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::inbound::Inbound;
+use azure_table_core::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 
-use crate::model::operation_kind::OperationKind;
-use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
-use crate::protocol::inbound::Inbound;
 use crate::testing::exchange;
 use crate::testing::fault::Fault;
 use crate::testing::verdict::{self, Verdict};

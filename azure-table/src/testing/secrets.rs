@@ -3,11 +3,11 @@
 //! Owns [`Secrets`]. Headers are shown by a list of those that the protocol has, so an unforeseen credential is not
 //! among them. The response is also searched for the credential, because a rejection may repeat it.
 
+use azure_table_core::codec::url;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
 use http::{HeaderMap, Request};
 
-use crate::codec::url;
 use crate::testing::address::Address;
 
 /// The replacement of a secret.

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::profile::Profile;
+use azure_table_core::transport::connection_limit::ConnectionLimit;
+use azure_table_core::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 
-use crate::model::operation_kind::OperationKind;
-use crate::pipeline::connection_limit::ConnectionLimit;
-use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
-use crate::protocol::profile::Profile;
 use crate::testing::exchange::{Exchange, Outcome};
 
 /// The default number of kept exchanges.

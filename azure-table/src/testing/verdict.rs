@@ -3,10 +3,10 @@
 //! Owns [`Verdict`]: the faults that a [`Script`](crate::testing::Script) or a [`Replay`](crate::testing::Replay)
 //! found. It reports them to the test by a panic.
 
+use azure_table_core::transport::{Delivery, TransportError};
 use bytes::Bytes;
 use http::Response;
 
-use crate::pipeline::transport::{Delivery, TransportError};
 use crate::testing::response_template::ResponseTemplate;
 
 /// The faults found so far.

@@ -69,12 +69,8 @@ fn imports_of_the_pipeline_go_downward() {
             "skew",
             "retry",
             "auth",
-            "transport",
-            "connection_limit",
-            "deadline",
             "context",
             "location",
-            "injected_fault",
         ],
     };
     layers.check_imports(&Sources::read(root()), 60);

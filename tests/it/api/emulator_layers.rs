@@ -43,7 +43,10 @@ fn stages_of_a_request_import_only_later_ones() {
     let places = STAGES.iter().map(place).collect::<Vec<_>>();
     assert!(places.is_sorted(), "{places:?}");
     let sources = Sources::read(root());
-    let driver = sources.files.iter().position(|file| file.path.ends_with("emulator/service.rs"));
+    let driver = sources
+        .files
+        .iter()
+        .position(|file| file.path.ends_with("emulator/service.rs"));
     let driven: Vec<_> = sources.imports()[driver.expect("the service")]
         .iter()
         .filter_map(|import| LAYERS.position(&sources.files[*import]))

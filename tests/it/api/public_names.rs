@@ -15,7 +15,7 @@ const MODULES: [(&str, &str); 15] = [
     ("bulk", "api/bulk.rs"),
     ("emulator", "emulator.rs"),
     ("entity", "api/entity.rs"),
-    ("filter", "filter.rs"),
+    ("filter", "api/filter.rs"),
     ("key", "api/key.rs"),
     ("operation", "api/operation.rs"),
     ("query", "api/query.rs"),
@@ -34,11 +34,12 @@ fn source(file: &str) -> String {
 fn exported(file: &str) -> Vec<String> {
     let text = source(file);
     let statements = text
-        .split("pub use crate::")
+        .split("pub use ")
         .skip(1)
+        .filter(|rest| rest.starts_with("crate::") || rest.starts_with("azure_table_core::"))
         .map(|rest| rest.split(';').next().unwrap());
     statements
-        .filter(|statement| !statement.starts_with("api::{"))
+        .filter(|statement| !statement.starts_with("crate::api::{"))
         .flat_map(|statement| {
             let names = match statement.split_once('{') {
                 Some((_, names)) => names.trim_end().trim_end_matches('}'),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use xtask::readme::{SOURCE, generated};
-use xtask::sources::{root, rust_files};
+use xtask::sources::{CRATES, root, rust_files};
 
 /// The most lines of the README.
 const MOST_LINES: usize = 300;
@@ -224,7 +224,10 @@ fn anchor(heading: &str) -> String {
 #[test]
 fn links_to_sections_of_guides_lead_to_headings() {
     let folder = root().join("azure-table/docs");
-    let mut texts = rust_files(&root().join("azure-table/src"));
+    let mut texts: Vec<_> = CRATES
+        .iter()
+        .flat_map(|folder| rust_files(&root().join(folder)))
+        .collect();
     let mut sections = BTreeSet::new();
     for entry in fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();

@@ -136,7 +136,7 @@ fn guide_names_every_method_that_sends() {
 #[test]
 fn guide_names_every_kind_of_operation() {
     let guide = guide();
-    let source = fs::read_to_string(root().join("azure-table/src/model/operation_kind.rs")).unwrap();
+    let source = fs::read_to_string(root().join("azure-table-core/src/model/operation_kind.rs")).unwrap();
     let kinds: Vec<&str> = source
         .lines()
         .filter_map(|line| line.trim().strip_prefix("Self::"))

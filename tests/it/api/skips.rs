@@ -168,6 +168,7 @@ fn no_test_skips_itself() {
     for folder in [
         "tests",
         "azure-table/src",
+        "azure-table-core/src",
         "azure-table-derive/src",
         "azure-table-emulator",
         "examples",

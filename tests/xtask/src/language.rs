@@ -10,8 +10,9 @@ use std::time::SystemTime;
 use crate::sources::{root, rust_files};
 
 /// The folders of code whose comments are checked.
-const CODE: [&str; 5] = [
+const CODE: [&str; 6] = [
     "azure-table/src",
+    "azure-table-core/src",
     "azure-table-derive/src",
     "azure-table-emulator/src",
     "examples",

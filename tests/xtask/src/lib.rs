@@ -1,5 +1,5 @@
-//! The code that the commands of `cargo xtask` share with the tests: the sources as text, their layers, the rules of how we write,
-//! the README.
+//! The code that the commands of `cargo xtask` share with the tests: the sources as text, their layers, the rules of
+//! how we write, the README.
 
 #![expect(clippy::unwrap_used, reason = "a maintenance program says what failed by panicking")]
 

@@ -9,7 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of product code, from the root of a checkout.
-const CRATES: [&str; 3] = ["azure-table/src", "azure-table-derive/src", "azure-table-emulator/src"];
+pub const CRATES: [&str; 4] = [
+    "azure-table/src",
+    "azure-table-core/src",
+    "azure-table-derive/src",
+    "azure-table-emulator/src",
+];
 
 /// A file of product code.
 #[derive(Debug)]
@@ -371,6 +376,7 @@ fn paths_in(file: &SourceFile, tokens: &[&str], names: &BTreeMap<String, Vec<Str
         here.extend(inner.iter().map(|(name, _)| (*name).to_owned()));
         let start = match token {
             "crate" => here[..1].to_vec(),
+            "azure_table_core" => vec!["azure-table-core".to_owned()],
             "self" => here,
             "super" => {
                 here.pop();

@@ -12,14 +12,13 @@ use std::sync::{Arc, Mutex, Once};
 use std::task::Poll;
 use std::time::Duration;
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::{clock, timestamp_watch};
 use tokio::runtime::Builder;
 
 use crate::__private::explore::world::World;
 use crate::emulator::EmulatorClock;
 use crate::emulator::in_process::Emulator;
-use crate::model::clock;
-use crate::model::datetime::DateTime;
-use crate::model::timestamp_watch;
 use crate::testing::explore::gate::{Chooser, Gate};
 use crate::testing::explore::search::{Finished, Runner};
 

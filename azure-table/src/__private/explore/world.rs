@@ -6,6 +6,10 @@ use std::fmt;
 use std::iter;
 use std::sync::Arc;
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_core::protocol::profile::Profile;
+use azure_table_core::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 use tokio::time::Instant;
@@ -13,10 +17,6 @@ use tokio::time::Instant;
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
 use crate::emulator::in_process::Emulator;
-use crate::model::datetime::DateTime;
-use crate::model::dynamic::DynamicEntity;
-use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
-use crate::protocol::profile::Profile;
 use crate::testing::explore::event::MAIN;
 use crate::testing::explore::gate::{Gate, GatedTransport};
 

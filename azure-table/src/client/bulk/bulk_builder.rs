@@ -6,6 +6,15 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use azure_table_core::filter::assignment::Assignments;
+use azure_table_core::model::entity::{AsEntity, TableEntity};
+use azure_table_core::model::entity_key::IntoKey;
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
+use azure_table_core::model::versioned::Versioned;
+use azure_table_core::protocol::batch::MAX_BATCH_OPERATIONS;
+use azure_table_core::protocol::operation::TableOperation;
 use futures_core::Stream;
 
 use crate::client::bulk::bulk_run::BulkRun;
@@ -14,16 +23,7 @@ use crate::client::bulk::engine::{Engine, EngineSettings};
 use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::total_timeout;
-use crate::filter::assignment::Assignments;
-use crate::model::entity::{AsEntity, TableEntity};
-use crate::model::entity_key::IntoKey;
-use crate::model::error::{Error, Result};
-use crate::model::operation_kind::OperationKind;
-use crate::model::variant_mark::{AsVariant, MarkedVariant};
-use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options};
-use crate::protocol::batch::MAX_BATCH_OPERATIONS;
-use crate::protocol::operation::TableOperation;
 
 /// A builder of bulk writes: any number of entities, in concurrent batches of one partition each.
 ///

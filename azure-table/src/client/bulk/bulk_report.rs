@@ -7,12 +7,13 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::etag::ETag;
+use azure_table_core::model::key_texts::KeyTexts;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::operation::TableOperation;
+
 use crate::client::partition_writes::outcomes::Outcome;
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::etag::ETag;
-use crate::model::key_texts::KeyTexts;
-use crate::model::operation_kind::OperationKind;
-use crate::protocol::operation::TableOperation;
 
 /// The number of leftovers in the `Debug` text of a report.
 const MOST_SHOWN: usize = 3;

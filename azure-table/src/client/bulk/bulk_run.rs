@@ -2,13 +2,14 @@
 
 use std::task::{Context, Poll, ready};
 
+use azure_table_core::model::error::Error;
+use azure_table_core::model::key_texts::KeyTexts;
+use azure_table_core::protocol::operation::TableOperation;
+
 use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, Leftover, LeftoverReason};
 use crate::client::bulk::engine::Engine;
 use crate::client::bulk::settled_operations::Settled;
 use crate::client::partition_writes::outcomes::Outcome;
-use crate::model::error::Error;
-use crate::model::key_texts::KeyTexts;
-use crate::protocol::operation::TableOperation;
 
 pub(crate) struct BulkRun {
     pub(crate) engine: Engine,

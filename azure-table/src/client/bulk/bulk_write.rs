@@ -7,6 +7,8 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::protocol::operation::TableOperation;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
@@ -15,8 +17,6 @@ use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::engine::Input;
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::ops::operation::ended;
-use crate::model::error::{Error, Result};
-use crate::protocol::operation::TableOperation;
 
 /// The writes of a [`Bulk`](crate::Bulk): await them for the report, or read their [`outcomes`](Self::outcomes).
 ///

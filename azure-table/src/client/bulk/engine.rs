@@ -11,6 +11,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use azure_table_core::model::clock;
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, MAY_HAVE_APPLIED};
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::batch::MAX_BATCH_OPERATIONS;
+use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_core::protocol::profile::ProfileInternals;
+use azure_table_core::transport::BoxFuture;
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
 use tokio::task::coop;
@@ -27,15 +35,8 @@ use crate::client::partition_writes::partition_write::PartitionWrite;
 use crate::client::sending_rate::SendingRate;
 use crate::client::total_timeout::TotalTimeout;
 use crate::client::turn::Turn;
-use crate::model::clock;
-use crate::model::error::{Error, ErrorKind, MAY_HAVE_APPLIED};
-use crate::model::name::TableName;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::batch::MAX_BATCH_OPERATIONS;
-use crate::protocol::operation::TableOperation;
 
 /// The operations that are read in a turn, which takes less than a millisecond.
 const TURN_UNITS: usize = 128;

@@ -6,8 +6,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use azure_table_core::protocol::operation::OperationInternals;
+use azure_table_core::protocol::row_hash::RowHash;
+
 use crate::client::partition_writes::partition_queue::{BatchLimits, PartitionQueue, Queued};
-use crate::protocol::row_hash::RowHash;
 
 /// Selects the batches that are sent although they are not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,13 +242,13 @@ impl Partition {
 mod tests {
     use std::collections::HashSet;
 
+    use azure_table_core::model::dynamic::DynamicEntity;
+    use azure_table_core::protocol::operation::TableOperation;
     use proptest::prelude::*;
     use proptest::sample::{Index, select};
 
     use super::*;
     use crate::client::partition_writes::partition_queue::MOST_LOOKED_AT;
-    use crate::model::dynamic::DynamicEntity;
-    use crate::protocol::operation::TableOperation;
 
     fn indices(batch: Option<Vec<Queued>>) -> Vec<u64> {
         batch.into_iter().flatten().map(|queued| queued.index).collect()

@@ -6,12 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use azure_table_core::model::error::Error;
+use azure_table_core::protocol::row_hash::RowHash;
+use azure_table_core::transport::BoxFuture;
+
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
 use crate::client::partition_writes::outcomes::{SharedOutcomes, Written};
 use crate::client::partition_writes::partition_write::PartitionWrite;
-use crate::model::error::Error;
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::row_hash::RowHash;
 
 /// Operations of one partition that were sent together.
 pub(crate) struct Batch {

@@ -6,6 +6,11 @@ use std::marker::PhantomData;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use azure_table_core::model::entity::AsEntity;
+use azure_table_core::model::error::Result;
+use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
+use azure_table_core::protocol::operation::TableOperation;
+
 use crate::client::bulk::bulk_builder::Bulk;
 use crate::client::bulk::bulk_report::BulkReport;
 use crate::client::bulk::bulk_run::BulkRun;
@@ -13,10 +18,6 @@ use crate::client::bulk::engine::Input;
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::total_timeout;
-use crate::model::entity::AsEntity;
-use crate::model::error::Result;
-use crate::model::variant_mark::{AsVariant, MarkedVariant};
-use crate::protocol::operation::TableOperation;
 
 /// The default time that an operation waits for others.
 const LINGER: Duration = Duration::from_millis(200);

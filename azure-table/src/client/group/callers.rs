@@ -6,16 +6,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use azure_table_core::model::clock::Instant;
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind};
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::table_result::TableResult;
+
 use crate::client::group::lanes::Caller;
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
 use crate::client::partition_writes::outcomes::Outcomes;
-use crate::model::clock::Instant;
-use crate::model::error::{Error, ErrorKind};
-use crate::model::name::TableName;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::observer::{Event, GroupedWrite};
-use crate::protocol::table_result::TableResult;
 
 /// The callers of a batch, in the order of its operations.
 pub(super) struct Callers {

@@ -9,6 +9,12 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
+use azure_table_core::model::clock::{self, Instant};
+use azure_table_core::model::error::Error;
+use azure_table_core::model::name::TableName;
+use azure_table_core::protocol::batch::MAX_BATCH_OPERATIONS;
+use azure_table_core::protocol::operation::TableOperation;
+use azure_table_core::protocol::profile::ProfileInternals;
 use tokio::runtime::Handle;
 
 use crate::client::group::callers::{Callers, of_write, shut_down};
@@ -20,16 +26,11 @@ use crate::client::partition_writes::partition_queue::BatchLimits;
 use crate::client::partition_writes::partition_write::PartitionWrite;
 use crate::client::sending_rate::SendingRate;
 use crate::client::total_timeout::TotalTimeout;
-use crate::model::clock::{self, Instant};
-use crate::model::error::Error;
-use crate::model::name::TableName;
 use crate::pipeline::Pipeline;
 use crate::pipeline::context::OperationContext;
 use crate::pipeline::observer::{Event, GroupedBatch};
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::trace::GroupSpan;
-use crate::protocol::batch::MAX_BATCH_OPERATIONS;
-use crate::protocol::operation::TableOperation;
 
 pub(crate) struct Committer {
     /// The pipeline of its batches, which has no group.

@@ -8,6 +8,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use azure_table_core::model::clock::Instant;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
 use tokio::runtime;
 use tokio::sync::Notify;
 
@@ -15,12 +18,9 @@ use crate::client::group::epoch::{Epoch, EpochEnds, Epochs};
 use crate::client::group::group_options::GroupOptions;
 use crate::client::group::slot::Slot;
 use crate::client::partition_writes::partition_queue::{BatchLimits, PartitionQueue, Queued};
-use crate::model::clock::Instant;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::trace::CallerSpan;
 use crate::pipeline::write_group::GroupStatistics;
-use crate::protocol::operation::TableOperation;
 
 /// The caller of a write.
 #[derive(Debug)]
@@ -329,11 +329,11 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Waker};
 
+    use azure_table_core::model::dynamic::DynamicEntity;
     use proptest::prelude::*;
     use proptest::sample::Index;
 
     use super::*;
-    use crate::model::dynamic::DynamicEntity;
 
     fn lanes(max_pending: usize, max_pending_bytes: usize, operations: usize) -> Lanes {
         let options = GroupOptions::new()

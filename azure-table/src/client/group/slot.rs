@@ -7,9 +7,9 @@ use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::model::clock::Instant;
-use crate::model::error::Result;
-use crate::protocol::table_result::TableResult;
+use azure_table_core::model::clock::Instant;
+use azure_table_core::model::error::Result;
+use azure_table_core::protocol::table_result::TableResult;
 
 /// A write that its caller awaits.
 #[derive(Debug)]

@@ -8,19 +8,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use azure_table_core::model::clock::{self, Instant};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_core::protocol::table_result::TableResult;
+use azure_table_core::transport::BoxFuture;
 use tokio::runtime::Handle;
 
 use crate::client::group::committer::Committer;
 use crate::client::group::lanes::Caller;
 use crate::client::group::slot::{Leaving, Slot};
 use crate::client::ops::execute::ExecuteOperation;
-use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, ErrorKind, Result};
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::transport::BoxFuture;
 use crate::pipeline::write_group::{GroupStatistics, WriteGroup};
-use crate::protocol::operation::TableOperation;
-use crate::protocol::table_result::TableResult;
 
 impl WriteGroup for Committer {
     fn write(

@@ -5,15 +5,16 @@
 
 use std::sync::Arc;
 
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::access_policy::StoredAccessPolicy;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::table_acl;
+
 use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::name::TableName;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
-use crate::protocol::access_policy::StoredAccessPolicy;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::Call;
-use crate::protocol::table_acl;
 
 /// Changes the stored access policies of a table. Returns the policies after the change.
 ///

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use azure_table_core::model::name::TableName;
+use azure_table_core::protocol::answer;
+use azure_table_core::protocol::operation::TableOperation;
+use azure_table_core::protocol::tables::{self, Deletion};
+
 use crate::client::ops::execute::{WriteSpec, conditions};
 use crate::client::ops::operation::{Operation, operation};
-use crate::model::name::TableName;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::via_batch;
-use crate::protocol::answer;
-use crate::protocol::operation::TableOperation;
-use crate::protocol::tables::Deletion;
 
 /// Deletes an entity. See [`TableClient::delete`](crate::TableClient::delete).
 #[must_use = "nothing is sent until it is awaited"]
@@ -41,7 +42,7 @@ impl DeleteEntityIfExists {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
         let spec = WriteSpec::new(table, operation, |_| Ok(Deletion::Deleted)).or(404, |e, is_in_doubt| {
             if answer::is_missing_entity(&e) {
-                Ok(Deletion::found_nothing(is_in_doubt))
+                Ok(tables::found_nothing(is_in_doubt))
             } else {
                 Err(e)
             }

@@ -3,17 +3,19 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::continuation;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::profile::ProfileInternals;
+use azure_table_core::protocol::query::{self, QueryRequest};
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::tables::{self, Creation};
+
 use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
 use crate::client::shape::Shape;
-use crate::model::error::{Error, Result};
-use crate::model::name::TableName;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
-use crate::protocol::continuation::Continuation;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::query::{self, QueryRequest};
-use crate::protocol::request::Call;
-use crate::protocol::tables::{self, Creation};
 
 /// Creates the tables that are missing.
 ///
@@ -86,7 +88,7 @@ async fn names(steps: &Steps, prefix: &str) -> Result<Vec<String>> {
         let call = request.call(steps.endpoint(), from.as_ref());
         let (next, page) = steps
             .call(call, |response, _| {
-                let next = Continuation::of(response.headers())?;
+                let next = continuation::of(response.headers())?;
                 Ok((
                     next,
                     query::answer(response, shape.metadata, |row| shape.read_or_skip(row))?,

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::variant_mark::MarkedVariant;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_core::protocol::read_back::WrittenRow;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::table_result::{self, Asked, ResultInternals, TableResult};
 use bytes::Bytes;
 use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
-use crate::model::error::{Error, Result};
-use crate::model::name::TableName;
-use crate::model::operation_kind::OperationKind;
-use crate::model::variant_mark::MarkedVariant;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, via_batch};
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::operation::TableOperation;
-use crate::protocol::read_back::WrittenRow;
-use crate::protocol::request::Call;
-use crate::protocol::table_result::{self, Asked, TableResult};
 
 /// Executes one operation. See [`TableClient::execute`](crate::TableClient::execute).
 #[must_use = "nothing is sent until it is awaited"]
@@ -147,7 +147,7 @@ macro_rules! conditions {
             /// Requires that the stored entity has this ETag.
             ///
             /// Otherwise the call fails with [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet).
-            pub fn if_match(mut self, etag: $crate::model::etag::ETag) -> Self {
+            pub fn if_match(mut self, etag: azure_table_core::model::etag::ETag) -> Self {
                 self.operation.spec.change(|operation| operation.if_match(etag));
                 self
             }

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use azure_table_core::model::error::Result;
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::get;
+use azure_table_core::protocol::request::Call;
 use bytes::Bytes;
 use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::client::shape::Shape;
-use crate::model::error::Result;
-use crate::model::name::TableName;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::via_batch;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::get;
-use crate::protocol::request::Call;
 
 /// Checks that an entity exists. See [`TableClient::exists`](crate::TableClient::exists).
 #[must_use = "nothing is sent until it is awaited"]

@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
+use azure_table_core::filter::select::Columns;
+use azure_table_core::model::entity::{Projection, ReadEntity};
+use azure_table_core::model::entity_key::Key;
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::row::Row;
+use azure_table_core::model::versioned::Versioned;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::get;
+use azure_table_core::protocol::request::Call;
 use bytes::Bytes;
 use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
-use crate::filter::select::Columns;
-use crate::model::entity::{Projection, ReadEntity};
-use crate::model::entity_key::Key;
-use crate::model::error::{Error, Result};
-use crate::model::name::TableName;
-use crate::model::operation_kind::OperationKind;
-use crate::model::row::Row;
-use crate::model::versioned::Versioned;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::via_batch;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::get;
-use crate::protocol::request::Call;
 
 /// Reads one entity of type `E` as a `P`. See [`TableClient::get`](crate::TableClient::get).
 #[must_use = "nothing is sent until it is awaited"]

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::guid::Guid;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::user_delegation_key::{self, KeyInfo, UserDelegationKey};
 use bytes::Bytes;
 use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
-use crate::model::datetime::DateTime;
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::guid::Guid;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::Call;
-use crate::protocol::user_delegation_key::{self, KeyInfo, UserDelegationKey};
 
 struct GetSpec {
     /// The current time, unless set.

@@ -12,21 +12,22 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use azure_table_core::model::clock::{self, Instant};
+use azure_table_core::model::entity::{AsEntity, ReadEntity, TableEntity};
+use azure_table_core::model::entity_key::{Key, key_texts};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::error_text::Shown;
+use azure_table_core::model::etag::ETag;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::versioned::Versioned;
+use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_core::transport::BoxFuture;
+
 use crate::client::ops::get_entity::GetEntity;
 use crate::client::ops::operation::ended;
 use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
 use crate::client::table_handle::TableClient;
-use crate::model::clock::{self, Instant};
-use crate::model::entity::{AsEntity, ReadEntity, TableEntity};
-use crate::model::entity_key::{Key, key_texts};
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::error_text::Shown;
-use crate::model::etag::ETag;
-use crate::model::operation_kind::OperationKind;
-use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::operation::TableOperation;
 
 /// The default limit of conflicting writes. The waits between them grow to a second, so only many concurrent writers of
 /// one entity reach it.
@@ -361,7 +362,7 @@ where
 /// Returns the inserted entity. The response to an insert does not contain its timestamp.
 fn inserted<E: TableEntity>(mut entity: E, etag: ETag) -> Versioned<E> {
     entity.set_etag(&etag);
-    let timestamp = crate::model::datetime::DateTime::now();
+    let timestamp = azure_table_core::model::datetime::DateTime::now();
     Versioned {
         entity,
         etag,

@@ -9,25 +9,26 @@ use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use azure_table_core::model::clock::Instant;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::operation_kind::{Effect, OperationKind};
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::operation::TableOperation;
+use azure_table_core::protocol::profile::ProfileInternals;
+use azure_table_core::protocol::read_back::WrittenRow;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::table_result::TableResult;
+use azure_table_core::protocol::{batch_answer, tables};
+use azure_table_core::transport::BoxFuture;
 use bytes::Bytes;
 use http::Response;
 
 use crate::client::task::Running;
-use crate::model::clock::Instant;
-use crate::model::error::{Error, Result};
-use crate::model::operation_kind::{Effect, OperationKind};
 use crate::pipeline::Pipeline;
 use crate::pipeline::history::Answer;
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::transport::BoxFuture;
 use crate::pipeline::write_group::WriteGroup;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::operation::TableOperation;
-use crate::protocol::read_back::WrittenRow;
-use crate::protocol::request::Call;
-use crate::protocol::table_result::TableResult;
-use crate::protocol::{batch_answer, tables};
 
 /// The request of an operation, and the reading of its response.
 pub(crate) trait Spec {
@@ -316,13 +317,13 @@ macro_rules! operation {
             ///
             /// # Errors
             /// Errors that awaiting it would return before anything is sent.
-            pub fn request(self) -> $crate::model::error::Result<::std::string::String> {
+            pub fn request(self) -> azure_table_core::model::error::Result<::std::string::String> {
                 self.operation.request()
             }
         }
 
         impl$(<$($parameter $(: $bound)?),+>)? ::std::future::Future for $name $(<$($parameter),+>)? {
-            type Output = $crate::model::error::Result<$output>;
+            type Output = azure_table_core::model::error::Result<$output>;
 
             fn poll(
                 self: ::std::pin::Pin<&mut Self>,

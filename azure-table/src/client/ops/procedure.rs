@@ -9,16 +9,17 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use azure_table_core::model::clock::Instant;
+use azure_table_core::model::error::{ErrorInternals, Result};
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::transport::BoxFuture;
+
 use crate::client::ops::operation::{ended, start};
-use crate::model::clock::Instant;
-use crate::model::error::Result;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::history::Answer;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::Call;
 
 /// Steps that are not started, running or completed.
 pub(crate) struct Procedure<S, T> {
@@ -179,13 +180,13 @@ macro_rules! procedure {
             ///
             /// # Errors
             /// Errors that awaiting it would return before anything is sent.
-            pub fn request(self) -> $crate::model::error::Result<::std::string::String> {
+            pub fn request(self) -> azure_table_core::model::error::Result<::std::string::String> {
                 self.procedure.request()
             }
         }
 
         impl ::std::future::Future for $name {
-            type Output = $crate::model::error::Result<$output>;
+            type Output = azure_table_core::model::error::Result<$output>;
 
             fn poll(
                 self: ::std::pin::Pin<&mut Self>,

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use azure_table_core::model::clock::{self, Instant};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::tables;
+
 use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
-use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::name::TableName;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::Call;
-use crate::protocol::tables;
 
 /// The pause between two attempts to create the table. The service takes at least 40 s to delete it.
 ///

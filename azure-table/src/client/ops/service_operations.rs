@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
+use azure_table_core::model::error::Result;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::service_operations;
+use azure_table_core::protocol::service_properties::ServiceProperties;
+use azure_table_core::protocol::service_statistics::ServiceStatistics;
 use bytes::Bytes;
 use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
-use crate::model::error::Result;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::Call;
-use crate::protocol::service_operations;
-use crate::protocol::service_properties::ServiceProperties;
-use crate::protocol::service_statistics::ServiceStatistics;
 
 /// The part that differs between the operations on the service: `given` is the payload.
 struct ServiceSpec<G, T> {

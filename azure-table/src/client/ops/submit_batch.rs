@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::variant_mark::MarkedVariant;
+use azure_table_core::protocol::batch::ChangeSet;
+use azure_table_core::protocol::batch_answer;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::read_back::WrittenRow;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::sent_batch::SentBatch;
+use azure_table_core::protocol::table_result::{ResultInternals, TableResult};
 use bytes::Bytes;
 use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, ended, operation};
-use crate::model::error::{Error, Result};
-use crate::model::operation_kind::OperationKind;
-use crate::model::variant_mark::MarkedVariant;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::protocol::batch::ChangeSet;
-use crate::protocol::batch_answer;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::read_back::WrittenRow;
-use crate::protocol::request::Call;
-use crate::protocol::sent_batch::SentBatch;
-use crate::protocol::table_result::TableResult;
 
 /// Submits a batch. See [`TableBatch::submit`](crate::TableBatch::submit).
 #[must_use = "nothing is sent until it is awaited"]

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use azure_table_core::model::error::Result;
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::access_policy::StoredAccessPolicy;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::table_acl;
+use azure_table_core::protocol::tables::{self, Creation, Deletion};
 use bytes::Bytes;
 use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
-use crate::model::error::Result;
-use crate::model::name::TableName;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
-use crate::protocol::access_policy::StoredAccessPolicy;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::Call;
-use crate::protocol::table_acl;
-use crate::protocol::tables::{self, Creation, Deletion};
 
 /// The part that differs between the operations on a table.
 struct TableSpec<T> {

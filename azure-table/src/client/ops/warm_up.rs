@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use azure_table_core::model::error::{Error, ErrorKind, Result};
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::service_operations;
 use futures_util::TryStreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
 use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::hedge::Hedge;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::Call;
-use crate::protocol::service_operations;
 
 /// Opens connections to the service. See [`TableServiceClient::warm_up`](crate::TableServiceClient::warm_up).
 #[must_use = "nothing is sent until it is awaited"]

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
+use azure_table_core::model::entity::ReadEntity;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::etag::ETag;
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::versioned::Versioned;
+use azure_table_core::protocol::operation::TableOperation;
+use azure_table_core::protocol::table_result::TableResult;
+
 use crate::client::ops::execute::{WriteSpec, conditions};
 use crate::client::ops::operation::{Operation, operation};
-use crate::model::entity::ReadEntity;
-use crate::model::error::{Error, Result};
-use crate::model::etag::ETag;
-use crate::model::name::TableName;
-use crate::model::versioned::Versioned;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::via_batch;
-use crate::protocol::operation::TableOperation;
-use crate::protocol::table_result::TableResult;
 
 fn etag(result: TableResult) -> Result<ETag> {
     // The error carries the status, because the write was applied.

@@ -3,7 +3,7 @@
 //! Owns the decision as a pure function. The table of its tests is the specification. `partition_write.rs` executes the
 //! steps.
 
-use crate::model::error::{Error, ErrorKind};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind};
 
 /// The treatment of the other operations of a write after one failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

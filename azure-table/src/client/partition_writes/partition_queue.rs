@@ -10,8 +10,8 @@
 
 use std::collections::VecDeque;
 
-use crate::protocol::operation::TableOperation;
-use crate::protocol::row_hash::{RowHash, RowHashes};
+use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_core::protocol::row_hash::{RowHash, RowHashes};
 
 /// An operation, its number, and the data of its owner.
 #[derive(Debug)]

@@ -16,6 +16,14 @@
 
 use std::sync::Arc;
 
+use azure_table_core::model::clock::Instant;
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
+use azure_table_core::protocol::operation::OperationInternals;
+use azure_table_core::protocol::table_result::TableResult;
+
 use crate::client::ops::execute::ExecuteOperation;
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::partition_writes::failed_batch::{FailedBatch, Next, Recovery, Scope, next_step};
@@ -23,14 +31,8 @@ use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperat
 use crate::client::partition_writes::outcomes::Outcomes;
 use crate::client::sending_rate::{SendingRate, is_throttled};
 use crate::client::total_timeout::TotalTimeout;
-use crate::model::clock::Instant;
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::name::TableName;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
-use crate::protocol::table_result::TableResult;
 
 /// Operations on distinct rows of one partition, any number of them.
 pub(crate) struct PartitionWrite<O> {

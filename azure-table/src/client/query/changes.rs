@@ -6,6 +6,13 @@
 use std::fmt;
 use std::time::Duration;
 
+use azure_table_core::filter::access::Access;
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::entity::{ReadEntity, TableEntity};
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::profile::ProfileInternals;
+
 use crate::client::query::TableQuery;
 use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_stream::{ChangeQuery, ChangeSettings, ChangeStream, Found, since};
@@ -14,11 +21,6 @@ use crate::client::query::query_plan::QueryPlan;
 use crate::client::sending_rate::SendingRate;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::total_timeout;
-use crate::filter::access::Access;
-use crate::model::datetime::DateTime;
-use crate::model::entity::{ReadEntity, TableEntity};
-use crate::model::error::{Error, Result};
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::call_options;
 
 pub(crate) mod change_position;

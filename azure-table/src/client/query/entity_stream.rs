@@ -6,12 +6,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
+use azure_table_core::model::error::Result;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::part_pages::PartPages;
-use crate::model::error::Result;
 
 /// The rows of a query: a [`Stream`] with its own `try_next`.
 ///

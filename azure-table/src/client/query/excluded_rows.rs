@@ -1,10 +1,11 @@
 //! Leaves rows of another kind out of a query.
 
+use azure_table_core::filter::exclusion::excluding;
+use azure_table_core::filter::typed::{self, Filter};
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::key::key_text_fault;
+
 use crate::client::query::TableQuery;
-use crate::filter::exclusion::excluding;
-use crate::filter::typed::Filter;
-use crate::model::entity::TableEntity;
-use crate::model::key::key_text_fault;
 
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Leaves out the rows whose RowKeys begin with `prefix`, such as those that a pattern stores beside the entities.
@@ -44,7 +45,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         };
         self.filter(match fault {
             None => Filter::from(excluding("RowKey", prefix)),
-            Some(fault) => Filter::fault(format!("the prefix {prefix:?} of excluded RowKeys: {fault}")),
+            Some(fault) => typed::fault(format!("the prefix {prefix:?} of excluded RowKeys: {fault}")),
         })
     }
 }

@@ -6,6 +6,17 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use azure_table_core::filter::access::{Access, AccessPath};
+use azure_table_core::filter::expression::Expression;
+use azure_table_core::filter::split::{MAX_PARTS, PartFilter, TooMany, parts};
+use azure_table_core::filter::typed;
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::key_start::Start;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::partition::{IntoPartitionKey, partition_key};
+use azure_table_core::model::prefix::{self, KeyPrefix};
+
 use crate::client::query::TableQuery;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::entity_stream::EntityStream;
@@ -15,16 +26,6 @@ use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::total_timeout;
-use crate::filter::access::{Access, AccessPath};
-use crate::filter::expression::Expression;
-use crate::filter::split::{MAX_PARTS, PartFilter, TooMany, parts};
-use crate::filter::typed::Filter;
-use crate::model::entity::TableEntity;
-use crate::model::error::{Error, Result};
-use crate::model::key_start::Start;
-use crate::model::operation_kind::OperationKind;
-use crate::model::partition::{IntoPartitionKey, partition_key};
-use crate::model::prefix::KeyPrefix;
 use crate::pipeline::options::call_options;
 
 /// A query split into parts that are read concurrently.
@@ -120,7 +121,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// Adds the entities under each of these key prefixes, each as in [`TableQuery::under`].
     #[doc(alias = "prefix")]
     pub fn under_each(self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
-        self.give(prefixes.into_iter().map(|prefix| Ok(under(prefix.start()))))
+        self.give(prefixes.into_iter().map(|prefix| Ok(under(prefix::start(&prefix)))))
     }
 
     fn give(mut self, conditions: impl Iterator<Item = Result<Expression>>) -> Self {
@@ -252,7 +253,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
             .map_err(|why| Error::invalid_input(String::from(why)))?
         {
             None => None,
-            Some(given) if given.is_empty() => Some(Filter::<E>::nothing().into_expression()?),
+            Some(given) if given.is_empty() => Some(typed::into_expression(typed::nothing::<E>())?),
             Some(given) if given.len() == 1 => given.into_iter().next(),
             Some(given) => Some(Expression::Or(given.into())),
         };

@@ -7,13 +7,14 @@
 //! holds, so a slot that no row could fill does not compile. Children join their parents after all rows have arrived,
 //! since Cosmos DB promises no order. They join in shares, between which other tasks have their turn.
 
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::entity_key::Key;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::variant::VariantOf;
+
 use crate::client::query::TableQuery;
 use crate::client::query::page_stream::Prefetch;
-use crate::model::entity::TableEntity;
-use crate::model::entity_key::Key;
-use crate::model::error::{Error, Result};
-use crate::model::operation_kind::OperationKind;
-use crate::model::variant::VariantOf;
 
 pub(crate) mod families;
 

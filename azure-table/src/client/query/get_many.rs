@@ -7,6 +7,11 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use azure_table_core::model::entity::ReadEntity;
+use azure_table_core::model::entity_key::Key;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::versioned::Versioned;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
@@ -14,11 +19,6 @@ use crate::client::ops::get_entity::GetEntity;
 use crate::client::query::concurrent::{CONCURRENCY, Concurrent, ItemSource, Order};
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
-use crate::model::entity::ReadEntity;
-use crate::model::entity_key::Key;
-use crate::model::error::{Error, Result};
-use crate::model::operation_kind::OperationKind;
-use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
 
 /// Reads entities by their keys, concurrently.

@@ -8,21 +8,22 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use azure_table_core::filter::expression::Expression;
+use azure_table_core::filter::parse::raw_fault;
+use azure_table_core::filter::typed::{self, Filter};
+use azure_table_core::model::edm::{Edm, EdmValue};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::name::TableName;
+use azure_table_core::protocol::continuation::Continuation;
+use azure_table_core::protocol::query::{QueryRequest, TABLE_NAME};
+
 use crate::client::ops::operation::ended;
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
-use crate::filter::expression::Expression;
-use crate::filter::parse::raw_fault;
-use crate::filter::typed::Filter;
-use crate::model::edm::{Edm, EdmValue};
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::name::TableName;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, call_options};
-use crate::protocol::continuation::Continuation;
-use crate::protocol::query::{QueryRequest, TABLE_NAME};
 
 /// Lists the names of the tables of an account.
 ///
@@ -204,7 +205,7 @@ impl ListTables {
 
 /// Returns the condition on the full names in the account, which begin with `namespace`.
 fn under(filter: Filter<TableName>, namespace: &str) -> Result<Expression> {
-    let expression = filter.into_expression()?;
+    let expression = typed::into_expression(filter)?;
     if !namespace.is_empty() && expression.has_raw() {
         let why = "OData text cannot be combined with the prefix of the client; compare `TableName::NAME`";
         return Err(Error::new(ErrorKind::Unsupported, why));

@@ -1,7 +1,7 @@
 //! One page of a query.
 
-use crate::model::datetime::DateTime;
-use crate::protocol::continuation::Continuation;
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::protocol::continuation::Continuation;
 
 /// One page of a query.
 #[derive(Clone, Debug, PartialEq)]

@@ -15,6 +15,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use azure_table_core::model::diagnostics::DiagnosticsInternals;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::answer;
+use azure_table_core::protocol::continuation::{self, Continuation};
+use azure_table_core::protocol::query::{MAX_PAGE_SIZE, PageRows, QueryRequest};
+use azure_table_core::transport::BoxFuture;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 use http::StatusCode;
@@ -26,16 +33,10 @@ use crate::client::shape::Shape;
 use crate::client::task::Running;
 use crate::client::total_timeout::TotalTimeout;
 use crate::client::turn::Turn;
-use crate::model::error::{Error, Result};
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::history::{Answer, CallHistory};
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::answer;
-use crate::protocol::continuation::Continuation;
-use crate::protocol::query::{MAX_PAGE_SIZE, PageRows, QueryRequest};
 
 /// The bytes of pages that are decoded in a turn, which takes one to two milliseconds.
 ///
@@ -300,7 +301,7 @@ impl<P> PageStream<P> {
             .map_err(|e| e.in_operation(request.operation(), request.table()))?;
         let mut options = self.options.clone();
         total.bound(&mut options);
-        if let Some(location) = from.and_then(|from| from.location) {
+        if let Some(location) = from.and_then(continuation::location) {
             options.get_mut().pinned = Some(location);
         }
         Ok(start(&self.pipeline, call, options))
@@ -310,16 +311,14 @@ impl<P> PageStream<P> {
     fn arrive(&mut self, answer: Answer) -> Result<Arrived<P>> {
         let (response, call) = (&answer.response, &answer.call);
         let mut next = match response.status() {
-            StatusCode::OK => Continuation::of(response.headers())
+            StatusCode::OK => continuation::of(response.headers())
                 .map_err(|e| call.complete(e.with_request_id(answer::request_id(response))))?,
             _ => None,
         };
         if let Some(next) = &mut next {
-            next.query = Some(self.query.request.identity());
             // A continuation is valid only in the location that returned it.
-            if self.options.get().location_mode.is_some() {
-                next.location = Some(call.location);
-            }
+            let location = self.options.get().location_mode.is_some().then_some(call.location);
+            continuation::bind(next, self.query.request.identity(), location);
         }
         if self.query.limit.is_none() {
             self.go_on(next.as_ref());

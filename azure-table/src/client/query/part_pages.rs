@@ -4,17 +4,18 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use azure_table_core::filter::split::PartFilter;
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::protocol::continuation::Continuation;
+
 use crate::client::query::concurrent::{Concurrent, ItemSource, Order};
 use crate::client::query::page::Page;
 use crate::client::query::page_stream::{PageStream, PreparedQuery, TURN_BYTES};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
 use crate::client::turn::Turn;
-use crate::filter::split::PartFilter;
-use crate::model::error::{Error, Result};
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::protocol::continuation::Continuation;
 
 /// A part of the rows: one chain of requests.
 pub(crate) struct Part {

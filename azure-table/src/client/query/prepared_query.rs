@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use azure_table_core::filter::access::{Access, AccessPath};
+use azure_table_core::filter::expression::Expression;
+use azure_table_core::filter::parse::raw_fault;
+use azure_table_core::filter::typed;
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::protocol::query::{List, QueryRequest};
+
 use crate::client::query::TableQuery;
 use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
 use crate::client::query::query_plan;
-use crate::filter::access::{Access, AccessPath};
-use crate::filter::expression::Expression;
-use crate::filter::parse::raw_fault;
-use crate::filter::typed::Filter;
-use crate::model::entity::TableEntity;
-use crate::model::error::{Error, Result};
-use crate::protocol::query::{List, QueryRequest};
 
 /// The length of a filter from which its encoded URL may be too long.
 const LONG_FILTER: usize = 16_384;
@@ -36,7 +37,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             .take()
             .transpose()
             .map_err(|why| Error::invalid_input(String::from(why)))?;
-        let filter = self.filter.take().map(Filter::into_expression).transpose()?;
+        let filter = self.filter.take().map(typed::into_expression).transpose()?;
         Ok(match (keys, filter) {
             (Some(keys), Some(filter)) => Some(keys.and(filter)),
             (keys, filter) => keys.or(filter),

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::filter::access::{Access, AccessPath};
-use crate::model::error::Result;
+use azure_table_core::filter::access::{Access, AccessPath};
+use azure_table_core::model::error::Result;
 
 /// The documented limit of comparisons in a filter. The service is not known to reject more.
 ///
@@ -123,7 +123,7 @@ pub(crate) fn why(access: &Access) -> &'static str {
         AccessPath::TableScan if access.has_raw => {
             "the filter has raw text, which is not analyzed, and no condition on the PartitionKey"
         }
-        AccessPath::TableScan => "the filter has no condition on the PartitionKey",
+        _ => "the filter has no condition on the PartitionKey",
     }
 }
 

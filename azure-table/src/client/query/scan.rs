@@ -10,6 +10,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
+use azure_table_core::filter::access::Access;
+use azure_table_core::filter::expression::Expression;
+use azure_table_core::filter::key_range::KeyRange;
+use azure_table_core::filter::split::{PartFilter, conditions};
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::continuation::Continuation;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
@@ -21,15 +29,7 @@ use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::scan_position::{Read, ScanPosition, ranges};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::total_timeout;
-use crate::filter::access::Access;
-use crate::filter::expression::Expression;
-use crate::filter::key_range::KeyRange;
-use crate::filter::split::{PartFilter, conditions};
-use crate::model::entity::TableEntity;
-use crate::model::error::{Error, Result};
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::call_options;
-use crate::protocol::continuation::Continuation;
 
 /// A query over the whole table, read concurrently in ranges of PartitionKeys.
 ///

@@ -3,15 +3,15 @@
 //! A position counts whole pages. Rows that were yielded count as read, and a half-read page is read again. The caller
 //! sets the ends of the ranges, since the service does not report how rows are distributed.
 
+use azure_table_core::filter::expression::{Comparison, Expression};
+use azure_table_core::model::edm::EdmValue;
+use azure_table_core::model::error::Result;
+use azure_table_core::model::key_shape::check_key;
+use azure_table_core::model::ordinal;
+use azure_table_core::position_text;
+use azure_table_core::protocol::continuation::Continuation;
+use azure_table_core::protocol::position::{Owner, SCAN};
 use serde::{Deserialize, Serialize};
-
-use crate::filter::expression::{Comparison, Expression};
-use crate::model::edm::EdmValue;
-use crate::model::error::Result;
-use crate::model::key_shape::check_key;
-use crate::model::ordinal;
-use crate::protocol::continuation::Continuation;
-use crate::protocol::position::{Owner, SCAN, position_text};
 
 /// The position of a scan: the last page read of each range.
 ///

@@ -2,6 +2,14 @@
 
 use std::sync::Arc;
 
+use azure_table_core::filter::typed::Filter;
+use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_core::model::entity::{ReadEntity, TableEntity};
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::location::Location;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::continuation::{self, Continuation};
+
 use crate::client::query::TableQuery;
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::page_stream::Prefetch;
@@ -9,15 +17,8 @@ use crate::client::shape::Shape;
 use crate::client::shape::bad_row::OnBadRow;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::TotalTimeout;
-use crate::filter::typed::Filter;
-use crate::model::dynamic::DynamicEntity;
-use crate::model::entity::{ReadEntity, TableEntity};
-use crate::model::error::{Error, Result};
-use crate::model::location::Location;
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::protocol::continuation::Continuation;
 
 /// A selection of rows of `E` to write: a [`Filter`] or a [`TableQuery`].
 ///
@@ -102,7 +103,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
         if from.is_some() {
             self.from = from;
         }
-        if self.from.as_ref().and_then(|from| from.location) == Some(Location::Secondary) {
+        if self.from.as_ref().and_then(continuation::location) == Some(Location::Secondary) {
             return Err(Error::invalid_input(
                 "the continuation is of the secondary location, and a write over a query reads the primary: start \
                  without it, or use one from a query that reads only the primary",

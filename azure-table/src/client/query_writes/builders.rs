@@ -6,21 +6,22 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
+use azure_table_core::filter::assignment::{self, Assignments};
+use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_core::model::edm::EdmValue;
+use azure_table_core::model::entity::{ReadEntity, TableEntity};
+use azure_table_core::model::entity_key::Key;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
+use azure_table_core::protocol::operation::TableOperation;
+
 use crate::client::ops::modify_entity::{Change, ModifyOutcome};
 use crate::client::query::TableQuery;
 use crate::client::query_writes::current_form::{Form, has_older_names, rewrite};
 use crate::client::query_writes::query_write::{QueryWrite, query_write};
 use crate::client::query_writes::row_plan::{Plan, PlanRows, ReadRow, RowVersion, WholeRow};
 use crate::client::table_handle::TableClient;
-use crate::filter::assignment::{Assignment, Assignments};
-use crate::model::dynamic::DynamicEntity;
-use crate::model::edm::EdmValue;
-use crate::model::entity::{ReadEntity, TableEntity};
-use crate::model::entity_key::Key;
-use crate::model::error::{Error, Result};
-use crate::model::operation_kind::OperationKind;
-use crate::model::variant_mark::{AsVariant, MarkedVariant};
-use crate::protocol::operation::TableOperation;
 
 /// Deletes the selected rows.
 ///
@@ -70,7 +71,7 @@ struct Patch {
 
 impl<E> PatchWhere<'_, E> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, columns: impl Assignments<E>) -> Self {
-        let columns = columns.into_assignments().map(Assignment::into_property).collect();
+        let columns = columns.into_assignments().map(assignment::into_property).collect();
         Self {
             rows: QueryWrite::new(table, query, OperationKind::PatchWhere, Patch { columns }),
         }

@@ -8,20 +8,21 @@
 
 use std::collections::BTreeMap;
 
+use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_core::model::edm::EdmValue;
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::entity_key::key_texts;
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::error_text::Shown;
+use azure_table_core::model::guid::Guid;
+use azure_table_core::model::key_shape::{KeyShape, KeyWriter};
+use azure_table_core::model::property_writer::{self, PropertyWriter};
+use azure_table_core::model::schema::{self, EntitySchema};
+use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
+use azure_table_core::protocol::operation::TableOperation;
+use azure_table_core::protocol::read_back::is_same;
+
 use crate::client::query_writes::row_plan::RowVersion;
-use crate::model::dynamic::DynamicEntity;
-use crate::model::edm::EdmValue;
-use crate::model::entity::TableEntity;
-use crate::model::entity_key::key_texts;
-use crate::model::error::{Error, Result};
-use crate::model::error_text::Shown;
-use crate::model::guid::Guid;
-use crate::model::key_shape::{KeyShape, KeyWriter};
-use crate::model::property_writer::PropertyWriter;
-use crate::model::schema::EntitySchema;
-use crate::model::variant_mark::{AsVariant, MarkedVariant};
-use crate::protocol::operation::TableOperation;
-use crate::protocol::read_back::is_same;
 
 /// The properties that a struct writes.
 pub(crate) struct Form {
@@ -47,9 +48,9 @@ impl Form {
         }
         let mut row = DynamicEntity::new(partition_key, row_key);
         let (partition_key, row_key) = stored;
-        let mut writer = PropertyWriter::new(&mut row, partition_key, row_key);
+        let mut writer = property_writer::writer(&mut row, partition_key, row_key);
         entity.write_properties(&mut writer)?;
-        let write_id = writer.finish()?.and_then(|rare| rare.write_id);
+        let write_id = property_writer::finish(writer)?.and_then(|rare| rare.write_id);
         Ok(Self { row, write_id })
     }
 
@@ -73,7 +74,7 @@ impl Form {
 /// Returns `true` if a row has properties under names that the struct reads and no longer writes.
 pub(crate) fn has_older_names<E: TableEntity>(stored: &DynamicEntity, now: &Form) -> bool {
     let mut names = stored.properties.keys();
-    names.any(|name| !now.has(name) && E::SCHEMA.has_older_name(name))
+    names.any(|name| !now.has(name) && schema::has_older_name(E::SCHEMA, name))
 }
 
 /// Returns the operation that writes `entity` into its row. `before` is the form of the entity as it was read.
@@ -87,7 +88,7 @@ pub(crate) fn rewrite<E: TableEntity>(
     (before, now): (&Form, &Form),
     variant: Option<&'static MarkedVariant>,
 ) -> TableOperation {
-    let goes = |name: &str| !now.has(name) && (before.has(name) || E::SCHEMA.has_older_name(name));
+    let goes = |name: &str| !now.has(name) && (before.has(name) || schema::has_older_name(E::SCHEMA, name));
     let operation = if stored.properties.keys().any(|name| goes(name)) {
         let unknown = stored.properties.iter();
         let unknown = unknown.filter(|(name, _)| !now.has(name) && !goes(name)).collect();

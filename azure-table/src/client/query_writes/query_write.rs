@@ -15,6 +15,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::entity_key::Key;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::continuation::Continuation;
+use azure_table_core::protocol::profile::ProfileInternals;
 use futures_core::Stream as _;
 
 use crate::client::bulk::engine::{Engine, EngineSettings};
@@ -29,12 +35,7 @@ use crate::client::query_writes::row_plan::{Plan, PlanRows, SelectedRow as _};
 use crate::client::query_writes::write_position::WritePosition;
 use crate::client::query_writes::write_report::WriteReport;
 use crate::client::table_handle::TableClient;
-use crate::model::entity::TableEntity;
-use crate::model::entity_key::Key;
-use crate::model::error::{Error, Result};
-use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::CallOptions;
-use crate::protocol::continuation::Continuation;
 
 /// The default number of batches in flight.
 ///
@@ -362,7 +363,7 @@ macro_rules! query_write {
         where
             $($bounds)+
         {
-            type Output = $crate::model::error::Result<
+            type Output = azure_table_core::model::error::Result<
                 $crate::client::query_writes::write_report::WriteReport<E>,
                 $crate::client::bulk::interrupted::Interrupted<$crate::client::query_writes::write_report::WriteReport<E>, $error>,
             >;

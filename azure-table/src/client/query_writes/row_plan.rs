@@ -1,13 +1,14 @@
 //! The plan of each row that a query selects: the properties to read, and the operation to write.
 
+use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_core::model::entity::{MetadataLevel, ReadEntity};
+use azure_table_core::model::entity_key::Key;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::etag::ETag;
+use azure_table_core::model::row::Row;
+use azure_table_core::protocol::operation::TableOperation;
+
 use crate::client::shape::bad_row::BadRow;
-use crate::model::dynamic::DynamicEntity;
-use crate::model::entity::{MetadataLevel, ReadEntity};
-use crate::model::entity_key::Key;
-use crate::model::error::{Error, Result};
-use crate::model::etag::ETag;
-use crate::model::row::Row;
-use crate::protocol::operation::TableOperation;
 
 /// Plans the write of each row that a query selects.
 pub(crate) trait PlanRows<E> {

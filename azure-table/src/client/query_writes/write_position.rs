@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use azure_table_core::model::entity_key::Key;
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::position_text;
+use azure_table_core::protocol::continuation::Continuation;
+use azure_table_core::protocol::position::{Owner, WRITES};
 use serde::{Deserialize, Serialize};
-
-use crate::model::entity_key::Key;
-use crate::model::error::{Error, Result};
-use crate::protocol::continuation::Continuation;
-use crate::protocol::position::{Owner, WRITES, position_text};
 
 /// A position in writes over a query: a page, and the keys of its rows that already have an outcome.
 ///

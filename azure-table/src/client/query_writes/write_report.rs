@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
+use azure_table_core::model::entity_key::Key;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::protocol::continuation::Continuation;
+
 use crate::client::bulk::bulk_report::{Counts, FirstOf};
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::partition_writes::outcomes::Outcome;
 use crate::client::query_writes::write_position::WritePosition;
-use crate::model::entity_key::Key;
-use crate::model::error::{Error, Result};
-use crate::protocol::continuation::Continuation;
 
 /// The outcomes of writes over a query.
 ///

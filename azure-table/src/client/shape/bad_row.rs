@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::model::dynamic::DynamicEntity;
-use crate::model::entity::ReadEntity as _;
-use crate::model::error::Error;
-use crate::model::row::Row;
+use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_core::model::entity::ReadEntity as _;
+use azure_table_core::model::error::Error;
+use azure_table_core::model::row::{self, Row};
 
 /// A row that does not fit the row type, with its error and its properties.
 ///
@@ -23,7 +23,7 @@ pub(crate) type OnBadRow = dyn Fn(&BadRow) + Send + Sync;
 impl BadRow {
     pub(crate) fn of(row: &Row<'_>, error: Error) -> Self {
         Self {
-            error: row.locate(error),
+            error: row::locate(row, error),
             row: DynamicEntity::read(row).ok(),
         }
     }

@@ -1,9 +1,10 @@
 //! The stored access policies of the table.
 
+use azure_table_core::protocol::access_policy::StoredAccessPolicy;
+
 use crate::client::ops::access_policies::{Change, ChangeAccessPolicies};
 use crate::client::ops::table_operations::GetAccessPolicies;
 use crate::client::table_handle::TableClient;
-use crate::protocol::access_policy::StoredAccessPolicy;
 
 /// Stored access policies: the permissions and lifetime of shared access signatures.
 impl<E> TableClient<E> {

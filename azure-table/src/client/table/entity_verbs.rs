@@ -1,19 +1,20 @@
 //! Operations built from others: exists, delete if it exists, insert if it does not, modify, refresh.
 
+use azure_table_core::model::entity::{AsEntity, ReadEntity, TableEntity};
+use azure_table_core::model::entity_key::{IntoKey, Key};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::etag::Condition;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::versioned::Versioned;
+use azure_table_core::protocol::operation::TableOperation;
+
 use crate::client::ops::delete_entity::DeleteEntityIfExists;
 use crate::client::ops::exists::EntityExists;
 use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 use crate::client::ops::write_entity::InsertEntityIfNotExists;
 use crate::client::query::get_many::GetMany;
 use crate::client::table_handle::TableClient;
-use crate::model::entity::{AsEntity, ReadEntity, TableEntity};
-use crate::model::entity_key::{IntoKey, Key};
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::etag::Condition;
-use crate::model::operation_kind::OperationKind;
-use crate::model::versioned::Versioned;
 use crate::pipeline::options::CallOptions;
-use crate::protocol::operation::TableOperation;
 
 impl<E> TableClient<E> {
     /// Returns `true` if an entity has this key.

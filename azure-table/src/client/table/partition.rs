@@ -5,6 +5,15 @@
 
 use std::fmt;
 
+use azure_table_core::filter::assignment::Assignments;
+use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_core::model::entity::{ReadEntity, TableEntity};
+use azure_table_core::model::entity_key::Key;
+use azure_table_core::model::error::Result;
+use azure_table_core::model::partition::{IntoPartitionKey, partition_key};
+use azure_table_core::model::prefix;
+use azure_table_core::model::row_key::{IntoRowKey, key_in_partition};
+
 use crate::client::batch::TableBatch;
 use crate::client::ops::delete_entity::{DeleteEntity, DeleteEntityIfExists};
 use crate::client::ops::exists::EntityExists;
@@ -13,14 +22,6 @@ use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 use crate::client::ops::write_entity::UpdateEntity;
 use crate::client::query::TableQuery;
 use crate::client::table_handle::TableClient;
-use crate::filter::assignment::Assignments;
-use crate::model::dynamic::DynamicEntity;
-use crate::model::entity::{ReadEntity, TableEntity};
-use crate::model::entity_key::Key;
-use crate::model::error::Result;
-use crate::model::partition::{IntoPartitionKey, partition_key};
-use crate::model::prefix::KeyPrefix;
-use crate::model::row_key::{IntoRowKey, key_in_partition};
 
 /// A client for one partition of a table, whose rows are entities of type `E`. Clones are cheap.
 ///
@@ -166,7 +167,7 @@ impl<E: TableEntity> PartitionClient<E> {
     {
         self.table
             .query()
-            .under(KeyPrefix::of_partition(self.partition_key.clone()))
+            .under(prefix::of_partition(self.partition_key.clone()))
     }
 
     /// Returns a batch for this partition.

@@ -1,11 +1,12 @@
 //! Writes over all rows that a query selects: delete, patch, update, upgrade.
 
+use azure_table_core::filter::assignment::Assignments;
+use azure_table_core::model::entity::{ReadEntity, TableEntity};
+
 use crate::client::ops::modify_entity::ModifyOutcome;
 use crate::client::query::selection::RowSelection;
 use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
 use crate::client::table_handle::TableClient;
-use crate::filter::assignment::Assignments;
-use crate::model::entity::{ReadEntity, TableEntity};
 
 /// Writes over all rows that a query selects.
 ///

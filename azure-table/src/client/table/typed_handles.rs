@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::schema::{self, EntitySchema};
+use azure_table_core::model::variant::{MarkedVariantOf, VariantIn};
+use azure_table_core::model::variant_mark::MarkedVariant;
+
 use crate::client::table_handle::TableClient;
-use crate::model::entity::TableEntity;
-use crate::model::schema::EntitySchema;
-use crate::model::variant::{MarkedVariantOf, VariantIn};
-use crate::model::variant_mark::MarkedVariant;
 
 impl<E> TableClient<E> {
     /// Returns a handle to the same table with another entity type.
@@ -27,7 +28,7 @@ impl<E> TableClient<E> {
         }
         match self.pipeline.settings.variant {
             // The mark belongs to the type, and no other type has it.
-            Some(_) if !U::SCHEMA.is_same(E::SCHEMA) => self.of_variant(None, None),
+            Some(_) if !schema::is_same(U::SCHEMA, E::SCHEMA) => self.of_variant(None, None),
             _ => TableClient::new(&self.pipeline, self.table.clone()),
         }
     }
@@ -119,7 +120,7 @@ impl<E> TableClient<E> {
 const fn is_among(schema: &EntitySchema, schemas: &[&EntitySchema]) -> bool {
     let mut at = 0;
     while at < schemas.len() {
-        if schema.is_same(schemas[at]) {
+        if schema::is_same(schema, schemas[at]) {
             return true;
         }
         at += 1;

@@ -28,6 +28,13 @@
 
 use std::net::SocketAddr;
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::protocol::access_policy::StoredAccessPolicy;
+use azure_table_core::protocol::sas_parameters::{
+    SAS_PARAMETERS, SasParameters, account_string_to_sign, addresses, table_string_to_sign, time,
+    user_delegation_string_to_sign,
+};
+use azure_table_core::protocol::signature::SigningKey;
 use http::request::Parts;
 
 use crate::emulator::access::shared_key::{WRONG_SIGNATURE, in_words, no_account};
@@ -39,13 +46,6 @@ use crate::emulator::rules::version::{self, ACCOUNT_SIGNATURES, FIRST_SIGNATURES
 use crate::emulator::settings::Settings;
 use crate::emulator::store::Store;
 use crate::emulator::store::site::Site;
-use crate::model::datetime::DateTime;
-use crate::protocol::access_policy::StoredAccessPolicy;
-use crate::protocol::sas_parameters::{
-    SAS_PARAMETERS, SasParameters, account_string_to_sign, addresses, table_string_to_sign, time,
-    user_delegation_string_to_sign,
-};
-use crate::protocol::signature::SigningKey;
 
 /// The letters of a table's permissions, in the required order.
 const TABLE_LETTERS: &str = "raud";

@@ -7,13 +7,13 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::error_text::Shown;
+use azure_table_core::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 use http::HeaderMap;
 use http::request::Parts;
 
 use crate::emulator::store::site::Site;
-use crate::model::datetime::DateTime;
-use crate::model::error_text::Shown;
-use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 
 /// The reason for rejecting a readable signature, of any kind.
 pub(crate) const WRONG_SIGNATURE: &str = "the signature does not match the account's key";

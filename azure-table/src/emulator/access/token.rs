@@ -10,13 +10,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::error_text::Shown;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 
 use crate::emulator::access::shared_key::in_words;
-use crate::model::datetime::DateTime;
-use crate::model::error_text::Shown;
 
 /// Returns `true` if text has the form of a token: one word of the allowed characters.
 pub(super) fn is_well_formed(token: &str) -> bool {

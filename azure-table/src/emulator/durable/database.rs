@@ -16,6 +16,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 
+use azure_table_core::model::datetime::DateTime;
 use redb::{
     Builder, ReadTransaction, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _, StorageBackend,
     Table as RedbTable, TableDefinition, WriteTransaction,
@@ -28,7 +29,6 @@ use crate::emulator::store::account::{Account, Accounts, Effect, Table};
 use crate::emulator::store::journal::Entry;
 use crate::emulator::store::members::Members;
 use crate::emulator::store::row::{Row, RowId};
-use crate::model::datetime::DateTime;
 
 /// The format that is written, and the newest that can be read.
 pub(crate) const FORMAT: u32 = 1;

@@ -13,6 +13,7 @@ use std::io::{self, Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use azure_table_core::model::datetime::DateTime;
 use redb::StorageBackend;
 use redb::backends::FileBackend;
 
@@ -20,7 +21,6 @@ use crate::emulator::durable::database::{Database, FORMAT, damaged};
 use crate::emulator::rules::Rules;
 use crate::emulator::snapshot::{folder_of, keep_name};
 use crate::emulator::store::account::Accounts;
-use crate::model::datetime::DateTime;
 
 const LOCK: &str = "lock";
 /// The text before and after the format number.

@@ -7,6 +7,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject as _};
@@ -15,8 +16,6 @@ use sha2::{Digest as _, Sha256};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
-
-use crate::model::error::{Error, Result};
 
 /// A certificate with its key, for [`EmulatorServer::https`](crate::EmulatorServer::https). Feature `emulator-https`.
 ///

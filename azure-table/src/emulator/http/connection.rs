@@ -9,6 +9,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use azure_table_core::model::clock;
+use azure_table_core::transport::injected_fault::CutResponse;
+use azure_table_core::transport::{Transport, TransportError};
 use bytes::Bytes;
 use http::header::{CONNECTION, HOST, HeaderValue};
 use http::uri::{Parts, Scheme, Uri};
@@ -30,9 +33,6 @@ use crate::emulator::http::outgoing::Outgoing;
 use crate::emulator::in_process::Emulator;
 use crate::emulator::rules::MAX_BODY_BYTES;
 use crate::emulator::rules::refusal::Refusal;
-use crate::model::clock;
-use crate::pipeline::injected_fault::CutResponse;
-use crate::pipeline::transport::{Transport, TransportError};
 
 /// The maximum head of a request, in bytes: the longest accepted URL, and the same size again for the headers.
 const MAX_HEAD_BYTES: usize = 64 << 10;

@@ -3,13 +3,14 @@
 //! Owns [`EmulatorTable`] and the methods for any account. They take no time, regardless of the service model. Entities
 //! as lines are those of a snapshot (`snapshot/entity.rs`).
 
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+
 use crate::emulator::in_process::Emulator;
 use crate::emulator::operations::seed;
 use crate::emulator::rules::COSMOS;
 use crate::emulator::rules::refusal::Refusal;
 use crate::emulator::snapshot::entity;
 use crate::emulator::store::account::Replica;
-use crate::model::error::{Error, ErrorKind, Result};
 
 /// A table of an [`Emulator`]. Feature `emulator`.
 ///

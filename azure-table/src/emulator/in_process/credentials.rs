@@ -2,11 +2,12 @@
 //!
 //! Owns their setters. `access.rs` checks requests against them.
 
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::protocol::signature::SigningKey;
+
 use crate::emulator::access::token;
 use crate::emulator::in_process::Emulator;
 use crate::emulator::settings::Account;
-use crate::model::error::{Error, Result};
-use crate::protocol::signature::SigningKey;
 
 impl Emulator {
     /// Adds an account, or sets another key for an existing one.

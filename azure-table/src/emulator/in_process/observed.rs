@@ -5,6 +5,10 @@
 #[cfg(feature = "emulator-http")]
 use ::http::{HeaderMap, Method, Uri};
 use ::http::{Request, Response};
+#[cfg(feature = "emulator-http")]
+use azure_table_core::transport::injected_fault::InjectedFault;
+#[cfg(feature = "emulator-http")]
+use azure_table_core::transport::{Transport, TransportError};
 use bytes::Bytes;
 
 use crate::emulator::in_process::Emulator;
@@ -13,10 +17,6 @@ use crate::emulator::response::observer::Observe;
 use crate::emulator::response::observer::Seen;
 #[cfg(feature = "emulator-http")]
 use crate::emulator::rules::refusal::Refusal;
-#[cfg(feature = "emulator-http")]
-use crate::pipeline::injected_fault::InjectedFault;
-#[cfg(feature = "emulator-http")]
-use crate::pipeline::transport::{Transport, TransportError};
 
 /// A request whose response is pending. If it is dropped, it is reported without a response: a fault may block it
 /// forever.

@@ -6,9 +6,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+
 use crate::emulator::durable::{Durable, SyncPolicy};
 use crate::emulator::in_process::Emulator;
-use crate::model::error::{Error, ErrorKind, Result};
 
 impl Emulator {
     /// Opens an emulator whose state is kept in a folder, and creates the folder if it is missing. Feature

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::clock::Instant;
+use azure_table_core::model::clock::Instant;
 
 /// A bucket that refills at a rate up to its capacity. A request for more than the capacity waits until the bucket is
 /// full, and leaves a debt.

@@ -13,9 +13,10 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use azure_table_core::model::clock::Instant;
+
 use crate::emulator::load::model::{RangeSplits, ServiceModel};
 use crate::emulator::load::{Busy, PartitionKey};
-use crate::model::clock::Instant;
 
 /// The utilization from which a server's range is split. Chosen.
 const BUSY: f64 = 0.9;

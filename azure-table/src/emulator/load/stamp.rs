@@ -8,11 +8,12 @@ use std::collections::hash_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use azure_table_core::model::clock::Instant;
+
 use crate::emulator::load::bucket::Bucket;
 use crate::emulator::load::model::ServiceModel;
 use crate::emulator::load::range_server::Ranges;
 use crate::emulator::load::{Busy, Demand, PartitionKey, ServiceLoad, Work};
-use crate::model::clock::Instant;
 
 /// The maximum deviation of a latency from its mean, in both directions. Chosen: it prevents clients from running in
 /// lockstep.

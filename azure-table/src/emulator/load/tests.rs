@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
+use azure_table_core::model::clock::Instant;
+
 use crate::emulator::load::model::{RangeSplits, ServiceModel};
 use crate::emulator::load::stamp::Stamp;
 use crate::emulator::load::{Demand, PartitionKey, Work};
-use crate::model::clock::Instant;
 
 /// The pause after a rejection, as in the study.
 const PAUSE: Duration = Duration::from_secs(3);

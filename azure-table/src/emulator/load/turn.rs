@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
+use azure_table_core::model::clock::{self, Instant};
 use http::Method;
 
 use crate::emulator::load::stamp::Stamp;
 use crate::emulator::load::{Busy, Demand, Work};
-use crate::model::clock::{self, Instant};
 
 /// A request whose turn has come.
 #[derive(Debug)]

@@ -13,6 +13,11 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use azure_table_core::model::guid::Guid;
+use azure_table_core::protocol::inbound::batch::Batch;
+use azure_table_core::protocol::inbound::target::Target;
+use azure_table_core::protocol::inbound::{Inbound, Verb};
+
 use crate::emulator::load::{Demand, Work};
 use crate::emulator::operations::entities;
 use crate::emulator::operations::query;
@@ -22,10 +27,6 @@ use crate::emulator::response::{Answer, Content, Trace};
 use crate::emulator::rules::refusal::{RaisedBy, Refusal, Result};
 use crate::emulator::rules::{MAX_BATCH_OPERATIONS, MAX_URL, Rules, url_too_long};
 use crate::emulator::store::{Change, SharedStore};
-use crate::model::guid::Guid;
-use crate::protocol::inbound::batch::Batch;
-use crate::protocol::inbound::target::Target;
-use crate::protocol::inbound::{Inbound, Verb};
 
 /// Returns the beginning of a part that contains an HTTP message, from the boundary on.
 fn http_part(boundary: &str, rules: &Rules) -> String {

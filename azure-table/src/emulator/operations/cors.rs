@@ -7,6 +7,8 @@
 //!
 //! Source: REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage", "Preflight Table Request".
 
+use azure_table_core::protocol::inbound::{Headers, Inbound};
+use azure_table_core::protocol::service_properties::cors::CorsRule;
 use bytes::Bytes;
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, HeaderName,
@@ -16,8 +18,6 @@ use http::{HeaderMap, Response};
 
 use crate::emulator::response::Answer;
 use crate::emulator::rules::refusal::{Refusal, Result};
-use crate::protocol::inbound::{Headers, Inbound};
-use crate::protocol::service_properties::cors::CorsRule;
 
 /// Matches everything.
 const ANY: &str = "*";

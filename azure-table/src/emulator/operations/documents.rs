@@ -14,27 +14,28 @@
 //! Source: REST "Set Table Service Properties", "Get Table Service Properties", "Get Table Service Stats", "Get Table
 //! ACL", "Set Table ACL", "Get User Delegation Key"; recorded answers.
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::protocol::access_policy::{self};
+use azure_table_core::protocol::service_properties::{self};
+use azure_table_core::protocol::service_statistics::{self};
+use azure_table_core::protocol::signature::SigningKey;
+use azure_table_core::protocol::user_delegation_key::{self, KeyInfo, MAX_LIFE};
+
 use crate::emulator::operations::Call;
 use crate::emulator::response::{Answer, Trace};
 use crate::emulator::rules::TENANT;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::Store;
-use crate::model::datetime::DateTime;
-use crate::protocol::access_policy::StoredAccessPolicy;
-use crate::protocol::service_properties::ServiceProperties;
-use crate::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};
-use crate::protocol::signature::SigningKey;
-use crate::protocol::user_delegation_key::{KeyInfo, MAX_LIFE, UserDelegationKey};
 
 /// Handles `GET /?restype=service&comp=properties`.
 pub(crate) fn properties(store: &Store, call: &Call<'_>) -> Answer {
-    Answer::xml(&store.properties(call.replica()).to_xml())
+    Answer::xml(&service_properties::to_xml(&store.properties(call.replica())))
 }
 
 /// Handles `PUT /?restype=service&comp=properties`.
 pub(crate) fn set_properties(store: &mut Store, call: &Call<'_>, trace: &Trace) -> Result<Answer> {
-    let mut given = ServiceProperties::from_xml(call.xml()).map_err(|_| Refusal::INVALID_XML)?;
-    given.check().map_err(|_| Refusal::INVALID_XML)?;
+    let mut given = service_properties::from_xml(call.xml()).map_err(|_| Refusal::INVALID_XML)?;
+    service_properties::check(&given).map_err(|_| Refusal::INVALID_XML)?;
     // Full names are returned before prefixes (recorded of azure-data-tables, `set_cors`, 2026).
     for rule in given.cors.iter_mut().flatten() {
         for names in [&mut rule.allowed_headers, &mut rule.exposed_headers] {
@@ -43,13 +44,11 @@ pub(crate) fn set_properties(store: &mut Store, call: &Call<'_>, trace: &Trace) 
     }
     let present = store.properties(call.replica());
     // Omitted properties stay unchanged (documented).
-    let properties = ServiceProperties {
-        logging: given.logging.or(present.logging),
-        hour_metrics: given.hour_metrics.or(present.hour_metrics),
-        minute_metrics: given.minute_metrics.or(present.minute_metrics),
-        cors: given.cors.or(present.cors),
-    };
-    store.set_properties(call.replica(), properties, trace.time);
+    given.logging = given.logging.or(present.logging);
+    given.hour_metrics = given.hour_metrics.or(present.hour_metrics);
+    given.minute_metrics = given.minute_metrics.or(present.minute_metrics);
+    given.cors = given.cors.or(present.cors);
+    store.set_properties(call.replica(), given, trace.time);
     Ok(Answer::set(202))
 }
 
@@ -58,17 +57,14 @@ pub(crate) fn statistics(call: &Call<'_>, trace: &Trace) -> Result<Answer> {
     if !call.site().is_secondary {
         return Err(Refusal::INVALID_QUERY_PARAMETER);
     }
-    let statistics = ServiceStatistics {
-        status: GeoReplicationStatus::Live,
-        last_sync_time: Some(trace.time - call.caller.settings.secondary_lag),
-    };
-    Ok(Answer::xml(&statistics.to_xml()))
+    let statistics = service_statistics::live(trace.time - call.caller.settings.secondary_lag);
+    Ok(Answer::xml(&service_statistics::to_xml(&statistics)))
 }
 
 /// Handles `GET /table?comp=acl`.
 pub(crate) fn policies(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let table = store.table(call.replica(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
-    Ok(Answer::xml(&StoredAccessPolicy::list_to_answer(&table.policies)))
+    Ok(Answer::xml(&access_policy::list_to_answer(&table.policies)))
 }
 
 /// Handles `PUT /table?comp=acl`.
@@ -80,9 +76,9 @@ pub(crate) fn set_policies(store: &mut Store, call: &Call<'_>, table: &str, trac
     let policies = match call.xml() {
         // An empty body means no policies (recorded).
         [] => Vec::new(),
-        document => StoredAccessPolicy::list_from_xml(document).map_err(|_| Refusal::INVALID_XML)?,
+        document => access_policy::list_from_xml(document).map_err(|_| Refusal::INVALID_XML)?,
     };
-    StoredAccessPolicy::check_list(&policies).map_err(|_| Refusal::INVALID_XML)?;
+    access_policy::check_list(&policies).map_err(|_| Refusal::INVALID_XML)?;
     store.set_policies(call.replica(), table, policies, trace.time)?;
     Ok(Answer::set(204))
 }
@@ -103,10 +99,10 @@ pub(crate) fn user_delegation_key(call: &Call<'_>, trace: &Trace) -> Result<Answ
     };
     let account = caller.settings.key(&caller.site.account);
     let account = account.ok_or(Refusal::AUTHENTICATION_FAILED)?;
-    let key = UserDelegationKey::new((TENANT, TENANT), info, &trace.version, |key| {
-        delegation_key_value(&key.parameters().map(|(_, value)| value), account)
+    let key = user_delegation_key::create((TENANT, TENANT), info, &trace.version, |key| {
+        delegation_key_value(&user_delegation_key::parameters(key).map(|(_, value)| value), account)
     });
-    Ok(Answer::xml(&key.to_xml()))
+    Ok(Answer::xml(&user_delegation_key::to_xml(&key)))
 }
 
 /// Returns the value of a key, derived from all of its parameters.

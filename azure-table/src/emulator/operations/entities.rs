@@ -6,6 +6,9 @@
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Query Entities".
 
+use azure_table_core::protocol::inbound::Verb;
+use azure_table_core::protocol::inbound::target::Target;
+
 use crate::emulator::load::{Demand, PartitionKey, Work};
 use crate::emulator::operations::Call;
 use crate::emulator::operations::payload::entity_address;
@@ -16,8 +19,6 @@ use crate::emulator::response::{Answer, Content, Trace};
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::row::RowId;
 use crate::emulator::store::{Action, Applied, Change, SharedStore, Store};
-use crate::protocol::inbound::Verb;
-use crate::protocol::inbound::target::Target;
 
 /// Handles `GET /table(PartitionKey='…',RowKey='…')`.
 pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Result<Answer> {

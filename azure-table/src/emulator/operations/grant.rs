@@ -13,12 +13,13 @@
 //! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions; "Authorize with Microsoft
 //! Entra ID", permissions for Table service operations.
 
+use azure_table_core::model::operation_kind::{self, OperationKind, Subject, TokenRight};
+use azure_table_core::model::ordinal;
+use azure_table_core::protocol::inbound::Inbound;
+
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::row::RowId;
 use crate::emulator::store::site::Site;
-use crate::model::operation_kind::{OperationKind, Subject, TokenRight};
-use crate::model::ordinal;
-use crate::protocol::inbound::Inbound;
 
 /// The permissions of a request.
 #[derive(Debug)]
@@ -44,8 +45,8 @@ pub(crate) enum Rights {
 
 /// Returns the resource type of an operation in an account's signature, or `None` if no signature permits it.
 const fn resource_type(operation: OperationKind) -> Option<char> {
-    match operation.subject() {
-        _ if operation.sas_letters().is_empty() => None,
+    match operation_kind::subject(operation) {
+        _ if operation_kind::sas_letters(operation).is_empty() => None,
         Subject::Service => Some('s'),
         Subject::Table => Some('c'),
         Subject::Entity => Some(ENTITY),
@@ -81,7 +82,7 @@ impl Grant {
                 return Err(Refusal::AUTHENTICATION_FAILED);
             }
             Rights::Key => return Ok(()),
-            Rights::Token if matches!(operation.token_right(), TokenRight::Action(_)) => {
+            Rights::Token if matches!(operation_kind::token_right(operation), TokenRight::Action(_)) => {
                 return Err(Refusal::PERMISSION_MISMATCH);
             }
             Rights::Token => return Ok(()),
@@ -98,7 +99,7 @@ impl Grant {
             _ => {}
         }
         let has_all = |needed: &&str| needed.chars().all(|letter| letters.contains(letter));
-        if operation.sas_letters().iter().any(has_all) {
+        if operation_kind::sas_letters(operation).iter().any(has_all) {
             Ok(())
         } else {
             Err(Refusal::PERMISSION_MISMATCH)

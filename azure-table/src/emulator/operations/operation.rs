@@ -2,6 +2,10 @@
 //!
 //! Owns the table of resources and verbs. `service.rs` passes a request through its stages.
 
+use azure_table_core::protocol::inbound::batch::Batch;
+use azure_table_core::protocol::inbound::target::{Target, TargetFault};
+use azure_table_core::protocol::inbound::{Headers, Inbound, Verb};
+
 use crate::emulator::load::{Busy, Demand, Limit};
 use crate::emulator::operations::batch::{self, BatchCalls};
 use crate::emulator::operations::{Call, Caller};
@@ -11,9 +15,6 @@ use crate::emulator::response::{Answer, Trace};
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::account::Replica;
 use crate::emulator::store::{Change, SharedStore};
-use crate::protocol::inbound::batch::Batch;
-use crate::protocol::inbound::target::{Target, TargetFault};
-use crate::protocol::inbound::{Headers, Inbound, Verb};
 
 /// A parsed operation, ready for the store.
 pub(crate) enum Operation<'a> {

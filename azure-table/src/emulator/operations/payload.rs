@@ -5,10 +5,13 @@
 //!
 //! Source: REST "Payload format for Table service operations"; the member order is that of recorded answers.
 
+use azure_table_core::codec::odata::time::TimeText;
+use azure_table_core::codec::url;
+use azure_table_core::model::datetime;
+use azure_table_core::model::edm::{Edm, EdmType};
+use azure_table_core::model::name::SYSTEM_PROPERTIES;
 use percent_encoding::utf8_percent_encode;
 
-use crate::codec::odata::time::TimeText;
-use crate::codec::url;
 use crate::emulator::json_text::{name, text, text_member};
 use crate::emulator::request::options::Select;
 use crate::emulator::response::format::Level;
@@ -16,8 +19,6 @@ use crate::emulator::rules::{MemberOrder, Rules};
 use crate::emulator::store::members::{Member, Members};
 use crate::emulator::store::row::{Row, RowId, time_text};
 use crate::emulator::store::site::Site;
-use crate::model::edm::{Edm, EdmType};
-use crate::model::name::SYSTEM_PROPERTIES;
 
 /// The parameters of the JSON of a table's entities.
 #[derive(Debug)]
@@ -214,7 +215,7 @@ impl Shape<'_> {
             // The only text in which the services differ.
             (true, EdmType::DateTime) => {
                 if let Some(Edm::DateTime(time)) = member.value() {
-                    let head = written.len() - time.ascii().1 - 1;
+                    let head = written.len() - datetime::ascii(time).1 - 1;
                     begin(out, &written[..head]);
                     out.extend_from_slice(time_text(time, self.site.rules).as_bytes());
                     out.push(b'"');
@@ -235,10 +236,11 @@ fn begin(out: &mut Vec<u8>, member: &[u8]) {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::model::datetime::DateTime;
+    use azure_table_core::model::edm::EdmValue;
+
     use super::*;
     use crate::emulator::rules::STORAGE;
-    use crate::model::datetime::DateTime;
-    use crate::model::edm::EdmValue;
 
     fn site(host: &str) -> Site {
         crate::emulator::site::of(&format!("https://acct.table.{host}/t").parse().unwrap()).unwrap()

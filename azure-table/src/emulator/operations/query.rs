@@ -13,6 +13,10 @@
 
 use std::sync::Arc;
 
+use azure_table_core::filter::key_range::KeyRange;
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::ordinal;
+
 use crate::emulator::operations::Call;
 use crate::emulator::operations::grant::RowRange;
 use crate::emulator::operations::payload::Shape;
@@ -28,9 +32,6 @@ use crate::emulator::store::SharedStore;
 use crate::emulator::store::account::Table;
 use crate::emulator::store::row::RowId;
 use crate::emulator::store::rows::{Changed, Placed, Reader};
-use crate::filter::key_range::KeyRange;
-use crate::model::datetime::DateTime;
-use crate::model::ordinal;
 
 /// The maximum size of a page's body in bytes, unless its only row is longer (4 MiB).
 ///

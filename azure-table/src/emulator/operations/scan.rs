@@ -8,11 +8,12 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
+use azure_table_core::filter::evaluate::matches;
+use azure_table_core::filter::expression::Expression;
+use azure_table_core::filter::key_range::KeyRange;
+use azure_table_core::model::edm::Edm;
+
 use crate::emulator::store::row::{Row, RowId};
-use crate::filter::evaluate::matches;
-use crate::filter::expression::Expression;
-use crate::filter::key_range::KeyRange;
-use crate::model::edm::Edm;
 
 /// A filter, or none, which matches every row.
 #[derive(Debug)]

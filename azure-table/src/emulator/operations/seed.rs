@@ -3,6 +3,15 @@
 //! Owns [`seed`] and [`seed_lines`]. They bypass HTTP and signatures, and nothing else: the rows are the same as after
 //! an upsert by a client.
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::edm::Edm;
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::entity_key::key_texts;
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::error_text::Shown;
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::property_writer::{self, PropertySink};
+
 use crate::emulator::request::body;
 use crate::emulator::settings::Settings;
 use crate::emulator::snapshot::entity;
@@ -11,14 +20,6 @@ use crate::emulator::store::members::Properties;
 use crate::emulator::store::row::RowId;
 use crate::emulator::store::site::Site;
 use crate::emulator::store::{Action, Change, SharedStore};
-use crate::model::datetime::DateTime;
-use crate::model::edm::Edm;
-use crate::model::entity::TableEntity;
-use crate::model::entity_key::key_texts;
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::error_text::Shown;
-use crate::model::name::TableName;
-use crate::model::property_writer::{PropertySink, PropertyWriter};
 
 /// The properties that an entity writes.
 #[derive(Default)]
@@ -54,9 +55,9 @@ pub(crate) fn seed<E: TableEntity>(
     for entity in entities {
         let (partition_key, row_key) = key_texts(&entity)?.into_pair();
         let mut written = Written::default();
-        let mut writer = PropertyWriter::new(&mut written, &partition_key, &row_key);
+        let mut writer = property_writer::writer(&mut written, &partition_key, &row_key);
         entity.write_properties(&mut writer)?;
-        writer.finish()?;
+        property_writer::finish(writer)?;
         let id = RowId::new(partition_key, row_key);
         // The property writer leaves the limits on sizes to the service.
         body::check(&id, &written.0, site.rules).map_err(|refusal| {

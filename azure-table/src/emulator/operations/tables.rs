@@ -4,7 +4,9 @@
 //!
 //! Source: REST "Query Tables", "Create Table", "Delete Table".
 
-use crate::codec::url;
+use azure_table_core::codec::url;
+use azure_table_core::model::datetime::DateTime;
+
 use crate::emulator::json_text::{name, text_member};
 use crate::emulator::operations::Call;
 use crate::emulator::operations::scan::{RowFilter, Turn};
@@ -16,7 +18,6 @@ use crate::emulator::rules::MemberOrder;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::row::time_text;
 use crate::emulator::store::{SharedStore, Store};
-use crate::model::datetime::DateTime;
 
 /// Handles `GET /Tables`.
 pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer> {

@@ -8,17 +8,18 @@
 //!
 //! Source: REST "Insert Entity", "Understanding the Table service data model"; recorded errors.
 
-use crate::codec::json::token::{JsonError, Reader};
-use crate::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
+use azure_table_core::codec::json::token::{JsonError, Reader};
+use azure_table_core::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::edm::{Edm, EdmType, Token, WireValue, token, unannotated};
+use azure_table_core::model::key::key_text_fault;
+use azure_table_core::model::name::property_name_fault;
+use azure_table_core::model::ordinal::utf16_len;
+
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_KEY_UNITS, MAX_PROPERTIES, MAX_PROPERTY_NAME, Rules};
 use crate::emulator::store::members::Properties;
 use crate::emulator::store::row::{RowId, is_key};
-use crate::model::datetime::DateTime;
-use crate::model::edm::{Edm, EdmType, Token, WireValue};
-use crate::model::key::key_text_fault;
-use crate::model::name::property_name_fault;
-use crate::model::ordinal::utf16_len;
 
 /// Parses the body of an insert, which contains the keys.
 pub(crate) fn insert(body: &[u8], rules: &Rules) -> Result<(RowId, Properties)> {
@@ -99,9 +100,9 @@ pub(crate) fn check_keys(id: &RowId, rules: &Rules) -> Result<()> {
 }
 
 fn key(value: Option<WireValue<'_>>, rules: &Rules) -> Result<String> {
-    match value.map(|value| (value.token, value.annotation)) {
+    match value.as_ref().map(|value| (token(value), value.annotation())) {
         None | Some((Token::Null, _)) => Err(Refusal::PROPERTIES_NEED_VALUE),
-        Some((Token::Text(text), None | Some(EdmType::String))) => Ok(text.into_owned()),
+        Some((Token::Text(text), None | Some(EdmType::String))) => Ok(text.to_string()),
         Some(_) => Err(rules.invalid_key.clone()),
     }
 }
@@ -122,11 +123,11 @@ impl<'a> Entity<'a> {
     fn read(body: &'a [u8], rules: &Rules) -> Result<Self> {
         let mut entity = Self::default();
         for Member { name, mut value, .. } in members(body)? {
-            let is_number = matches!(value.token, Token::Number(_));
-            if rules.takes_numbers_as_text && is_number && value.annotation == Some(EdmType::String) {
-                value.annotation = None;
+            let is_number = matches!(token(&value), Token::Number(_));
+            if rules.takes_numbers_as_text && is_number && value.annotation() == Some(EdmType::String) {
+                value = unannotated(value);
             }
-            if let (Token::Text(key), true) = (&value.token, rules.keeps_place_of_keys && is_key(&name)) {
+            if let (Token::Text(key), true) = (token(&value), rules.keeps_place_of_keys && is_key(&name)) {
                 entity
                     .properties
                     .push((name.as_ref().into(), Edm::String(key.to_string().into())));
@@ -137,7 +138,7 @@ impl<'a> Entity<'a> {
                 // The service sets it and ignores the value in the request (recorded).
                 "Timestamp" => {}
                 // A null has the same effect as an omitted property, in every write (recorded).
-                _ if value.token == Token::Null => check_name(&name, rules)?,
+                _ if *token(&value) == Token::Null => check_name(&name, rules)?,
                 _ => {
                     check_name(&name, rules)?;
                     if !rules.takes_large_integers && is_large_integer(&value) {
@@ -183,7 +184,7 @@ fn check_name(name: &str, rules: &Rules) -> Result<()> {
 
 /// Returns `true` for a bare integer that exceeds every type.
 fn is_large_integer(value: &WireValue<'_>) -> bool {
-    match (&value.token, value.annotation) {
+    match (token(value), value.annotation()) {
         (Token::Number(digits), None) => !digits.contains(['.', 'e', 'E']) && digits.parse::<i64>().is_err(),
         _ => false,
     }
@@ -202,9 +203,10 @@ fn check_value(name: &str, value: &Edm<'_>, rules: &Rules) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::model::edm::EdmValue;
+
     use super::*;
     use crate::emulator::rules::STORAGE;
-    use crate::model::edm::EdmValue;
 
     fn code(body: &str) -> (u16, &'static str, String) {
         let refusal = insert(body.as_bytes(), &STORAGE).unwrap_err();

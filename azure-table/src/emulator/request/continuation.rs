@@ -10,13 +10,13 @@
 //! `query_tables_with_marker` and `query_tables_per_page` of azure-data-tables (2024 and 2026); REST "Query timeout and
 //! pagination".
 
+use azure_table_core::model::datetime::DateTime;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{Continuation, Rules};
 use crate::emulator::store::row::RowId;
-use crate::model::datetime::DateTime;
 
 /// Headers with the position of the next page.
 pub(crate) type Next = Vec<(&'static str, String)>;

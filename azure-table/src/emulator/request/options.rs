@@ -7,10 +7,11 @@
 //!
 //! Source: REST "Query Entities", "Query Tables".
 
-use crate::codec::url;
+use azure_table_core::codec::url;
+use azure_table_core::model::error_text::Shown;
+
 use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{Refusal, Result};
-use crate::model::error_text::Shown;
 
 /// The query string.
 #[derive(Debug, Default)]
@@ -85,7 +86,7 @@ impl Select {
         if names.iter().any(|name| name == "*") {
             names.clear();
         }
-        names.sort_by(|a, b| crate::model::ordinal::compare(a, b));
+        names.sort_by(|a, b| azure_table_core::model::ordinal::compare(a, b));
         names.dedup();
         Self { text, names }
     }

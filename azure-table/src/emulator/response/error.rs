@@ -4,15 +4,16 @@
 //!
 //! Source: REST "Status and error codes"; recorded error bodies of both services.
 
-use crate::codec::odata::time::TimeText;
-use crate::codec::xml;
+use azure_table_core::codec::odata::time::TimeText;
+use azure_table_core::codec::xml;
+use azure_table_core::model::guid::Guid;
+
 use crate::emulator::json_text::{name, text_member};
 use crate::emulator::response::format::{ErrorForm, JsonForm, Level, Prefer};
 use crate::emulator::response::observer::Note;
 use crate::emulator::response::{Answer, Content, Trace};
 use crate::emulator::rules::ErrorText;
 use crate::emulator::rules::refusal::{RaisedBy, Refusal};
-use crate::model::guid::Guid;
 
 /// The software that the service names (recorded in 2024 and 2026).
 const SDK: &str = "documentdb-dotnet-sdk/2.14.0 Host/64-bit MicrosoftWindowsNT/10.0.20348.0";

@@ -6,9 +6,10 @@
 
 use std::borrow::Cow;
 
+use azure_table_core::protocol::inbound::{Inbound, Verb};
+
 use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{Refusal, Result};
-use crate::protocol::inbound::{Inbound, Verb};
 
 /// The form of an error response.
 #[derive(Clone, Debug)]

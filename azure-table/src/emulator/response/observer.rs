@@ -11,14 +11,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use azure_table_core::codec::url;
+use azure_table_core::model::clock::Instant;
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::error_text::is_bidirectional_control;
 use bytes::Bytes;
 use http::{Method, Response, StatusCode, Uri};
 
-use crate::codec::url;
 use crate::emulator::rules::refusal::Refusal;
-use crate::model::clock::Instant;
-use crate::model::datetime::DateTime;
-use crate::model::error_text::is_bidirectional_control;
 
 /// The number of characters of a target in a log line.
 const MOST_OF_TARGET: usize = 500;

@@ -7,8 +7,9 @@
 //! Not confirmed: which of two faults of a name is reported; the response to a reserved name (InvalidInput); that
 //! Cosmos DB accepts a name of one character.
 
+use azure_table_core::model::name::TableName;
+
 use crate::emulator::rules::refusal::{RaisedBy, Refusal, Result};
-use crate::model::name::TableName;
 
 /// The names that a service accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //!
 //! Source: REST "Versioning for Azure Storage".
 
-use crate::model::datetime::DateTime;
+use azure_table_core::model::datetime;
 
 /// The versions of the storage services, from the first with JSON on, whether they changed something about tables or
 /// not. Unknown versions between and before them are rejected, as seen.
@@ -83,5 +83,5 @@ pub(crate) fn is_taken(version: &str, is_strict: bool) -> bool {
 fn is_later(version: &str) -> bool {
     const DATE: usize = "2026-06-06".len();
     let newest = VERSIONS.last().copied().unwrap_or_default();
-    version.len() == DATE && version > newest && DateTime::of_service(version).is_ok()
+    version.len() == DATE && version > newest && datetime::of_service(version).is_ok()
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::model::datetime::DateTime;
+use azure_table_core::model::datetime::DateTime;
 
 /// The random differences of Timestamps from the clock. Clones share the draws.
 #[derive(Clone)]

@@ -3,20 +3,20 @@
 //! Owns the line in both directions. Values are parsed and checked like an insert of the same JSON (`request/body.rs`);
 //! this file locates a fault in the line.
 
+use azure_table_core::codec::json::write::Object;
+use azure_table_core::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::edm::{Token, token, unannotated};
+use azure_table_core::model::error_text::Shown;
+use azure_table_core::model::name::property_name_fault;
 use bytes::Bytes;
 
-use crate::codec::json::write::Object;
-use crate::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
 use crate::emulator::request::body;
 use crate::emulator::rules::refusal::Refusal;
 use crate::emulator::rules::{MAX_PROPERTIES, Rules};
 use crate::emulator::snapshot::line::Fault;
 use crate::emulator::store::members::Properties;
 use crate::emulator::store::row::{Row, RowId, check_limits, is_key};
-use crate::model::datetime::DateTime;
-use crate::model::edm::{Token, WireValue};
-use crate::model::error_text::Shown;
-use crate::model::name::property_name_fault;
 
 const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];
 /// Far above any entity, as in a request's body.
@@ -76,15 +76,12 @@ fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
         let wrong = |why: &dyn std::fmt::Display| Fault::at(at, format!("property {}: {why}", Shown(&name)));
         match &*name {
             "Timestamp" => {
-                let value = WireValue {
-                    annotation: None,
-                    ..value
-                };
+                let value = unannotated(value);
                 timestamp = Some(value.as_datetime().map_err(|e| wrong(&e))?);
             }
             "PartitionKey" | "RowKey" => drop(value.as_str().map_err(|e| wrong(&e))?.len()),
             // As in an insert, null means absence.
-            _ if value.token == Token::Null => {}
+            _ if *token(&value) == Token::Null => {}
             _ => {
                 if let Some(fault) = property_name_fault(&name) {
                     return Err(wrong(&fault));

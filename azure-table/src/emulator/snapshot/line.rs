@@ -6,20 +6,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::error::Error;
+use azure_table_core::model::error_text::{OneLine, Shown};
+use azure_table_core::model::name::TableName;
+use azure_table_core::protocol::access_policy::{self, StoredAccessPolicy};
+use azure_table_core::protocol::sas_permissions::read_table_letters;
+use azure_table_core::protocol::service_properties::analytics::{Logging, Metrics};
+use azure_table_core::protocol::service_properties::cors::CorsRule;
+use azure_table_core::protocol::service_properties::{self, ServiceProperties};
 use serde::{Deserialize, Serialize};
 
 use crate::emulator::rules::{Rules, ServiceName};
 use crate::emulator::store::account::{Account, Table};
 use crate::emulator::store::rows::Rows;
-use crate::model::datetime::DateTime;
-use crate::model::error::Error;
-use crate::model::error_text::{OneLine, Shown};
-use crate::model::name::TableName;
-use crate::protocol::access_policy::StoredAccessPolicy;
-use crate::protocol::sas_permissions::TablePermissions;
-use crate::protocol::service_properties::ServiceProperties;
-use crate::protocol::service_properties::analytics::{Logging, Metrics};
-use crate::protocol::service_properties::cors::CorsRule;
 
 /// The version of the format that is written, and the only one that can be read.
 pub(crate) const VERSION: u32 = 1;
@@ -189,7 +189,7 @@ impl AccountLine {
             .hour_metrics(json.hour_metrics.into())
             .minute_metrics(json.minute_metrics.into())
             .cors(json.cors.into_iter().map(CorsRule::from));
-        properties.check().map_err(|e| Fault::of_line(e.to_string()))?;
+        service_properties::check(&properties).map_err(|e| Fault::of_line(e.to_string()))?;
         let account = Account {
             properties,
             leaving: json.tables_being_deleted,
@@ -245,7 +245,7 @@ impl TableLine {
             .map(PolicyJson::read)
             .collect::<std::result::Result<_, _>>()
             .map_err(wrong)?;
-        StoredAccessPolicy::check_list(&policies).map_err(|e| wrong(e.to_string()))?;
+        access_policy::check_list(&policies).map_err(|e| wrong(e.to_string()))?;
         let table = Table {
             created: json.created.unwrap_or_else(now),
             policies,
@@ -282,7 +282,7 @@ impl PolicyJson {
         let why = |letters: &str| format!("permissions are {letters:?}, not letters of r, a, u and d");
         let permissions = self
             .permissions
-            .map(|letters| TablePermissions::read(&letters).ok_or_else(|| why(&letters)));
+            .map(|letters| read_table_letters(&letters).ok_or_else(|| why(&letters)));
         Ok(StoredAccessPolicy {
             id: self.id,
             start: self.start,

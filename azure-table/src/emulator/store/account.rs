@@ -6,13 +6,14 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::protocol::access_policy::StoredAccessPolicy;
+use azure_table_core::protocol::service_properties::ServiceProperties;
+use azure_table_core::protocol::service_properties::analytics::{Logging, Metrics};
+
 use crate::emulator::rules::Rules;
 use crate::emulator::store::row::{Row, RowId};
 use crate::emulator::store::rows::Rows;
-use crate::model::datetime::DateTime;
-use crate::protocol::access_policy::StoredAccessPolicy;
-use crate::protocol::service_properties::ServiceProperties;
-use crate::protocol::service_properties::analytics::{Logging, Metrics};
 
 /// An account in one of its locations, and the rules of the addressed service.
 #[derive(Clone, Copy, Debug)]

@@ -9,10 +9,10 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use azure_table_core::model::datetime::DateTime;
 use tokio::sync::watch;
 
 use crate::emulator::store::account::{Accounts, Effect};
-use crate::model::datetime::DateTime;
 
 /// The maximum size of changes that wait for the disk, in bytes. Beyond it, responses wait whatever the policy is.
 const MAX_BACKLOG: usize = 64 << 20;

@@ -9,12 +9,12 @@
 
 use std::borrow::Cow;
 
+use azure_table_core::codec::odata::value;
+use azure_table_core::model::edm::{Edm, EdmType, EdmValue};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::codec::odata::value;
 use crate::emulator::json_text::{self, Answers};
-use crate::model::edm::{Edm, EdmType, EdmValue};
 
 /// The flag of a kind whose type is an annotation next to the value.
 const ANNOTATED: u8 = 0x80;
@@ -242,11 +242,11 @@ fn number(bytes: &mut &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::model::datetime::DateTime;
+    use azure_table_core::model::guid::Guid;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::datetime::DateTime;
-    use crate::model::guid::Guid;
 
     fn any_value() -> impl Strategy<Value = EdmValue> {
         prop_oneof![

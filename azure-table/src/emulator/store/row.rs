@@ -6,15 +6,15 @@
 
 use std::borrow::Cow;
 
-use crate::codec::odata::time::TimeText;
+use azure_table_core::codec::odata::time::TimeText;
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::edm::Edm;
+use azure_table_core::model::{entity_size, ordinal};
+
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_PROPERTIES, Rules};
 use crate::emulator::store::members::{Members, Properties};
-use crate::model::datetime::DateTime;
-use crate::model::edm::Edm;
-use crate::model::entity_size;
-use crate::model::ordinal;
-pub(crate) use crate::model::row_id::RowId;
+pub(crate) use azure_table_core::model::row_id::RowId;
 
 /// The stored contents under a [`RowId`].
 #[derive(Clone, Debug, PartialEq)]

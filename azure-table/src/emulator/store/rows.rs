@@ -15,10 +15,11 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use azure_table_core::filter::key_range::KeyRange;
+
 use crate::emulator::rules::Rules;
 use crate::emulator::store::places::Places;
 use crate::emulator::store::row::{Row, RowId};
-use crate::filter::key_range::KeyRange;
 
 /// The maximum number of rows in a range of keys that are sorted by insertion within a turn.
 const FEW: usize = 1_024;
@@ -239,12 +240,12 @@ impl Clone for Rows {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::filter::parse::parse_to;
+    use azure_table_core::model::datetime::DateTime;
     use proptest::prelude::*;
 
     use super::*;
     use crate::emulator::rules::COSMOS;
-    use crate::filter::parse::parse;
-    use crate::model::datetime::DateTime;
 
     fn id(row_key: u8) -> RowId {
         RowId::new("p", format!("{row_key:02}"))
@@ -299,8 +300,8 @@ mod tests {
             for (n, (key, is_delete)) in changes.into_iter().enumerate() {
                 rows.set(id(key), (!is_delete).then(|| row(n + 1)));
             }
-            let narrow = parse(&format!("PartitionKey eq 'p' and RowKey ge '{bound:02}'")).unwrap();
-            let partition = parse("PartitionKey eq 'p'").unwrap();
+            let narrow = parse_to(&format!("PartitionKey eq 'p' and RowKey ge '{bound:02}'")).unwrap();
+            let partition = parse_to("PartitionKey eq 'p'").unwrap();
             for (keys, bound) in [
                 (KeyRange::default(), String::new()),
                 (KeyRange::of([&partition]), String::new()),

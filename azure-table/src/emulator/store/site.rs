@@ -2,11 +2,12 @@
 //!
 //! Owns [`Site`], the value that all later stages use. `site.rs` finds it in a URL.
 
+use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_core::protocol::inbound::target::Paths;
+
 use crate::emulator::rules::{Rules, STORAGE};
 use crate::emulator::settings::Settings;
 use crate::emulator::store::account::Replica;
-use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
-use crate::protocol::inbound::target::Paths;
 
 /// The addressed account, and its base URL.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! Batches: order, atomicity, the index of a failure, and the forms in which SDKs send them.
 
+use azure_table_core::codec::multipart::{boundary, http_message, parts};
+
 use super::*;
-use crate::codec::multipart::{boundary, http_message, parts};
 
 const TYPE: [(&str, &str); 1] = [("content-type", "multipart/mixed; boundary=b")];
 
@@ -276,7 +277,11 @@ async fn empty_part_of_a_change_set_is_rejected_in_its_response() {
 /// first operation is omitted if the live service omits it, unlike in Azurite.
 #[tokio::test]
 async fn batches_of_sdks_are_answered() {
-    let vectors = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/multipart.json")).unwrap();
+    let vectors = std::fs::read(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../azure-table-core/vectors/multipart.json"
+    ))
+    .unwrap();
     let vectors: serde_json::Value = serde_json::from_slice(&vectors).unwrap();
     let emulator = Emulator::new();
     for table in ["PyBatch", "JsBatch"] {

@@ -17,7 +17,10 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Self {
-        Self(std::env::temp_dir().join(format!("azure-table-durable-{}", crate::model::guid::Guid::random())))
+        Self(std::env::temp_dir().join(format!(
+            "azure-table-durable-{}",
+            azure_table_core::model::guid::Guid::random()
+        )))
     }
 }
 
@@ -48,7 +51,7 @@ async fn fill(emulator: &Emulator) {
             "{{\"PartitionKey\":\"p\",\"RowKey\":\"{key}\",\"Z\":\"\u{e9}\\n\",\"A\":1,\"L@odata.type\":\"Edm.Int64\",\"L\":\"5\",\
              \"B@odata.type\":\"Edm.Binary\",\"B\":\"AAE=\",\"D\":1.5,\"T@odata.type\":\"Edm.DateTime\",\
              \"T\":\"2020-01-01T00:00:00Z\",\"G@odata.type\":\"Edm.Guid\",\"G\":\"{}\",\"F\":false}}",
-            crate::model::guid::Guid::random()
+            azure_table_core::model::guid::Guid::random()
         );
         assert_eq!(send(emulator, "POST", "Blogs", &[], &row).await.status(), 201);
     }

@@ -1,7 +1,8 @@
 //! Pages that end at conditions set by a test.
 
+use azure_table_core::model::dynamic::DynamicEntity;
+
 use super::*;
-use crate::model::dynamic::DynamicEntity;
 
 async fn with_rows(ends: PageEnds) -> Emulator {
     let emulator = with_table().await.with_page_ends(ends);

@@ -5,8 +5,9 @@ mod policies;
 mod rights;
 mod rows;
 
+use azure_table_core::protocol::sas_parameters::{SasParameters, account_string_to_sign, table_string_to_sign};
+
 use super::*;
-use crate::protocol::sas_parameters::{SasParameters, account_string_to_sign, table_string_to_sign};
 
 const UNAUTHENTICATED: &str = "Server failed to authenticate the request. Make sure the value of Authorization header \
                                is formed correctly including the signature.";
@@ -47,7 +48,7 @@ pub(super) fn token(base: &[(&str, &str)], changes: &[(&str, &str)]) -> String {
     let pairs: Vec<String> = parameters
         .pairs()
         .iter()
-        .map(|(name, value)| format!("{name}={}", crate::codec::url::encode(value)))
+        .map(|(name, value)| format!("{name}={}", azure_table_core::codec::url::encode(value)))
         .collect();
     pairs.join("&")
 }
@@ -242,7 +243,7 @@ async fn signatures_of_older_versions_are_accepted() {
                     query += &format!("&{name}={value}");
                 }
                 let signature = SigningKey::development().sign(to_sign);
-                format!("{query}&sig={}", crate::codec::url::encode(&signature))
+                format!("{query}&sig={}", azure_table_core::codec::url::encode(&signature))
             };
             let answer = try_with(&emulator, "GET", "Blogs", "", &query(&to_sign)).await;
             assert_eq!(answer.status(), 200, "{version}: {}", body(&answer));

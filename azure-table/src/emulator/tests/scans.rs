@@ -4,10 +4,10 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use azure_table_core::model::dynamic::DynamicEntity;
 use futures::poll;
 
 use super::*;
-use crate::model::dynamic::DynamicEntity;
 
 const ROWS: usize = 6_000;
 

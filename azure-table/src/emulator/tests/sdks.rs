@@ -1,7 +1,8 @@
 //! Responses of Table storage in recordings of the Go, JavaScript, Java, Python, .NET and C++ SDKs (2020 to 2025).
 
+use azure_table_core::codec::multipart::{boundary, parts};
+
 use super::*;
-use crate::codec::multipart::{boundary, parts};
 
 const BATCH: [(&str, &str); 1] = [("content-type", "multipart/mixed; boundary=b")];
 const QUIET: (&str, &str) = ("prefer", "return-no-content");

@@ -1,7 +1,8 @@
 //! Accepted signatures: both kinds of shared key, separate accounts, the age of a request.
 
+use azure_table_core::protocol::signature::shared_key_lite;
+
 use super::*;
-use crate::protocol::signature::shared_key_lite;
 
 #[tokio::test]
 async fn requests_without_a_valid_signature_are_rejected() {

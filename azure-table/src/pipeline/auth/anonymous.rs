@@ -1,11 +1,11 @@
 //! Requests without a credential.
 
+use azure_table_core::model::error::Result;
+use azure_table_core::transport::BoxFuture;
 use bytes::Bytes;
 use http::Request;
 
-use crate::model::error::Result;
 use crate::pipeline::auth::{AuthorizationContext, Credential};
-use crate::pipeline::transport::BoxFuture;
 
 /// Sends requests without authorization, for services that need none, such as an emulator configured that way.
 ///

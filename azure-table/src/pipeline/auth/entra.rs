@@ -15,20 +15,20 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
 use azure_core::credentials::{AccessToken, TokenCredential};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::error_text::Shown;
+use azure_table_core::model::operation_kind::{self, OperationKind, TokenRight};
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::http_request::{TOKEN_VERSION, header_value};
+use azure_table_core::protocol::profile::{Profile, ProfileInternals};
+use azure_table_core::transport::BoxFuture;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HeaderValue};
 use http::{Request, StatusCode};
 
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::error_text::Shown;
-use crate::model::operation_kind::{OperationKind, TokenRight};
 use crate::pipeline::auth::entra::challenge::Challenge;
 use crate::pipeline::auth::renewing::{Fetched, Renewing};
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure, Credential, demand_https};
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::http_request::{TOKEN_VERSION, header_value};
-use crate::protocol::profile::Profile;
 
 mod challenge;
 
@@ -362,7 +362,7 @@ fn missing_role(profile: Profile, code: Option<&str>, operation: OperationKind) 
     if !matches!(code, Some("AuthorizationPermissionMismatch" | "AuthorizationMismatch")) {
         return None;
     }
-    let role = match operation.token_right() {
+    let role = match operation_kind::token_right(operation) {
         TokenRight::Read => "such as Storage Table Data Reader".to_owned(),
         TokenRight::Write => "such as Storage Table Data Contributor".to_owned(),
         TokenRight::Delegate => "such as Storage Table Delegator".to_owned(),

@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
+use azure_table_core::model::clock;
+use azure_table_core::model::error::Result;
 use tokio::sync::Mutex;
-
-use crate::model::clock;
-use crate::model::error::Result;
 
 /// The time before the expiry at which a new value is fetched, or half of the value's life if that is sooner.
 const AHEAD: Duration = Duration::from_secs(5 * 60);
@@ -155,8 +154,9 @@ enum Present<T> {
 mod tests {
     use std::sync::atomic::AtomicUsize;
 
+    use azure_table_core::model::error::Error;
+
     use super::*;
-    use crate::model::error::Error;
 
     const HOUR: Duration = Duration::from_secs(3_600);
 

@@ -4,15 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::protocol::sas_token::{self, SasToken};
+use azure_table_core::transport::BoxFuture;
 use bytes::Bytes;
 use http::{Request, Uri};
 
-use crate::model::error::{Error, Result};
 use crate::pipeline::auth::renewing::{Fetched, Renewing};
 use crate::pipeline::auth::sas_advice::advice;
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure, Credential, demand_https};
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::sas_token::SasToken;
 
 /// Appends the signature's parameters to the query of the request.
 impl Credential for SasToken {
@@ -30,7 +30,7 @@ impl Credential for SasToken {
 }
 
 fn put(token: &SasToken, request: &mut Request<Bytes>) -> Result<()> {
-    if token.is_https_only() {
+    if sas_token::is_https_only(token) {
         demand_https(request, "this shared access signature")?;
     }
     let uri = request.uri();

@@ -5,11 +5,12 @@
 //!
 //! Source: REST "SAS error codes".
 
-use crate::model::datetime::DateTime;
-use crate::model::operation_kind::OperationKind;
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::operation_kind::{self, OperationKind};
+use azure_table_core::protocol::sas_parameters::{self, SasParameters};
+use azure_table_core::protocol::sas_token::{self, SasToken};
+
 use crate::pipeline::auth::AuthorizationFailure;
-use crate::protocol::sas_parameters::{self, SasParameters};
-use crate::protocol::sas_token::SasToken;
 
 /// Returns advice about a rejection.
 pub(crate) fn advice(token: &SasToken, refusal: &AuthorizationFailure<'_>) -> Option<String> {
@@ -21,7 +22,7 @@ pub(crate) fn advice(token: &SasToken, refusal: &AuthorizationFailure<'_>) -> Op
     };
     let now = refusal.service_time().unwrap_or(refusal.context.now);
     let now = DateTime::try_from(now).ok()?;
-    of(&token.parameters(), code, refusal.operation, now)
+    of(&sas_token::parameters(token), code, refusal.operation, now)
 }
 
 fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime) -> Option<String> {
@@ -60,7 +61,7 @@ fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime)
             value("sp"),
             operation.name()
         ),
-        "AuthorizationPermissionMismatch" => match operation.sas_letters().first() {
+        "AuthorizationPermissionMismatch" => match operation_kind::sas_letters(operation).first() {
             Some(needed) => {
                 let name = operation.name();
                 let needed = needed.chars().map(String::from).collect::<Vec<_>>().join(" and ");
@@ -115,7 +116,7 @@ fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime)
 }
 
 fn lacks_letters(allowed: &str, operation: OperationKind) -> bool {
-    let needed = operation.sas_letters();
+    let needed = operation_kind::sas_letters(operation);
     let is_allowed = |needed: &&str| needed.chars().all(|letter| allowed.contains(letter));
     !allowed.is_empty() && !needed.is_empty() && !needed.iter().any(is_allowed)
 }

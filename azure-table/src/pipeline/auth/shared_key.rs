@@ -5,17 +5,17 @@
 use std::future::ready;
 use std::time::SystemTime;
 
+use azure_table_core::model::error::Result;
+use azure_table_core::protocol::account_key::{self, AccountKey};
+use azure_table_core::protocol::http_date::http_date;
+use azure_table_core::protocol::http_request::header_value;
+use azure_table_core::protocol::signature::{canonicalized_resource, shared_key, shared_key_lite};
+use azure_table_core::transport::BoxFuture;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, Request};
 
-use crate::model::error::Result;
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure, Credential};
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::account_key::AccountKey;
-use crate::protocol::http_date::http_date;
-use crate::protocol::http_request::header_value;
-use crate::protocol::signature::{canonicalized_resource, shared_key, shared_key_lite};
 
 const X_MS_DATE: HeaderName = HeaderName::from_static("x-ms-date");
 
@@ -33,7 +33,7 @@ impl Credential for AccountKey {
     }
 
     fn generation(&self) -> u64 {
-        AccountKey::generation(self)
+        account_key::generation(self)
     }
 
     fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
@@ -97,7 +97,7 @@ fn sign(key: &AccountKey, scheme: Scheme, request: &mut Request<Bytes>, now: Sys
     };
     let mut authorization = String::with_capacity(name.len() + key.account().len() + 1 + SIGNATURE);
     authorization.extend([name, key.account(), ":"]);
-    key.sign_onto(to_sign, &mut authorization);
+    account_key::sign_onto(key, to_sign, &mut authorization);
     let mut authorization = header_value("Authorization", authorization)?;
     authorization.set_sensitive(true);
     let headers = request.headers_mut();

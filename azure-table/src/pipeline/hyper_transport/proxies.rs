@@ -1,9 +1,9 @@
 //! The proxies of the settings or of the environment, and their selection for a request.
 
+use azure_table_core::model::error::Result;
 use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
-use crate::model::error::Result;
 use crate::pipeline::connection_settings::invalid_proxy;
 
 pub(super) struct Proxies(Matcher);

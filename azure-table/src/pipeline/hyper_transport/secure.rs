@@ -6,10 +6,10 @@ pub(super) use imp::{Config, Secure, SecureStream, plain, secure, tls};
 mod imp {
     use std::sync::Arc;
 
+    use azure_table_core::model::error::Result;
     use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
     use rustls::ClientConfig;
 
-    use crate::model::error::Result;
     use crate::pipeline::tls::client_config;
 
     pub(in super::super) type Config = Arc<ClientConfig>;
@@ -33,7 +33,7 @@ mod imp {
 
 #[cfg(not(feature = "rustls"))]
 mod imp {
-    use crate::model::error::{Error, ErrorKind, Result};
+    use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
 
     pub(in super::super) struct Config;
 

@@ -1,7 +1,8 @@
 //! The decision tables. Each row is a state, the end of an attempt and the next step.
 
+use azure_table_core::model::operation_kind::{self, OperationKind};
+
 use super::*;
-use crate::model::operation_kind::OperationKind;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -50,8 +51,8 @@ const LONG_RESPONSE: Failure<'static> = Failure::Transport(Delivery::ResponseToo
 fn failed(operation: OperationKind, state: &CallState, failure: Failure<'static>) -> FailedAttempt<'static> {
     FailedAttempt {
         operation,
-        effect: operation.effect(),
-        is_idempotent: operation.is_idempotent(),
+        effect: operation_kind::effect(operation),
+        is_idempotent: operation_kind::is_idempotent(operation),
         attempt: state.attempt,
         elapsed: Duration::ZERO,
         remaining: None,

@@ -128,8 +128,9 @@ impl RetryPolicy for ExponentialRetry {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::transport::Delivery;
+
     use super::*;
-    use crate::pipeline::transport::Delivery;
 
     fn waits(policy: &ExponentialRetry, status: u16, code: Option<&'static str>) -> Vec<u128> {
         (1..)

@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
+use azure_table_core::model::diagnostics::Attempt;
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind};
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::profile::ProfileInternals;
+use azure_table_core::protocol::request::Call;
 use tracing::field::{Empty, Value, display};
 use tracing::instrument::{Instrument as _, Instrumented};
 use tracing::{Span, debug, info_span, warn};
 
-use crate::model::diagnostics::Attempt;
-use crate::model::error::{Error, ErrorKind};
 use crate::pipeline::ended::Ended;
 use crate::pipeline::history::CallHistory;
 use crate::pipeline::observer::Completed;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::Call;
 
 /// The name of the service for exporters for Azure.
 const RESOURCE_PROVIDER: &str = "Microsoft.Tables";

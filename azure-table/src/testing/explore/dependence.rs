@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use crate::model::timestamp_watch::DatedRows;
+use azure_table_core::model::timestamp_watch::DatedRows;
+
 use crate::testing::explore::event::{MAIN, Step};
 use crate::testing::explore::footprint::Footprint;
 

@@ -5,18 +5,17 @@
 
 use std::borrow::Cow;
 
+use azure_table_core::filter::expression::Expression;
+use azure_table_core::filter::key_range::KeyRange;
+use azure_table_core::filter::parse;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::row_id::RowId;
+use azure_table_core::model::timestamp_watch::DatedRows;
+use azure_table_core::protocol::inbound::Inbound;
+use azure_table_core::protocol::inbound::target::Target;
 use bytes::Bytes;
 use http::Request;
 use serde::Deserialize;
-
-use crate::filter::expression::Expression;
-use crate::filter::key_range::KeyRange;
-use crate::filter::parse;
-use crate::model::operation_kind::OperationKind;
-use crate::model::row_id::RowId;
-use crate::model::timestamp_watch::DatedRows;
-use crate::protocol::inbound::Inbound;
-use crate::protocol::inbound::target::Target;
 
 /// The accesses of one request.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,11 +9,11 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use azure_table_core::protocol::profile::Profile;
+use azure_table_core::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 
-use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
-use crate::protocol::profile::Profile;
 use crate::testing::address::Address;
 use crate::testing::explore::event::{Cause, Choice, Event, Outcome, RequestId, Step, Waiting};
 use crate::testing::explore::footprint::Footprint;

@@ -7,7 +7,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::model::timestamp_watch::DatedRows;
+use azure_table_core::model::timestamp_watch::DatedRows;
+
 use crate::testing::explore::dependence::Dependence;
 use crate::testing::explore::event::{Event, Step};
 use crate::testing::explore::gate::{Chooser, End, Ran};

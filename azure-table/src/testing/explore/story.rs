@@ -5,14 +5,14 @@
 
 use std::fmt::{self, Write as _};
 
+use azure_table_core::codec::multipart::HttpParts;
+use azure_table_core::codec::url;
+use azure_table_core::protocol::answer;
+use azure_table_core::transport::TransportError;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG, IF_MATCH};
 use http::{HeaderMap, Request, Response};
 
-use crate::codec::multipart::HttpParts;
-use crate::codec::url;
-use crate::pipeline::transport::TransportError;
-use crate::protocol::answer;
 use crate::testing::address::Address;
 use crate::testing::explore::event::{Choice, Outcome, Step};
 
@@ -187,7 +187,7 @@ fn body_of(headers: &HeaderMap, body: &[u8]) -> String {
 /// Returns the parts of a batch: the first lines of its requests or responses, with the bodies of the former.
 fn parts(body: &[u8], content_type: &str) -> Option<String> {
     let parts = HttpParts::of(body, content_type).ok()?;
-    let line = |part: crate::codec::multipart::Message<'_>| match part.start_line.strip_suffix(" HTTP/1.1") {
+    let line = |part: azure_table_core::codec::multipart::Message<'_>| match part.start_line.strip_suffix(" HTTP/1.1") {
         Some(request) => {
             let (method, address) = request.split_once(' ')?;
             let path = Address::of(&address.parse().ok()?).path;

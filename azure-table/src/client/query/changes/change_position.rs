@@ -1,10 +1,10 @@
 //! The position of a tail of changes, and its text.
 
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::position_text;
+use azure_table_core::protocol::position::{CHANGES, Owner};
 use serde::{Deserialize, Serialize};
-
-use crate::model::datetime::DateTime;
-use crate::model::error::{Error, Result};
-use crate::protocol::position::{CHANGES, Owner, position_text};
 
 /// The version of the form, which a later form would raise.
 const VERSION: u32 = 1;

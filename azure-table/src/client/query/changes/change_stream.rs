@@ -14,6 +14,16 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use std::vec;
 
+use azure_table_core::filter::expression::{Comparison, Expression};
+use azure_table_core::model::clock::{self, Instant};
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::edm::EdmValue;
+use azure_table_core::model::entity_key::Key;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::versioned::Versioned;
+use azure_table_core::protocol::continuation::Continuation;
+use azure_table_core::transport::BoxFuture;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
@@ -24,18 +34,8 @@ use crate::client::query::page_stream::{PageStream, PreparedQuery};
 use crate::client::sending_rate::SendingRate;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
-use crate::filter::expression::{Comparison, Expression};
-use crate::model::clock::{self, Instant};
-use crate::model::datetime::DateTime;
-use crate::model::edm::EdmValue;
-use crate::model::entity_key::Key;
-use crate::model::error::{Error, Result};
-use crate::model::operation_kind::OperationKind;
-use crate::model::versioned::Versioned;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::continuation::Continuation;
 
 /// A received row with its key.
 pub(super) type Found<P> = (Key<P>, Versioned<P>);

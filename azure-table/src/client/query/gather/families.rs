@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Deref, DerefMut};
 use std::{slice, vec};
 
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::entity_key::Key;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::key_shape::{self, KeyPiece};
+use azure_table_core::model::variant::VariantOf;
+
 use crate::client::query::gather::Gather;
-use crate::model::entity::TableEntity;
-use crate::model::entity_key::Key;
-use crate::model::error::{Error, Result};
-use crate::model::key_shape::KeyPiece;
-use crate::model::variant::VariantOf;
 
 /// Rows of `A` with their children of `B`, in the order of the keys.
 ///
@@ -161,7 +162,7 @@ impl<E, A: VariantOf<E>, B: VariantOf<E> + TableEntity> Gather<E> for Families<A
 /// word.
 fn ends_at_field(child: &impl TableEntity, row_key: &str, at: usize) -> bool {
     let shape = child.key_shape();
-    if at == 0 || shape.row_key_is_cut_at(row_key, at) {
+    if at == 0 || key_shape::row_key_is_cut_at(shape, row_key, at) {
         return true;
     }
     let fields = shape
@@ -228,10 +229,11 @@ impl<'a, A, B> IntoIterator for &'a mut Families<A, B> {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::model::key_shape::{KeyShape, KeyWriter};
+    use azure_table_core::model::property_writer::PropertyWriter;
+    use azure_table_core::model::schema::EntitySchema;
+
     use super::*;
-    use crate::model::key_shape::{KeyShape, KeyWriter};
-    use crate::model::property_writer::PropertyWriter;
-    use crate::model::schema::EntitySchema;
 
     /// A parent has a key without `-`.
     type Row = (&'static str, &'static str);

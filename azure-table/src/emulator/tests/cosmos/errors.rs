@@ -1,7 +1,8 @@
 //! Errors and the parts of batches. Recordings of azure-data-tables (2023 to 2026), named at each test.
 
+use azure_table_core::codec::multipart::{boundary, http_message, parts};
+
 use super::*;
-use crate::codec::multipart::{boundary, http_message, parts};
 
 const FULL: &str = "application/json; odata=fullmetadata";
 const MINIMAL_TYPE: &str = "application/json; odata=minimalmetadata";

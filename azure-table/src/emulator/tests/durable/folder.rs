@@ -146,8 +146,9 @@ async fn damaged_folder_is_named_and_never_read_as_a_good_one() {
 /// Bytes that this version must always be able to read: changing this test requires a new format.
 #[test]
 fn rows_are_stored_in_the_form_of_format_1() {
+    use azure_table_core::model::edm::Edm;
+
     use crate::emulator::store::members::{Members, Properties};
-    use crate::model::edm::Edm;
     let properties: Properties = vec![
         ("Text".into(), Edm::String("\u{e9}".into())),
         ("Long".into(), Edm::Int64(5)),

@@ -1,9 +1,10 @@
 //! Signatures by a user delegation key: requesting the key, its permissions, its end.
 
+use azure_table_core::protocol::sas_parameters::user_delegation_string_to_sign;
+use azure_table_core::protocol::user_delegation_key::{self, KeyInfo, UserDelegationKey};
+
 use super::super::tokens::{SECURE, VERSION, bear};
 use super::*;
-use crate::protocol::sas_parameters::user_delegation_string_to_sign;
-use crate::protocol::user_delegation_key::{KeyInfo, UserDelegationKey};
 
 const KEY: &str = "?restype=service&comp=userdelegationkey";
 
@@ -37,7 +38,7 @@ async fn key(emulator: &Emulator) -> UserDelegationKey {
     let answer = ask(emulator, "2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z").await;
     assert_eq!(answer.status(), 200);
     assert!(body(&answer).starts_with('\u{feff}'));
-    UserDelegationKey::from_xml(answer.body()).unwrap()
+    user_delegation_key::from_xml(answer.body()).unwrap()
 }
 
 const PARAMETERS: &[(&str, &str)] = &[
@@ -52,7 +53,7 @@ const PARAMETERS: &[(&str, &str)] = &[
 /// Builds the query of a signature by `key`, with `changes` applied before it is signed.
 fn signed(key: &UserDelegationKey, changes: &[(&str, &str)]) -> String {
     let mut pairs: Vec<(&str, String)> = PARAMETERS.iter().map(|(n, v)| (*n, (*v).to_owned())).collect();
-    pairs.extend(key.parameters());
+    pairs.extend(user_delegation_key::parameters(key));
     for (name, value) in changes {
         pairs.retain(|(known, _)| known != name);
         pairs.push((name, (*value).to_owned()));
@@ -62,10 +63,10 @@ fn signed(key: &UserDelegationKey, changes: &[(&str, &str)]) -> String {
         parameters.add(name, value);
     }
     let to_sign = user_delegation_string_to_sign(&parameters, DEVELOPMENT_ACCOUNT, "Blogs");
-    parameters.add("sig", key.signing_key().unwrap().sign(&to_sign));
+    parameters.add("sig", user_delegation_key::signing_key(key).unwrap().sign(&to_sign));
     let pairs = parameters.pairs().iter();
     let pairs: Vec<String> = pairs
-        .map(|(name, value)| format!("{name}={}", crate::codec::url::encode(value)))
+        .map(|(name, value)| format!("{name}={}", azure_table_core::codec::url::encode(value)))
         .collect();
     pairs.join("&")
 }

@@ -1,0 +1,118 @@
+//! The items that generated code may name, besides the derive's traits and `Column`. Not part of the public interface.
+//!
+//! Owns the functions that the impls of `#[derive(TableEntity)]` on a struct call. Those for enums of entities are in
+//! `__private/variant.rs`, for projections in `__private/projection.rs`, for the types of properties in
+//! `__private/property.rs`. Compile-time assertions are in `__private/assert.rs`, those on the types of stored fields
+//! in `__private/stored_field.rs`, of other fields in `__private/field.rs`, of the functions that attributes name in
+//! `__private/function.rs`. Absent values are handled in `__private/value.rs`.
+
+mod assert;
+mod field;
+mod function;
+mod projection;
+mod property;
+mod stored_field;
+mod value;
+mod variant;
+
+use std::collections::BTreeMap;
+
+pub use serde::Serialize;
+pub use serde::de::DeserializeOwned;
+
+pub use self::assert::{
+    SamePartition, assert_digits, assert_distinct, assert_entity, assert_form, assert_partition, assert_untagged,
+};
+pub use self::field::{EtagField, ExtraField, FromJson, OfDefault, TimestampField, ToJson, WriteIdField};
+pub use self::function::{
+    Converted, Defaults, Named, Nothing, Reads, Typed, Upgrades, WhenAbsent, Writes, lacking, lend,
+};
+pub use self::projection::{
+    Absent, ColumnOf, ColumnOfName, Distinct, Selection, SoleField, SoleRowField, partition_field, row_field, select,
+    select_found,
+};
+pub use self::property::{
+    KeepText, KeptNumber, KeptText, int32, number, text, truncated, unknown_number, unknown_text,
+};
+pub use self::stored_field::{
+    BorrowedField, ChunkedField, CollectionField, JsonField, KeyField, PointerSizedField, PropertyField,
+    WideIntegerField, WrittenField, WrittenKeyField,
+};
+pub use self::value::{
+    json_absent, json_to_edm, missing, pieces, put, read, read_json, required, required_pieces, within,
+};
+pub use self::variant::{CatchAll, KeysDifferByVariant, assert_catch_all, no_tagged, no_variant};
+pub use crate::codec::json::embedded as json;
+use crate::filter::column::Column;
+pub use crate::filter::column::InKey;
+use crate::filter::column_name::ColumnName;
+pub use crate::filter::nested::{Nested, Variant};
+pub use crate::filter::refused::{Known, Listed, Opaque, OtherRows, Single, Whole};
+pub use crate::model::chunked::{self, Chunked};
+pub use crate::model::datetime::DateTime;
+pub use crate::model::dynamic::DynamicEntity;
+pub use crate::model::edm::{Edm, EdmType, EdmValue, WireValue};
+pub use crate::model::entity::{MetadataLevel, Projection, PropertyGroup, ReadEntity, ReadPropertyGroup, TableEntity};
+use crate::model::error::ErrorInternals;
+pub use crate::model::error::{Error, Result, ValueError};
+pub use crate::model::etag::{Condition, ETag};
+pub use crate::model::guid::Guid;
+pub use crate::model::key::{ReadTableKey, TableKey};
+pub use crate::model::key_shape::{KeyPiece, KeyShape, KeyWriter};
+pub use crate::model::property::{Property, ReadProperty};
+pub use crate::model::property_writer::PropertyWriter;
+pub use crate::model::row::{Row, RowProperty};
+pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
+pub use crate::model::variant_mark::{VariantMark, has_form, is_tag, untagged, write_key_of_form, write_prefixed_key};
+
+/// Returns the column of a field. The field's own code checks that its type can be stored.
+pub const fn column<E, T, R>(name: &'static str) -> Column<E, T, R> {
+    Column::of(ColumnName::new(name))
+}
+
+/// Returns the property under the first of its older names that exists, unless it was found under its current one.
+pub fn aliased<'r, 'a>(found: bool, row: &'r Row<'a>, prefix: &str, aliases: &[&str]) -> Option<&'r RowProperty<'a>> {
+    if found {
+        return None;
+    }
+    aliases.iter().find_map(|alias| row.get(&within(prefix, alias)))
+}
+
+/// Returns `true` if a property belongs to a group whose names begin with `prefix`.
+pub fn in_group<G: ReadPropertyGroup>(prefix: &str, name: &str) -> bool {
+    name.strip_prefix(prefix).is_some_and(G::owns)
+}
+
+/// Returns `true` if the row has any property of a group.
+pub fn has_group<G: ReadPropertyGroup>(row: &Row<'_>, prefix: &str) -> bool {
+    row.properties()
+        .iter()
+        .any(|property| in_group::<G>(prefix, property.name()))
+}
+
+/// Returns the minimum metadata level with which all of these can be read.
+pub const fn metadata(levels: &[MetadataLevel]) -> MetadataLevel {
+    let mut at = 0;
+    while at < levels.len() {
+        if matches!(levels[at], MetadataLevel::Minimal) {
+            return MetadataLevel::Minimal;
+        }
+        at += 1;
+    }
+    MetadataLevel::None
+}
+
+/// Returns the error for a property that the entity does not declare.
+pub fn unknown(property: &RowProperty<'_>) -> Error {
+    Error::invalid_response(format!(
+        "property `{}`: the entity does not declare it",
+        property.name()
+    ))
+}
+
+/// Keeps a property that the entity does not declare.
+pub fn keep(extra: &mut BTreeMap<String, EdmValue>, property: &RowProperty<'_>) -> Result<()> {
+    let value = property.convert(|value| value.to_edm().map(crate::model::edm::Edm::into_owned))?;
+    extra.insert(property.name().to_owned(), value);
+    Ok(())
+}

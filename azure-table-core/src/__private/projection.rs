@@ -1,0 +1,231 @@
+//! The items that derived code of projections uses.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use super::assert::is_same;
+use crate::filter::column::{Column, InKey, Stored};
+use crate::filter::nested::Nested;
+use crate::filter::refused::Opaque;
+use crate::model::edm::{EdmType, Token};
+use crate::model::entity::TableEntity;
+use crate::model::error::{Error, ErrorInternals, Result};
+use crate::model::key::ReadTableKey;
+use crate::model::property::ReadProperty;
+use crate::model::row::{Row, RowProperty};
+
+/// The stored names that a projection selects. A separate trait, because only a constant can hold them.
+pub trait Selection<const N: usize> {
+    /// The selected names.
+    const NAMES: &'static Distinct<N>;
+}
+
+/// At most `N` distinct names.
+#[derive(Debug)]
+pub struct Distinct<const N: usize> {
+    names: [&'static str; N],
+    count: usize,
+}
+
+impl<const N: usize> Distinct<N> {
+    /// Removes duplicates: two fields may read the same column, and a column may be a key.
+    pub const fn of(all: [&'static str; N]) -> Self {
+        let mut names = all;
+        let mut count = 0;
+        let mut at = 0;
+        while at < N {
+            let mut before = 0;
+            while before < count && !is_same(&[names[before]], &[all[at]]) {
+                before += 1;
+            }
+            if before == count {
+                names[count] = all[at];
+                count += 1;
+            }
+            at += 1;
+        }
+        Self { names, count }
+    }
+
+    /// Returns the names.
+    pub const fn names(&'static self) -> &'static [&'static str] {
+        self.names.split_at(self.count).0
+    }
+}
+
+/// The replacement for a constant that the entity does not have.
+#[derive(Debug)]
+pub struct Absent<E> {
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<E> Absent<E> {
+    /// Creates the constant.
+    #[expect(clippy::new_without_default, reason = "only constants are made of it")]
+    pub const fn new() -> Self {
+        Self { entity: PhantomData }
+    }
+}
+
+/// Implemented by no type: a bound for constants that the entity does not have.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no constant for this field of the projection, or none that is visible here",
+    label = "no property of `{Self}` with a constant of this name",
+    note = "name the field as in `{Self}`; or name the constant by #[table(column = \"NAME\")]",
+    note = "a field in a key template has no constant: if it is the only field of its key, #[table(partition_key)] or \
+            #[table(row_key)] reads it"
+)]
+pub trait ColumnOfName {}
+
+impl<E: ColumnOfName, T> ColumnOf<E, T> for Absent<E> {
+    fn found(self, _: &Row<'_>) -> Result<Option<T>> {
+        Ok(None)
+    }
+
+    fn required(self, _: &Row<'_>) -> Result<T> {
+        super::missing(None, "", "")
+    }
+}
+
+/// Defines the stored name of a constant, if it has one. [`ColumnOf`] decides whether it can be read.
+macro_rules! selected {
+    ($($of:ident<$($parameter:ident),*>: $column:pat => $name:expr;)*) => {$(
+        #[doc(hidden)]
+        impl<$($parameter),*> $of<$($parameter),*> {
+            pub const fn selected(self) -> &'static str {
+                let $column = self;
+                $name
+            }
+        }
+    )*};
+}
+selected! {
+    Column<E, T, R>: column => column.stored_name().last();
+    Nested<E, G>: _ => "";
+    Opaque<E, T>: _ => "";
+    Absent<E>: _ => "";
+}
+
+/// A column of `E` that is read into a field of type `T`.
+#[diagnostic::on_unimplemented(
+    message = "the constant is a `{Self}`, which cannot be read into a field of type `{T}`",
+    label = "not the type of this field in `{E}`",
+    note = "give the field of the projection the same type as the field of `{E}`",
+    note = "a field that is flattened, or stored by `json`, `with` or `chunked`, cannot be projected: read the whole \
+            entity"
+)]
+pub trait ColumnOf<E, T> {
+    /// Returns the value, or `None` if it is absent.
+    fn found(self, row: &Row<'_>) -> Result<Option<T>>;
+
+    /// Returns the value, or that for an absent property.
+    fn required(self, row: &Row<'_>) -> Result<T>;
+}
+
+impl<E, T: ReadProperty> ColumnOf<E, T> for Column<E, T, Stored> {
+    fn found(self, row: &Row<'_>) -> Result<Option<T>> {
+        let name = self.selected();
+        if name == "Timestamp" {
+            return timestamp(row);
+        }
+        row.get(name).map(RowProperty::read).transpose()
+    }
+
+    fn required(self, row: &Row<'_>) -> Result<T> {
+        super::required(self.found(row)?, "", self.selected())
+    }
+}
+
+impl<E, T: ReadTableKey> ColumnOf<E, T> for Column<E, T, InKey> {
+    fn found(self, row: &Row<'_>) -> Result<Option<T>> {
+        self.required(row).map(Some)
+    }
+
+    fn required(self, row: &Row<'_>) -> Result<T> {
+        let name = self.selected();
+        let text = if name == "PartitionKey" {
+            row.partition_key()?
+        } else {
+            row.row_key()?
+        };
+        T::read_key(text).map_err(|e| Error::invalid_response(format!("{name}: {e}")))
+    }
+}
+
+/// Reads the Timestamp as the type of the entity's constant for it.
+fn timestamp<T: ReadProperty>(row: &Row<'_>) -> Result<Option<T>> {
+    let Some(text) = row.timestamp_text() else {
+        return Ok(None);
+    };
+    let property = RowProperty {
+        name: Cow::Borrowed("Timestamp"),
+        annotation: Some(EdmType::DateTime),
+        token: Token::Text(Cow::Borrowed(text)),
+    };
+    property.read().map(Some)
+}
+
+/// Returns the value of a column, or that for an absent property.
+pub fn select<E, T, C: ColumnOf<E, T>>(column: C, row: &Row<'_>) -> Result<T> {
+    column.required(row)
+}
+
+/// Returns the value of a column, or `None` if it is absent.
+pub fn select_found<E, T, C: ColumnOf<E, T>>(column: C, row: &Row<'_>) -> Result<Option<T>> {
+    column.found(row)
+}
+
+/// The fields of a PartitionKey that consists of one `T`.
+#[diagnostic::on_unimplemented(
+    message = "the PartitionKey is not one field of type `{T}`",
+    label = "the fields of the key are `{Self}`",
+    note = "give the field the type that it has in the entity; a key of several fields is read with the whole entity"
+)]
+pub trait SoleField<T> {}
+
+impl<T> SoleField<T> for (T,) {}
+
+/// The fields of both keys, in which a single `T` follows the partition fields `P`.
+#[diagnostic::on_unimplemented(
+    message = "the RowKey is not one field of type `{T}`",
+    label = "the fields of both keys are `{Self}`",
+    note = "give the field the type that it has in the entity; a key of several fields is read with the whole entity"
+)]
+pub trait SoleRowField<P, T> {}
+
+macro_rules! row_fields {
+    ($(($($field:ident),*))*) => {$(
+        impl<$($field,)* T> SoleRowField<($($field,)*), T> for ($($field,)* T,) {}
+    )*};
+}
+row_fields! {
+    ()
+    (A)
+    (A, B)
+    (A, B, C)
+    (A, B, C, D)
+    (A, B, C, D, E)
+    (A, B, C, D, E, F)
+    (A, B, C, D, E, F, G)
+}
+
+/// Returns the only field of the PartitionKey.
+pub fn partition_field<E: TableEntity, T: ReadTableKey>(row: &Row<'_>) -> Result<T>
+where
+    E::PartitionFields: SoleField<T>,
+{
+    row.key_parts(&E::SCHEMA.key)?.read(0)
+}
+
+/// Returns the only field of the RowKey.
+pub fn row_field<E: TableEntity, T: ReadTableKey>(row: &Row<'_>) -> Result<T>
+where
+    E::KeyFields: SoleRowField<E::PartitionFields, T>,
+{
+    let key = &E::SCHEMA.key;
+    let before = key
+        .partition_key
+        .iter()
+        .filter(|piece| !matches!(piece, super::KeyPiece::Literal(_)));
+    row.key_parts(key)?.read(before.count())
+}

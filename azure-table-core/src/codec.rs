@@ -1,0 +1,16 @@
+//! Converts between data and the bytes and text of the wire. Pure: no network, no clock.
+//!
+//! Owns JSON (`json`), OData's literals, paths and members (`odata`), URL text (`url`), multipart bodies (`batch_body`,
+//! `multipart`) and XML (`xml`). `protocol` knows what they mean.
+
+#[doc(hidden)]
+pub mod batch_body;
+pub mod json;
+#[doc(hidden)]
+pub mod multipart;
+#[doc(hidden)]
+pub mod odata;
+#[doc(hidden)]
+pub mod url;
+#[doc(hidden)]
+pub mod xml;

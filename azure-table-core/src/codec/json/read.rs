@@ -1,0 +1,434 @@
+//! Reads entities and pages from JSON into rows.
+//!
+//! Owns the names that are not properties (`odata.…`, `…@odata.type`, the keys, Timestamp). A row is filled in one pass
+//! and reused for the next row of the page. All its text is borrowed from the body.
+//!
+//! The reader is our own, not a serde visitor, since entities need the digits of a number unchanged. `5` is Int32,
+//! `5.0` is Double, and a Double must not be rounded twice. This must hold whatever features of serde_json another
+//! crate turns on. With `arbitrary_precision` a visitor sees numbers as maps. serde_json is the oracle of the property
+//! tests. It also reads error bodies and lists of tables.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+
+use crate::codec::json::scan::is_annotation;
+use crate::codec::json::token::{JsonError, Reader};
+use crate::codec::odata::value::TYPE_ANNOTATION;
+use crate::model::edm::{EdmType, Token};
+use crate::model::entity::MetadataLevel;
+use crate::model::error::{Error, ErrorInternals, Result};
+use crate::model::error_text::Shown;
+use crate::model::row::{self, Row, RowProperty};
+
+/// The maximum number of members in an entity's object.
+///
+/// The service's entities have at most 255 properties, each with one annotation. An object with more is not an entity.
+/// It would take many times the memory of its text, and its annotations would take long to find.
+///
+/// Source: REST "Understanding the Table service data model".
+const MAX_MEMBERS: usize = 1_024;
+/// The initial capacity, enough for most entities.
+const USUAL_MEMBERS: usize = 16;
+
+/// Reads one entity, requested at this metadata level, and passes it to `read`.
+///
+/// `etag` is that of the response header, used if the body has none.
+pub fn entity<T>(
+    body: &[u8],
+    metadata: MetadataLevel,
+    etag: Option<&str>,
+    read: impl FnOnce(&Row<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut reader = Reader::new(body).map_err(not_an_entity)?;
+    let mut row = usual_row();
+    fill(&mut reader, &mut Before::none(), &mut row).map_err(not_an_entity)?;
+    reader.end().map_err(not_an_entity)?;
+    settle(&mut row, metadata);
+    if row.etag.is_none() {
+        row.etag = etag.map(Cow::Borrowed);
+    }
+    read(&row).map_err(|e| row::locate(&row, e))
+}
+
+fn usual_row<'a>() -> Row<'a> {
+    Row {
+        properties: Vec::with_capacity(USUAL_MEMBERS),
+        ..Row::default()
+    }
+}
+
+/// A position between two rows of a page: the bytes before it. 0 is the beginning of the page.
+pub type RowPosition = usize;
+
+/// Returns the text of a page.
+pub fn page_text(body: &[u8]) -> Result<&str> {
+    std::str::from_utf8(body).map_err(|e| not_a_page(e.into()))
+}
+
+/// Returns the text of a page as a `String`, without a copy if nobody else holds the body.
+pub fn into_page_text(body: Bytes) -> Result<String> {
+    String::from_utf8(body.into()).map_err(|e| not_a_page(e.utf8_error().into()))
+}
+
+/// Reads the entities of a page, requested at this metadata level, and passes each to `read` in order, with the
+/// position after it. Returns `None` after the last.
+///
+/// `read` returns `false` to interrupt the page. The position after that entity is returned, from which another call
+/// continues. An error of `read` stops the page.
+pub fn page(
+    text: &str,
+    metadata: MetadataLevel,
+    from: RowPosition,
+    mut read: impl FnMut(&Row<'_>, RowPosition) -> Result<bool>,
+) -> Result<Option<RowPosition>> {
+    let mut is_among_rows = from > 0;
+    let mut reader = match is_among_rows {
+        true => Reader::resume(text, from),
+        false => Reader::of_text(text),
+    };
+    let mut row = usual_row();
+    let mut before = Before::new();
+    let mut has_rows = is_among_rows;
+    let mut first = !is_among_rows;
+    if !is_among_rows {
+        reader.enter_object().map_err(not_a_page)?;
+    }
+    loop {
+        let mut first_row = false;
+        if !is_among_rows {
+            let Some(name) = reader.next_member(&mut first).map_err(not_a_page)? else {
+                break;
+            };
+            if name != "value" {
+                reader.skip().map_err(not_a_page)?;
+                continue;
+            }
+            if has_rows {
+                return Err(not_a_page(reader.error("a second member `value`")));
+            }
+            (has_rows, first_row) = (true, true);
+            reader.enter_array().map_err(not_a_page)?;
+        }
+        is_among_rows = false;
+        while reader.next_element(&mut first_row).map_err(not_a_page)? {
+            row.clear();
+            fill(&mut reader, &mut before, &mut row).map_err(not_a_page)?;
+            settle(&mut row, metadata);
+            let position = reader.position();
+            if !read(&row, position).map_err(|e| row::locate(&row, e))? {
+                return Ok(Some(position));
+            }
+        }
+    }
+    reader.end().map_err(not_a_page)?;
+    if has_rows {
+        Ok(None)
+    } else {
+        Err(Error::invalid_response("the page has no member `value`"))
+    }
+}
+
+/// If types are annotated, text without an annotation is an Edm.String, not a date or a number that lost its type.
+fn settle(row: &mut Row<'_>, metadata: MetadataLevel) {
+    if metadata == MetadataLevel::Minimal {
+        for property in row
+            .properties
+            .iter_mut()
+            .filter(|property| matches!(property.token, Token::Text(_)))
+        {
+            property.annotation.get_or_insert(EdmType::String);
+        }
+    }
+}
+
+fn not_an_entity(error: JsonError) -> Error {
+    Error::invalid_response("the response is not an entity in JSON").with_source(error)
+}
+
+fn not_a_page(error: JsonError) -> Error {
+    Error::invalid_response("the response is not a page of entities in JSON").with_source(error)
+}
+
+/// A member of an entity, classified by its name.
+#[derive(Clone)]
+enum Member<'a> {
+    PartitionKey,
+    RowKey,
+    Timestamp,
+    Etag,
+    /// The type of the property with this name.
+    Type(Cow<'a, str>),
+    /// An annotation that the client does not use.
+    Ignored,
+    Property(Cow<'a, str>),
+}
+
+impl<'a> Member<'a> {
+    fn named(name: Cow<'a, str>) -> Self {
+        match &*name {
+            "PartitionKey" => Self::PartitionKey,
+            "RowKey" => Self::RowKey,
+            "Timestamp" => Self::Timestamp,
+            "odata.etag" => Self::Etag,
+            text if !is_annotation(text.as_bytes()) => Self::Property(name),
+            text if text.ends_with(TYPE_ANNOTATION) => Self::Type(cut(name, TYPE_ANNOTATION.len())),
+            _ => Self::Ignored,
+        }
+    }
+}
+
+/// The members of the previous row, with the text of their names.
+///
+/// The rows of a page mostly have the same members in the same order. Comparing that text costs less than reading it.
+struct Before<'a> {
+    members: Vec<(&'a str, Member<'a>)>,
+    is_kept: bool,
+}
+
+impl<'a> Before<'a> {
+    fn new() -> Self {
+        Self {
+            members: Vec::with_capacity(USUAL_MEMBERS),
+            is_kept: true,
+        }
+    }
+
+    /// Creates the state for a single row, which no other follows.
+    fn none() -> Self {
+        Self {
+            members: Vec::new(),
+            is_kept: false,
+        }
+    }
+
+    /// Returns the `n`th member of a row, or `None` after the last.
+    fn next(
+        &mut self,
+        reader: &mut Reader<'a>,
+        n: usize,
+        first: &mut bool,
+    ) -> std::result::Result<Option<Member<'a>>, JsonError> {
+        if let Some((text, member)) = self.members.get(n)
+            && reader.next_member_is(text, *first)
+        {
+            *first = false;
+            return Ok(Some(member.clone()));
+        }
+        let Some((name, text)) = reader.next_member_text(first)? else {
+            return Ok(None);
+        };
+        let member = Member::named(name);
+        if self.is_kept {
+            self.members.truncate(n);
+            self.members.push((text, member.clone()));
+        }
+        Ok(Some(member))
+    }
+}
+
+/// Reads an object into `row`, which is empty.
+fn fill<'a>(reader: &mut Reader<'a>, before: &mut Before<'a>, row: &mut Row<'a>) -> std::result::Result<(), JsonError> {
+    // Annotations whose property has not been read yet. The service writes each right before it: one entry at most.
+    let mut pending: Vec<(Cow<'a, str>, EdmType)> = Vec::new();
+    let mut first = true;
+    reader.enter_object()?;
+    for n in 0.. {
+        let Some(member) = before.next(reader, n, &mut first)? else {
+            break;
+        };
+        if n == MAX_MEMBERS {
+            return Err(reader.error(format!("the entity has more than {MAX_MEMBERS} members")));
+        }
+        match member {
+            Member::PartitionKey => row.partition_key = text(reader)?,
+            Member::RowKey => row.row_key = text(reader)?,
+            Member::Timestamp => row.timestamp = text(reader)?,
+            Member::Etag => row.etag = text(reader)?,
+            Member::Type(name) => pending.push((name, annotation(reader)?)),
+            Member::Ignored => reader.skip()?,
+            Member::Property(name) => {
+                let token = reader.scalar()?;
+                let annotation = pending
+                    .pop_if(|(annotated, _)| *annotated == name)
+                    .map(|(_, edm_type)| edm_type);
+                if token != Token::Null {
+                    row.properties.push(RowProperty {
+                        name,
+                        annotation,
+                        token,
+                    });
+                }
+            }
+        }
+    }
+    // Annotations elsewhere in the object. One for a null or for Timestamp has no property.
+    for (name, edm_type) in pending {
+        if let Some(property) = row.properties.iter_mut().find(|property| property.name == name) {
+            property.annotation = Some(edm_type);
+        }
+    }
+    Ok(())
+}
+
+fn text<'a>(reader: &mut Reader<'a>) -> std::result::Result<Option<Cow<'a, str>>, JsonError> {
+    match reader.scalar()? {
+        Token::Text(text) => Ok(Some(text)),
+        Token::Null => Ok(None),
+        _ => Err(reader.error("expected text")),
+    }
+}
+
+fn annotation(reader: &mut Reader<'_>) -> std::result::Result<EdmType, JsonError> {
+    let name = text(reader)?.unwrap_or_default();
+    EdmType::from_name(&name).ok_or_else(|| reader.error(format!("unknown property type {}", Shown(&name))))
+}
+
+/// Returns the name without its last `length` bytes.
+fn cut(name: Cow<'_, str>, length: usize) -> Cow<'_, str> {
+    match name {
+        Cow::Borrowed(name) => Cow::Borrowed(&name[..name.len() - length]),
+        Cow::Owned(mut name) => {
+            name.truncate(name.len() - length);
+            Cow::Owned(name)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dynamic::DynamicEntity;
+    use crate::model::edm::EdmValue;
+    use crate::model::entity::ReadEntity;
+
+    const ENTITY: &str = r#"{"odata.metadata":"https://acct/$metadata#t/@Element","odata.etag":"W/\"x\"",
+        "PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-02T03:04:05.1Z","Timestamp@odata.type":"Edm.DateTime",
+        "L@odata.type":"Edm.Int64","L":"5","D":5.0,"I":5,"S":"a\"b","N":null,
+        "G":"debc44d5-04a9-42ea-ab2f-4e2cb49ff833","G@odata.type":"Edm.Guid","X@odata.other":{"deep":[1]}}"#;
+
+    #[test]
+    fn annotation_may_precede_or_follow_its_property() {
+        let entity = entity(ENTITY.as_bytes(), MetadataLevel::Minimal, None, DynamicEntity::read).unwrap();
+        assert_eq!(entity.get("L"), Some(&EdmValue::Int64(5)));
+        assert_eq!(entity.get("D"), Some(&EdmValue::Double(5.0)));
+        assert_eq!(entity.get("I"), Some(&EdmValue::Int32(5)));
+        assert_eq!(entity.get("S"), Some(&EdmValue::from("a\"b")));
+        assert!(matches!(entity.get("G"), Some(EdmValue::Guid(_))));
+        assert_eq!(entity.get("N"), None);
+        assert_eq!(entity.properties.len(), 5);
+        assert_eq!(entity.etag.unwrap().as_str(), "W/\"x\"");
+        assert_eq!(entity.timestamp.unwrap().to_string(), "2026-01-02T03:04:05.1Z");
+    }
+
+    #[test]
+    fn annotation_may_be_far_before_its_property() {
+        let body = r#"{"A@odata.type":"Edm.Int64","PartitionKey":"","RowKey":"","B":1,"A":"7"}"#;
+        let entity = entity(body.as_bytes(), MetadataLevel::Minimal, Some("e"), DynamicEntity::read).unwrap();
+        assert_eq!(entity.get("A"), Some(&EdmValue::Int64(7)));
+        assert_eq!(entity.etag.unwrap().as_str(), "e");
+    }
+
+    #[test]
+    fn a_page_may_have_its_rows_first_or_last() {
+        for body in [
+            r#"{"odata.metadata":"m","value":[{"PartitionKey":"a","RowKey":"1"},{"PartitionKey":"a","RowKey":"2","X":1}]}"#,
+            r#"{"value":[{"PartitionKey":"a","RowKey":"1"},{"PartitionKey":"a","RowKey":"2","X":1}],"odata.metadata":"m"}"#,
+        ] {
+            let mut keys = Vec::new();
+            page(body, MetadataLevel::Minimal, 0, |row, _| {
+                keys.push((row.row_key()?.to_owned(), row.properties().len()));
+                Ok(true)
+            })
+            .unwrap();
+            assert_eq!(keys, [("1".to_owned(), 0), ("2".to_owned(), 1)]);
+        }
+    }
+
+    #[test]
+    fn interrupted_page_continues_after_its_last_row() {
+        for body in [
+            r#"{"value":[{"RowKey":"ä"},{"RowKey":"2"},{"RowKey":"3"}],"odata.metadata":"m"}"#,
+            "\u{feff} {\"odata.metadata\":\"m\",\"value\": [ {\"RowKey\":\"ä\"} , {\"RowKey\":\"2\"} , {\"RowKey\":\"3\"} ] } ",
+        ] {
+            let (mut keys, mut from, mut turns) = (Vec::new(), Some(0), 0);
+            while let Some(position) = from {
+                turns += 1;
+                let read = |row: &Row<'_>, _| {
+                    keys.push(row.row_key()?.to_owned());
+                    Ok(false)
+                };
+                from = page(body, MetadataLevel::Minimal, position, read).unwrap();
+            }
+            assert_eq!((keys.join(" "), turns), ("ä 2 3".to_owned(), 4));
+            let cut = &body[..body.len() - 3];
+            let last = cut.rfind('}').unwrap() + 1;
+            page(cut, MetadataLevel::Minimal, last, |_, _| Ok(true)).unwrap_err();
+        }
+        let two = r#"{"value":[{"RowKey":"1"}],"value":[]}"#;
+        page(two, MetadataLevel::Minimal, two.find(']').unwrap(), |_, _| Ok(true)).unwrap_err();
+    }
+
+    #[test]
+    fn rows_may_have_other_members_than_the_row_before() {
+        let body = r#"{"value":[
+            {"PartitionKey":"p","RowKey":"1","A":1,"B@odata.type":"Edm.Int64","B":"2"},
+            {"PartitionKey":"p","RowKey":"2","A":1,"B@odata.type":"Edm.Int64","B":"2"},
+            {"PartitionKey":"p","RowKey":"3","B@odata.type":"Edm.Int64","B":"2","A":1},
+            {"PartitionKey":"p","RowKey":"4","AB":1},
+            {"PartitionKey":"p", "RowKey":"5", "A" : 1},
+            {"PartitionKey":"p","RowKey":"6","A":1},
+            {"PartitionKey":"p","RowKey":"7","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"},
+            {"PartitionKey":"p","RowKey":"8","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"}]}"#;
+        let mut rows = Vec::new();
+        page(body, MetadataLevel::Minimal, 0, |row, _| {
+            let entity = DynamicEntity::read(row)?;
+            rows.push(
+                entity
+                    .properties
+                    .into_iter()
+                    .map(|(name, value)| format!("{name} {value:?}"))
+                    .collect::<Vec<_>>(),
+            );
+            Ok(true)
+        })
+        .unwrap();
+        let both = ["A Int32(1)", "B Int64(2)"];
+        let size = ["Größe Int64(1)"];
+        assert_eq!(
+            rows,
+            [
+                &both[..],
+                &both,
+                &both,
+                &["AB Int32(1)"],
+                &both[..1],
+                &both[..1],
+                &size,
+                &size
+            ]
+        );
+    }
+
+    #[test]
+    fn text_that_is_not_a_page_is_an_error() {
+        for body in ["<html>", "{}", "[]", r#"{"value":{}}"#, r#"{"value":[1]}"#, ""] {
+            let error = page(body, MetadataLevel::Minimal, 0, |_, _| Ok(true)).unwrap_err();
+            assert_eq!(error.kind(), crate::model::error::ErrorKind::InvalidResponse, "{body}");
+        }
+    }
+
+    #[test]
+    fn error_of_a_bad_row_names_its_keys() {
+        let body = r#"{"value":[{"PartitionKey":"a","RowKey":"1","X@odata.type":"Edm.Int64","X":"no"}]}"#;
+        let error = page(body, MetadataLevel::Minimal, 0, |row, _| {
+            DynamicEntity::read(row).map(|_| true)
+        })
+        .unwrap_err();
+        assert_eq!(error.entity(), Some(("a", "1")));
+        assert!(
+            error.to_string().contains("property `X`: expected Edm.Int64"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,473 @@
+//! A pull reader for JSON. Pieces are borrowed from the text if they have no escapes.
+//!
+//! Owns the grammar (RFC 8259) and its limits: nesting at most `MAX_DEPTH`. Does not own the meaning of names.
+//! serde_json is the oracle of its tests. It replaces a serde visitor because entities need the digits of a number
+//! unchanged, whatever features of serde_json another crate turns on.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::Utf8Error;
+
+use crate::codec::json::scan::plain_length;
+use crate::model::edm::Token;
+
+/// The maximum nesting of a skipped value.
+const MAX_DEPTH: usize = 64;
+
+/// The position and the reason of a JSON error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JsonError(Box<Fault>);
+
+/// Boxed, so that a result is not larger than the value that is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fault {
+    /// The byte at which reading stopped.
+    at: usize,
+    what: Cow<'static, str>,
+}
+
+impl JsonError {
+    fn new(at: usize, what: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Fault { at, what: what.into() }))
+    }
+
+    /// Returns the byte offset of the error, and its reason.
+    #[cfg(feature = "inbound")]
+    pub fn into_parts(self) -> (usize, Cow<'static, str>) {
+        (self.0.at, self.0.what)
+    }
+}
+
+impl From<Utf8Error> for JsonError {
+    fn from(error: Utf8Error) -> Self {
+        Self::new(error.valid_up_to(), "the text is not UTF-8")
+    }
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", self.0.what, self.0.at)
+    }
+}
+
+impl std::error::Error for JsonError {}
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+/// The reader: a position in a JSON text.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the beginning of `body`, after a byte order mark.
+    pub fn new(body: &'a [u8]) -> Result<Self> {
+        Ok(Self::of_text(std::str::from_utf8(body)?))
+    }
+
+    /// Starts at the beginning of `text`, after a byte order mark.
+    pub fn of_text(text: &'a str) -> Self {
+        let at = if text.starts_with('\u{feff}') {
+            '\u{feff}'.len_utf8()
+        } else {
+            0
+        };
+        Self { text, at }
+    }
+
+    /// Continues at the [`position`](Self::position) of an earlier reader of the same text.
+    pub fn resume(text: &'a str, position: usize) -> Self {
+        Self { text, at: position }
+    }
+
+    /// Enters an object. Its members follow by [`next_member`](Self::next_member).
+    pub fn enter_object(&mut self) -> Result<()> {
+        self.expect(b'{', "expected an object")
+    }
+
+    /// Returns the name of the next member, or `None` after the last. The caller must then read its value.
+    pub fn next_member(&mut self, first: &mut bool) -> Result<Option<Cow<'a, str>>> {
+        Ok(self.next_member_text(first)?.map(|(name, _)| name))
+    }
+
+    /// Returns the next member with its original text, from the quote to the colon.
+    pub fn next_member_text(&mut self, first: &mut bool) -> Result<Option<(Cow<'a, str>, &'a str)>> {
+        match self.peek() {
+            Some(b'}') => {
+                self.at += 1;
+                return Ok(None);
+            }
+            Some(b',') if !*first => self.at += 1,
+            Some(_) if *first => {}
+            _ => return Err(self.error("expected `,` or `}`")),
+        }
+        *first = false;
+        if self.peek() != Some(b'"') {
+            return Err(self.error("expected a member's name"));
+        }
+        let start = self.at;
+        let name = self.string()?;
+        self.expect(b':', "expected `:`")?;
+        Ok(Some((name, &self.text[start..self.at])))
+    }
+
+    /// Returns `true` and skips the name if the next member's name is exactly this text.
+    pub fn next_member_is(&mut self, text: &str, first: bool) -> bool {
+        let rest = &self.text.as_bytes()[self.at..];
+        let name = if first { Some(rest) } else { rest.strip_prefix(b",") };
+        let is = name.is_some_and(|name| name.starts_with(text.as_bytes()));
+        if is {
+            self.at += text.len() + usize::from(!first);
+        }
+        is
+    }
+
+    /// Enters an array. Its elements follow by [`next_element`](Self::next_element).
+    pub fn enter_array(&mut self) -> Result<()> {
+        self.expect(b'[', "expected an array")
+    }
+
+    /// Returns `true` if another element follows. The caller must then read it.
+    pub fn next_element(&mut self, first: &mut bool) -> Result<bool> {
+        match self.peek() {
+            Some(b']') => {
+                self.at += 1;
+                return Ok(false);
+            }
+            Some(b',') if !*first => self.at += 1,
+            Some(_) if *first => {}
+            _ => return Err(self.error("expected `,` or `]`")),
+        }
+        *first = false;
+        Ok(true)
+    }
+
+    /// Reads a value that is neither object nor array.
+    pub fn scalar(&mut self) -> Result<Token<'a>> {
+        match self.peek() {
+            Some(b'"') => self.string().map(Token::Text),
+            Some(b'-' | b'0'..=b'9') => self.number().map(|digits| Token::Number(Cow::Borrowed(digits))),
+            Some(b't') => self.word("true").map(|()| Token::Boolean(true)),
+            Some(b'f') => self.word("false").map(|()| Token::Boolean(false)),
+            Some(b'n') => self.word("null").map(|()| Token::Null),
+            Some(b'{' | b'[') => Err(self.error("expected a plain value, not an object or array")),
+            _ => Err(self.error("expected a value")),
+        }
+    }
+
+    /// Skips a value of any kind.
+    pub fn skip(&mut self) -> Result<()> {
+        self.skip_at(0)
+    }
+
+    fn skip_at(&mut self, depth: usize) -> Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(self.error("the value is nested too deeply"));
+        }
+        let mut first = true;
+        match self.peek() {
+            Some(b'{') => {
+                self.at += 1;
+                while self.next_member(&mut first)?.is_some() {
+                    self.skip_at(depth + 1)?;
+                }
+                Ok(())
+            }
+            Some(b'[') => {
+                self.at += 1;
+                while self.next_element(&mut first)? {
+                    self.skip_at(depth + 1)?;
+                }
+                Ok(())
+            }
+            _ => self.scalar().map(drop),
+        }
+    }
+
+    /// Checks that only white space follows.
+    pub fn end(&mut self) -> Result<()> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.error("expected the end of the text")),
+        }
+    }
+
+    /// Returns the number of bytes read.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    #[cold]
+    pub fn error(&self, what: impl Into<Cow<'static, str>>) -> JsonError {
+        JsonError::new(self.at, what)
+    }
+
+    /// Returns the next byte that is not white space, without consuming it.
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied()
+    }
+
+    fn expect(&mut self, byte: u8, what: &'static str) -> Result<()> {
+        if self.peek() != Some(byte) {
+            return Err(self.error(what));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn word(&mut self, word: &'static str) -> Result<()> {
+        if !self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
+            return Err(self.error("expected a value"));
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<()> {
+        let bytes = self.text.as_bytes();
+        let start = self.at;
+        while bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+        if self.at == start {
+            Err(self.error("expected a digit"))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn number(&mut self) -> Result<&'a str> {
+        let bytes = self.text.as_bytes();
+        let start = self.at;
+        if bytes[self.at] == b'-' {
+            self.at += 1;
+        }
+        if bytes.get(self.at) == Some(&b'0') {
+            self.at += 1;
+            if bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+                return Err(self.error("a number does not start with 0"));
+            }
+        } else {
+            self.digits()?;
+        }
+        if bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = bytes.get(self.at) {
+            self.at += 1;
+            if let Some(b'+' | b'-') = bytes.get(self.at) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(&self.text[start..self.at])
+    }
+
+    /// Reads a string, from its opening quote on.
+    fn string(&mut self) -> Result<Cow<'a, str>> {
+        self.at += 1;
+        let start = self.plain();
+        let borrowed = &self.text[start..self.at];
+        match self.text.as_bytes().get(self.at) {
+            Some(b'"') => {
+                self.at += 1;
+                Ok(Cow::Borrowed(borrowed))
+            }
+            Some(b'\\') => self.escaped(borrowed.to_owned()).map(Cow::Owned),
+            Some(_) => Err(self.error("a control character must be escaped")),
+            None => Err(self.error("the string does not end")),
+        }
+    }
+
+    /// Skips characters that need no unescaping. Returns the start of them.
+    fn plain(&mut self) -> usize {
+        let start = self.at;
+        self.at += plain_length(&self.text.as_bytes()[start..]);
+        start
+    }
+
+    /// Reads the rest of a string that has escapes.
+    fn escaped(&mut self, mut text: String) -> Result<String> {
+        loop {
+            match self.text.as_bytes().get(self.at) {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(text);
+                }
+                Some(b'\\') => {
+                    self.at += 1;
+                    let character = self.escape()?;
+                    text.push(character);
+                }
+                Some(byte) if *byte >= 0x20 => {
+                    let start = self.plain();
+                    text.push_str(&self.text[start..self.at]);
+                }
+                Some(_) => return Err(self.error("a control character must be escaped")),
+                None => return Err(self.error("the string does not end")),
+            }
+        }
+    }
+
+    /// Reads the character of an escape, after its backslash.
+    fn escape(&mut self) -> Result<char> {
+        let byte = self.text.as_bytes().get(self.at).copied();
+        self.at += 1;
+        Ok(match byte {
+            Some(plain @ (b'"' | b'\\' | b'/')) => char::from(plain),
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.unicode_escape(),
+            _ => {
+                self.at -= 1;
+                return Err(self.error("unknown escape"));
+            }
+        })
+    }
+
+    fn unicode_escape(&mut self) -> Result<char> {
+        let first = self.hex4()?;
+        let code = match first {
+            0xd800..=0xdbff => {
+                if !self.text.as_bytes()[self.at..].starts_with(b"\\u") {
+                    return Err(self.error("half of a surrogate pair"));
+                }
+                self.at += 2;
+                let second = self.hex4()?;
+                if !(0xdc00..=0xdfff).contains(&second) {
+                    return Err(self.error("half of a surrogate pair"));
+                }
+                0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)
+            }
+            code => code,
+        };
+        char::from_u32(code).ok_or_else(|| self.error("half of a surrogate pair"))
+    }
+
+    fn hex4(&mut self) -> Result<u32> {
+        let digits = self.text.as_bytes().get(self.at..self.at + 4).unwrap_or_default();
+        let mut code = 0;
+        if digits.len() != 4 {
+            return Err(self.error("expected four hexadecimal digits"));
+        }
+        for digit in digits {
+            let digit = char::from(*digit)
+                .to_digit(16)
+                .ok_or_else(|| self.error("expected four hexadecimal digits"))?;
+            code = code << 4 | digit;
+        }
+        self.at += 4;
+        Ok(code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn accepts(text: &[u8]) -> Result<()> {
+        let mut reader = Reader::new(text)?;
+        reader.skip()?;
+        reader.end()
+    }
+
+    fn one_string(text: &str) -> Result<String> {
+        match Reader::new(text.as_bytes())?.scalar()? {
+            Token::Text(text) => Ok(text.into_owned()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn accepts_and_rejects_the_same_text_as_serde_json() {
+        for text in [
+            "{}",
+            "[]",
+            "[1,2]",
+            "{\"a\":{\"b\":[null,true,false]}}",
+            " { \"a\" : 1.5e-3 } ",
+            "-0",
+            "0.1",
+            "\"\\u00e9\\ud83d\\ude00\"",
+            "",
+            "{",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{,}",
+            "{\"a\":1,}",
+            "[1,]",
+            "[,1]",
+            "[1 2]",
+            "01",
+            "1.",
+            ".5",
+            "1e",
+            "+1",
+            "-",
+            "nul",
+            "truex",
+            "\"",
+            "\"\\x\"",
+            "\"\\ud83d\"",
+            "\"\\udc00\"",
+            "\"\u{1}\"",
+            "{\"a\":1}x",
+            "NaN",
+            "{'a':1}",
+            "[[]",
+            "\"\\u12\"",
+            "\"\\ud83d\\u0041\"",
+            "\"\\",
+        ] {
+            let oracle = serde_json::from_str::<serde_json::Value>(text).is_ok();
+            assert_eq!(accepts(text.as_bytes()).is_ok(), oracle, "{text}");
+        }
+        assert!(accepts(&[b'"', 0xff, b'"']).is_err());
+        assert!(accepts("\u{feff}{}".as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
+        assert!(accepts(deep.as_bytes()).is_ok());
+        let deeper = "[".repeat(100_000);
+        assert!(accepts(deeper.as_bytes()).unwrap_err().to_string().contains("nested"));
+    }
+
+    #[test]
+    fn strings_without_escapes_are_borrowed() {
+        let token = Reader::new(b"\"plain\"").unwrap().scalar().unwrap();
+        assert!(matches!(token, Token::Text(Cow::Borrowed("plain"))));
+    }
+
+    proptest! {
+        #[test]
+        fn text_written_by_serde_json_is_read(text in any::<String>()) {
+            prop_assert_eq!(one_string(&serde_json::to_string(&text).unwrap()).unwrap(), text);
+        }
+
+        #[test]
+        fn any_bytes_are_accepted_or_rejected_as_by_serde_json(bytes in proptest::collection::vec(
+            proptest::sample::select(b"{}[]\",:\\u0019aeftn.-+ \xc3\xa9".to_vec()), 0..24))
+        {
+            let oracle = serde_json::from_slice::<serde_json::Value>(&bytes);
+            // serde_json rejects numbers beyond a double's range, which are well-formed.
+            let oracle = oracle.map_err(|e| e.to_string().contains("out of range"));
+            if oracle != Err(true) {
+                prop_assert_eq!(accepts(&bytes).is_ok(), oracle.is_ok());
+            }
+        }
+    }
+}

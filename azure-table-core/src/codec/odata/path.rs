@@ -1,0 +1,52 @@
+//! The paths of resources below an account, as they are sent.
+//!
+//! `codec/url.rs` owns percent-encoding, `protocol` the query after a path, `protocol/inbound/target.rs` parses paths.
+//!
+//! Source: REST "Addressing Table service resources".
+
+use crate::codec::url::encode;
+
+/// Returns the path of an entity: `table(PartitionKey='…',RowKey='…')`.
+pub fn entity(table: &str, partition_key: &str, row_key: &str) -> String {
+    const OTHERS: usize = "(PartitionKey='',RowKey='')".len();
+    let mut path = String::with_capacity(table.len() + partition_key.len() + row_key.len() + OTHERS);
+    path.extend(encode(table));
+    path.push_str("(PartitionKey='");
+    push_doubled(&mut path, partition_key);
+    path.push_str("',RowKey='");
+    push_doubled(&mut path, row_key);
+    path.push_str("')");
+    path
+}
+
+/// Appends text with each single quote doubled, percent-encoded.
+fn push_doubled(path: &mut String, text: &str) {
+    for (n, part) in text.split('\'').enumerate() {
+        if n > 0 {
+            path.push_str("%27%27");
+        }
+        path.extend(encode(part));
+    }
+}
+
+/// Returns the path of a table in the collection of tables: `Tables('…')`.
+pub fn table(name: &str) -> String {
+    let mut path = String::from("Tables('");
+    push_doubled(&mut path, name);
+    path.push_str("')");
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_doubled_then_encoded() {
+        assert_eq!(
+            entity("T", "it's 100%", "漢 /+&"),
+            "T(PartitionKey='it%27%27s%20100%25',RowKey='%E6%BC%A2%20%2F%2B%26')"
+        );
+        assert_eq!(entity("T", "", ""), "T(PartitionKey='',RowKey='')");
+    }
+}

@@ -1,0 +1,33 @@
+//! Filters: typed columns, comparisons, and the values of a patch.
+//!
+//! Owns the expression tree that the client renders, the emulator parses and both evaluate. `codec/url.rs` encodes the
+//! text for a URL. The page of the public module is `azure-table/src/api/filter.rs`.
+
+pub mod access;
+pub mod assignment;
+pub mod column;
+#[doc(hidden)]
+pub mod column_name;
+#[doc(hidden)]
+pub mod evaluate;
+#[doc(hidden)]
+pub mod exclusion;
+#[doc(hidden)]
+pub mod expression;
+#[doc(hidden)]
+pub mod key_range;
+#[doc(hidden)]
+pub mod literal;
+pub mod named_column;
+pub mod nested;
+#[doc(hidden)]
+pub mod parameters;
+#[doc(hidden)]
+pub mod parse;
+#[doc(hidden)]
+pub mod refused;
+pub mod select;
+#[doc(hidden)]
+pub mod split;
+pub mod typed;
+mod unsupported;

@@ -1,0 +1,112 @@
+//! Values for columns, as a patch sends them.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::filter::column::{Column, ColumnRole, Stored};
+use crate::filter::literal::Literal;
+use crate::model::edm::EdmValue;
+use crate::model::error::{Error, Result, ValueError};
+use crate::model::operand::Operand;
+
+/// A column and its new value, created by [`Column::set`] and sent by `TableClient::patch`.
+///
+/// A column cannot be unset: the service keeps properties that a merge does not name, and it has no stored null. To
+/// remove a property, read the entity, set the field to `None`, and replace the entity under its ETag.
+pub struct Assignment<E> {
+    name: String,
+    value: Result<EdmValue, ValueError>,
+    entity: PhantomData<fn() -> E>,
+}
+
+/// The columns that a patch writes: an [`Assignment`], or several in an array, a `Vec` or any other iterator.
+///
+/// ```
+/// use azure_table::{Column, DynamicEntity, TableOperation};
+/// let rating = Column::<DynamicEntity, i32>::property("Rating");
+/// let views = Column::<DynamicEntity, i64>::property("Views");
+/// let one = TableOperation::patch(("Channel9", "1"), rating.set(5));
+/// let several = TableOperation::patch(("Channel9", "1"), [rating.set(5), views.set(70)]);
+/// # let _ = (one, several);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` sets no columns of `{E}`",
+    label = "expected an `Assignment<{E}>`, or several in an array or another iterator",
+    note = "set columns of `{E}`, as in `{E}::COLUMN.set(value)`; pass several in an array, `[a, b]`",
+    note = "the columns of a variant are set by its own handle, `table.variant::<Variant>()`"
+)]
+pub trait Assignments<E> {
+    #[doc(hidden)]
+    fn into_assignments(self) -> impl Iterator<Item = Assignment<E>>;
+}
+
+impl<E> Assignments<E> for Assignment<E> {
+    fn into_assignments(self) -> impl Iterator<Item = Self> {
+        std::iter::once(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<E, I: IntoIterator<Item = Assignment<E>>> Assignments<E> for I {
+    fn into_assignments(self) -> impl Iterator<Item = Assignment<E>> {
+        self.into_iter()
+    }
+}
+
+/// A column that can be set: the column of a property.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be set: the keys of an entity never change",
+    label = "a column of a key",
+    note = "to move an entity insert it under its other key, and delete the one with this key"
+)]
+pub trait Settable {}
+
+impl<E, T> Settable for Column<E, T, Stored> {}
+
+impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
+    /// Creates the assignment of a new value to a property, for a patch.
+    ///
+    /// Keys cannot be set: the keys of an entity never change.
+    pub fn set(self, value: impl Operand<R::Compared>) -> Assignment<E>
+    where
+        Self: Settable,
+    {
+        let value = match self.stored_name().fault() {
+            Some(fault) => Err(ValueError::new(fault)),
+            None => R::literal(&value.into_operand()),
+        };
+        Assignment {
+            name: self.name(),
+            value,
+            entity: PhantomData,
+        }
+    }
+}
+
+impl<E> Assignment<E> {}
+
+/// Returns the name and the value.
+///
+/// # Errors
+/// - `InvalidInput`: the service cannot represent the value.
+pub fn into_property<E>(assignment: Assignment<E>) -> Result<(String, EdmValue)> {
+    match assignment.value {
+        Ok(value) => Ok((assignment.name, value)),
+        Err(e) => Err(Error::invalid_input(format!("property `{}`: {e}", assignment.name))),
+    }
+}
+
+impl<E> fmt::Display for Assignment<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Ok(value) => write!(f, "{} = {}", self.name, Literal(value)),
+            Err(e) => write!(f, "{} = <{e}>", self.name),
+        }
+    }
+}
+
+impl<E> fmt::Debug for Assignment<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Assignment({self})")
+    }
+}

@@ -1,0 +1,629 @@
+//! Parses OData `$filter` text to an [`Expression`]: the reverse of `expression.rs` and `literal.rs`.
+//!
+//! Accepts what the service documents: six comparisons between one property and one constant in either order, `and`,
+//! `or`, `not (…)`, parentheses, and constants of the eight types. `true` and `false` are conditions too, as users
+//! report (Azurite issues 1573, 1787 and 2450). Rejects functions and arithmetic, which the service does not have, and
+//! everything else that was not seen to work.
+//!
+//! The error texts are those of OData's parser, as far as they were seen:
+//! - an unexpected word (recording `entity_query_invalid_filter` of azure-data-tables, 2024);
+//! - a number as the whole filter (Azurite issue 1185);
+//! - a constant that is too large.
+//!
+//! Not confirmed, and rejected here: a property alone as condition (`Active`), `not` without parentheses.
+//! Not confirmed, and accepted here: `NaN`, `Infinity`, `INF` and their negatives as constants of type Edm.Double.
+//!
+//! Source: REST "Querying tables and entities"; "Query operators supported for the Table service".
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use crate::codec::odata::literal::quoted;
+use crate::filter::expression::{Comparison, Expression, MAX_DEPTH};
+use crate::model::datetime::{self};
+use crate::model::edm::EdmValue;
+use crate::model::error_text::Shown;
+
+/// The reason that text is not a filter. Its `Display` is the service's message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParseError {
+    /// The text follows no rule of filters.
+    Invalid,
+    /// A complete filter, followed by more text.
+    Syntax {
+        /// The UTF-16 units up to the end of the first unexpected word.
+        at: usize,
+        filter: Box<str>,
+    },
+    /// The filter is a constant that is neither `true` nor `false`.
+    NotBoolean,
+    /// A constant does not fit its type.
+    Literal {
+        type_name: &'static str,
+        literal: Box<str>,
+        at: usize,
+        filter: Box<str>,
+    },
+    /// The text uses a part of OData that the service does not have.
+    Unsupported,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid => f.write_str("One of the request inputs is not valid."),
+            Self::Syntax { at, filter } => write!(f, "Syntax error at position {at} in '{filter}'."),
+            Self::NotBoolean => f.write_str("The $filter expression must evaluate to a single boolean value."),
+            Self::Literal {
+                type_name,
+                literal,
+                at,
+                filter,
+            } => {
+                write!(
+                    f,
+                    "Unrecognized '{type_name}' literal '{literal}' at '{at}' in '{filter}'."
+                )
+            }
+            Self::Unsupported => f.write_str("The requested operation is not implemented on the specified resource."),
+        }
+    }
+}
+
+type Result<T> = std::result::Result<T, ParseError>;
+
+/// Returns the first raw text of an expression that is not a filter, with the place of its first unexpected word.
+pub fn raw_fault(expression: &Expression) -> Option<String> {
+    let text = match expression {
+        Expression::Raw(text) => text,
+        Expression::Comparison { .. } => return None,
+        Expression::And(parts) | Expression::Or(parts) => return parts.iter().find_map(raw_fault),
+        Expression::Not(inner) => return raw_fault(inner),
+    };
+    let (_, at) = parse_to(text).err()?;
+    let (before, rest) = text.split_at(at);
+    Some(match rest {
+        "" => format!("the filter {} ends too early", Shown(text)),
+        rest => format!(
+            "the filter {} is not understood from character {} on, {}",
+            Shown(text),
+            before.chars().count() + 1,
+            Shown(rest)
+        ),
+    })
+}
+
+/// Parses a filter without the position of an error.
+#[cfg(test)]
+pub fn parse(text: &str) -> Result<Expression> {
+    parse_to(text).map_err(|(error, _)| error)
+}
+
+/// Parses a filter. Empty or blank text is an error, because the service takes it for no filter at all.
+///
+/// An error has the byte offset of the unexpected word.
+pub fn parse_to(text: &str) -> std::result::Result<Expression, (ParseError, usize)> {
+    let mut parser = Parser {
+        text,
+        at: 0,
+        begun: 0,
+        depth: 0,
+    };
+    parser.whole().map_err(|error| (error, parser.begun))
+}
+
+enum Token<'a> {
+    Open,
+    Close,
+    Word(&'a str),
+    Literal(EdmValue),
+    End,
+}
+
+enum Operand<'a> {
+    Property(&'a str),
+    Literal(EdmValue),
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    /// The start of the word that was read last.
+    begun: usize,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn whole(&mut self) -> Result<Expression> {
+        let expression = self.or()?;
+        match self.next()? {
+            Token::End => Ok(expression),
+            _ => Err(self.syntax()),
+        }
+    }
+
+    /// Returns the error of the token that was read last, if the filter could have ended before it.
+    ///
+    /// The service's text between parentheses differs, and was not seen.
+    fn syntax(&self) -> ParseError {
+        if self.depth > 0 {
+            return ParseError::Invalid;
+        }
+        ParseError::Syntax {
+            at: self.text[..self.at].encode_utf16().count(),
+            filter: self.text.into(),
+        }
+    }
+
+    fn or(&mut self) -> Result<Expression> {
+        self.chain("or", Expression::Or, Self::and)
+    }
+
+    fn and(&mut self) -> Result<Expression> {
+        self.chain("and", Expression::And, Self::condition)
+    }
+
+    /// Parses one or more parts with `word` between them. Returns a single part unchanged.
+    fn chain(
+        &mut self,
+        word: &str,
+        join: fn(VecDeque<Expression>) -> Expression,
+        part: fn(&mut Self) -> Result<Expression>,
+    ) -> Result<Expression> {
+        let first = part(self)?;
+        if !self.take_word(word)? {
+            return Ok(first);
+        }
+        let mut parts = VecDeque::from([first, part(self)?]);
+        while self.take_word(word)? {
+            parts.push_back(part(self)?);
+        }
+        Ok(join(parts))
+    }
+
+    fn condition(&mut self) -> Result<Expression> {
+        let start = self.at;
+        match self.next()? {
+            Token::Open => {
+                let inner = self.nested(Self::or)?;
+                match self.next()? {
+                    Token::Close => Ok(inner),
+                    _ => Err(ParseError::Invalid),
+                }
+            }
+            Token::Word("not") if matches!(self.peek()?, Token::Open | Token::Word("not")) => {
+                // Parentheses count their own depth.
+                let inner = match self.peek()? {
+                    Token::Open => self.condition()?,
+                    _ => self.nested(Self::condition)?,
+                };
+                Ok(Expression::Not(Box::new(inner)))
+            }
+            Token::Literal(EdmValue::Boolean(value)) if !self.is_before_operator()? => Ok(match value {
+                true => Expression::And(VecDeque::new()),
+                false => Expression::Or(VecDeque::new()),
+            }),
+            _ => {
+                self.at = start;
+                self.comparison()
+            }
+        }
+    }
+
+    fn is_before_operator(&mut self) -> Result<bool> {
+        let next = self.peek()?;
+        Ok(matches!(next, Token::Word(word) if Comparison::from_name(word).is_some() || is_arithmetic(word)))
+    }
+
+    fn nested(&mut self, inner: fn(&mut Self) -> Result<Expression>) -> Result<Expression> {
+        if self.depth == MAX_DEPTH {
+            return Err(ParseError::Invalid);
+        }
+        self.depth += 1;
+        let expression = inner(self)?;
+        self.depth -= 1;
+        Ok(expression)
+    }
+
+    fn comparison(&mut self) -> Result<Expression> {
+        let begins_filter = self.text[..self.at].trim_start().is_empty();
+        let left = self.operand()?;
+        let operator = match self.next()? {
+            Token::Word(word) if is_arithmetic(word) => return Err(ParseError::Unsupported),
+            Token::Word(word) => match (Comparison::from_name(word), &left) {
+                (Some(operator), _) => operator,
+                (None, Operand::Property("not")) => return Err(ParseError::Invalid),
+                (None, _) => return Err(self.syntax()),
+            },
+            Token::End if begins_filter && matches!(left, Operand::Literal(_)) => return Err(ParseError::NotBoolean),
+            Token::End => return Err(ParseError::Invalid),
+            _ => return Err(self.syntax()),
+        };
+        let right = self.operand()?;
+        if let Token::Word(word) = self.peek()?
+            && is_arithmetic(word)
+        {
+            return Err(ParseError::Unsupported);
+        }
+        match (left, right) {
+            (Operand::Property(name), Operand::Literal(value)) => {
+                Ok(Expression::comparison(name.to_owned(), operator, value))
+            }
+            // Either order works (Azurite issue 1599, seen live).
+            (Operand::Literal(value), Operand::Property(name)) => {
+                Ok(Expression::comparison(name.to_owned(), operator.mirrored(), value))
+            }
+            _ => Err(ParseError::Invalid),
+        }
+    }
+
+    fn operand(&mut self) -> Result<Operand<'a>> {
+        match self.next()? {
+            // Rejected by the live service (Azurite issue 2471).
+            Token::Word("null") => Err(ParseError::Invalid),
+            Token::Word(_) if matches!(self.peek()?, Token::Open) => Err(ParseError::Unsupported),
+            Token::Word(name) => Ok(Operand::Property(name)),
+            Token::Literal(value) => Ok(Operand::Literal(value)),
+            _ => Err(ParseError::Invalid),
+        }
+    }
+
+    fn take_word(&mut self, word: &str) -> Result<bool> {
+        let start = self.at;
+        if matches!(self.next()?, Token::Word(found) if found == word) {
+            return Ok(true);
+        }
+        self.at = start;
+        Ok(false)
+    }
+
+    fn peek(&mut self) -> Result<Token<'a>> {
+        let start = self.at;
+        let token = self.next();
+        self.at = start;
+        token
+    }
+
+    fn next(&mut self) -> Result<Token<'a>> {
+        let rest = self.rest().trim_start();
+        self.at = self.text.len() - rest.len();
+        self.begun = self.at;
+        let Some(first) = rest.chars().next() else {
+            return Ok(Token::End);
+        };
+        match first {
+            '(' | ')' => {
+                self.at += 1;
+                Ok(if first == '(' { Token::Open } else { Token::Close })
+            }
+            '\'' => self.quoted().map(|text| Token::Literal(EdmValue::from(text))),
+            '0'..='9' | '-' => self.number().map(Token::Literal),
+            _ if first == '_' || first.is_alphabetic() => self.word(),
+            _ => Err(ParseError::Invalid),
+        }
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn quoted(&mut self) -> Result<String> {
+        let (text, length) = quoted(self.rest()).ok_or(ParseError::Invalid)?;
+        self.at += length;
+        Ok(text)
+    }
+
+    /// Reads a name, a word of the language, a constant that is a word, or a constant in quotes after its type prefix.
+    fn word(&mut self) -> Result<Token<'a>> {
+        let rest = self.rest();
+        let end = rest
+            .find(|c: char| c != '_' && !c.is_alphanumeric())
+            .unwrap_or(rest.len());
+        let word = &rest[..end];
+        self.at += end;
+        if rest[end..].starts_with('\'') {
+            let text = self.quoted()?;
+            return typed(word, &text).map(Token::Literal).ok_or(ParseError::Invalid);
+        }
+        Ok(match word {
+            "true" => Token::Literal(EdmValue::from(true)),
+            "false" => Token::Literal(EdmValue::from(false)),
+            "NaN" => Token::Literal(EdmValue::from(f64::NAN)),
+            "INF" | "Infinity" => Token::Literal(EdmValue::from(f64::INFINITY)),
+            _ => Token::Word(word),
+        })
+    }
+
+    fn number(&mut self) -> Result<EdmValue> {
+        let rest = self.rest();
+        let mut previous = ' ';
+        let end = rest
+            .char_indices()
+            .find(|&(at, c)| {
+                let sign = matches!(c, '-' | '+') && (at == 0 || matches!(previous, 'e' | 'E'));
+                previous = c;
+                !(sign || c == '.' || c.is_ascii_alphanumeric())
+            })
+            .map_or(rest.len(), |(at, _)| at);
+        let text = &rest[..end];
+        let at = self.at;
+        self.at += end;
+        let unrecognized = |type_name| ParseError::Literal {
+            type_name,
+            literal: text.into(),
+            at,
+            filter: self.text.into(),
+        };
+        if let Some(digits) = text.strip_suffix(['L', 'l']) {
+            return digits
+                .parse::<i64>()
+                .map(EdmValue::from)
+                .map_err(|_| unrecognized("Edm.Int64"));
+        }
+        if matches!(text, "-INF" | "-Infinity") {
+            return Ok(EdmValue::from(f64::NEG_INFINITY));
+        }
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(ParseError::Invalid);
+        }
+        if digits.bytes().all(|b| b.is_ascii_digit()) {
+            return text
+                .parse::<i32>()
+                .map(EdmValue::from)
+                .map_err(|_| unrecognized("Edm.Int32"));
+        }
+        match text.parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(EdmValue::from(value)),
+            _ => Err(unrecognized("Edm.Double")),
+        }
+    }
+}
+
+fn is_arithmetic(word: &str) -> bool {
+    matches!(word, "add" | "sub" | "mul" | "div" | "mod")
+}
+
+/// Returns the value of `prefix'text'`.
+fn typed(prefix: &str, text: &str) -> Option<EdmValue> {
+    match prefix.to_ascii_lowercase().as_str() {
+        "datetime" => datetime::of_service(text).ok().map(EdmValue::DateTime),
+        "guid" => text.parse().ok().map(EdmValue::Guid),
+        "x" | "binary" => hexadecimal(text).map(EdmValue::from),
+        _ => None,
+    }
+}
+
+fn hexadecimal(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = text
+        .chars()
+        .map(|c| c.to_digit(16).map(|d| d as u8))
+        .collect::<Option<_>>()?;
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::datetime::DateTime;
+    use crate::model::guid::Guid;
+
+    /// Formats the filter after parsing, with all parentheses.
+    fn read(text: &str) -> String {
+        parse(text).unwrap_or_else(|e| panic!("{text}: {e}")).to_string()
+    }
+
+    #[test]
+    fn constants_of_every_type_are_read() {
+        for (text, expected) in [
+            ("S eq 'O''Brien'", "S eq 'O''Brien'"),
+            ("S eq ''", "S eq ''"),
+            (
+                "S eq 'a and b or not c (eq) ''q'''",
+                "S eq 'a and b or not c (eq) ''q'''",
+            ),
+            ("I eq -2147483648", "I eq -2147483648"),
+            ("L eq 4294967296L", "L eq 4294967296L"),
+            ("D gt 1.0e10", "D gt 10000000000.0"),
+            ("D eq -1.5e-7", "D eq -1.5e-7"),
+            ("D eq -INF", "D eq -Infinity"),
+            ("B eq true", "B eq true"),
+            (
+                "T eq datetime'2012-11-10T03:04:05.200Z'",
+                "T eq datetime'2012-11-10T03:04:05.2Z'",
+            ),
+            ("T ge datetime'2023-01-01T23:00'", "T ge datetime'2023-01-01T23:00:00Z'"),
+            (
+                "G eq guid'C9DA6455-213D-42C9-9A79-3E9149A57833'",
+                "G eq guid'c9da6455-213d-42c9-9a79-3e9149a57833'",
+            ),
+            ("X eq binary'0102fF'", "X eq X'0102ff'"),
+            ("X eq X''", "X eq X''"),
+            ("Größe eq 1", "Größe eq 1"),
+        ] {
+            assert_eq!(read(text), expected);
+        }
+    }
+
+    #[test]
+    fn constant_on_the_left_mirrors_the_comparison() {
+        assert_eq!(read("9 le I"), "I ge 9");
+        assert_eq!(read("'x' eq PartitionKey"), "PartitionKey eq 'x'");
+        assert_eq!(read("1 gt I"), "I lt 1");
+    }
+
+    #[test]
+    fn not_binds_before_and_which_binds_before_or() {
+        assert_eq!(read("A eq 1 or B eq 2 and C eq 3"), "A eq 1 or (B eq 2 and C eq 3)");
+        assert_eq!(read("(A eq 1 or B eq 2) and C eq 3"), "(A eq 1 or B eq 2) and C eq 3");
+        assert_eq!(read("not (A eq 1) and B eq 2"), "(not (A eq 1)) and B eq 2");
+        assert_eq!(read("not not (A eq 1)"), "not (not (A eq 1))");
+        assert_eq!(read(" ( ( A eq 1 ) ) "), "A eq 1");
+        assert_eq!(read("not eq 1"), "not eq 1", "a property may have the name of a word");
+    }
+
+    #[test]
+    fn invalid_filters_are_rejected_with_the_service_message() {
+        for text in [
+            "",
+            "I eq",
+            "I == 1",
+            "(I eq 1",
+            "S eq 'unterminated",
+            "S eq null",
+            "null eq S",
+            "T eq datetime'not a date'",
+            "G eq guid'123'",
+            "X eq X'012'",
+            "X eq X'0g'",
+            "I eq 1 and",
+            "B",
+            "not B",
+            "not I eq 1",
+            "I eq J",
+            "1 eq 1",
+            "time'x' eq I",
+            "-",
+            "I eq -",
+            "I eq -x",
+            "I eq #",
+            "'",
+            "()",
+        ] {
+            assert_eq!(parse(text), Err(ParseError::Invalid), "{text}");
+        }
+        assert_eq!(
+            ParseError::Invalid.to_string(),
+            "One of the request inputs is not valid."
+        );
+        let overflow = parse("I eq 1498179600055").unwrap_err().to_string();
+        assert!(
+            overflow.starts_with("Unrecognized 'Edm.Int32' literal '1498179600055' at '5' in"),
+            "{overflow}"
+        );
+        for (text, at) in [
+            ("aaa bbb ccc", 7),
+            ("I EQ 1", 4),
+            ("I eq 1)", 7),
+            ("S eq 'é\u{1F600}' 'b'", 14),
+            ("I eq 1 true", 11),
+        ] {
+            let expected = format!("Syntax error at position {at} in '{text}'.");
+            assert_eq!(parse(text).unwrap_err().to_string(), expected);
+        }
+        for text in ["1", " 'x'", "5L"] {
+            assert_eq!(parse(text), Err(ParseError::NotBoolean), "{text}");
+        }
+        assert_eq!(parse("(aaa bbb)"), Err(ParseError::Invalid));
+        for text in [
+            "I eq 99999999999",
+            "L eq 9223372036854775808L",
+            "D eq 1e999",
+            "D eq 1.5f",
+            "I eq 0x10",
+        ] {
+            assert!(matches!(parse(text), Err(ParseError::Literal { .. })), "{text}");
+        }
+        for text in [
+            "startswith(S,'pre')",
+            "substringof('re', S)",
+            "length(S) eq 3",
+            "I add 1 eq 2",
+            "I eq 1 add 1",
+        ] {
+            assert_eq!(parse(text), Err(ParseError::Unsupported), "{text}");
+        }
+    }
+
+    #[test]
+    fn boolean_constants_are_conditions() {
+        for (text, expected) in [
+            ("true", "true"),
+            (" ( false ) ", "false"),
+            (
+                "(true and RowKey eq '1') or false",
+                "((true) and RowKey eq '1') or (false)",
+            ),
+            ("not (true)", "not (true)"),
+            ("true eq B", "B eq true"),
+            ("B ne false", "B ne false"),
+        ] {
+            assert_eq!(read(text), expected);
+        }
+        for text in ["true B", "true true", "true eq false", "not true", "True"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let nested = |open: &str, n: usize| format!("{}A eq 1{}", open.repeat(n), ")".repeat(n));
+        assert!(parse(&nested("(", MAX_DEPTH)).is_ok());
+        assert_eq!(parse(&nested("(", MAX_DEPTH + 1)), Err(ParseError::Invalid));
+        assert_eq!(parse(&nested("not (", 50_000)), Err(ParseError::Invalid));
+        assert_eq!(parse(&"not ".repeat(50_000)), Err(ParseError::Invalid));
+        let long = vec!["A eq 1"; 10_000].join(" or ");
+        assert!(parse(&long).is_ok(), "a long chain is not deep");
+    }
+
+    fn value() -> impl Strategy<Value = EdmValue> {
+        prop_oneof![
+            any::<String>().prop_map(EdmValue::from),
+            any::<bool>().prop_map(EdmValue::from),
+            any::<i32>().prop_map(EdmValue::from),
+            any::<i64>().prop_map(EdmValue::from),
+            any::<f64>()
+                .prop_filter("NaN is not equal to itself", |d| !d.is_nan())
+                .prop_map(EdmValue::from),
+            (0..=DateTime::MAX.ticks())
+                .prop_filter_map("in range", |t| DateTime::from_ticks(t).map(EdmValue::DateTime)),
+            any::<[u8; 16]>().prop_map(|bytes| EdmValue::Guid(Guid(bytes))),
+            proptest::collection::vec(any::<u8>(), 0..20).prop_map(EdmValue::from),
+        ]
+    }
+
+    fn comparison() -> impl Strategy<Value = Expression> {
+        let operator = proptest::sample::select(vec!["eq", "ne", "gt", "ge", "lt", "le"]);
+        ("[A-Za-zé_][A-Za-z0-9_漢]{0,8}", operator, value())
+            .prop_filter("a word that is a constant", |(name, ..)| {
+                !["true", "false", "null", "NaN", "INF", "Infinity"].contains(&name.as_str())
+            })
+            .prop_map(|(name, operator, value)| {
+                Expression::comparison(name, Comparison::from_name(operator).unwrap(), value)
+            })
+    }
+
+    fn expression() -> impl Strategy<Value = Expression> {
+        comparison().prop_recursive(5, 30, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec_deque(inner.clone(), 2..4).prop_map(Expression::And),
+                proptest::collection::vec_deque(inner.clone(), 2..4).prop_map(Expression::Or),
+                inner.prop_map(|inner| Expression::Not(Box::new(inner))),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn expression_is_read_back_from_its_text(expression in expression()) {
+            prop_assert_eq!(parse(&expression.to_string()), Ok(expression));
+        }
+
+        #[test]
+        fn no_text_panics(text in any::<String>()) {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn no_text_of_filter_pieces_panics(pieces in proptest::collection::vec(proptest::sample::select(vec![
+            "A", " ", "'", "''", "(", ")", "not", "and", "or", "eq", "X'", "datetime'", "1", "-", ".", "e", "L", "null", "true", "é", ",",
+        ]), 0..16)) {
+            let _ = parse(&pieces.concat());
+        }
+    }
+}

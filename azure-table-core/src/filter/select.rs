@@ -1,0 +1,119 @@
+//! Tuples of columns to select from a table.
+
+use std::borrow::Cow;
+
+use crate::filter::column::{Column, InKey, Stored};
+use crate::model::edm::{EdmType, Token, WireValue};
+use crate::model::error::{Error, ErrorInternals, Result};
+use crate::model::key::ReadTableKey;
+use crate::model::property::ReadProperty;
+use crate::model::row::Row;
+
+/// A column that can be selected by itself.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be selected from `{E}`",
+    label = "expected a column of `{E}` whose type can be read",
+    note = "name constants of `{E}`, those in a flattened field by `then`; a field that borrows, or is stored by `json`, \
+            `with` or `chunked`, is read with the whole entity"
+)]
+pub trait SelectColumn<E> {
+    /// The type of the column's field.
+    type Value;
+
+    #[doc(hidden)]
+    fn selected_name(&self) -> String;
+
+    #[doc(hidden)]
+    fn read_from(&self, row: &Row<'_>, name: &str) -> Result<Self::Value>;
+}
+
+impl<E, T: ReadProperty> SelectColumn<E> for Column<E, T, Stored> {
+    type Value = T;
+
+    fn selected_name(&self) -> String {
+        self.name()
+    }
+
+    fn read_from(&self, row: &Row<'_>, name: &str) -> Result<T> {
+        if name == "Timestamp" {
+            return read_timestamp(row);
+        }
+        match row.get(name) {
+            Some(property) => property.read(),
+            None => T::absent().ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing"))),
+        }
+    }
+}
+
+/// Reads the Timestamp, which is stored apart from the properties of a row.
+fn read_timestamp<T: ReadProperty>(row: &Row<'_>) -> Result<T> {
+    let fault = |why: &dyn std::fmt::Display| Error::invalid_response(format!("Timestamp: {why}"));
+    let Some(text) = row.timestamp_text() else {
+        return T::absent().ok_or_else(|| fault(&"it is missing"));
+    };
+    let value = WireValue {
+        annotation: Some(EdmType::DateTime),
+        token: Token::Text(Cow::Borrowed(text)),
+    };
+    T::from_wire(value).map_err(|e| fault(&e))
+}
+
+impl<E, T: ReadTableKey> SelectColumn<E> for Column<E, T, InKey> {
+    type Value = T;
+
+    fn selected_name(&self) -> String {
+        self.name()
+    }
+
+    fn read_from(&self, row: &Row<'_>, name: &str) -> Result<T> {
+        let text = if name == "PartitionKey" {
+            row.partition_key()?
+        } else {
+            row.row_key()?
+        };
+        T::read_key(text).map_err(|e| Error::invalid_response(format!("{name}: {e}")))
+    }
+}
+
+/// A tuple of columns of `E` for `TableQuery::select`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not select from `{E}`",
+    label = "expected a tuple of columns of `{E}`, such as `(Blog::TEXT, Blog::RATING)`"
+)]
+pub trait Columns<E>: Send + Sync + 'static {
+    /// The tuple of the columns' values.
+    type Values;
+
+    #[doc(hidden)]
+    fn names(&self) -> Vec<String>;
+
+    #[doc(hidden)]
+    fn read_all(&self, names: &[String], row: &Row<'_>) -> Result<Self::Values>;
+}
+
+macro_rules! tuples {
+    ($(($($column:ident $n:tt),+))*) => {$(
+        impl<E, $($column: SelectColumn<E> + Send + Sync + 'static),+> Columns<E> for ($($column,)+) {
+            type Values = ($($column::Value,)+);
+
+            fn names(&self) -> Vec<String> {
+                vec![$(self.$n.selected_name()),+]
+            }
+
+            fn read_all(&self, names: &[String], row: &Row<'_>) -> Result<Self::Values> {
+                let name = |n: usize| names.get(n).map(String::as_str).unwrap_or_default();
+                Ok(($(self.$n.read_from(row, name($n))?,)+))
+            }
+        }
+    )*};
+}
+tuples! {
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, F 4)
+    (A 0, B 1, C 2, D 3, F 4, G 5)
+    (A 0, B 1, C 2, D 3, F 4, G 5, H 6)
+    (A 0, B 1, C 2, D 3, F 4, G 5, H 6, I 7)
+}

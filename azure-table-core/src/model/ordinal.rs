@@ -1,0 +1,38 @@
+//! The order of text in the service: ordinal, by UTF-16 code unit.
+//!
+//! Below U+10000 this is the order of the characters. For characters beyond, whose first surrogate sorts before
+//! U+E000..U+FFFF, the live service's order is not confirmed; .NET's ordinal order is assumed.
+
+use std::cmp::Ordering;
+
+/// Compares two texts as the service orders keys and string values.
+pub fn compare(a: &str, b: &str) -> Ordering {
+    // Only a character beyond U+FFFF (four bytes, first byte at least 0xF0) makes the two orders differ.
+    if a.is_ascii() && b.is_ascii() || a.bytes().chain(b.bytes()).all(|byte| byte < 0xf0) {
+        return a.cmp(b);
+    }
+    a.encode_utf16().cmp(b.encode_utf16())
+}
+
+/// Returns the length in UTF-16 code units, in which the service counts text.
+pub fn utf16_len(text: &str) -> usize {
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.encode_utf16().count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_surrogate_pair_sorts_before_the_private_use_area() {
+        assert_eq!(compare("\u{1F600}", "\u{E000}"), Ordering::Less);
+        assert_eq!(compare("a", "b"), Ordering::Less);
+        assert_eq!(compare("Z", "a"), Ordering::Less);
+        assert_eq!(compare("", "a"), Ordering::Less);
+        assert_eq!(utf16_len("a\u{1F600}"), 3);
+    }
+}

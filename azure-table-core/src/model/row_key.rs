@@ -1,0 +1,85 @@
+//! The values that identify a row within its partition: the fields of the RowKey.
+//!
+//! Owns [`IntoRowKey`]. Whole keys are `entity_key.rs`, partitions `partition.rs`.
+
+use crate::model::entity::TableEntity;
+use crate::model::entity_key::{self, Key};
+use crate::model::error::Result;
+use crate::model::key::TableKey;
+use crate::model::key_shape::KeyWriter;
+use crate::model::operand::Operand;
+
+/// A value that is the RowKey of an entity. `P` are the fields of its PartitionKey, `K` those of both keys.
+///
+/// For a RowKey of one field it is that value, otherwise the tuple of all fields. An enum of entities takes the text of
+/// the RowKey.
+///
+/// Implemented for the types accepted for a field; not meant to be implemented elsewhere.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a RowKey of an entity with the key fields `{K}`, of which `{P}` are those of the PartitionKey",
+    label = "expected the value of the RowKey's one field, or the tuple of all its fields",
+    note = "an enum of entities takes the text of the RowKey, since its variants' keys differ"
+)]
+pub trait IntoRowKey<P, K> {
+    #[doc(hidden)]
+    fn write_row_key(self, key: &mut KeyWriter) -> Result<()>;
+}
+
+// `do_not_recommend`: otherwise a compile error lists the impls. The label says what is expected.
+
+/// The impl for each split of the fields in those of the PartitionKey and those of the RowKey.
+macro_rules! splits {
+    ([$($p:ident)*] []) => {
+        #[diagnostic::do_not_recommend]
+        impl<$($p),*> IntoRowKey<($($p,)*), ($($p,)*)> for () {
+            fn write_row_key(self, _: &mut KeyWriter) -> Result<()> {
+                Ok(())
+            }
+        }
+    };
+    ([$($p:ident)*] [($r:ident $given:ident $value:ident)]) => {
+        impl<$($p,)* $r: TableKey, $given: Operand<$r>> IntoRowKey<($($p,)*), ($($p,)* $r,)> for $given {
+            fn write_row_key(self, key: &mut KeyWriter) -> Result<()> {
+                key.field(&self.into_operand())
+            }
+        }
+        splits!([$($p)* $r] []);
+    };
+    ([$($p:ident)*] [($first:ident $($names:tt)*) $(($r:ident $given:ident $value:ident))+]) => {
+        splits!(@tuple [$($p)*] [($first $($names)*) $(($r $given $value))+]);
+        splits!([$($p)* $first] [$(($r $given $value))+]);
+    };
+    (@tuple [$($p:ident)*] [$(($r:ident $given:ident $value:ident))+]) => {
+        #[diagnostic::do_not_recommend]
+        impl<$($p,)* $($r,)+ $($given),+> IntoRowKey<($($p,)*), ($($p,)* $($r,)+)> for ($($given,)+)
+        where
+            $($given: Operand<$r>, $r: TableKey,)+
+        {
+            fn write_row_key(self, key: &mut KeyWriter) -> Result<()> {
+                let ($($value,)+) = self;
+                $(key.field(&$value.into_operand())?;)+
+                Ok(())
+            }
+        }
+    };
+}
+splits!([] []);
+splits!([] [(A GA a)]);
+splits!([] [(A GA a) (B GB b)]);
+splits!([] [(A GA a) (B GB b) (C GC c)]);
+splits!([] [(A GA a) (B GB b) (C GC c) (D GD d)]);
+splits!([] [(A GA a) (B GB b) (C GC c) (D GD d) (E GE e)]);
+splits!([] [(A GA a) (B GB b) (C GC c) (D GD d) (E GE e) (F GF f)]);
+splits!([] [(A GA a) (B GB b) (C GC c) (D GD d) (E GE e) (F GF f) (G GG g)]);
+splits!([] [(A GA a) (B GB b) (C GC c) (D GD d) (E GE e) (F GF f) (G GG g) (H GH h)]);
+
+/// Returns the key of the row of `E` that `given` names in a partition.
+pub fn key_in_partition<E: TableEntity>(
+    partition_key: &str,
+    given: impl IntoRowKey<E::PartitionFields, E::KeyFields>,
+) -> Result<Key<E>> {
+    let mut key = KeyWriter::in_partition(&E::SCHEMA.key, partition_key);
+    given.write_row_key(&mut key)?;
+    let (partition_key, row_key) = key.finish()?.into_pair();
+    Ok(entity_key::checked(partition_key, row_key))
+}

@@ -1,0 +1,225 @@
+//! The response to an entity group transaction: a result per operation, or the operation that failed.
+//!
+//! The index of a failed operation is never guessed. It comes from the message, from a batch of one operation, or from
+//! the four codes that Storage was seen to report without an index exactly when the first operation failed. Otherwise
+//! it is `None`.
+//!
+//! Source: REST "Performing entity group transactions"; the forms seen of Storage and Cosmos DB.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use http::{HeaderMap, Response, StatusCode};
+
+use crate::codec::multipart::{HttpParts, Message};
+use crate::model::error::{Error, ErrorInternals, Result};
+use crate::model::etag::ETag;
+use crate::model::operation_kind::OperationKind;
+use crate::protocol::answer;
+use crate::protocol::batch::MAX_BATCH_OPERATIONS;
+use crate::protocol::profile::Rules;
+use crate::protocol::sent_batch::SentBatch;
+use crate::protocol::table_result::TableResult;
+
+/// Storage errors that have no index when the first operation failed, and one otherwise.
+const UNPREFIXED_AT_FIRST: [&str; 4] = [
+    "EntityAlreadyExists",
+    "ResourceNotFound",
+    "UpdateConditionNotSatisfied",
+    "PropertyValueTooLarge",
+];
+
+/// Returns the results in the order of the operations, or the failure. A failed batch applied nothing.
+pub fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<TableResult>> {
+    let request_id = answer::request_id(&response);
+    // Cosmos DB rejects some batches as a whole, with the index in the text (recorded of one row twice).
+    let whole = |error: Error| match error.batch_index() {
+        Some(index) => of_operation(sent, error, Some(index)),
+        None => error,
+    };
+    let response = answer::expect(response, &[StatusCode::ACCEPTED]).map_err(whole)?;
+    // The service has processed the batch: if its response is unreadable, the batch may have been applied.
+    let unreadable = |e: Error| e.with_request_id(request_id.clone()).maybe_applied(true);
+    let content_type = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default();
+    let messages = messages(content_type, response.body()).map_err(unreadable)?;
+    // The results share one text.
+    let etags: Vec<&str> = messages.iter().filter_map(|message| message.etag).collect();
+    let etags = etags.concat();
+    let (etags, mut at) = (Arc::from(etags), 0);
+    let mut results = Vec::with_capacity(messages.len());
+    for (message, asked) in messages.iter().zip(sent.asked()) {
+        let status = message.status().map_err(unreadable)?;
+        if (400..600).contains(&status) {
+            let error = failure(sent, status, message, request_id);
+            if status == 404 && asked.kind == OperationKind::Get && answer::is_missing_entity(&error) {
+                return Ok(vec![TableResult::missing(asked.kind)]);
+            }
+            return Err(error);
+        }
+        if !(200..300).contains(&status) {
+            return Err(unreadable(Error::invalid_response(format!(
+                "operation {} of the batch has the status {status}, which is neither a success nor an error",
+                results.len()
+            ))));
+        }
+        let etag = message.etag.map(|text| {
+            let from = at;
+            at += text.len();
+            ETag::part_of(&etags, from..at)
+        });
+        if etag.is_none() && asked.kind != OperationKind::Delete {
+            let why = format!("the response to operation {} of the batch has no ETag", results.len());
+            return Err(unreadable(Error::invalid_response(why)));
+        }
+        let body = match asked.entity {
+            true => response.body().slice_ref(message.body),
+            false => Bytes::new(),
+        };
+        results.push(TableResult::answered(asked, status, etag, body).map_err(unreadable)?);
+    }
+    if messages.len() != sent.len() {
+        let why = format!(
+            "the batch had {} operations, its response has {} results",
+            sent.len(),
+            messages.len()
+        );
+        return Err(unreadable(Error::invalid_response(why)));
+    }
+    Ok(results)
+}
+
+/// Returns the response to the only operation of a batch as if it had been sent alone. A response that is not one of a
+/// batch is returned unchanged.
+pub fn only(response: Response<Bytes>) -> Result<Response<Bytes>> {
+    if response.status() != StatusCode::ACCEPTED {
+        return Ok(response);
+    }
+    let unreadable = |why: Error| why.with_request_id(answer::request_id(&response)).maybe_applied(true);
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
+    let messages = messages(content_type.unwrap_or_default(), response.body()).map_err(unreadable)?;
+    let [message] = &messages[..] else {
+        let why = format!(
+            "the batch had one operation, its response has {} results",
+            messages.len()
+        );
+        return Err(unreadable(Error::invalid_response(why)));
+    };
+    let status = message.status().map_err(unreadable)?;
+    let status = StatusCode::from_u16(status)
+        .ok()
+        .filter(|status| !status.is_informational());
+    let Some(status) = status else {
+        return Err(unreadable(Error::invalid_response("a part has no final HTTP status")));
+    };
+    let mut only = Response::new(response.body().slice_ref(message.body));
+    *only.status_mut() = status;
+    // The headers of the batch apply to its only part, except those of the body's format.
+    only.headers_mut().clone_from(response.headers());
+    for form in [CONTENT_TYPE, CONTENT_LENGTH, TRANSFER_ENCODING] {
+        only.headers_mut().remove(form);
+    }
+    add_headers(only.headers_mut(), message);
+    Ok(only)
+}
+
+fn add_headers(headers: &mut HeaderMap, message: &Message<'_>) {
+    for (name, value) in message.headers() {
+        // Nothing in this crate reads a header with an invalid name or value.
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
+            headers.insert(name, value);
+        }
+    }
+}
+
+/// The part of a batch's response for the operation that failed.
+#[derive(Debug)]
+pub struct PartRefusal {
+    pub status: u16,
+    pub code: Option<String>,
+    /// The message begins with the index of an operation.
+    has_index: bool,
+    pub headers: HeaderMap,
+}
+
+/// Returns the operation that failed, if any. It is the only part of the response then, as recorded of both services
+/// and of Azurite.
+pub fn refusal(response: &Response<Bytes>) -> Option<PartRefusal> {
+    let content_type = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
+    let message = HttpParts::of(response.body(), content_type).ok()?.next()?.ok()?;
+    let status = message.status().ok().filter(|status| *status >= 400)?;
+    let header_code = message.header("x-ms-error-code");
+    let error = answer::error_of(status, header_code, message.header("content-type"), message.body, None);
+    let mut headers = HeaderMap::new();
+    add_headers(&mut headers, &message);
+    Some(PartRefusal {
+        status,
+        code: error.code().map(str::to_owned),
+        has_index: error.batch_index().is_some(),
+        headers,
+    })
+}
+
+/// Returns `true` if the response to a batch or an operation rejects a write because its table is missing.
+///
+/// Cosmos DB has no code for that. It reports a missing resource, even for a write that needs no entity. In a batch it
+/// omits the index that precedes every other error (recorded of azure-data-tables, `new_non_existent_table` and
+/// `table_name_errors_bad_length`, 2024 and 2026).
+pub fn table_is_missing(response: &Response<Bytes>, operation: OperationKind, rules: &Rules) -> bool {
+    use OperationKind::{Insert, InsertOrMerge, InsertOrReplace};
+    let (code, needs_entity) = match response.status() {
+        StatusCode::NOT_FOUND => (
+            answer::error(response).code().map(str::to_owned),
+            !matches!(operation, Insert | InsertOrMerge | InsertOrReplace),
+        ),
+        StatusCode::ACCEPTED => match refusal(response) {
+            Some(refusal) => (refusal.code, refusal.has_index),
+            None => return false,
+        },
+        _ => return false,
+    };
+    match code.as_deref() {
+        Some("TableNotFound") => true,
+        Some("ResourceNotFound") => !rules.names_missing_tables && !needs_entity,
+        _ => false,
+    }
+}
+
+/// Returns the responses to the operations: inside one change set, or directly where the service sends them so.
+fn messages<'a>(content_type: &str, body: &'a [u8]) -> Result<Vec<Message<'a>>> {
+    let mut messages = Vec::with_capacity(MAX_BATCH_OPERATIONS);
+    for message in HttpParts::of(body, content_type)? {
+        messages.push(message?);
+    }
+    Ok(messages)
+}
+
+fn failure(sent: &SentBatch, status: u16, message: &Message<'_>, request_id: Option<String>) -> Error {
+    let error = answer::error_of(
+        status,
+        message.header("x-ms-error-code"),
+        message.header("content-type"),
+        message.body,
+        request_id,
+    );
+    let index = error.batch_index().or_else(|| {
+        let first = sent.len() == 1 || error.code().is_some_and(|code| UNPREFIXED_AT_FIRST.contains(&code));
+        first.then_some(0)
+    });
+    of_operation(sent, error, index)
+}
+
+/// Returns the error with its operation.
+fn of_operation(sent: &SentBatch, error: Error, index: Option<usize>) -> Error {
+    // An index that no operation has is not an index.
+    let index = index.filter(|index| *index < sent.len());
+    let error = error.at_batch_index(index);
+    match index.and_then(|index| sent.keys(index)) {
+        Some((partition_key, row_key)) => error.at_entity(partition_key, row_key),
+        None => error,
+    }
+}

@@ -1,0 +1,56 @@
+//! Query Entities, addressed by both keys: one entity.
+//!
+//! Source: REST "Query Entities".
+
+use bytes::Bytes;
+use http::{Method, Response, StatusCode};
+
+use crate::codec::json::read;
+use crate::codec::odata::path;
+use crate::codec::url;
+use crate::model::entity::MetadataLevel;
+use crate::model::error::{ErrorInternals, Result};
+use crate::model::operation_kind::OperationKind;
+use crate::model::row::Row;
+use crate::protocol::answer;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::http_request::odata;
+use crate::protocol::request::Call;
+
+/// Builds `GET /table(PartitionKey='…',RowKey='…')`.
+pub fn call(
+    endpoint: &Endpoint,
+    table: &str,
+    (partition_key, row_key): (&str, &str),
+    select: Option<&str>,
+    metadata: MetadataLevel,
+) -> Result<Call> {
+    let mut path = url::PathAndQuery::new(path::entity(table, partition_key, row_key));
+    if let Some(select) = select {
+        path.pair("$select", select);
+    }
+    let request = odata(endpoint, Method::GET, path.as_str(), metadata.accept())?;
+    let call = Call::new(OperationKind::Get, request);
+    Ok(call.in_table(table).at_entity((partition_key, row_key)))
+}
+
+/// Returns the entity, or `None` if no entity has the key. A missing table is an error.
+pub fn answer<P>(
+    response: Response<Bytes>,
+    metadata: MetadataLevel,
+    read: impl FnOnce(&Row<'_>) -> Result<P>,
+) -> Result<Option<P>> {
+    if response.status() == StatusCode::NOT_FOUND {
+        let error = answer::error(&response);
+        return if answer::is_missing_entity(&error) {
+            Ok(None)
+        } else {
+            Err(error)
+        };
+    }
+    let response = answer::expect(response, &[StatusCode::OK])?;
+    let entity = read::entity(answer::json(&response)?, metadata, answer::etag_text(&response), read);
+    entity
+        .map(Some)
+        .map_err(|e| e.with_request_id(answer::request_id(&response)))
+}

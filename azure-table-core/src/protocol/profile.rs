@@ -1,0 +1,398 @@
+//! The differences between the services that speak this protocol, in one place.
+//!
+//! Owns [`Profile`] and its [`Rules`]. All other code reads the rules and never checks for a specific service.
+//! `endpoint.rs` derives the profile from a URL. The emulator has its own rules for each service.
+//!
+//! Source: "Azure Cosmos DB for Table FAQ"; REST "Understanding the Table service data model"; recorded answers of
+//! both.
+
+use std::fmt;
+
+use crate::codec::json::read;
+use crate::codec::json::write::MAX_BODY_BYTES;
+use crate::model::entity::MetadataLevel;
+use crate::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use crate::model::error_text::Shown;
+
+/// The service behind an endpoint.
+///
+/// It determines how a merge is sent, which limits the client checks before it sends, and which operations exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Profile {
+    /// Azure Table storage, Azurite, or the emulator of this crate.
+    Storage,
+    /// Azure Cosmos DB for Table.
+    Cosmos,
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.rules().service)
+    }
+}
+
+/// The rules of a profile.
+#[derive(Debug)]
+pub struct Rules {
+    /// The name of the service in messages.
+    pub service: &'static str,
+    /// The value of `db.system.name` in telemetry. Cosmos DB's is registered with OpenTelemetry, the other is ours.
+    pub system: &'static str,
+    /// The name of every batch in telemetry, if OpenTelemetry has one registered.
+    pub batch_operation: Option<&'static str>,
+    /// Merges are tunnelled through `POST` instead of being sent as `PATCH`.
+    pub tunnels_merge: bool,
+    /// A PartitionKey or a RowKey may be empty.
+    pub takes_empty_keys: bool,
+    /// The maximum length of a RowKey, in bytes of UTF-8, if shorter than the limit of every service.
+    pub max_row_key_bytes: Option<usize>,
+    /// The maximum entity in bytes of its JSON, for a service without the limits of Azure Storage on values and
+    /// entities (FAQ: 2 MB, by the service's own encoding).
+    pub max_entity_bytes: Option<usize>,
+    /// Names that no property can have, in addition to the system properties.
+    pub reserved_properties: &'static [&'static str],
+    /// The maximum body of a batch in bytes: 4 MiB (REST "Performing entity group transactions"), 2 MB (FAQ).
+    pub max_batch_bytes: usize,
+    /// Table names that differ only in case name the same table.
+    pub ignores_case_of_table_names: bool,
+    /// The service reports a missing table of a write with a code of its own.
+    pub names_missing_tables: bool,
+    /// The account's secondary has a URL of its own and can be read.
+    pub has_secondary: bool,
+    /// Requests can ask for a shorter timeout than the service's own.
+    pub takes_timeout: bool,
+    /// The operations other than those on tables and entities.
+    pub features: &'static [Feature],
+    /// Pages are in the order of the keys.
+    pub is_ordered: bool,
+    /// A filter on Timestamp selects the rows that meet it.
+    pub filters_timestamps: bool,
+    /// The account has roles of its own, apart from those of Azure.
+    pub has_own_roles: bool,
+    /// The audience of tokens by the suffix of the endpoint's host. The first is that of the public cloud.
+    pub token_audiences: &'static [(&'static str, &'static str)],
+}
+
+/// A feature that not every service offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// Get and set the properties of the service.
+    ServiceProperties,
+    /// The replication state of the secondary.
+    ServiceStatistics,
+    /// Stored access policies of tables.
+    AccessPolicies,
+    /// Keys for signatures of Entra ID users.
+    UserDelegation,
+}
+
+impl Feature {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::ServiceProperties => "service properties",
+            Self::ServiceStatistics => "service statistics",
+            Self::AccessPolicies => "stored access policies",
+            Self::UserDelegation => "user delegation keys",
+        }
+    }
+}
+
+const STORAGE: Rules = Rules {
+    service: "Azure Table storage",
+    system: "azure.table",
+    batch_operation: None,
+    tunnels_merge: false,
+    takes_empty_keys: true,
+    max_row_key_bytes: None,
+    max_entity_bytes: None,
+    reserved_properties: &[],
+    max_batch_bytes: MAX_BODY_BYTES,
+    ignores_case_of_table_names: true,
+    names_missing_tables: true,
+    has_secondary: true,
+    takes_timeout: true,
+    features: &[
+        Feature::ServiceProperties,
+        Feature::ServiceStatistics,
+        Feature::AccessPolicies,
+        Feature::UserDelegation,
+    ],
+    is_ordered: true,
+    filters_timestamps: true,
+    has_own_roles: false,
+    // Source: the audiences that the official SDKs request, by cloud.
+    token_audiences: &[
+        ("", "https://storage.azure.com"),
+        (".chinacloudapi.cn", "https://storage.azure.cn"),
+        (".usgovcloudapi.net", "https://storage.azure.us"),
+    ],
+};
+
+const COSMOS: Rules = Rules {
+    service: "Azure Cosmos DB for Table",
+    system: "azure.cosmosdb",
+    batch_operation: Some("execute_batch"),
+    tunnels_merge: true,
+    takes_empty_keys: false,
+    max_row_key_bytes: Some(255),
+    max_entity_bytes: Some(2_000_000),
+    // `etag`, which the documentation names too, is stored like any other (recorded of azure-data-tables, 2024 and
+    // 2026).
+    reserved_properties: &["id", "ID", "rid", "ResourceId"],
+    max_batch_bytes: 2_000_000,
+    ignores_case_of_table_names: false,
+    names_missing_tables: false,
+    has_secondary: false,
+    takes_timeout: false,
+    features: &[],
+    is_ordered: false,
+    // Such filters return wrong rows or none (azure-sdk-for-net#31171, #32468).
+    filters_timestamps: false,
+    has_own_roles: true,
+    token_audiences: &[
+        ("", "https://cosmos.azure.com"),
+        (".azure.cn", "https://cosmos.azure.cn"),
+        (".azure.us", "https://cosmos.azure.us"),
+    ],
+};
+
+impl Profile {
+    /// Returns `true` if two table names name the same table.
+    ///
+    /// On Storage, names are case-insensitive.
+    ///
+    /// Source: REST "Understanding the Table service data model", table names; "Azure Cosmos DB for Table FAQ".
+    pub fn is_same_table(self, a: &str, b: &str) -> bool {
+        if self.rules().ignores_case_of_table_names {
+            a.eq_ignore_ascii_case(b)
+        } else {
+            a == b
+        }
+    }
+
+    /// Rejects a feature that the service does not offer.
+    pub(crate) fn require(self, feature: Feature) -> Result<()> {
+        if self.rules().features.contains(&feature) {
+            return Ok(());
+        }
+        let why = format!("{self} does not offer {}", feature.name());
+        Err(Error::new(ErrorKind::Unsupported, why))
+    }
+
+    /// Rejects an entity that is too large for this service. `exceeds` is the limit of Azure Storage that it exceeds.
+    pub(crate) fn check_size(self, body: usize, exceeds: Option<&str>) -> Result<()> {
+        match (self.rules().max_entity_bytes, exceeds) {
+            (None, Some(why)) => Err(Error::invalid_input(why.to_owned())),
+            (limit, _) => match limit.unwrap_or(MAX_BODY_BYTES) {
+                limit if body > limit => Err(Error::invalid_input(format!(
+                    "the entity has {body} bytes of JSON, the limit of {self} is {limit}"
+                ))),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    /// Rejects an entity that this service cannot store but another could. `body` is empty for operations without an
+    /// entity.
+    pub(crate) fn check_entity(self, partition_key: &str, row_key: &str, body: &[u8]) -> Result<()> {
+        let rules = self.rules();
+        for (name, key) in [("PartitionKey", partition_key), ("RowKey", row_key)] {
+            if key.is_empty() && !rules.takes_empty_keys {
+                return Err(Error::invalid_input(format!(
+                    "{name}: {self} does not accept an empty key"
+                )));
+            }
+        }
+        if let Some(limit) = rules.max_row_key_bytes.filter(|limit| row_key.len() > *limit) {
+            let why = format!(
+                "RowKey {}: it has {} bytes of UTF-8, the limit of {self} is {limit}",
+                Shown(row_key),
+                row_key.len()
+            );
+            return Err(Error::invalid_input(why));
+        }
+        if body.is_empty() || rules.reserved_properties.is_empty() {
+            return Ok(());
+        }
+        // The body is parsed again only for services with reserved names.
+        read::entity(body, MetadataLevel::None, None, |row| {
+            let is_reserved = |name: &&str| rules.reserved_properties.contains(name);
+            match row.properties.iter().map(|property| &*property.name).find(is_reserved) {
+                Some(name) => Err(Error::invalid_input(format!(
+                    "property `{name}`: {self} reserves this name; store it under another, with `#[table(rename = \"…\")]`"
+                ))),
+                None => Ok(()),
+            }
+        })
+    }
+}
+
+/// The internals of a profile, for the crates above.
+#[doc(hidden)]
+pub trait ProfileInternals: Copy {
+    /// Returns the service at a host.
+    ///
+    /// Source: the host names of Cosmos DB for Table, today's and the older one.
+    fn of_host(host: &str) -> Self;
+
+    fn is_cosmos(self) -> bool;
+
+    /// Returns the profile that a recording is marked with. Returns `None` without a mark, so that the URL decides.
+    #[cfg(feature = "inbound")]
+    fn marked(cosmos: bool) -> Option<Self>;
+
+    fn rules(self) -> &'static Rules;
+
+    /// Returns a text that is the same for all names of one table, for use in a set.
+    fn table_in_set(self, name: String) -> String;
+
+    /// Returns the audience of tokens for a service at this host, by its cloud.
+    fn token_audience(self, host: &str) -> &'static str;
+
+    /// Returns `true` if tokens for this service, in any cloud, have this audience.
+    fn is_token_audience(self, audience: &str) -> bool;
+}
+
+impl ProfileInternals for Profile {
+    fn of_host(host: &str) -> Self {
+        if host.contains(".table.cosmos.") || host.contains(".table.cosmosdb.") {
+            Self::Cosmos
+        } else {
+            Self::Storage
+        }
+    }
+
+    fn is_cosmos(self) -> bool {
+        self == Self::Cosmos
+    }
+
+    #[cfg(feature = "inbound")]
+    fn marked(cosmos: bool) -> Option<Self> {
+        cosmos.then_some(Self::Cosmos)
+    }
+
+    fn rules(self) -> &'static Rules {
+        match self {
+            Self::Storage => &STORAGE,
+            Self::Cosmos => &COSMOS,
+        }
+    }
+
+    fn table_in_set(self, mut name: String) -> String {
+        if self.rules().ignores_case_of_table_names {
+            name.make_ascii_lowercase();
+        }
+        name
+    }
+
+    fn token_audience(self, host: &str) -> &'static str {
+        let host = host.to_ascii_lowercase();
+        // The public cloud's ending is empty, so it comes last.
+        let mut audiences = self.rules().token_audiences.iter().rev();
+        let found = audiences.find(|(ending, _)| host.ends_with(ending));
+        found.map_or("", |(_, audience)| audience)
+    }
+
+    fn is_token_audience(self, audience: &str) -> bool {
+        let mut audiences = self.rules().token_audiences.iter();
+        audiences.any(|(_, known)| known.eq_ignore_ascii_case(audience))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cosmos_limits_are_checked() {
+        let long = "x".repeat(256);
+        for (partition_key, row_key, body, why) in [
+            (
+                "",
+                "r",
+                "",
+                "PartitionKey: Azure Cosmos DB for Table does not accept an empty key",
+            ),
+            ("p", "", "", "RowKey: "),
+            (
+                "p",
+                &*long,
+                "",
+                "256 bytes of UTF-8, the limit of Azure Cosmos DB for Table is 255",
+            ),
+            (
+                "p",
+                "r",
+                r#"{"PartitionKey":"p","RowKey":"r","A":1,"rid":"x"}"#,
+                "property `rid`",
+            ),
+        ] {
+            assert_eq!(
+                Profile::Storage
+                    .check_entity(partition_key, row_key, body.as_bytes())
+                    .err()
+                    .map(|e| e.to_string()),
+                None
+            );
+            let error = Profile::Cosmos
+                .check_entity(partition_key, row_key, body.as_bytes())
+                .unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
+        }
+        let good = r#"{"PartitionKey":"p","RowKey":"r","Id":1,"Etag":"id"}"#;
+        assert!(Profile::Cosmos.check_entity("p", "r", good.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn audience_depends_on_cloud_and_service() {
+        for (profile, host, audience) in [
+            (
+                Profile::Storage,
+                "contoso.table.core.windows.net",
+                "https://storage.azure.com",
+            ),
+            (Profile::Storage, "tables.contoso.com", "https://storage.azure.com"),
+            (
+                Profile::Storage,
+                "contoso.table.core.ChinaCloudApi.cn",
+                "https://storage.azure.cn",
+            ),
+            (
+                Profile::Storage,
+                "contoso.table.core.usgovcloudapi.net",
+                "https://storage.azure.us",
+            ),
+            (
+                Profile::Cosmos,
+                "contoso.table.cosmos.azure.com",
+                "https://cosmos.azure.com",
+            ),
+            (
+                Profile::Cosmos,
+                "contoso.table.cosmos.azure.cn",
+                "https://cosmos.azure.cn",
+            ),
+            (
+                Profile::Cosmos,
+                "contoso.table.cosmos.azure.us",
+                "https://cosmos.azure.us",
+            ),
+        ] {
+            assert_eq!(profile.token_audience(host), audience, "{host}");
+            assert!(profile.is_token_audience(audience));
+        }
+        assert!(!Profile::Storage.is_token_audience("https://cosmos.azure.com"));
+    }
+
+    #[test]
+    fn missing_feature_is_named_in_the_error() {
+        assert!(Profile::Storage.require(Feature::AccessPolicies).is_ok());
+        let error = Profile::Cosmos.require(Feature::AccessPolicies).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert_eq!(
+            error.to_string(),
+            "Azure Cosmos DB for Table does not offer stored access policies"
+        );
+    }
+}

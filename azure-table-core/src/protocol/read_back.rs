@@ -1,0 +1,373 @@
+//! The reconciliation of a write whose response was lost: the stored rows show whether it was applied.
+//!
+//! Owns the query for the rows, and the [`Verdict`]. `pipeline/next_step.rs` decides when to read back.
+//!
+//! A row is ours if it has the content that we wrote and was not last written before our first attempt, by the
+//! service's clock. With a write id, a row is ours if it has that id. For a write under an ETag, and for an insert
+//! inside `modify`, only the id counts: two writers that increment the same counter write the same content, and only
+//! one of them succeeded.
+//!
+//! A row that still has the ETag of our condition shows that nothing of ours was applied, whatever the clocks say. So
+//! does a row that was last written before our first attempt and differs from our content, and a row with our content
+//! that is older than clocks may differ. Everything else is inconclusive: a missing row may have been deleted since,
+//! and a newer one may have replaced ours.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::codec::json::read;
+use crate::codec::json::write::Object;
+use crate::filter::literal::Literal;
+use crate::model::datetime::DateTime;
+use crate::model::dynamic::DynamicEntity;
+use crate::model::edm::EdmValue;
+use crate::model::entity::{MetadataLevel, ReadEntity};
+use crate::model::operation_kind::OperationKind;
+use crate::model::ordinal;
+use crate::protocol::query::{List, QueryRequest};
+use crate::protocol::row_write::RowWrite;
+pub use crate::protocol::row_write::WrittenRow;
+
+/// The maximum difference between the client's and the service's clock.
+///
+/// Source: REST "Authorize with Shared Key": the service rejects a request more than 15 minutes after its time.
+pub const MOST_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
+
+/// The conclusion from the stored rows about a write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The write was applied: each row, in order.
+    Applied(Vec<WrittenRow>),
+    /// The write was not applied, and cannot have been: a row is as it was before.
+    NotApplied,
+    /// The rows are inconclusive.
+    Unknown,
+}
+
+/// The conclusion from one row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Evidence {
+    /// This write wrote the row.
+    Ours(WrittenRow),
+    /// The row was last written before our first attempt.
+    Untouched,
+    Nothing,
+}
+
+/// Returns the query for the rows of a write: one row, or a range of its partition.
+pub fn request(table: &str, writes: &[RowWrite<'_>]) -> Option<QueryRequest> {
+    let partition_key = writes.first()?.partition_key;
+    let row_keys = || writes.iter().map(|write| write.row_key);
+    let by_key = |a: &&str, b: &&str| ordinal::compare(a, b);
+    let (least, most) = (row_keys().min_by(by_key)?, row_keys().max_by(by_key)?);
+    let quoted = |text: &str| Literal(&EdmValue::from(text)).to_string();
+    let partition = format!("PartitionKey eq {}", quoted(partition_key));
+    let filter = if least == most {
+        format!("{partition} and RowKey eq {}", quoted(least))
+    } else {
+        let (least, most) = (quoted(least), quoted(most));
+        format!("{partition} and RowKey ge {least} and RowKey le {most}")
+    };
+    Some(QueryRequest {
+        list: List::Entities(table.to_owned()),
+        filter: Some(filter),
+        select: None,
+        top: None,
+        metadata: MetadataLevel::Minimal,
+    })
+}
+
+/// Returns `true` if a row still has the ETag that its write requires: each applied write would have changed it.
+pub fn keeps_an_etag(writes: &[RowWrite<'_>], stored: &[DynamicEntity]) -> bool {
+    let keeps = |write: &RowWrite<'_>| {
+        let row = of_write(write, stored).and_then(|row| row.etag.as_ref());
+        row.is_some() && row == write.if_match
+    };
+    writes.iter().any(keeps)
+}
+
+/// Judges a write by the stored rows, none of which keeps the ETag that its write requires.
+///
+/// `first_sent` is the time of the first attempt or earlier, by the service's clock.
+pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: DateTime) -> Verdict {
+    let evidence: Vec<(&RowWrite<'_>, Evidence)> = writes
+        .iter()
+        .map(|write| (write, of_row(write, stored, first_sent)))
+        .collect();
+    // A batch is atomic, so one unchanged row is enough. This check is first: an upsert with content that another
+    // client wrote as well looks like ours.
+    if evidence.iter().any(|(_, evidence)| *evidence == Evidence::Untouched) {
+        return Verdict::NotApplied;
+    }
+    // A missing row is inconclusive by itself. Other rows of the batch may decide.
+    let mut written = evidence
+        .iter()
+        .filter(|(write, _)| write.kind != OperationKind::Delete)
+        .peekable();
+    let has_written = written.peek().is_some();
+    if has_written && written.all(|(_, evidence)| matches!(evidence, Evidence::Ours(_))) {
+        let rows = evidence.into_iter().map(|(_, evidence)| match evidence {
+            Evidence::Ours(row) => row,
+            Evidence::Untouched | Evidence::Nothing => WrittenRow::default(),
+        });
+        return Verdict::Applied(rows.collect());
+    }
+    Verdict::Unknown
+}
+
+fn of_write<'a>(write: &RowWrite<'_>, stored: &'a [DynamicEntity]) -> Option<&'a DynamicEntity> {
+    let is_of_write = |row: &&DynamicEntity| row.partition_key == write.partition_key && row.row_key == write.row_key;
+    stored.iter().find(is_of_write)
+}
+
+fn of_row(write: &RowWrite<'_>, stored: &[DynamicEntity], first_sent: DateTime) -> Evidence {
+    let Some(row) = of_write(write, stored) else {
+        return Evidence::Nothing;
+    };
+    let ours = || {
+        Evidence::Ours(WrittenRow {
+            etag: row.etag.as_ref().map(|etag| etag.as_str().to_owned()),
+            entity: write.facts.is_echoed.then(|| json(row)),
+        })
+    };
+    if let Some(id) = write.write_id {
+        let is_id = |value: &EdmValue| *value == EdmValue::Guid(id);
+        if row.properties.values().any(is_id) {
+            return ours();
+        }
+    }
+    let is_older = row.timestamp.is_some_and(|written| written < first_sent);
+    let long_before = first_sent.checked_sub(MOST_CLOCK_ERROR);
+    if row.timestamp.is_some_and(|written| Some(written) < long_before) {
+        return Evidence::Untouched;
+    }
+    match (is_older, has_what_was_written(write, row)) {
+        // Slightly older, and with our content: either it was there before, or the time of the response is not that of
+        // the rows. This is inconclusive.
+        (true, true) => Evidence::Nothing,
+        (true, false) => Evidence::Untouched,
+        (false, true) if write.write_id.is_none() && !write.facts.needs_write_id => ours(),
+        (false, _) => Evidence::Nothing,
+    }
+}
+
+/// Returns a row as the service would have sent it.
+fn json(row: &DynamicEntity) -> Bytes {
+    let mut object = Object::new();
+    object.text("PartitionKey", &row.partition_key);
+    object.text("RowKey", &row.row_key);
+    if let Some(timestamp) = row.timestamp {
+        object.text("Timestamp", &timestamp.to_string());
+    }
+    for (name, value) in &row.properties {
+        object.property(name, value);
+    }
+    object.finish()
+}
+
+fn has_what_was_written(write: &RowWrite<'_>, row: &DynamicEntity) -> bool {
+    let Ok(sent) = read::entity(write.body, MetadataLevel::Minimal, None, DynamicEntity::read) else {
+        return false;
+    };
+    let keeps_others = matches!(write.kind, OperationKind::Merge | OperationKind::InsertOrMerge);
+    let has_sent = sent
+        .properties
+        .iter()
+        .all(|(name, value)| row.properties.get(name).is_some_and(|stored| is_same(stored, value)));
+    write.kind != OperationKind::Delete && has_sent && (keeps_others || row.properties.len() == sent.properties.len())
+}
+
+/// Compares two values. NaN equals NaN.
+pub fn is_same(a: &EdmValue, b: &EdmValue) -> bool {
+    match (a, b) {
+        (EdmValue::Double(a), EdmValue::Double(b)) => a == b || (a.is_nan() && b.is_nan()),
+        (a, b) => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::operation::TableOperation;
+
+    const LONG_BEFORE: &str = "2025-12-31T23:45:00Z";
+    const BEFORE: &str = "2026-01-01T00:00:00Z";
+    const SENT: &str = "2026-01-01T00:00:01Z";
+    const AFTER: &str = "2026-01-01T00:00:02Z";
+
+    fn entity(row_key: &str, value: &str) -> DynamicEntity {
+        let mut entity = DynamicEntity::new("p", row_key);
+        entity.insert("V", value);
+        entity
+    }
+
+    fn stored(row_key: &str, value: &str, at: &str) -> DynamicEntity {
+        let mut row = entity(row_key, value);
+        row.timestamp = Some(at.parse().unwrap());
+        row.etag = Some(crate::model::etag::ETag::new(format!("W/\"{value}\"")));
+        row
+    }
+
+    fn writes(operations: &[TableOperation]) -> Vec<RowWrite<'_>> {
+        operations.iter().filter_map(TableOperation::row_write).collect()
+    }
+
+    fn judged(operations: &[TableOperation], stored: &[DynamicEntity]) -> Verdict {
+        judge(&writes(operations), stored, SENT.parse().unwrap())
+    }
+
+    fn applied(etags: &[Option<&str>]) -> Verdict {
+        Verdict::Applied(
+            etags
+                .iter()
+                .map(|etag| WrittenRow {
+                    etag: etag.map(|text| format!("W/\"{text}\"")),
+                    entity: None,
+                })
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn one_row_shows_who_wrote_it() {
+        let insert = || [TableOperation::insert(&entity("r", "ours"))];
+        assert_eq!(
+            judged(&insert(), &[stored("r", "ours", AFTER)]),
+            applied(&[Some("ours")])
+        );
+        assert_eq!(
+            judged(&insert(), &[stored("r", "ours", BEFORE)]),
+            Verdict::Unknown,
+            "of before, or told by a wrong clock"
+        );
+        assert_eq!(
+            judged(&insert(), &[stored("r", "ours", LONG_BEFORE)]),
+            Verdict::NotApplied,
+            "an import that is run again"
+        );
+        assert_eq!(judged(&insert(), &[stored("r", "theirs", BEFORE)]), Verdict::NotApplied);
+        assert_eq!(judged(&insert(), &[stored("r", "theirs", AFTER)]), Verdict::Unknown);
+        assert_eq!(judged(&insert(), &[]), Verdict::Unknown);
+        let delete = [TableOperation::delete::<DynamicEntity>(("p", "r"))];
+        assert_eq!(judged(&delete, &[]), Verdict::Unknown);
+        assert_eq!(judged(&delete, &[stored("r", "x", BEFORE)]), Verdict::NotApplied);
+    }
+
+    /// The service's time of a row may equal that of the request itself, to the tick.
+    #[test]
+    fn row_written_at_the_time_of_the_request_is_not_older() {
+        let insert = || [TableOperation::insert(&entity("r", "ours"))];
+        let at_first = [stored("r", "ours", SENT)];
+        assert_eq!(judged(&insert(), &at_first), applied(&[Some("ours")]));
+        assert_eq!(judged(&insert(), &[stored("r", "theirs", SENT)]), Verdict::Unknown);
+        let clocks_apart = [stored("r", "ours", "2025-12-31T23:45:01Z")];
+        assert_eq!(judged(&insert(), &clocks_apart), Verdict::Unknown);
+        let further = [stored("r", "ours", "2025-12-31T23:45:00.9999999Z")];
+        assert_eq!(judged(&insert(), &further), Verdict::NotApplied);
+    }
+
+    #[test]
+    fn numbers_are_compared_by_value_and_nan_equals_nan() {
+        for (sent, found, is_ours) in [
+            (1.5, 1.5, true),
+            (1.5, 2.5, false),
+            (f64::NAN, f64::NAN, true),
+            (f64::NAN, 1.5, false),
+            (1.5, f64::NAN, false),
+        ] {
+            let (mut ours, mut row) = (entity("r", "ours"), stored("r", "ours", AFTER));
+            ours.insert("D", sent);
+            row.insert("D", found);
+            let verdict = judged(&[TableOperation::insert(&ours)], &[row]);
+            let expected = if is_ours {
+                applied(&[Some("ours")])
+            } else {
+                Verdict::Unknown
+            };
+            assert_eq!(verdict, expected, "{sent} {found}");
+        }
+    }
+
+    #[test]
+    fn merge_keeps_other_properties_and_replace_does_not() {
+        let mut more = stored("r", "ours", AFTER);
+        more.insert("Other", 1);
+        let row = [more];
+        assert_eq!(
+            judged(&[TableOperation::merge(&entity("r", "ours"))], &row),
+            applied(&[Some("ours")])
+        );
+        assert_eq!(
+            judged(&[TableOperation::replace(&entity("r", "ours"))], &row),
+            Verdict::Unknown
+        );
+    }
+
+    #[test]
+    fn batch_was_applied_completely_or_not_at_all() {
+        let batch = [
+            TableOperation::insert(&entity("a", "1")),
+            TableOperation::delete::<DynamicEntity>(("p", "b")),
+            TableOperation::merge(&entity("c", "2")),
+        ];
+        let ours = [stored("a", "1", AFTER), stored("c", "2", AFTER)];
+        assert_eq!(judged(&batch, &ours), applied(&[Some("1"), None, Some("2")]));
+        let covered = [stored("a", "1", AFTER), stored("c", "theirs", AFTER)];
+        assert_eq!(judged(&batch, &covered), Verdict::Unknown);
+        let before = [stored("c", "old", BEFORE)];
+        assert_eq!(judged(&batch, &before), Verdict::NotApplied);
+    }
+
+    /// A row of the same content that another client wrote is next to one that shows that nothing was applied.
+    #[test]
+    fn unchanged_row_outweighs_rows_that_look_like_ours() {
+        let batch = [
+            TableOperation::insert_or_replace(&entity("a", "same")),
+            TableOperation::delete::<DynamicEntity>(("p", "b")),
+        ];
+        let rows = [stored("a", "same", AFTER), stored("b", "x", BEFORE)];
+        assert_eq!(judged(&batch, &rows), Verdict::NotApplied);
+    }
+
+    /// Clients that increment the same counter write the same content.
+    #[test]
+    fn content_does_not_prove_a_write_under_an_etag() {
+        let row = [stored("r", "2", AFTER)];
+        let replace = || TableOperation::replace(&entity("r", "2"));
+        let of_one_version = [replace().if_match(crate::model::etag::ETag::new("W/\"1\""))];
+        assert_eq!(judged(&of_one_version, &row), Verdict::Unknown);
+        for any in [replace(), replace().if_match(crate::model::etag::ETag::new("*"))] {
+            assert_eq!(judged(&[any], &row), applied(&[Some("2")]));
+        }
+    }
+
+    /// The row of one operation is enough, because a batch is atomic.
+    #[test]
+    fn row_that_keeps_its_etag_shows_that_nothing_was_applied() {
+        let replace =
+            |etag: &str| TableOperation::replace(&entity("r", "2")).if_match(crate::model::etag::ETag::new(etag));
+        let batch = |etag| [TableOperation::insert(&entity("a", "1")), replace(etag)];
+        // Even with our content, and as new as our write.
+        let rows = [stored("a", "1", AFTER), stored("r", "2", AFTER)];
+        assert!(keeps_an_etag(&writes(&batch("W/\"2\"")), &rows));
+        assert!(!keeps_an_etag(&writes(&batch("W/\"1\"")), &rows));
+        assert!(!keeps_an_etag(&writes(&batch("*")), &rows), "any ETag");
+        assert!(!keeps_an_etag(&writes(&batch("W/\"2\"")), &rows[..1]), "no row");
+        let mut without = rows[1].clone();
+        without.etag = None;
+        let any = [TableOperation::replace(&entity("r", "2"))];
+        assert!(!keeps_an_etag(&writes(&any), &[without]), "neither has one");
+    }
+
+    #[test]
+    fn rows_of_a_batch_are_read_as_one_range() {
+        let batch = [
+            TableOperation::insert(&entity("b'", "1")),
+            TableOperation::delete::<DynamicEntity>(("p", "a")),
+        ];
+        let request = request("Things", &writes(&batch)).unwrap();
+        let filter = "PartitionKey eq 'p' and RowKey ge 'a' and RowKey le 'b'''";
+        assert_eq!(request.filter.as_deref(), Some(filter));
+    }
+}

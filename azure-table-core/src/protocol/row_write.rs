@@ -1,0 +1,42 @@
+//! A write of one row: the request and the row that it left.
+//!
+//! Owns [`RowWrite`], the facts that decide whether a write in doubt was applied, and [`WrittenRow`]. The verdict is in
+//! `read_back.rs`, the writes of a call are in `request.rs`.
+
+use bytes::Bytes;
+
+use crate::model::etag::ETag;
+use crate::model::guid::Guid;
+use crate::model::operation_kind::OperationKind;
+
+/// A write of one row.
+#[derive(Clone, Copy, Debug)]
+pub struct RowWrite<'a> {
+    pub kind: OperationKind,
+    pub partition_key: &'a str,
+    pub row_key: &'a str,
+    /// The entity as JSON; empty for a delete.
+    pub body: &'a [u8],
+    /// The value of the entity's `write_id` field.
+    pub write_id: Option<Guid>,
+    /// The ETag that the stored row must have, unless any will do.
+    pub if_match: Option<&'a ETag>,
+    pub facts: WriteFacts,
+}
+
+/// The other facts of a write.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriteFacts {
+    /// The response must contain the entity.
+    pub is_echoed: bool,
+    /// Only its write id can show that it was applied: others may write the same content.
+    pub needs_write_id: bool,
+}
+
+/// The contents of a lost response to a write of a row; empty for a deleted row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WrittenRow {
+    pub etag: Option<String>,
+    /// The entity as JSON at minimal metadata, if it was requested.
+    pub entity: Option<Bytes>,
+}

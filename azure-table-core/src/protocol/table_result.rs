@@ -1,0 +1,227 @@
+//! The result of one operation.
+//!
+//! Owns [`TableResult`]. It comes from the response to a single operation or from a part of a batch response. If the
+//! response to a write was lost, it comes from the rows that were read back. Source: REST "Insert Entity", "Query
+//! Entities", "Performing entity group transactions".
+//!
+//! A retrieved or echoed entity stays JSON, at minimal metadata, until its type is known. For an echo whose response
+//! was lost, it is the row that was read back.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+
+use crate::codec::json::read;
+use crate::model::entity::{MetadataLevel, ReadEntity};
+use crate::model::error::{Error, ErrorInternals, Result};
+use crate::model::etag::ETag;
+use crate::model::operation_kind::OperationKind;
+use crate::model::row::Row;
+use crate::model::variant_mark::MarkedVariant;
+use crate::protocol::answer;
+use crate::protocol::row_write::WrittenRow;
+
+/// The expected content of a response.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    pub kind: OperationKind,
+    /// The response must contain the entity.
+    pub entity: bool,
+}
+
+impl Asked {
+    /// Returns the entity of a response.
+    fn entity_in(self, status: u16, body: Bytes) -> Result<Option<Bytes>> {
+        // A write without an echo was applied as well.
+        let may_be_empty = self.kind != OperationKind::Get && body.is_empty();
+        if !matches!(status, 200 | 201) || may_be_empty {
+            return Ok(None);
+        }
+        if !answer::is_json_object(&body) {
+            return Err(Error::invalid_response(format!(
+                "the response to the {} has no entity",
+                self.kind.name()
+            )));
+        }
+        Ok(Some(body))
+    }
+}
+
+/// The result of one operation.
+///
+/// ```
+/// use azure_table::{DynamicEntity, Emulator, TableOperation, TableServiceClient, Versioned};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// table.create_table().await?;
+/// let blog = DynamicEntity::new("Channel9", "1");
+/// let inserted = table.execute(TableOperation::insert_echo(&blog)).await?;
+/// assert_eq!(inserted.status(), 201);
+/// let stored: Option<Versioned<DynamicEntity>> = inserted.entity()?;
+/// assert_eq!(stored.map(|stored| stored.etag).as_ref(), inserted.etag());
+///
+/// let missing = table.execute(TableOperation::get::<DynamicEntity>(("Channel9", "2"))).await?;
+/// assert_eq!((missing.status(), missing.entity::<DynamicEntity>()?), (404, None));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Source: REST "Insert Entity", "Query Entities", "Performing entity group transactions".
+#[derive(Clone, PartialEq, Eq)]
+pub struct TableResult {
+    kind: OperationKind,
+    status: u16,
+    etag: Option<ETag>,
+    /// The entity as JSON, at minimal metadata.
+    entity: Option<Bytes>,
+    /// The variant that the entity is read as.
+    variant: Option<&'static MarkedVariant>,
+}
+
+impl TableResult {
+    /// Creates the result of a successful response.
+    #[inline]
+    pub(crate) fn answered(asked: Asked, status: u16, etag: Option<ETag>, body: Bytes) -> Result<Self> {
+        let entity = match asked.entity {
+            true => asked.entity_in(status, body)?,
+            false => None,
+        };
+        Ok(Self {
+            kind: asked.kind,
+            status,
+            etag,
+            entity,
+            variant: None,
+        })
+    }
+
+    /// Creates the result of a read that found nothing.
+    pub(crate) fn missing(kind: OperationKind) -> Self {
+        Self {
+            kind,
+            status: StatusCode::NOT_FOUND.as_u16(),
+            etag: None,
+            entity: None,
+            variant: None,
+        }
+    }
+
+    /// Returns the kind of the operation.
+    pub fn kind(&self) -> OperationKind {
+        self.kind
+    }
+
+    /// Returns the HTTP status.
+    ///
+    /// - 204 for a write.
+    /// - 201 for an insert that the service echoed.
+    /// - 200 for a get, or 404 if it found nothing.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Returns the ETag of the entity: the new one after a write, the stored one after a get.
+    ///
+    /// `None` after a delete and when no entity was found.
+    pub fn etag(&self) -> Option<&ETag> {
+        self.etag.as_ref()
+    }
+
+    /// Returns the entity as stored, with its Timestamp.
+    ///
+    /// A get and an insert with echo return it. All other operations return `None`. So does a get that found nothing,
+    /// and an insert if the service echoed nothing, as Azurite does in batches.
+    ///
+    /// # Errors
+    /// - `InvalidResponse`: the stored entity does not fit `E`. A property is missing or has another type.
+    pub fn entity<E: ReadEntity>(&self) -> Result<Option<E>> {
+        let Some(body) = &self.entity else { return Ok(None) };
+        let etag = self.etag.as_ref().map(ETag::as_str);
+        let read = |row: &Row<'_>| match self.variant {
+            None => E::read(row),
+            Some(variant) => {
+                variant.check(row)?;
+                variant.read(row, E::read)
+            }
+        };
+        read::entity(body, MetadataLevel::Minimal, etag, read)
+            .map(Some)
+            .map_err(|e| e.in_operation(self.kind, None))
+    }
+}
+
+/// The internals of a result: the client creates it.
+#[doc(hidden)]
+pub trait ResultInternals: Sized {
+    /// Creates the result of an operation that was applied but whose response was lost.
+    fn applied(kind: OperationKind, row: Option<WrittenRow>) -> Self;
+
+    /// Returns this result for a handle to the rows of a variant.
+    fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self;
+
+    fn into_etag(self) -> Option<ETag>;
+}
+
+impl ResultInternals for TableResult {
+    fn applied(kind: OperationKind, row: Option<WrittenRow>) -> Self {
+        let row = row.unwrap_or_default();
+        let status = match row.entity {
+            Some(_) => StatusCode::CREATED,
+            None => StatusCode::NO_CONTENT,
+        };
+        Self {
+            kind,
+            status: status.as_u16(),
+            etag: row.etag.map(ETag::new),
+            entity: row.entity,
+            variant: None,
+        }
+    }
+
+    fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self {
+        Self { variant, ..self }
+    }
+
+    fn into_etag(self) -> Option<ETag> {
+        self.etag
+    }
+}
+
+impl fmt::Debug for TableResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableResult")
+            .field("kind", &self.kind)
+            .field("status", &self.status)
+            .field("etag", &self.etag)
+            .field("has_entity", &self.entity.is_some())
+            .finish()
+    }
+}
+
+/// Returns the result of a single operation.
+pub fn answer(asked: Asked, response: Response<Bytes>) -> Result<TableResult> {
+    let is_read = asked.kind == OperationKind::Get;
+    if is_read && response.status() == StatusCode::NOT_FOUND {
+        let error = answer::error(&response);
+        return if answer::is_missing_entity(&error) {
+            Ok(TableResult::missing(asked.kind))
+        } else {
+            Err(error)
+        };
+    }
+    let expected: &[StatusCode] = match is_read {
+        true => &[StatusCode::OK],
+        false => &[StatusCode::NO_CONTENT, StatusCode::CREATED],
+    };
+    let response = answer::expect(response, expected)?;
+    let (status, etag, request_id) = (
+        response.status().as_u16(),
+        answer::etag(&response),
+        answer::request_id(&response),
+    );
+    TableResult::answered(asked, status, etag, response.into_body())
+        .map_err(|e| e.with_status(status).with_request_id(request_id))
+}

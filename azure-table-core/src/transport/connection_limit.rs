@@ -1,0 +1,142 @@
+//! The number of connections that a transport may use concurrently.
+//!
+//! Owns [`ConnectionLimit`] and the wait for a turn. An attempt holds a permit from before it sends until its response
+//! is read to the end. A connection that is idle in the pool needs none.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::model::clock::{self, Instant};
+use crate::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use crate::transport::deadline::Deadline;
+
+/// A limit on the concurrent requests of a transport, each on its own connection. Clones share it.
+///
+/// The client reads a transport's [`connection_limit`](crate::transport::Transport::connection_limit). A request beyond
+/// the limit waits until an earlier one has its complete response. Requests wait in the order of their calls.
+#[derive(Clone)]
+pub struct ConnectionLimit(Arc<Slots>);
+
+struct Slots {
+    limit: usize,
+    free: Semaphore,
+    /// The number of permits released so far, which shows waiting calls whether there is progress.
+    released: AtomicUsize,
+}
+
+impl ConnectionLimit {
+    /// Creates a limit of this many connections, at least one.
+    pub fn new(connections: usize) -> Self {
+        let limit = connections.clamp(1, Semaphore::MAX_PERMITS);
+        Self(Arc::new(Slots {
+            limit,
+            free: Semaphore::new(limit),
+            released: AtomicUsize::new(0),
+        }))
+    }
+
+    /// Returns the number of connections.
+    pub fn get(&self) -> usize {
+        self.0.limit
+    }
+
+    fn waited(&self, what: &str, begun: Instant) -> Error {
+        let why = format!(
+            "{what} while the request waited {:.1?} for one of {} connections; raise `max_connections` of the transport, \
+             or run fewer calls concurrently",
+            begun.elapsed(),
+            self.get()
+        );
+        Error::new(ErrorKind::Timeout, why)
+    }
+}
+
+/// Waits for a permit until the deadline.
+///
+/// A request in flight ends within its own timeout, so there is always progress, unless a caller holds a future
+/// that it no longer polls. Then the wait would never end, so it fails if no permit is released for `patience`.
+///
+/// # Errors
+/// - `Timeout`: the deadline passed, or no permit was released for `patience`. Both name the limit.
+pub async fn acquire<'a>(
+    limit: &'a ConnectionLimit,
+    deadline: &Deadline,
+    patience: Duration,
+) -> Result<ConnectionPermit<'a>> {
+    let Slots { free, released, .. } = &*limit.0;
+    if let Ok(slot) = free.try_acquire() {
+        return Ok(ConnectionPermit {
+            waited: Duration::ZERO,
+            _slot: slot,
+            released,
+        });
+    }
+    let begun = Instant::now();
+    let mut turn = pin!(free.acquire());
+    loop {
+        let before = released.load(Ordering::Relaxed);
+        let left = deadline.remaining().unwrap_or(Duration::MAX);
+        match clock::within(left.min(patience), &mut turn).await {
+            Some(slot) => {
+                let permit = ConnectionPermit {
+                    waited: begun.elapsed(),
+                    // The semaphore is never closed.
+                    _slot: slot.map_err(|e| Error::new(ErrorKind::Connection, e.to_string()))?,
+                    released,
+                };
+                // The connection of the previous response returns to the pool in a separate task, which runs first.
+                tokio::task::yield_now().await;
+                return Ok(permit);
+            }
+            None if left <= patience => return Err(limit.waited("the `timeout` of the call ended", begun)),
+            None if before == released.load(Ordering::Relaxed) => {
+                let why = "no request in flight ended, perhaps because their futures are not polled";
+                return Err(limit.waited(why, begun));
+            }
+            None => {}
+        }
+    }
+}
+
+impl fmt::Debug for ConnectionLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ConnectionLimit").field(&self.get()).finish()
+    }
+}
+
+/// The right to send one request.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct ConnectionPermit<'a> {
+    pub waited: Duration,
+    _slot: SemaphorePermit<'a>,
+    released: &'a AtomicUsize,
+}
+
+impl Drop for ConnectionPermit<'_> {
+    fn drop(&mut self) {
+        self.released.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// `EMFILE` and `ENFILE`: the process or the system has no file handle left.
+#[cfg(not(windows))]
+const NO_HANDLES: [i32; 2] = [24, 23];
+/// `WSAEMFILE`.
+#[cfg(windows)]
+const NO_HANDLES: [i32; 1] = [10_024];
+
+/// Returns `true` if the operating system refused a socket because too many files are open.
+pub fn is_out_of_handles(error: &(dyn StdError + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |error: &&'_ (dyn StdError + 'static)| (*error).source());
+    causes
+        .filter_map(|error| error.downcast_ref::<io::Error>()?.raw_os_error())
+        .any(|code| NO_HANDLES.contains(&code))
+}

@@ -1,0 +1,36 @@
+//! The deadline of a call.
+
+use std::time::Duration;
+
+use crate::model::clock::{self, Instant};
+use crate::model::error::{Error, ErrorInternals, ErrorKind};
+
+/// The deadline of a call, or none.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline(Option<Instant>);
+
+impl Deadline {
+    pub fn new(timeout: Option<Duration>) -> Self {
+        Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
+    }
+
+    pub fn at(end: Instant) -> Self {
+        Self(Some(end))
+    }
+
+    pub fn remaining(&self) -> Option<Duration> {
+        self.0.map(|end| end.saturating_duration_since(Instant::now()))
+    }
+
+    /// Waits for `future` until the deadline. Returns `None` if it passes.
+    pub async fn limit<F: Future>(&self, future: F) -> Option<F::Output> {
+        match self.remaining() {
+            None => Some(future.await),
+            Some(left) => clock::within(left, future).await,
+        }
+    }
+}
+
+pub fn timed_out(limit: Duration) -> Error {
+    Error::new(ErrorKind::Timeout, format!("no response within {limit:?}"))
+}
