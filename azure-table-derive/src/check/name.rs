@@ -132,7 +132,7 @@ fn reserved(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Checks that a property's name is a C# identifier, by the same rules as `azure_table_core`'s `model/name.rs`, which no
+/// Checks that a property's name is a C# identifier, by the same rules as the core's `model/name.rs`, which no
 /// macro crate can import.
 pub(crate) fn property_name_fault(name: &str) -> Option<String> {
     let mut chars = name.chars();
