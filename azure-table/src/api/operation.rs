@@ -60,23 +60,22 @@
 //! ```
 
 pub use crate::client::ops::access_policies::ChangeAccessPolicies;
-pub use crate::client::ops::delete_entity::{DeleteEntity, DeleteEntityIfExists};
 pub use crate::client::ops::ensure_tables::EnsureTables;
-pub use crate::client::ops::execute::ExecuteOperation;
 pub use crate::client::ops::exists::EntityExists;
 pub use crate::client::ops::get_entity::GetEntity;
 pub use crate::client::ops::get_user_delegation_key::GetUserDelegationKey;
 pub use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 pub use crate::client::ops::recreate_table::RecreateTable;
-pub use crate::client::ops::service_operations::{
-    GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties,
+pub use crate::client::ops::single_request::{
+    CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, GetAccessPolicies, GetServiceProperties,
+    GetServiceStatistics, Ping, SetServiceProperties, TableExists,
 };
 pub use crate::client::ops::submit_batch::SubmitBatch;
-pub use crate::client::ops::table_operations::{
-    CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, GetAccessPolicies, TableExists,
-};
 pub use crate::client::ops::warm_up::WarmUp;
-pub use crate::client::ops::write_entity::{InsertEntityEcho, InsertEntityIfNotExists, UpdateEntity, WriteEntity};
+pub use crate::client::ops::write_entity::{
+    DeleteEntity, DeleteEntityIfExists, ExecuteOperation, InsertEntityEcho, InsertEntityIfNotExists, UpdateEntity,
+    WriteEntity,
+};
 pub use crate::client::query::list_tables::ListTables;
 #[doc(inline)]
 pub use azure_table_core::model::operation_kind::OperationKind;

@@ -8,6 +8,7 @@ use std::{fmt, mem};
 use azure_table_core::filter::assignment::Assignments;
 use azure_table_core::model::entity::{AsEntity, TableEntity};
 use azure_table_core::model::entity_key::IntoKey;
+use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::variant::{MarkedVariantOf, VariantIn};
 use azure_table_core::model::variant_mark::AsVariant;
@@ -50,16 +51,17 @@ use crate::pipeline::Pipeline;
 #[must_use = "nothing is sent until `submit` is awaited"]
 pub struct TableBatch<E> {
     pipeline: Arc<Pipeline>,
+    table: TableName,
     change_set: ChangeSet,
     entity: PhantomData<fn() -> E>,
 }
 
 impl<E> TableBatch<E> {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &str) -> Self {
-        let change_set = ChangeSet::new(&pipeline.endpoint, table);
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName) -> Self {
         Self {
             pipeline: Arc::clone(pipeline),
-            change_set,
+            table: table.clone(),
+            change_set: ChangeSet::new(&pipeline.endpoint, table.as_str()),
             entity: PhantomData,
         }
     }
@@ -121,7 +123,7 @@ impl<E> TableBatch<E> {
         let pipeline = self
             .pipeline
             .of_variant(Some(VariantIn::<E, V>::MARKED), self.pipeline.settings.variant);
-        let mut batch = TableBatch::new(&Arc::new(pipeline), self.change_set.table());
+        let mut batch = TableBatch::new(&Arc::new(pipeline), &self.table);
         mem::swap(&mut batch.change_set, &mut self.change_set);
         VariantBatch {
             outer: &mut self.change_set,
@@ -323,7 +325,7 @@ impl<E> TableBatch<E> {
     /// - [`InDoubt`](crate::ErrorKind::InDoubt): the batch may have been applied. With all other kinds nothing was.
     #[doc(alias("commit", "submit_transaction"))]
     pub fn submit(self) -> SubmitBatch {
-        SubmitBatch::new(&self.pipeline, self.change_set)
+        SubmitBatch::new(&self.pipeline, &self.table, self.change_set)
     }
 }
 
@@ -366,7 +368,7 @@ impl<V> fmt::Debug for VariantBatch<'_, V> {
 impl<E> fmt::Debug for TableBatch<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TableBatch")
-            .field("table", &self.change_set.table())
+            .field("table", &self.table.as_str())
             .field("operations", &Operations(&self.change_set))
             .finish()
     }

@@ -1,9 +1,7 @@
 //! The operations: one file each, a builder that is a future.
 
 pub(crate) mod access_policies;
-pub(crate) mod delete_entity;
 pub(crate) mod ensure_tables;
-pub(crate) mod execute;
 pub(crate) mod exists;
 pub(crate) mod get_entity;
 pub(crate) mod get_user_delegation_key;
@@ -11,8 +9,7 @@ pub(crate) mod modify_entity;
 pub(crate) mod operation;
 pub(crate) mod procedure;
 pub(crate) mod recreate_table;
-pub(crate) mod service_operations;
+pub(crate) mod single_request;
 pub(crate) mod submit_batch;
-pub(crate) mod table_operations;
 pub(crate) mod warm_up;
 pub(crate) mod write_entity;

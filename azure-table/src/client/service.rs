@@ -19,7 +19,7 @@ use azure_table_core::transport::Transport;
 
 use crate::client::ops::ensure_tables::EnsureTables;
 use crate::client::ops::get_user_delegation_key::GetUserDelegationKey;
-use crate::client::ops::service_operations::{GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties};
+use crate::client::ops::single_request::{GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties};
 use crate::client::ops::warm_up::WarmUp;
 use crate::client::query::list_tables::ListTables;
 use crate::client::table_handle::TableClient;
@@ -290,7 +290,7 @@ impl TableServiceClient {
     ///
     /// Source: REST "Query Tables".
     pub fn ping(&self) -> Ping {
-        Ping::new(&self.pipeline, ())
+        Ping::new(&self.pipeline, None)
     }
 
     /// Opens connections to the service, including TLS, before the first request needs them.
@@ -336,7 +336,7 @@ impl TableServiceClient {
     ///
     /// Source: REST "Get Table Service Properties".
     pub fn properties(&self) -> GetServiceProperties {
-        GetServiceProperties::new(&self.pipeline, ())
+        GetServiceProperties::new(&self.pipeline, None)
     }
 
     /// Changes the settings of the service. Settings that are `None` keep their value.
@@ -347,7 +347,7 @@ impl TableServiceClient {
     ///
     /// Source: REST "Set Table Service Properties".
     pub fn set_properties(&self, properties: ServiceProperties) -> SetServiceProperties {
-        SetServiceProperties::new(&self.pipeline, properties)
+        SetServiceProperties::new(&self.pipeline, &properties)
     }
 
     /// Reads the replication status of the secondary.
@@ -360,7 +360,7 @@ impl TableServiceClient {
     ///
     /// Source: REST "Get Table Service Stats".
     pub fn statistics(&self) -> GetServiceStatistics {
-        GetServiceStatistics::new(&self.pipeline, ())
+        GetServiceStatistics::new(&self.pipeline, None)
     }
 
     /// Requests a key that signs shared access signatures until `expiry`, for at most 7 days.

@@ -13,10 +13,8 @@ use azure_table_core::model::error::Result;
 use azure_table_core::protocol::operation::TableOperation;
 
 use crate::client::batch::TableBatch;
-use crate::client::ops::delete_entity::DeleteEntity;
-use crate::client::ops::execute::ExecuteOperation;
 use crate::client::ops::get_entity::GetEntity;
-use crate::client::ops::write_entity::{InsertEntityEcho, UpdateEntity, WriteEntity};
+use crate::client::ops::write_entity::{DeleteEntity, ExecuteOperation, InsertEntityEcho, UpdateEntity, WriteEntity};
 use crate::client::query::TableQuery;
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
@@ -233,7 +231,7 @@ impl<E> TableClient<E> {
     /// Creates an empty batch. Its operations are applied together or not at all.
     #[doc(alias = "SubmitTransaction")]
     pub fn batch(&self) -> TableBatch<E> {
-        TableBatch::new(&self.pipeline, self.table.as_str())
+        TableBatch::new(&self.pipeline, &self.table)
     }
 
     /// Reads the entity with this key. Returns `None` if no entity has it.

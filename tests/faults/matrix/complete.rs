@@ -61,8 +61,8 @@ fn sending_types(sources: &[String]) -> BTreeSet<String> {
         "operation!",
         "procedure!",
         "query_write!",
-        "service_operation!",
-        "table_operation!",
+        "single_request!",
+        "write_operation!",
     ];
     let mut types = BTreeSet::new();
     for text in sources {

@@ -9,8 +9,8 @@ use xtask::sources::{SourceFile, Sources, root};
 const MACROS: [&str; 5] = [
     "operation!",
     "procedure!",
-    "table_operation!",
-    "service_operation!",
+    "write_operation!",
+    "single_request!",
     "query_write!",
 ];
 

@@ -18,7 +18,7 @@ use tokio::runtime::Handle;
 use crate::client::group::committer::Committer;
 use crate::client::group::lanes::Caller;
 use crate::client::group::slot::{Leaving, Slot};
-use crate::client::ops::execute::ExecuteOperation;
+use crate::client::ops::write_entity::ExecuteOperation;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::write_group::{GroupStatistics, WriteGroup};
 

@@ -13,17 +13,16 @@ use azure_table_core::protocol::endpoint::Endpoint;
 use azure_table_core::protocol::request::Call;
 use azure_table_core::protocol::table_acl;
 
-use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
+use crate::client::ops::operation::operation;
+use crate::client::ops::procedure::{Arguments, Procedure, Steps};
 use crate::pipeline::Pipeline;
 
-/// Changes the stored access policies of a table. Returns the policies after the change.
-///
-/// See [`TableClient::add_access_policy`](crate::TableClient::add_access_policy) and its siblings.
-#[must_use = "nothing is sent until it is awaited"]
-pub struct ChangeAccessPolicies {
-    procedure: Procedure<Changed, Vec<StoredAccessPolicy>>,
+operation! {
+    /// Changes the stored access policies of a table. Returns the policies after the change.
+    ///
+    /// See [`TableClient::add_access_policy`](crate::TableClient::add_access_policy) and its siblings.
+    ChangeAccessPolicies -> Vec<StoredAccessPolicy>, Procedure<Changed>
 }
-procedure!(ChangeAccessPolicies, Vec<StoredAccessPolicy>);
 
 struct Changed {
     table: TableName,
@@ -39,45 +38,41 @@ pub(crate) enum Change {
     Set(Vec<StoredAccessPolicy>),
 }
 
-impl Begins for Changed {
+impl ChangeAccessPolicies {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, change: Change) -> Self {
+        let table = table.clone();
+        Self {
+            operation: Procedure::new(pipeline, Changed { table, change }),
+        }
+    }
+}
+
+impl Arguments for Changed {
+    type Output = Vec<StoredAccessPolicy>;
+
+    const OPERATION: OperationKind = OperationKind::ChangeAccessPolicies;
+
     fn first(self, endpoint: &Endpoint) -> Result<Call> {
         match self.change {
             Change::Set(list) => set(endpoint, self.table.as_str(), &list),
             Change::Add(_) | Change::Replace(_) | Change::Revoke(_) => table_acl::get(endpoint, self.table.as_str()),
         }
     }
-}
 
-impl ChangeAccessPolicies {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, change: Change) -> Self {
-        let wanted = Changed {
-            table: table.clone(),
-            change,
+    async fn run(self, steps: Steps) -> Result<Vec<StoredAccessPolicy>> {
+        let table = self.table.as_str();
+        let list = match self.change {
+            Change::Set(list) => list,
+            change => {
+                let call = table_acl::get(steps.endpoint(), table);
+                let present = steps.call(call, |response, _| table_acl::policies(response)).await?;
+                changed(present, change).map_err(|e| e.in_operation(OperationKind::SetAccessPolicies, Some(table)))?
+            }
         };
-        Self {
-            procedure: Procedure::new(
-                OperationKind::ChangeAccessPolicies,
-                pipeline,
-                wanted,
-                |steps, wanted| Box::pin(change_list(steps, wanted)),
-            ),
-        }
+        let call = set(steps.endpoint(), table, &list);
+        steps.call(call, |response, _| table_acl::were_set(response)).await?;
+        Ok(list)
     }
-}
-
-async fn change_list(steps: Steps, Changed { table, change }: Changed) -> Result<Vec<StoredAccessPolicy>> {
-    let table = table.as_str();
-    let list = match change {
-        Change::Set(list) => list,
-        change => {
-            let call = table_acl::get(steps.endpoint(), table);
-            let present = steps.call(call, |response, _| table_acl::policies(response)).await?;
-            changed(present, change).map_err(|e| e.in_operation(OperationKind::SetAccessPolicies, Some(table)))?
-        }
-    };
-    let call = set(steps.endpoint(), table, &list);
-    steps.call(call, |response, _| table_acl::were_set(response)).await?;
-    Ok(list)
 }
 
 fn set(endpoint: &Endpoint, table: &str, list: &[StoredAccessPolicy]) -> Result<Call> {

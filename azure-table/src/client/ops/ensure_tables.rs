@@ -13,18 +13,17 @@ use azure_table_core::protocol::query::{self, QueryRequest};
 use azure_table_core::protocol::request::Call;
 use azure_table_core::protocol::tables::{self, Creation};
 
-use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
+use crate::client::ops::operation::operation;
+use crate::client::ops::procedure::{Arguments, Procedure, Steps};
 use crate::client::shape::Shape;
 use crate::pipeline::Pipeline;
 
-/// Creates the tables that are missing.
-///
-/// See [`TableServiceClient::ensure_tables`](crate::TableServiceClient::ensure_tables).
-#[must_use = "nothing is sent until it is awaited"]
-pub struct EnsureTables {
-    procedure: Procedure<Ensured, Vec<(String, Creation)>>,
+operation! {
+    /// Creates the tables that are missing.
+    ///
+    /// See [`TableServiceClient::ensure_tables`](crate::TableServiceClient::ensure_tables).
+    EnsureTables -> Vec<(String, Creation)>, Procedure<Ensured>
 }
-procedure!(EnsureTables, Vec<(String, Creation)>);
 
 /// The full names of the tables, and the prefix that their outcomes leave out.
 struct Ensured {
@@ -32,50 +31,49 @@ struct Ensured {
     namespace: Arc<str>,
 }
 
-impl Begins for Ensured {
+impl EnsureTables {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, namespace: &Arc<str>, tables: Result<Vec<TableName>>) -> Self {
+        let namespace = Arc::clone(namespace);
+        Self {
+            operation: Procedure::new(pipeline, Ensured { tables, namespace }),
+        }
+    }
+}
+
+impl Arguments for Ensured {
+    type Output = Vec<(String, Creation)>;
+
+    const OPERATION: OperationKind = OperationKind::EnsureTables;
+
     fn first(self, endpoint: &Endpoint) -> Result<Call> {
         if self.tables?.is_empty() {
             return Err(Error::invalid_input("no tables are named: nothing is sent"));
         }
         QueryRequest::tables(&self.namespace).call(endpoint, None)
     }
-}
 
-impl EnsureTables {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, namespace: &Arc<str>, tables: Result<Vec<TableName>>) -> Self {
-        let wanted = Ensured {
-            tables,
-            namespace: Arc::clone(namespace),
-        };
-        Self {
-            procedure: Procedure::new(OperationKind::EnsureTables, pipeline, wanted, |steps, wanted| {
-                Box::pin(ensure(steps, wanted))
-            }),
+    async fn run(self, steps: Steps) -> Result<Vec<(String, Creation)>> {
+        let tables = self.tables?;
+        if tables.is_empty() {
+            return Ok(Vec::new());
         }
+        let profile = steps.endpoint().profile();
+        let present = names(&steps, &self.namespace).await?.into_iter();
+        let present: HashSet<String> = present.map(|name| profile.table_in_set(name)).collect();
+        let mut outcome = Vec::with_capacity(tables.len());
+        for table in tables {
+            let creation = if present.contains(&profile.table_in_set(table.as_str().to_owned())) {
+                Creation::Existed
+            } else {
+                // Another client may have created it since, which is not a failure.
+                let call = tables::create_if_not_exists(steps.endpoint(), table.as_str());
+                steps.call(call, tables::created_or_existed).await?
+            };
+            let name = table.as_str().strip_prefix(&*self.namespace);
+            outcome.push((name.unwrap_or(table.as_str()).to_owned(), creation));
+        }
+        Ok(outcome)
     }
-}
-
-async fn ensure(steps: Steps, Ensured { tables, namespace }: Ensured) -> Result<Vec<(String, Creation)>> {
-    let tables = tables?;
-    if tables.is_empty() {
-        return Ok(Vec::new());
-    }
-    let profile = steps.endpoint().profile();
-    let present = names(&steps, &namespace).await?.into_iter();
-    let present: HashSet<String> = present.map(|name| profile.table_in_set(name)).collect();
-    let mut outcome = Vec::with_capacity(tables.len());
-    for table in tables {
-        let creation = if present.contains(&profile.table_in_set(table.as_str().to_owned())) {
-            Creation::Existed
-        } else {
-            // Another client may have created it since, which is not a failure.
-            let call = tables::create_if_not_exists(steps.endpoint(), table.as_str());
-            steps.call(call, tables::created_or_existed).await?
-        };
-        let name = table.as_str().strip_prefix(&*namespace);
-        outcome.push((name.unwrap_or(table.as_str()).to_owned(), creation));
-    }
-    Ok(outcome)
 }
 
 /// Returns the names of all tables that begin with `prefix`.

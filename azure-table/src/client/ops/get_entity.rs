@@ -5,7 +5,7 @@ use std::sync::Arc;
 use azure_table_core::filter::select::Columns;
 use azure_table_core::model::entity::{Projection, ReadEntity};
 use azure_table_core::model::entity_key::Key;
-use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::error::Result;
 use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::row::Row;
@@ -16,22 +16,19 @@ use azure_table_core::protocol::request::Call;
 use bytes::Bytes;
 use http::Response;
 
-use crate::client::ops::operation::{Operation, Spec, operation};
+use crate::client::ops::operation::{Operation, Spec, ended, operation};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::via_batch;
 
-/// Reads one entity of type `E` as a `P`. See [`TableClient::get`](crate::TableClient::get).
-#[must_use = "nothing is sent until it is awaited"]
-pub struct GetEntity<E, P = E> {
-    operation: Operation<GetSpec<E, P>>,
+operation! {
+    /// Reads one entity of type `E` as a `P`. See [`TableClient::get`](crate::TableClient::get).
+    GetEntity[E, P = E] -> Option<P>, Operation<GetSpec<E, P>>
 }
-operation!(GetEntity[E, P], Option<P>);
 via_batch!(GetEntity[E, P], operation.options);
 
 struct GetSpec<E, P> {
-    table: TableName,
     /// Taken when the request is built.
     key: Option<Result<Key<E>>>,
     shape: Shape<P>,
@@ -40,12 +37,11 @@ struct GetSpec<E, P> {
 impl<E, P: ReadEntity> GetEntity<E, P> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, key: Result<Key<E>>) -> Self {
         let spec = GetSpec {
-            table: table.clone(),
             key: Some(key),
             shape: Shape::of_type().of_variant(pipeline.settings.variant),
         };
         Self {
-            operation: Operation::new(pipeline, spec),
+            operation: Operation::new(pipeline, OperationKind::Get, Some(table), spec),
         }
     }
 
@@ -89,11 +85,7 @@ impl<E, P> GetEntity<E, P> {
 
     fn shaped<Q>(self, shape: Shape<Q>) -> GetEntity<E, Q> {
         let shape = shape.of_variant(self.operation.pipeline.settings.variant);
-        let operation = self.operation.map_spec(|spec| GetSpec {
-            table: spec.table,
-            key: spec.key,
-            shape,
-        });
+        let operation = self.operation.map_spec(|spec| GetSpec { key: spec.key, shape });
         GetEntity { operation }
     }
 }
@@ -101,19 +93,12 @@ impl<E, P> GetEntity<E, P> {
 impl<E, P> Spec for GetSpec<E, P> {
     type Output = Option<P>;
 
-    fn subject(&self) -> (OperationKind, Option<&str>) {
-        (OperationKind::Get, Some(self.table.as_str()))
-    }
-
-    fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {
-        let key = self
-            .key
-            .take()
-            .unwrap_or_else(|| Err(Error::invalid_input("the call has already been sent")))?;
+    fn call(&mut self, endpoint: &Endpoint, table: &str) -> Result<Call> {
+        let key = self.key.take().unwrap_or_else(|| Err(ended()))?;
         self.shape.check_select()?;
         get::call(
             endpoint,
-            self.table.as_str(),
+            table,
             (key.partition_key(), key.row_key()),
             self.shape.select.as_deref(),
             self.shape.metadata,

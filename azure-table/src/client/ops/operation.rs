@@ -11,6 +11,7 @@ use std::task::{Context, Poll, ready};
 
 use azure_table_core::model::clock::Instant;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::{Effect, OperationKind};
 use azure_table_core::protocol::endpoint::Endpoint;
 use azure_table_core::protocol::operation::TableOperation;
@@ -35,11 +36,8 @@ pub(crate) trait Spec {
     /// The output of the call.
     type Output;
 
-    /// Returns the operation and the table, for errors before there is a request.
-    fn subject(&self) -> (OperationKind, Option<&str>);
-
     /// Returns the request. Called once, on the first poll: invalid input is reported there, before anything is sent.
-    fn call(&mut self, endpoint: &Endpoint) -> Result<Call>;
+    fn call(&mut self, endpoint: &Endpoint, table: &str) -> Result<Call>;
 
     /// Reads the output from a response of any status; `is_in_doubt` if an earlier attempt of the call may have been
     /// applied.
@@ -62,7 +60,7 @@ pub(crate) trait Spec {
 
     /// Returns the output of a write whose response was lost, and whose rows show that it was applied. Called only for
     /// operations whose call lists the rows it writes.
-    fn applied(&mut self, rows: Vec<WrittenRow>) -> Result<Self::Output> {
+    fn read_back(&mut self, rows: Vec<WrittenRow>) -> Result<Self::Output> {
         let _ = rows;
         Err(Error::invalid_response("the response was lost"))
     }
@@ -70,6 +68,9 @@ pub(crate) trait Spec {
 
 /// An operation that is not started, running or completed.
 pub(crate) struct Operation<S> {
+    kind: OperationKind,
+    /// `None` for an operation on the whole account.
+    table: Option<TableName>,
     pub(crate) spec: S,
     pub(crate) options: CallOptions,
     /// `true` if it runs on a spawned task.
@@ -86,36 +87,8 @@ enum State {
     Done,
 }
 
-/// The result of a poll that is ready.
-#[expect(clippy::large_enum_variant, reason = "nearly all are answers, and none is kept")]
-enum Polled {
-    Begin,
-    Answered(Result<Answer>),
-    Written(Result<TableResult>),
-    Ended,
-}
-
 // What does not depend on the operation is here, so that it is compiled once.
 impl State {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Polled> {
-        let (before, found) = match mem::replace(self, Self::Done) {
-            Self::Idle => return Poll::Ready(Polled::Begin),
-            Self::Done => return Poll::Ready(Polled::Ended),
-            Self::Running(mut running) => {
-                let found = running.poll(cx).map(Polled::Answered);
-                (Self::Running(running), found)
-            }
-            Self::Grouped(mut write) => {
-                let found = write.as_mut().poll(cx).map(Polled::Written);
-                (Self::Grouped(write), found)
-            }
-        };
-        if found.is_pending() {
-            *self = before;
-        }
-        found
-    }
-
     /// Gives a write to the group of the handle.
     fn grouped(
         pipeline: &Pipeline,
@@ -138,8 +111,10 @@ impl State {
 }
 
 impl<S: Spec> Operation<S> {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, spec: S) -> Self {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, kind: OperationKind, table: Option<&TableName>, spec: S) -> Self {
         Self {
+            kind,
+            table: table.cloned(),
             spec,
             options: pipeline.settings.defaults.clone(),
             in_task: false,
@@ -157,6 +132,8 @@ impl<S: Spec> Operation<S> {
     /// Returns the same call with another reading of its response.
     pub(crate) fn map_spec<T: Spec>(self, map: impl FnOnce(S) -> T) -> Operation<T> {
         Operation {
+            kind: self.kind,
+            table: self.table,
             spec: map(self.spec),
             options: self.options,
             in_task: self.in_task,
@@ -166,22 +143,25 @@ impl<S: Spec> Operation<S> {
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Output>> {
-        loop {
-            let output = match ready!(self.state.poll(cx)) {
-                Polled::Begin => match self.begin() {
-                    Ok(begun) => {
-                        self.state = begun;
-                        continue;
-                    }
-                    Err(e) => Err(self.refused(e)),
-                },
-                Polled::Answered(Ok(answer)) => self.answered(answer),
-                Polled::Answered(Err(e)) => Err(e),
-                Polled::Written(result) => self.spec.written(result).map_err(|e| self.refused(e)),
-                Polled::Ended => Err(self.refused(ended())),
-            };
-            return Poll::Ready(output);
+        if matches!(self.state, State::Idle) {
+            match self.begin() {
+                Ok(started) => self.state = started,
+                Err(e) => {
+                    self.state = State::Done;
+                    return Poll::Ready(Err(self.named(e)));
+                }
+            }
         }
+        let output = match &mut self.state {
+            State::Running(running) => ready!(running.poll(cx)).and_then(|answer| self.answered(answer)),
+            State::Grouped(write) => {
+                let result = ready!(write.as_mut().poll(cx));
+                self.spec.written(result).map_err(|e| self.named(e))
+            }
+            State::Idle | State::Done => Err(self.named(ended())),
+        };
+        self.state = State::Done;
+        Poll::Ready(output)
     }
 
     /// Starts the call.
@@ -192,7 +172,7 @@ impl<S: Spec> Operation<S> {
         {
             return State::grouped(&self.pipeline, group, write, options);
         }
-        let call = self.spec.call(&self.pipeline.endpoint)?;
+        let call = self.call()?;
         Ok(State::running(&self.pipeline, call, options, self.in_task))
     }
 
@@ -204,36 +184,66 @@ impl<S: Spec> Operation<S> {
             applied,
         } = answer;
         let output = match applied {
-            Some(rows) => self.spec.applied(rows),
+            Some(rows) => self.spec.read_back(rows),
             None => self.spec.answer(response, call.in_doubt),
         };
         if let Ok(output) = &output {
-            self.tell_read(S::entities(output));
+            self.report_read(S::entities(output));
         }
         output.map_err(|e| call.complete(e))
     }
 
     /// Returns the request as text.
     pub(crate) fn request(mut self) -> Result<String> {
-        let call = self.spec.call(&self.pipeline.endpoint);
+        let call = self.call();
         call.and_then(|call| self.pipeline.show(call, &self.options))
-            .map_err(|e| self.refused(e))
+            .map_err(|e| self.named(e))
     }
 
-    fn tell_read(&self, entities: usize) {
-        let (operation, table) = self.spec.subject();
-        if let (Some(table), 1..) = (table, entities) {
+    fn call(&mut self) -> Result<Call> {
+        let table = self.table.as_ref().map_or("", TableName::as_str);
+        self.spec.call(&self.pipeline.endpoint, table)
+    }
+
+    fn report_read(&self, entities: usize) {
+        if let (Some(table), 1..) = (&self.table, entities) {
             self.pipeline.observers.notify(&Event::Read {
-                operation: operation.name(),
-                table,
+                operation: self.kind.name(),
+                table: table.as_str(),
                 entities,
             });
         }
     }
 
-    fn refused(&self, error: Error) -> Error {
-        let (operation, table) = self.spec.subject();
-        error.in_operation(operation, table)
+    /// Adds the operation and the table to an error.
+    fn named(&self, error: Error) -> Error {
+        error.in_operation(self.kind, self.table.as_ref().map(TableName::as_str))
+    }
+}
+
+/// A call whose request is complete when its builder is created.
+pub(crate) struct Prepared<T> {
+    /// Taken when it is sent.
+    call: Option<Result<Call>>,
+    answer: fn(Response<Bytes>, bool) -> Result<T>,
+}
+
+impl<T> Prepared<T> {
+    pub(crate) fn new(call: Result<Call>, answer: fn(Response<Bytes>, bool) -> Result<T>) -> Self {
+        let call = Some(call);
+        Self { call, answer }
+    }
+}
+
+impl<T> Spec for Prepared<T> {
+    type Output = T;
+
+    fn call(&mut self, _: &Endpoint, _: &str) -> Result<Call> {
+        self.call.take().unwrap_or_else(|| Err(ended()))
+    }
+
+    fn answer(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
+        (self.answer)(response, is_in_doubt)
     }
 }
 
@@ -290,30 +300,40 @@ fn run_and_make_table(
     })
 }
 
-impl<S: Spec> fmt::Debug for Operation<S> {
+impl<S> fmt::Debug for Operation<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (operation, table) = self.spec.subject();
         let state = match self.state {
             State::Idle => "not sent",
             State::Running(_) | State::Grouped(_) => "running",
             State::Done => "done",
         };
-        f.debug_struct(operation.name())
-            .field("table", &table)
+        f.debug_struct(self.kind.name())
+            .field("table", &self.table.as_ref().map(TableName::as_str))
             .field("state", &state)
             .finish()
     }
 }
 
-/// Turns a struct with the field `operation: Operation<…>` into a future with the setters that all builders have.
+/// Defines a builder that is a future, with the setters that all builders have. `$inner` is an [`Operation`] or a
+/// `Procedure`.
 macro_rules! operation {
-    ($name:ident $([$($parameter:ident $(: $bound:path)?),+])?, $output:ty) => {
-        $crate::pipeline::options::call_options!($name $([$($parameter $(: $bound)?),+])?, operation.options);
+    (
+        $(#[$doc:meta])+
+        $name:ident $([$($parameter:ident $(= $default:ident)?),+])? -> $output:ty, $inner:ty
+    ) => {
+        $(#[$doc])+
+        #[must_use = "nothing is sent until it is awaited"]
+        pub struct $name $(<$($parameter $(= $default)?),+>)? {
+            operation: $inner,
+        }
 
-        impl$(<$($parameter $(: $bound)?),+>)? $name $(<$($parameter),+>)? {
+        $crate::pipeline::options::call_options!($name $([$($parameter),+])?, operation.options);
+
+        impl$(<$($parameter),+>)? $name $(<$($parameter),+>)? {
             /// Returns the request as text, without sending it: method and URL, headers, body.
             ///
-            /// The text does not contain the credential.
+            /// If there are several requests, returns the first: the others depend on the responses. The text does not
+            /// contain the credential.
             ///
             /// # Errors
             /// Errors that awaiting it would return before anything is sent.
@@ -322,7 +342,7 @@ macro_rules! operation {
             }
         }
 
-        impl$(<$($parameter $(: $bound)?),+>)? ::std::future::Future for $name $(<$($parameter),+>)? {
+        impl$(<$($parameter),+>)? ::std::future::Future for $name $(<$($parameter),+>)? {
             type Output = azure_table_core::model::error::Result<$output>;
 
             fn poll(
@@ -333,7 +353,7 @@ macro_rules! operation {
             }
         }
 
-        impl$(<$($parameter $(: $bound)?),+>)? ::std::fmt::Debug for $name $(<$($parameter),+>)? {
+        impl$(<$($parameter),+>)? ::std::fmt::Debug for $name $(<$($parameter),+>)? {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 self.operation.fmt(f)
             }

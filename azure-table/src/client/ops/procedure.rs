@@ -1,7 +1,7 @@
 //! An operation of several calls, as one builder that is a future.
 //!
-//! Owns boxing and polling, as `operation.rs` does for one call. The closure in a procedure's own file defines the
-//! calls.
+//! Owns boxing and polling, as `operation.rs` does for one call. A procedure's own file holds its [`Arguments`], which
+//! define the calls.
 
 use std::fmt;
 use std::mem;
@@ -21,22 +21,29 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::history::Answer;
 use crate::pipeline::options::CallOptions;
 
-/// Steps that are not started, running or completed.
-pub(crate) struct Procedure<S, T> {
-    operation: OperationKind,
+/// Steps that are not started, running or completed. The timeout covers all of their calls; the other options apply to
+/// each.
+pub(crate) struct Procedure<A: Arguments> {
     /// The arguments, until it starts.
-    pub(crate) wanted: Option<S>,
+    arguments: Option<A>,
     /// The options of this call; they override those of the client.
     pub(crate) options: CallOptions,
     pipeline: Arc<Pipeline>,
-    steps: fn(Steps, S) -> BoxFuture<'static, Result<T>>,
-    running: Option<BoxFuture<'static, Result<T>>>,
+    running: Option<BoxFuture<'static, Result<A::Output>>>,
 }
 
 /// The arguments of a procedure.
-pub(crate) trait Begins {
+pub(crate) trait Arguments: Send + 'static {
+    /// The output of the procedure.
+    type Output;
+
+    const OPERATION: OperationKind;
+
     /// Returns the first call of its steps, for display.
     fn first(self, endpoint: &Endpoint) -> Result<Call>;
+
+    /// Runs the steps.
+    fn run(self, steps: Steps) -> impl Future<Output = Result<Self::Output>> + Send;
 }
 
 /// The context of the steps of a procedure.
@@ -95,45 +102,34 @@ impl Steps {
         call: Result<Call>,
         answer: impl FnOnce(http::Response<bytes::Bytes>, bool) -> Result<T>,
     ) -> Result<T> {
-        let Answer { response, call, .. } = self.start(call?).await?;
-        answer(response, call.in_doubt).map_err(|e| call.complete(e))
-    }
-
-    fn start(&self, call: Call) -> BoxFuture<'static, Result<Answer>> {
         let mut options = self.options.clone();
         options.get_mut().timeout = self.time_of_step();
-        start(&self.pipeline, call, options)
+        let Answer { response, call, .. } = start(&self.pipeline, call?, options).await?;
+        answer(response, call.in_doubt).map_err(|e| call.complete(e))
     }
 }
 
-impl<S, T> Procedure<S, T> {
-    pub(crate) fn new(
-        operation: OperationKind,
-        pipeline: &Arc<Pipeline>,
-        wanted: S,
-        steps: fn(Steps, S) -> BoxFuture<'static, Result<T>>,
-    ) -> Self {
+impl<A: Arguments> Procedure<A> {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, arguments: A) -> Self {
         Self {
-            operation,
-            wanted: Some(wanted),
+            arguments: Some(arguments),
             options: CallOptions::new(),
             pipeline: Arc::clone(pipeline),
-            steps,
             running: None,
         }
     }
 
     /// Changes the arguments before the first step.
-    pub(crate) fn change(&mut self, change: impl FnOnce(&mut S)) {
-        if let Some(wanted) = &mut self.wanted {
-            change(wanted);
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut A)) {
+        if let Some(arguments) = &mut self.arguments {
+            change(arguments);
         }
     }
 
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T>> {
-        if let Some(wanted) = self.wanted.take() {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<A::Output>> {
+        if let Some(arguments) = self.arguments.take() {
             let steps = Steps::new(&self.pipeline, &mem::take(&mut self.options));
-            self.running = Some((self.steps)(steps, wanted));
+            self.running = Some(Box::pin(arguments.run(steps)));
         }
         let Some(running) = &mut self.running else {
             return Poll::Ready(Err(ended()));
@@ -142,17 +138,15 @@ impl<S, T> Procedure<S, T> {
         if polled.is_ready() {
             self.running = None;
         }
-        polled.map_err(|e| e.in_operation(self.operation, None))
+        polled.map_err(|e| e.in_operation(A::OPERATION, None))
     }
-}
 
-impl<S: Begins, T> Procedure<S, T> {
     /// Returns the first request as text.
     pub(crate) fn request(self) -> Result<String> {
-        let first = |wanted: S| wanted.first(&self.pipeline.endpoint);
-        let call = self.wanted.ok_or_else(ended).and_then(first);
+        let first = |arguments: A| arguments.first(&self.pipeline.endpoint);
+        let call = self.arguments.ok_or_else(ended).and_then(first);
         call.and_then(|call| self.pipeline.show(call, &effective(&self.pipeline, &self.options)))
-            .map_err(|e| e.in_operation(self.operation, None))
+            .map_err(|e| e.in_operation(A::OPERATION, None))
     }
 }
 
@@ -161,46 +155,8 @@ fn effective(pipeline: &Pipeline, options: &CallOptions) -> CallOptions {
     pipeline.settings.defaults.clone().with(options).for_write()
 }
 
-impl<S, T> fmt::Debug for Procedure<S, T> {
+impl<A: Arguments> fmt::Debug for Procedure<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct(self.operation.name()).finish_non_exhaustive()
+        f.debug_struct(A::OPERATION.name()).finish_non_exhaustive()
     }
 }
-
-/// Turns a struct with the field `procedure: Procedure<…>` into a future with the setters of single calls. The timeout
-/// covers all of its calls; the other options apply to each.
-macro_rules! procedure {
-    ($name:ident, $output:ty) => {
-        $crate::pipeline::options::call_options!($name, procedure.options);
-
-        impl $name {
-            /// Returns its first request as text, without sending it: method and URL, headers, body.
-            ///
-            /// Further requests depend on the responses. The text does not contain the credential.
-            ///
-            /// # Errors
-            /// Errors that awaiting it would return before anything is sent.
-            pub fn request(self) -> azure_table_core::model::error::Result<::std::string::String> {
-                self.procedure.request()
-            }
-        }
-
-        impl ::std::future::Future for $name {
-            type Output = azure_table_core::model::error::Result<$output>;
-
-            fn poll(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-            ) -> ::std::task::Poll<Self::Output> {
-                self.get_mut().procedure.poll(cx)
-            }
-        }
-
-        impl ::std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                self.procedure.fmt(f)
-            }
-        }
-    };
-}
-pub(crate) use procedure;

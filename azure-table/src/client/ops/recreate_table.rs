@@ -11,7 +11,8 @@ use azure_table_core::protocol::endpoint::Endpoint;
 use azure_table_core::protocol::request::Call;
 use azure_table_core::protocol::tables;
 
-use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
+use crate::client::ops::operation::operation;
+use crate::client::ops::procedure::{Arguments, Procedure, Steps};
 use crate::pipeline::Pipeline;
 
 /// The pause between two attempts to create the table. The service takes at least 40 s to delete it.
@@ -39,12 +40,10 @@ pub enum RecreateProgress {
     Created,
 }
 
-/// Deletes a table and creates it again. See [`TableClient::recreate_table`](crate::TableClient::recreate_table).
-#[must_use = "nothing is sent until it is awaited"]
-pub struct RecreateTable {
-    procedure: Procedure<Recreated, ()>,
+operation! {
+    /// Deletes a table and creates it again. See [`TableClient::recreate_table`](crate::TableClient::recreate_table).
+    RecreateTable -> (), Procedure<Recreated>
 }
-procedure!(RecreateTable, ());
 
 struct Recreated {
     table: TableName,
@@ -52,29 +51,22 @@ struct Recreated {
     progress: Box<dyn Fn(RecreateProgress) + Send>,
 }
 
-impl Begins for Recreated {
-    fn first(self, endpoint: &Endpoint) -> Result<Call> {
-        tables::delete_if_exists(endpoint, self.table.as_str())
-    }
-}
-
 impl RecreateTable {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, total_timeout: Duration) -> Self {
-        let wanted = Recreated {
+        let arguments = Recreated {
             table: table.clone(),
             total_timeout,
             progress: Box::new(|_| {}),
         };
         Self {
-            procedure: Procedure::new(OperationKind::RecreateTable, pipeline, wanted, |steps, wanted| {
-                Box::pin(recreate(steps, wanted))
-            }),
+            operation: Procedure::new(pipeline, arguments),
         }
     }
 
     /// Sets a callback that receives each step of the progress.
     pub fn on_progress(mut self, callback: impl Fn(RecreateProgress) + Send + 'static) -> Self {
-        self.procedure.change(|wanted| wanted.progress = Box::new(callback));
+        self.operation
+            .change(|arguments| arguments.progress = Box::new(callback));
         self
     }
 }
@@ -90,62 +82,72 @@ fn check_timeout(steps: &Steps, total_timeout: Duration) -> Result<()> {
     }
 }
 
-async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
-    let Recreated {
-        table,
-        total_timeout,
-        progress,
-    } = wanted;
-    check_timeout(&steps, total_timeout)
-        .map_err(|e| e.in_operation(OperationKind::RecreateTable, Some(table.as_str())))?;
-    let steps = steps.until(total_timeout);
-    let begun = Instant::now();
-    let pause_after = |error: &Error| pause(error, total_timeout.saturating_sub(begun.elapsed()));
-    loop {
-        let call = tables::delete_if_exists(steps.endpoint(), table.as_str());
-        match steps.call(call, tables::deleted_or_missing).await {
-            Ok(_) => break,
-            // The table is already being deleted.
-            Err(e) if e.cause_kind() == ErrorKind::Conflict => break,
-            Err(e) => match pause_after(&e) {
-                Some(pause) => clock::sleep(pause).await,
-                None => return Err(e),
-            },
-        }
+impl Arguments for Recreated {
+    type Output = ();
+
+    const OPERATION: OperationKind = OperationKind::RecreateTable;
+
+    fn first(self, endpoint: &Endpoint) -> Result<Call> {
+        tables::delete_if_exists(endpoint, self.table.as_str())
     }
-    progress(RecreateProgress::Deleted);
-    // An attempt whose response was lost may have created the table, and a later attempt then finds it.
-    let mut may_be_made = false;
-    loop {
-        let call = tables::create(steps.endpoint(), table.as_str());
-        match steps.call(call, |response, _| tables::created(response)).await {
-            Ok(()) => {
-                progress(RecreateProgress::Created);
-                return Ok(());
-            }
-            Err(e) if e.cause_kind() == ErrorKind::AlreadyExists && (may_be_made || e.may_have_applied()) => {
-                progress(RecreateProgress::Created);
-                return Ok(());
-            }
-            Err(e) => {
-                may_be_made |= e.may_have_applied();
-                let is_being_deleted = e.cause_kind() == ErrorKind::Conflict;
-                match pause_after(&e) {
-                    Some(pause) => {
-                        if is_being_deleted {
-                            let elapsed = begun.elapsed();
-                            progress(RecreateProgress::BeingDeleted { elapsed, pause });
-                        }
-                        clock::sleep(pause).await;
-                    }
-                    None if is_being_deleted => {
-                        let why = format!(
-                            "the table was still being deleted after the total timeout of {total_timeout:?}: create it \
-                             later, or use another name"
-                        );
-                        return Err(e.with_message(why));
-                    }
+
+    async fn run(self, steps: Steps) -> Result<()> {
+        let Self {
+            table,
+            total_timeout,
+            progress,
+        } = self;
+        check_timeout(&steps, total_timeout)
+            .map_err(|e| e.in_operation(OperationKind::RecreateTable, Some(table.as_str())))?;
+        let steps = steps.until(total_timeout);
+        let begun = Instant::now();
+        let pause_after = |error: &Error| pause(error, total_timeout.saturating_sub(begun.elapsed()));
+        loop {
+            let call = tables::delete_if_exists(steps.endpoint(), table.as_str());
+            match steps.call(call, tables::deleted_or_missing).await {
+                Ok(_) => break,
+                // The table is already being deleted.
+                Err(e) if e.cause_kind() == ErrorKind::Conflict => break,
+                Err(e) => match pause_after(&e) {
+                    Some(pause) => clock::sleep(pause).await,
                     None => return Err(e),
+                },
+            }
+        }
+        progress(RecreateProgress::Deleted);
+        // An attempt whose response was lost may have created the table, and a later attempt then finds it.
+        let mut may_be_made = false;
+        loop {
+            let call = tables::create(steps.endpoint(), table.as_str());
+            match steps.call(call, |response, _| tables::created(response)).await {
+                Ok(()) => {
+                    progress(RecreateProgress::Created);
+                    return Ok(());
+                }
+                Err(e) if e.cause_kind() == ErrorKind::AlreadyExists && (may_be_made || e.may_have_applied()) => {
+                    progress(RecreateProgress::Created);
+                    return Ok(());
+                }
+                Err(e) => {
+                    may_be_made |= e.may_have_applied();
+                    let is_being_deleted = e.cause_kind() == ErrorKind::Conflict;
+                    match pause_after(&e) {
+                        Some(pause) => {
+                            if is_being_deleted {
+                                let elapsed = begun.elapsed();
+                                progress(RecreateProgress::BeingDeleted { elapsed, pause });
+                            }
+                            clock::sleep(pause).await;
+                        }
+                        None if is_being_deleted => {
+                            let why = format!(
+                                "the table was still being deleted after the total timeout of {total_timeout:?}: create it \
+                                 later, or use another name"
+                            );
+                            return Err(e.with_message(why));
+                        }
+                        None => return Err(e),
+                    }
                 }
             }
         }

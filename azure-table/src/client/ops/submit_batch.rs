@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::variant_mark::MarkedVariant;
 use azure_table_core::protocol::batch::ChangeSet;
@@ -19,15 +20,12 @@ use crate::client::ops::operation::{Operation, Spec, ended, operation};
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 
-/// Submits a batch. See [`TableBatch::submit`](crate::TableBatch::submit).
-#[must_use = "nothing is sent until it is awaited"]
-pub struct SubmitBatch {
-    operation: Operation<SubmitSpec>,
+operation! {
+    /// Submits a batch. See [`TableBatch::submit`](crate::TableBatch::submit).
+    SubmitBatch -> Vec<TableResult>, Operation<SubmitSpec>
 }
-operation!(SubmitBatch, Vec<TableResult>);
 
 struct SubmitSpec {
-    table: String,
     /// The call, until it is sent.
     call: Option<Result<Call>>,
     sent: Option<Arc<SentBatch>>,
@@ -36,8 +34,7 @@ struct SubmitSpec {
 }
 
 impl SubmitBatch {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, change_set: ChangeSet) -> Self {
-        let table = change_set.table().to_owned();
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, change_set: ChangeSet) -> Self {
         let (call, sent) = match change_set.len() {
             0 => (Err(Error::invalid_input("the batch has no operations")), None),
             _ => match change_set.into_call() {
@@ -46,13 +43,12 @@ impl SubmitBatch {
             },
         };
         let spec = SubmitSpec {
-            table,
             call: Some(call),
             sent,
             variant: pipeline.settings.variant,
         };
         Self {
-            operation: Operation::new(pipeline, spec),
+            operation: Operation::new(pipeline, OperationKind::Batch, Some(table), spec),
         }
     }
 
@@ -72,15 +68,11 @@ impl SubmitBatch {
 impl Spec for SubmitSpec {
     type Output = Vec<TableResult>;
 
-    fn subject(&self) -> (OperationKind, Option<&str>) {
-        (OperationKind::Batch, Some(&self.table))
-    }
-
-    fn call(&mut self, _: &Endpoint) -> Result<Call> {
+    fn call(&mut self, _: &Endpoint, _: &str) -> Result<Call> {
         self.call.take().unwrap_or_else(|| Err(ended()))
     }
 
-    fn applied(&mut self, rows: Vec<WrittenRow>) -> Result<Vec<TableResult>> {
+    fn read_back(&mut self, rows: Vec<WrittenRow>) -> Result<Vec<TableResult>> {
         let asked = self.sent.iter().flat_map(|sent| sent.asked());
         Ok(asked
             .zip(rows)

@@ -10,36 +10,25 @@ use azure_table_core::protocol::service_operations;
 use futures_util::TryStreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
-use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
+use crate::client::ops::operation::operation;
+use crate::client::ops::procedure::{Arguments, Procedure, Steps};
 use crate::pipeline::Pipeline;
 use crate::pipeline::hedge::Hedge;
 
-/// Opens connections to the service. See [`TableServiceClient::warm_up`](crate::TableServiceClient::warm_up).
-#[must_use = "nothing is sent until it is awaited"]
-pub struct WarmUp {
-    procedure: Procedure<Connections, usize>,
+operation! {
+    /// Opens connections to the service. See [`TableServiceClient::warm_up`](crate::TableServiceClient::warm_up).
+    WarmUp -> usize, Procedure<Connections>
 }
-procedure!(WarmUp, usize);
 
 /// The number of connections to open, within the limits of the client.
 struct Connections(Result<usize>);
 
-impl Begins for Connections {
-    fn first(self, endpoint: &Endpoint) -> Result<Call> {
-        self.0?;
-        service_operations::ping(endpoint)
-    }
-}
-
 impl WarmUp {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, connections: usize) -> Self {
-        let wanted = Connections(within_limits(pipeline, connections));
-        let mut procedure = Procedure::new(OperationKind::Ping, pipeline, wanted, |steps, wanted| {
-            Box::pin(open(steps, wanted))
-        });
+        let mut operation = Procedure::new(pipeline, Connections(within_limits(pipeline, connections)));
         // A hedge would cancel a request, which closes its connection.
-        procedure.options.get_mut().hedge = Some(Hedge::off());
-        Self { procedure }
+        operation.options.get_mut().hedge = Some(Hedge::off());
+        Self { operation }
     }
 }
 
@@ -69,19 +58,30 @@ fn within_limits(pipeline: &Pipeline, connections: usize) -> Result<usize> {
     Ok(connections)
 }
 
-/// Sends the requests concurrently. All are sent before one has its response, so each opens a connection.
-async fn open(steps: Steps, Connections(wanted): Connections) -> Result<usize> {
-    let connections = wanted?;
-    let pings = (0..connections).map(|_| {
-        steps.call(service_operations::ping(steps.endpoint()), |response, _| {
-            match service_operations::pinged(response) {
-                // A rejected ping came over an open connection.
-                Err(e) if matches!(e.kind(), ErrorKind::Unauthenticated | ErrorKind::Forbidden) => Ok(()),
-                pinged => pinged,
-            }
-        })
-    });
-    let mut pings: FuturesUnordered<_> = pings.collect();
-    while pings.try_next().await?.is_some() {}
-    Ok(connections)
+impl Arguments for Connections {
+    type Output = usize;
+
+    const OPERATION: OperationKind = OperationKind::Ping;
+
+    fn first(self, endpoint: &Endpoint) -> Result<Call> {
+        self.0?;
+        service_operations::ping(endpoint)
+    }
+
+    /// Sends the requests concurrently. All are sent before one has its response, so each opens a connection.
+    async fn run(self, steps: Steps) -> Result<usize> {
+        let connections = self.0?;
+        let pings = (0..connections).map(|_| {
+            steps.call(service_operations::ping(steps.endpoint()), |response, _| {
+                match service_operations::pinged(response) {
+                    // A rejected ping came over an open connection.
+                    Err(e) if matches!(e.kind(), ErrorKind::Unauthenticated | ErrorKind::Forbidden) => Ok(()),
+                    pinged => pinged,
+                }
+            })
+        });
+        let mut pings: FuturesUnordered<_> = pings.collect();
+        while pings.try_next().await?.is_some() {}
+        Ok(connections)
+    }
 }

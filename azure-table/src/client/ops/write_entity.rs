@@ -1,4 +1,4 @@
-//! Writes that return the entity's new ETag: insert, replace, merge, insert or replace, insert or merge.
+//! The writes of single entities: insert, replace, merge, insert or replace, insert or merge, delete, any operation.
 
 use std::sync::Arc;
 
@@ -6,14 +6,149 @@ use azure_table_core::model::entity::ReadEntity;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::etag::ETag;
 use azure_table_core::model::name::TableName;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::variant_mark::MarkedVariant;
 use azure_table_core::model::versioned::Versioned;
-use azure_table_core::protocol::operation::TableOperation;
-use azure_table_core::protocol::table_result::TableResult;
+use azure_table_core::protocol::answer;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_core::protocol::read_back::WrittenRow;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::table_result::{self, Asked, ResultInternals, TableResult};
+use azure_table_core::protocol::tables::{self, Deletion};
+use bytes::Bytes;
+use http::Response;
 
-use crate::client::ops::execute::{WriteSpec, conditions};
-use crate::client::ops::operation::{Operation, operation};
+use crate::client::ops::operation::{Operation, Spec, ended, operation};
 use crate::pipeline::Pipeline;
-use crate::pipeline::options::via_batch;
+use crate::pipeline::options::{CallOptions, via_batch};
+
+/// The setters of conditional writes.
+macro_rules! conditions {
+    ($name:ident) => {
+        impl $name {
+            /// Requires that the stored entity has this ETag.
+            ///
+            /// Otherwise the call fails with [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet).
+            pub fn if_match(mut self, etag: azure_table_core::model::etag::ETag) -> Self {
+                self.operation.spec.change(|operation| operation.if_match(etag));
+                self
+            }
+
+            /// Requires only that the entity exists, whatever its ETag.
+            pub fn unconditionally(mut self) -> Self {
+                self.operation.spec.change(TableOperation::unconditionally);
+                self
+            }
+        }
+    };
+}
+
+/// Defines the builder of a write: its output, the reading of its result, and the rejection that is a regular result.
+macro_rules! write_operation {
+    (
+        $(#[$doc:meta])+
+        $name:ident $([$entity:ident])? -> $output:ty, $read:expr $(, or $status:literal: $rejected:expr)?
+    ) => {
+        operation! {
+            $(#[$doc])+
+            $name $([$entity])? -> $output, Operation<WriteSpec<$output>>
+        }
+        via_batch!($name $([$entity])?, operation.options);
+
+        impl $(<$entity: ReadEntity>)? $name $(<$entity>)? {
+            pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
+                let asked = operation.asked();
+                let spec = WriteSpec {
+                    asked,
+                    operation: Some(operation),
+                    output: $read,
+                    rejection: None $(.or(Some(($status, $rejected))))?,
+                    variant: pipeline.settings.variant,
+                };
+                Self {
+                    operation: Operation::new(pipeline, asked.kind, Some(table), spec),
+                }
+            }
+        }
+    };
+}
+
+write_operation! {
+    /// Executes one operation. See [`TableClient::execute`](crate::TableClient::execute).
+    ExecuteOperation -> TableResult, Ok
+}
+
+impl ExecuteOperation {
+    /// Sets the options, which already contain those of the client.
+    pub(crate) fn of_options(self, options: CallOptions) -> Self {
+        Self {
+            operation: self.operation.of_options(options),
+        }
+    }
+}
+
+write_operation! {
+    /// Inserts or upserts an entity, without a condition on the stored ETag.
+    ///
+    /// See [`TableClient::insert`](crate::TableClient::insert) and
+    /// [`TableClient::insert_or_replace`](crate::TableClient::insert_or_replace).
+    WriteEntity -> ETag, etag
+}
+
+write_operation! {
+    /// Changes a stored entity.
+    ///
+    /// See [`TableClient::replace`](crate::TableClient::replace) and [`TableClient::merge`](crate::TableClient::merge).
+    UpdateEntity -> ETag, etag
+}
+conditions!(UpdateEntity);
+
+write_operation! {
+    /// Inserts a new entity and returns it as stored. See [`TableClient::insert_echo`](crate::TableClient::insert_echo).
+    InsertEntityEcho[E] -> Versioned<E>, |result| {
+        let status = result.status();
+        // The write was applied, as in `etag`.
+        let entity = result.entity().map_err(|e| e.with_status(status))?;
+        entity.ok_or_else(|| Error::invalid_response("the response does not contain the entity").with_status(status))
+    }
+}
+
+write_operation! {
+    /// Inserts an entity unless its key exists.
+    ///
+    /// See [`TableClient::insert_if_not_exists`](crate::TableClient::insert_if_not_exists).
+    InsertEntityIfNotExists -> Option<ETag>,
+    |result| etag(result).map(Some),
+    or 409: |e, is_in_doubt| {
+        // The existing entity may be this call's own if it is in doubt.
+        if e.code() == Some("EntityAlreadyExists") && !is_in_doubt {
+            Ok(None)
+        } else {
+            Err(e)
+        }
+    }
+}
+
+write_operation! {
+    /// Deletes an entity. See [`TableClient::delete`](crate::TableClient::delete).
+    DeleteEntity -> (), |_| Ok(())
+}
+conditions!(DeleteEntity);
+
+write_operation! {
+    /// Deletes an entity if it exists. See [`TableClient::delete_if_exists`](crate::TableClient::delete_if_exists).
+    DeleteEntityIfExists -> Deletion,
+    |_| Ok(Deletion::Deleted),
+    or 404: |e, is_in_doubt| {
+        if answer::is_missing_entity(&e) {
+            Ok(tables::found_nothing(is_in_doubt))
+        } else {
+            Err(e)
+        }
+    }
+}
+conditions!(DeleteEntityIfExists);
 
 fn etag(result: TableResult) -> Result<ETag> {
     // The error carries the status, because the write was applied.
@@ -23,92 +158,77 @@ fn etag(result: TableResult) -> Result<ETag> {
         .ok_or_else(|| Error::invalid_response("the response has no ETag").with_status(result.status()))
 }
 
-/// Inserts or upserts an entity, without a condition on the stored ETag.
-///
-/// See [`TableClient::insert`](crate::TableClient::insert) and
-/// [`TableClient::insert_or_replace`](crate::TableClient::insert_or_replace).
-#[must_use = "nothing is sent until it is awaited"]
-pub struct WriteEntity {
-    operation: Operation<WriteSpec<ETag>>,
+/// A single write of any kind.
+struct WriteSpec<T> {
+    asked: Asked,
+    /// Taken when the request is built.
+    operation: Option<TableOperation>,
+    /// Reads the result for the caller.
+    output: fn(TableResult) -> Result<T>,
+    /// The error status of a regular result, and the function that turns rejections into outputs.
+    rejection: Option<(u16, Rejected<T>)>,
+    /// The variant that an entity in the response is read as.
+    variant: Option<&'static MarkedVariant>,
 }
-operation!(WriteEntity, ETag);
-via_batch!(WriteEntity, operation.options);
 
-impl WriteEntity {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
-        Self {
-            operation: Operation::new(pipeline, WriteSpec::new(table, operation, etag)),
+/// Turns a rejection into an output, if it is a regular result. The flag is `true` if an earlier attempt is in doubt.
+type Rejected<T> = fn(Error, bool) -> Result<T>;
+
+impl<T> WriteSpec<T> {
+    /// Changes the operation before it is sent.
+    fn change(&mut self, change: impl FnOnce(TableOperation) -> TableOperation) {
+        self.operation = self.operation.take().map(change);
+    }
+
+    fn applied(&self, result: TableResult) -> Result<T> {
+        (self.output)(result.of_variant(self.variant))
+    }
+
+    fn rejected(&self, error: Error, is_in_doubt: bool) -> Result<T> {
+        match self.rejection {
+            Some((_, rejected)) => rejected(error, is_in_doubt),
+            None => Err(error),
         }
     }
 }
 
-/// Inserts a new entity and returns it as stored. See [`TableClient::insert_echo`](crate::TableClient::insert_echo).
-#[must_use = "nothing is sent until it is awaited"]
-pub struct InsertEntityEcho<E> {
-    operation: Operation<WriteSpec<Versioned<E>>>,
-}
-operation!(InsertEntityEcho[E], Versioned<E>);
-via_batch!(InsertEntityEcho[E], operation.options);
+impl<T> Spec for WriteSpec<T> {
+    type Output = T;
 
-impl<E: ReadEntity> InsertEntityEcho<E> {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
-        let echo = |result: TableResult| {
-            let status = result.status();
-            // The write was applied, as in `etag`.
-            let entity = result.entity().map_err(|e| e.with_status(status))?;
-            entity
-                .ok_or_else(|| Error::invalid_response("the response does not contain the entity").with_status(status))
-        };
-        Self {
-            operation: Operation::new(
-                pipeline,
-                WriteSpec::new(table, operation, echo).of_variant(pipeline.settings.variant),
-            ),
-        }
+    fn call(&mut self, endpoint: &Endpoint, table: &str) -> Result<Call> {
+        let operation = self.operation.take().ok_or_else(ended)?;
+        operation.check()?;
+        let call = operation.call(endpoint, table)?;
+        Ok(match self.rejection {
+            Some((status, _)) => call.expecting(status),
+            None => call,
+        })
     }
-}
 
-/// Changes a stored entity.
-///
-/// See [`TableClient::replace`](crate::TableClient::replace) and [`TableClient::merge`](crate::TableClient::merge).
-#[must_use = "nothing is sent until it is awaited"]
-pub struct UpdateEntity {
-    operation: Operation<WriteSpec<ETag>>,
-}
-operation!(UpdateEntity, ETag);
-via_batch!(UpdateEntity, operation.options);
-conditions!(UpdateEntity);
-
-impl UpdateEntity {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
-        Self {
-            operation: Operation::new(pipeline, WriteSpec::new(table, operation, etag)),
-        }
+    fn take_write(&mut self) -> Option<TableOperation> {
+        self.operation
+            .take_if(|operation| operation.kind() != OperationKind::Get)
     }
-}
 
-/// Inserts an entity unless its key exists.
-///
-/// See [`TableClient::insert_if_not_exists`](crate::TableClient::insert_if_not_exists).
-#[must_use = "nothing is sent until it is awaited"]
-pub struct InsertEntityIfNotExists {
-    operation: Operation<WriteSpec<Option<ETag>>>,
-}
-operation!(InsertEntityIfNotExists, Option<ETag>);
-via_batch!(InsertEntityIfNotExists, operation.options);
-
-impl InsertEntityIfNotExists {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
-        let spec = WriteSpec::new(table, operation, |result| etag(result).map(Some)).or(409, |e, is_in_doubt| {
-            // The existing entity may be this call's own if it is in doubt.
-            if e.code() == Some("EntityAlreadyExists") && !is_in_doubt {
-                Ok(None)
-            } else {
-                Err(e)
+    fn written(&mut self, result: Result<TableResult>) -> Result<T> {
+        match result {
+            // The write was applied, whatever its result lacks.
+            Ok(result) => self.applied(result).map_err(|e| e.maybe_applied(true)),
+            Err(e) => {
+                let is_in_doubt = e.may_have_applied();
+                self.rejected(e, is_in_doubt)
             }
-        });
-        Self {
-            operation: Operation::new(pipeline, spec),
         }
+    }
+
+    fn answer(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
+        match table_result::answer(self.asked, response) {
+            Ok(result) => self.applied(result),
+            Err(e) => self.rejected(e, is_in_doubt),
+        }
+    }
+
+    fn read_back(&mut self, mut rows: Vec<WrittenRow>) -> Result<T> {
+        self.applied(TableResult::applied(self.asked.kind, rows.pop()))
     }
 }

@@ -24,8 +24,8 @@ use azure_table_core::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIO
 use azure_table_core::protocol::operation::OperationInternals;
 use azure_table_core::protocol::table_result::TableResult;
 
-use crate::client::ops::execute::ExecuteOperation;
 use crate::client::ops::submit_batch::SubmitBatch;
+use crate::client::ops::write_entity::ExecuteOperation;
 use crate::client::partition_writes::failed_batch::{FailedBatch, Next, Recovery, Scope, next_step};
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
 use crate::client::partition_writes::outcomes::Outcomes;
@@ -237,7 +237,7 @@ impl<O: Outcomes> PartitionWrite<O> {
             ([index], _) => self.send_alone(*index).await.map(|result| vec![result]),
             (_, None) => Err(Error::invalid_input("operations without a batch")),
             (_, Some(change_set)) => {
-                let commit = SubmitBatch::new(&self.pipeline, change_set);
+                let commit = SubmitBatch::new(&self.pipeline, &self.table, change_set);
                 if let Some(batch) = commit.batch() {
                     self.operations.keep_as_places(sent, batch);
                 }

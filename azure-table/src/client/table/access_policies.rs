@@ -3,7 +3,7 @@
 use azure_table_core::protocol::access_policy::StoredAccessPolicy;
 
 use crate::client::ops::access_policies::{Change, ChangeAccessPolicies};
-use crate::client::ops::table_operations::GetAccessPolicies;
+use crate::client::ops::single_request::GetAccessPolicies;
 use crate::client::table_handle::TableClient;
 
 /// Stored access policies: the permissions and lifetime of shared access signatures.
@@ -16,7 +16,7 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Get Table ACL".
     pub fn access_policies(&self) -> GetAccessPolicies {
-        GetAccessPolicies::new(&self.pipeline, &self.table)
+        GetAccessPolicies::new(&self.pipeline, Some(&self.table))
     }
 
     /// Adds a stored access policy. A table has at most 5. The policy takes effect within 30 s.

@@ -8,10 +8,9 @@ use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::versioned::Versioned;
 use azure_table_core::protocol::operation::TableOperation;
 
-use crate::client::ops::delete_entity::DeleteEntityIfExists;
 use crate::client::ops::exists::EntityExists;
 use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
-use crate::client::ops::write_entity::InsertEntityIfNotExists;
+use crate::client::ops::write_entity::{DeleteEntityIfExists, InsertEntityIfNotExists};
 use crate::client::query::get_many::GetMany;
 use crate::client::table_handle::TableClient;
 use crate::pipeline::options::CallOptions;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::ops::recreate_table::RecreateTable;
-use crate::client::ops::table_operations::{
+use crate::client::ops::single_request::{
     CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, TableExists,
 };
 use crate::client::table_handle::TableClient;
@@ -20,7 +20,7 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Create Table".
     pub fn create_table(&self) -> CreateTable {
-        CreateTable::new(&self.pipeline, &self.table)
+        CreateTable::new(&self.pipeline, Some(&self.table))
     }
 
     /// Creates the table unless it exists. Returns a [`Creation`](crate::service::Creation).
@@ -33,7 +33,7 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Create Table".
     pub fn create_table_if_not_exists(&self) -> CreateTableIfNotExists {
-        CreateTableIfNotExists::new(&self.pipeline, &self.table)
+        CreateTableIfNotExists::new(&self.pipeline, Some(&self.table))
     }
 
     /// Deletes the table with all its rows.
@@ -45,7 +45,7 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Delete Table".
     pub fn delete_table(&self) -> DeleteTable {
-        DeleteTable::new(&self.pipeline, &self.table)
+        DeleteTable::new(&self.pipeline, Some(&self.table))
     }
 
     /// Deletes the table if it exists. Returns a [`Deletion`](crate::Deletion).
@@ -55,14 +55,14 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Delete Table".
     pub fn delete_table_if_exists(&self) -> DeleteTableIfExists {
-        DeleteTableIfExists::new(&self.pipeline, &self.table)
+        DeleteTableIfExists::new(&self.pipeline, Some(&self.table))
     }
 
     /// Returns `true` if the table exists.
     ///
     /// Source: REST "Query Tables".
     pub fn table_exists(&self) -> TableExists {
-        TableExists::new(&self.pipeline, &self.table)
+        TableExists::new(&self.pipeline, Some(&self.table))
     }
 
     /// Deletes the table with all its rows and creates it again.

@@ -15,11 +15,10 @@ use azure_table_core::model::prefix;
 use azure_table_core::model::row_key::{IntoRowKey, key_in_partition};
 
 use crate::client::batch::TableBatch;
-use crate::client::ops::delete_entity::{DeleteEntity, DeleteEntityIfExists};
 use crate::client::ops::exists::EntityExists;
 use crate::client::ops::get_entity::GetEntity;
 use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
-use crate::client::ops::write_entity::UpdateEntity;
+use crate::client::ops::write_entity::{DeleteEntity, DeleteEntityIfExists, UpdateEntity};
 use crate::client::query::TableQuery;
 use crate::client::table_handle::TableClient;
 

@@ -1,0 +1,108 @@
+//! The operations of one request on a table or on the service of an account.
+
+use std::sync::Arc;
+
+use azure_table_core::model::error::Result;
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::access_policy::StoredAccessPolicy;
+use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::service_properties::ServiceProperties;
+use azure_table_core::protocol::service_statistics::ServiceStatistics;
+use azure_table_core::protocol::tables::{self, Creation, Deletion};
+use azure_table_core::protocol::{service_operations, table_acl};
+
+use crate::client::ops::operation::{Operation, Prepared, operation};
+use crate::pipeline::Pipeline;
+
+/// Defines a builder of one request: its output, its kind, its request and the reading of its response. `table` is `None`
+/// for a request on the service.
+macro_rules! single_request {
+    ($(#[$doc:meta])+ $name:ident -> $output:ty, $kind:ident, $call:expr, $answer:expr) => {
+        operation! {
+            $(#[$doc])+
+            $name -> $output, Operation<Prepared<$output>>
+        }
+
+        impl $name {
+            pub(crate) fn new(pipeline: &Arc<Pipeline>, table: Option<&TableName>) -> Self {
+                let call: fn(&Endpoint, &str) -> Result<Call> = $call;
+                let call = call(&pipeline.endpoint, table.map_or("", TableName::as_str));
+                Self {
+                    operation: Operation::new(pipeline, OperationKind::$kind, table, Prepared::new(call, $answer)),
+                }
+            }
+        }
+    };
+}
+
+single_request! {
+    /// Creates a table. See [`TableClient::create_table`](crate::TableClient::create_table).
+    CreateTable -> (), CreateTable, tables::create, |response, _| tables::created(response)
+}
+
+single_request! {
+    /// Creates a table unless it exists. See
+    /// [`TableClient::create_table_if_not_exists`](crate::TableClient::create_table_if_not_exists).
+    CreateTableIfNotExists -> Creation, CreateTable, tables::create_if_not_exists, tables::created_or_existed
+}
+
+single_request! {
+    /// Deletes a table. See [`TableClient::delete_table`](crate::TableClient::delete_table).
+    DeleteTable -> (), DeleteTable, tables::delete, |response, _| tables::deleted(response)
+}
+
+single_request! {
+    /// Deletes a table if it exists. See
+    /// [`TableClient::delete_table_if_exists`](crate::TableClient::delete_table_if_exists).
+    DeleteTableIfExists -> Deletion, DeleteTable, tables::delete_if_exists, tables::deleted_or_missing
+}
+
+single_request! {
+    /// Checks that a table exists. See [`TableClient::table_exists`](crate::TableClient::table_exists).
+    TableExists -> bool, GetTable, tables::get, |response, _| tables::is_there(response)
+}
+
+single_request! {
+    /// Reads the stored access policies of a table. See
+    /// [`TableClient::access_policies`](crate::TableClient::access_policies).
+    GetAccessPolicies -> Vec<StoredAccessPolicy>, GetAccessPolicies, table_acl::get,
+    |response, _| table_acl::policies(response)
+}
+
+single_request! {
+    /// Reads the properties of the service. See
+    /// [`TableServiceClient::properties`](crate::TableServiceClient::properties).
+    GetServiceProperties -> ServiceProperties, GetServiceProperties, |endpoint, _| service_operations::get_properties(endpoint),
+    |response, _| service_operations::properties(response)
+}
+
+operation! {
+    /// Changes the properties of the service. See
+    /// [`TableServiceClient::set_properties`](crate::TableServiceClient::set_properties).
+    SetServiceProperties -> (), Operation<Prepared<()>>
+}
+
+impl SetServiceProperties {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, properties: &ServiceProperties) -> Self {
+        let call = service_operations::set_properties(&pipeline.endpoint, properties);
+        let spec = Prepared::new(call, |response, _| service_operations::properties_set(response));
+        Self {
+            operation: Operation::new(pipeline, OperationKind::SetServiceProperties, None, spec),
+        }
+    }
+}
+
+single_request! {
+    /// Reads the replication status of the secondary. See
+    /// [`TableServiceClient::statistics`](crate::TableServiceClient::statistics).
+    GetServiceStatistics -> ServiceStatistics, GetServiceStatistics, |endpoint, _| service_operations::get_statistics(endpoint),
+    |response, _| service_operations::statistics(response)
+}
+
+single_request! {
+    /// Checks that the service is reachable. See [`TableServiceClient::ping`](crate::TableServiceClient::ping).
+    Ping -> (), Ping, |endpoint, _| service_operations::ping(endpoint),
+    |response, _| service_operations::pinged(response)
+}
