@@ -61,14 +61,12 @@
 
 pub use crate::client::ops::access_policies::ChangeAccessPolicies;
 pub use crate::client::ops::ensure_tables::EnsureTables;
-pub use crate::client::ops::exists::EntityExists;
-pub use crate::client::ops::get_entity::GetEntity;
-pub use crate::client::ops::get_user_delegation_key::GetUserDelegationKey;
+pub use crate::client::ops::get_entity::{EntityExists, GetEntity};
 pub use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 pub use crate::client::ops::recreate_table::RecreateTable;
 pub use crate::client::ops::single_request::{
     CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, GetAccessPolicies, GetServiceProperties,
-    GetServiceStatistics, Ping, SetServiceProperties, TableExists,
+    GetServiceStatistics, GetUserDelegationKey, Ping, SetServiceProperties, TableExists,
 };
 pub use crate::client::ops::submit_batch::SubmitBatch;
 pub use crate::client::ops::warm_up::WarmUp;

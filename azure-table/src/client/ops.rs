@@ -2,9 +2,7 @@
 
 pub(crate) mod access_policies;
 pub(crate) mod ensure_tables;
-pub(crate) mod exists;
 pub(crate) mod get_entity;
-pub(crate) mod get_user_delegation_key;
 pub(crate) mod modify_entity;
 pub(crate) mod operation;
 pub(crate) mod procedure;

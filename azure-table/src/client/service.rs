@@ -18,8 +18,9 @@ use azure_table_core::protocol::service_properties::ServiceProperties;
 use azure_table_core::transport::Transport;
 
 use crate::client::ops::ensure_tables::EnsureTables;
-use crate::client::ops::get_user_delegation_key::GetUserDelegationKey;
-use crate::client::ops::single_request::{GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties};
+use crate::client::ops::single_request::{
+    GetServiceProperties, GetServiceStatistics, GetUserDelegationKey, Ping, SetServiceProperties,
+};
 use crate::client::ops::warm_up::WarmUp;
 use crate::client::query::list_tables::ListTables;
 use crate::client::table_handle::TableClient;
@@ -403,20 +404,10 @@ impl TableServiceClient {
 
     /// Returns the same client with a changed pipeline.
     pub(crate) fn changed(&self, change: impl FnOnce(&mut Pipeline)) -> Self {
-        let mut pipeline = self.own_pipeline();
-        change(&mut pipeline);
-        self.on_pipeline(pipeline)
-    }
-
-    /// Returns a copy of the pipeline to change.
-    fn own_pipeline(&self) -> Pipeline {
         let mut pipeline = Pipeline::clone(&self.pipeline);
         // A request is sent by one of the clients that share it, with its transport and its observers.
         pipeline.shared_reads = Arc::default();
-        pipeline
-    }
-
-    fn on_pipeline(&self, pipeline: Pipeline) -> Self {
+        change(&mut pipeline);
         Self {
             pipeline: Arc::new(pipeline),
             view: Arc::clone(&self.view),

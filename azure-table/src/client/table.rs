@@ -64,11 +64,8 @@ impl<E> TableClient<E> {
     /// Source: REST "Insert Entity".
     #[doc(alias = "AddEntity")]
     pub fn insert(&self, entity: &impl AsEntity<E>) -> WriteEntity {
-        WriteEntity::new(
-            &self.pipeline,
-            &self.table,
-            TableOperation::insert(&self.written(entity)),
-        )
+        let insert = TableOperation::insert(&self.written(entity));
+        WriteEntity::new(&self.pipeline, &self.table, insert)
     }
 
     /// Inserts a new entity. Returns it as stored, with its ETag and Timestamp.
@@ -97,11 +94,8 @@ impl<E> TableClient<E> {
     where
         E: ReadEntity,
     {
-        InsertEntityEcho::new(
-            &self.pipeline,
-            &self.table,
-            TableOperation::insert_echo(&self.written(entity)),
-        )
+        let insert = TableOperation::insert_echo(&self.written(entity));
+        InsertEntityEcho::new(&self.pipeline, &self.table, insert)
     }
 
     /// Inserts the entity, or replaces the stored one. Returns the new ETag.
@@ -109,11 +103,8 @@ impl<E> TableClient<E> {
     /// Source: REST "Insert Or Replace Entity".
     #[doc(alias = "upsert")]
     pub fn insert_or_replace(&self, entity: &impl AsEntity<E>) -> WriteEntity {
-        WriteEntity::new(
-            &self.pipeline,
-            &self.table,
-            TableOperation::insert_or_replace(&self.written(entity)),
-        )
+        let upsert = TableOperation::insert_or_replace(&self.written(entity));
+        WriteEntity::new(&self.pipeline, &self.table, upsert)
     }
 
     /// Inserts the entity, or merges its properties into the stored one. Returns the new ETag.
@@ -123,11 +114,8 @@ impl<E> TableClient<E> {
     /// Source: REST "Insert Or Merge Entity".
     #[doc(alias = "upsert")]
     pub fn insert_or_merge(&self, entity: &impl AsEntity<E>) -> WriteEntity {
-        WriteEntity::new(
-            &self.pipeline,
-            &self.table,
-            TableOperation::insert_or_merge(&self.written(entity)),
-        )
+        let upsert = TableOperation::insert_or_merge(&self.written(entity));
+        WriteEntity::new(&self.pipeline, &self.table, upsert)
     }
 
     /// Replaces a stored entity. Returns its new ETag.
@@ -143,11 +131,8 @@ impl<E> TableClient<E> {
     /// Source: REST "Update Entity".
     #[doc(alias = "UpdateEntity")]
     pub fn replace(&self, entity: &impl AsEntity<E>) -> UpdateEntity {
-        UpdateEntity::new(
-            &self.pipeline,
-            &self.table,
-            TableOperation::replace(&self.written(entity)),
-        )
+        let replace = TableOperation::replace(&self.written(entity));
+        UpdateEntity::new(&self.pipeline, &self.table, replace)
     }
 
     /// Merges the entity's properties into a stored one. Returns its new ETag.
@@ -160,11 +145,8 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Merge Entity".
     pub fn merge(&self, entity: &impl AsEntity<E>) -> UpdateEntity {
-        UpdateEntity::new(
-            &self.pipeline,
-            &self.table,
-            TableOperation::merge(&self.written(entity)),
-        )
+        let merge = TableOperation::merge(&self.written(entity));
+        UpdateEntity::new(&self.pipeline, &self.table, merge)
     }
 
     /// Writes the named columns of a stored entity. Returns its new ETag.

@@ -18,6 +18,13 @@ pub(crate) enum Running<T> {
 pub(crate) struct Task<T>(JoinHandle<Result<T>>);
 
 impl<T: Send + 'static> Running<T> {
+    pub(crate) fn new(work: BoxFuture<'static, Result<T>>, in_task: bool) -> Self {
+        match in_task {
+            true => Self::in_task(work),
+            false => Self::Here(work),
+        }
+    }
+
     /// Spawns the future. Like every call, it needs a tokio runtime.
     pub(crate) fn in_task(work: BoxFuture<'static, Result<T>>) -> Self {
         // Keeps the spans of the task below those of its owner.

@@ -65,7 +65,6 @@ fn imports_of_the_pipeline_go_downward() {
             "history",
             "observer",
             "ended",
-            "rejection",
             "skew",
             "retry",
             "auth",

@@ -6,13 +6,7 @@ use std::fs;
 use xtask::sources::{SourceFile, Sources, root};
 
 /// The macros that declare a future of the client.
-const MACROS: [&str; 5] = [
-    "operation!",
-    "procedure!",
-    "write_operation!",
-    "single_request!",
-    "query_write!",
-];
+const MACROS: [&str; 4] = ["operation!", "write_operation!", "single_request!", "query_write!"];
 
 fn guide() -> String {
     fs::read_to_string(root().join("azure-table/docs/operations.md")).unwrap()

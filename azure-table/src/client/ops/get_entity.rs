@@ -1,4 +1,4 @@
-//! Reads one entity by its key.
+//! Reads one entity by its key, or checks that it exists.
 
 use std::sync::Arc;
 
@@ -111,5 +111,51 @@ impl<E, P> Spec for GetSpec<E, P> {
 
     fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<Option<P>> {
         get::answer(response, self.shape.metadata, |row| self.shape.read(row))
+    }
+}
+
+operation! {
+    /// Checks that an entity exists. See [`TableClient::exists`](crate::TableClient::exists).
+    EntityExists -> bool, Operation<ExistsSpec>
+}
+via_batch!(EntityExists, operation.options);
+
+struct ExistsSpec {
+    /// PartitionKey and RowKey.
+    key: Result<(String, String)>,
+    /// The keys alone: the smallest possible response.
+    shape: Shape<()>,
+}
+
+impl EntityExists {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, key: Result<(String, String)>) -> Self {
+        let spec = ExistsSpec {
+            key,
+            shape: Shape::of_nothing().of_variant(pipeline.settings.variant),
+        };
+        Self {
+            operation: Operation::new(pipeline, OperationKind::Get, Some(table), spec),
+        }
+    }
+}
+
+impl Spec for ExistsSpec {
+    type Output = bool;
+
+    fn call(&mut self, endpoint: &Endpoint, table: &str) -> Result<Call> {
+        let (partition_key, row_key) = std::mem::replace(&mut self.key, Ok(Default::default()))?;
+        get::call(
+            endpoint,
+            table,
+            (&partition_key, &row_key),
+            self.shape.select.as_deref(),
+            self.shape.metadata,
+        )
+    }
+
+    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<bool> {
+        // For the handle of a variant, a row of another variant does not exist.
+        let there = get::answer(response, self.shape.metadata, |row| self.shape.read_or_skip(row))?;
+        Ok(there.flatten().is_some())
     }
 }

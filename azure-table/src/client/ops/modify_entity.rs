@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use azure_table_core::model::clock::{self, Instant};
+use azure_table_core::model::datetime::DateTime;
 use azure_table_core::model::entity::{AsEntity, ReadEntity, TableEntity};
 use azure_table_core::model::entity_key::{Key, key_texts};
 use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
@@ -25,7 +26,7 @@ use azure_table_core::transport::BoxFuture;
 
 use crate::client::ops::get_entity::GetEntity;
 use crate::client::ops::operation::ended;
-use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
+use crate::client::ops::write_entity::WriteEntity;
 use crate::client::table_handle::TableClient;
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
 
@@ -113,8 +114,12 @@ enum State<E> {
     Idle,
     Waiting(BoxFuture<'static, ()>),
     Reading(GetEntity<E, Versioned<E>>),
-    Replacing(Box<Versioned<E>>, UpdateEntity),
-    Inserting(Box<E>, WriteEntity),
+    Writing {
+        entity: Box<Versioned<E>>,
+        write: WriteEntity,
+        /// `true` if no entity was read.
+        inserts: bool,
+    },
     Done,
 }
 
@@ -186,56 +191,58 @@ where
         self.begun.get_or_insert_with(Instant::now);
         let key = match &self.key {
             Ok(key) => key.clone(),
-            Err(e) => return Err(self.told(Error::invalid_input(e.to_string()))),
+            Err(e) => return Err(self.named(Error::invalid_input(e.to_string()))),
         };
         let get = GetEntity::new(self.table.pipeline(), self.table.name(), Ok(key));
         Ok(State::Reading(get.versioned().with(&self.options())))
     }
 
-    /// Returns the step after the read: the stored entity, or a write.
+    /// Starts the step after the read: a write. Returns the stored entity if nothing is written.
     fn changed(&mut self, read: Option<Versioned<E>>) -> Result<Option<Versioned<E>>, R::Error> {
-        let Some(mut entity) = read else {
-            let Some(missing) = self.missing.as_mut() else {
-                return Err(self
-                    .absent("no entity has this key; `.or_insert(..)` would insert one")
-                    .into());
-            };
-            let mut entity = missing();
-            self.check_made(&entity)?;
-            return match self.apply(&mut entity)? {
-                Change::Keep => Err(self
+        let inserts = read.is_none();
+        let mut entity = match read {
+            Some(entity) => entity,
+            None => self.missing_entity()?,
+        };
+        if self.apply(&mut entity)? == Change::Keep {
+            return match inserts {
+                true => Err(self
                     .absent("no entity has this key, and the closure returned `Change::Keep`")
                     .into()),
-                Change::Save => {
-                    // Another caller may insert the same content: only the write id distinguishes the two.
-                    let insert = TableOperation::insert(&self.table.written(&entity)).known_by_write_id();
-                    let insert = WriteEntity::new(self.table.pipeline(), self.table.name(), insert);
-                    let insert = insert.with(&self.options());
-                    self.state = State::Inserting(Box::new(entity), insert);
-                    Ok(None)
-                }
+                false => Ok(Some(entity)),
             };
-        };
-        match self.apply(&mut entity)? {
-            Change::Keep => Ok(Some(entity)),
-            Change::Save => {
-                let replace = TableOperation::replace(&self.table.written(&entity));
-                let replace = UpdateEntity::new(self.table.pipeline(), self.table.name(), replace);
-                self.state = State::Replacing(Box::new(entity), replace.with(&self.options()));
-                Ok(None)
-            }
         }
+        let write = match inserts {
+            // Another caller may insert the same content: only the write id distinguishes the two.
+            true => TableOperation::insert(&self.table.written(&entity.entity)).known_by_write_id(),
+            false => TableOperation::replace(&self.table.written(&entity)),
+        };
+        let write = WriteEntity::new(self.table.pipeline(), self.table.name(), write);
+        self.state = State::Writing {
+            entity: Box::new(entity),
+            write: write.with(&self.options()),
+            inserts,
+        };
+        Ok(None)
     }
 
-    /// Checks that a new entity has the requested key.
-    fn check_made(&self, entity: &E) -> Result<()> {
-        let Ok(key) = &self.key else { return Ok(()) };
-        let texts = key_texts(entity)?;
+    /// Builds the entity to insert, which must have the requested key.
+    fn missing_entity(&mut self) -> Result<Versioned<E>> {
+        let Some(missing) = self.missing.as_mut() else {
+            return Err(self.absent("no entity has this key; `.or_insert(..)` would insert one"));
+        };
+        let entity = Versioned {
+            entity: missing(),
+            etag: ETag::new(""),
+            timestamp: DateTime::MIN,
+        };
+        let Ok(key) = &self.key else { return Ok(entity) };
+        let texts = key_texts(&entity)?;
         let (partition_key, row_key) = texts.pair();
         if (key.partition_key(), key.row_key()) == (partition_key, row_key) {
-            return Ok(());
+            return Ok(entity);
         }
-        Err(self.told(Error::invalid_input(format!(
+        Err(self.named(Error::invalid_input(format!(
             "`.or_insert(..)` returned an entity with the key ({}, {}), the requested key is ({}, {})",
             Shown(partition_key),
             Shown(row_key),
@@ -245,13 +252,13 @@ where
     }
 
     /// Adds the operation and the table to an error.
-    fn told(&self, error: Error) -> Error {
+    fn named(&self, error: Error) -> Error {
         error.in_operation(OperationKind::Modify, Some(self.table.name().as_str()))
     }
 
     /// Returns the error of an absent entity.
     fn absent(&self, why: &'static str) -> Error {
-        let error = self.told(Error::new(ErrorKind::NotFound, why));
+        let error = self.named(Error::new(ErrorKind::NotFound, why));
         match &self.key {
             Ok(key) => error.at_entity(key.partition_key(), key.row_key()),
             Err(_) => error,
@@ -274,11 +281,21 @@ where
             Shown(new.partition_key()),
             Shown(new.row_key())
         );
-        Err(self.told(Error::invalid_input(why)).into())
+        Err(self.named(Error::invalid_input(why)).into())
     }
 
-    /// Handles a conflicting write.
-    fn lost(&mut self, error: Error) -> Result<State<E>> {
+    /// Returns the step after a write that failed: a wait if another write came first.
+    fn lost(&mut self, error: Error, inserts: bool) -> Result<State<E>> {
+        let is_conflict = match error.kind() {
+            ErrorKind::AlreadyExists => inserts,
+            ErrorKind::ConditionNotMet => !inserts,
+            // Deleted since it was read: it is inserted again if `or_insert` is set.
+            ErrorKind::NotFound => !inserts && self.missing.is_some(),
+            _ => false,
+        };
+        if !is_conflict {
+            return Err(error);
+        }
         self.conflicts += 1;
         if self.conflicts > self.most_conflicts {
             let why = format!(
@@ -293,12 +310,12 @@ where
         let wait = most.mul_f64(fastrand::f64());
         if self.options().get().timeout.is_some_and(|left| left <= wait + TICK) {
             let why = format!("the call timed out after {} conflicting writes", self.conflicts);
-            return Err(self.told(Error::new(ErrorKind::Timeout, why).with_source(error)));
+            return Err(self.named(Error::new(ErrorKind::Timeout, why).with_source(error)));
         }
         Ok(State::Waiting(Box::pin(clock::pause(wait))))
     }
 
-    fn step(&mut self, cx: &mut Context<'_>) -> Result<Poll<Versioned<E>>, R::Error> {
+    fn step(&mut self, cx: &mut Context<'_>) -> Poll<Result<Versioned<E>, R::Error>> {
         loop {
             match mem::replace(&mut self.state, State::Done) {
                 State::Idle => self.state = self.read()?,
@@ -306,67 +323,42 @@ where
                     Poll::Ready(()) => self.state = self.read()?,
                     Poll::Pending => {
                         self.state = State::Waiting(wait);
-                        return Ok(Poll::Pending);
+                        return Poll::Pending;
                     }
                 },
                 State::Reading(mut get) => match Pin::new(&mut get).poll(cx) {
                     Poll::Ready(read) => {
                         if let Some(entity) = self.changed(read?)? {
-                            return Ok(Poll::Ready(entity));
+                            return Poll::Ready(Ok(entity));
                         }
                     }
                     Poll::Pending => {
                         self.state = State::Reading(get);
-                        return Ok(Poll::Pending);
+                        return Poll::Pending;
                     }
                 },
-                State::Replacing(mut entity, mut replace) => match Pin::new(&mut replace).poll(cx) {
+                State::Writing {
+                    mut entity,
+                    mut write,
+                    inserts,
+                } => match Pin::new(&mut write).poll(cx) {
                     Poll::Ready(Ok(etag)) => {
                         entity.set_etag(&etag);
-                        return Ok(Poll::Ready(*entity));
+                        if inserts {
+                            // The response to an insert does not contain the timestamp.
+                            entity.timestamp = DateTime::now();
+                        }
+                        return Poll::Ready(Ok(*entity));
                     }
-                    Poll::Ready(Err(e)) if e.kind() == ErrorKind::ConditionNotMet => {
-                        self.state = self.lost(e)?;
-                    }
-                    // Deleted since it was read: it is inserted again if `or_insert` is set.
-                    Poll::Ready(Err(e)) if e.kind() == ErrorKind::NotFound && self.missing.is_some() => {
-                        self.state = self.lost(e)?;
-                    }
-                    Poll::Ready(Err(e)) => return Err(e.into()),
+                    Poll::Ready(Err(e)) => self.state = self.lost(e, inserts)?,
                     Poll::Pending => {
-                        self.state = State::Replacing(entity, replace);
-                        return Ok(Poll::Pending);
+                        self.state = State::Writing { entity, write, inserts };
+                        return Poll::Pending;
                     }
                 },
-                State::Inserting(entity, mut insert) => match Pin::new(&mut insert).poll(cx) {
-                    Poll::Ready(Ok(etag)) => return Ok(Poll::Ready(inserted(*entity, etag))),
-                    Poll::Ready(Err(e)) if e.kind() == ErrorKind::AlreadyExists => {
-                        self.state = self.lost(e)?;
-                    }
-                    Poll::Ready(Err(e)) => return Err(e.into()),
-                    Poll::Pending => {
-                        self.state = State::Inserting(entity, insert);
-                        return Ok(Poll::Pending);
-                    }
-                },
-                State::Done => {
-                    return Err(ended()
-                        .in_operation(OperationKind::Modify, Some(self.table.name().as_str()))
-                        .into());
-                }
+                State::Done => return Poll::Ready(Err(self.named(ended()).into())),
             }
         }
-    }
-}
-
-/// Returns the inserted entity. The response to an insert does not contain its timestamp.
-fn inserted<E: TableEntity>(mut entity: E, etag: ETag) -> Versioned<E> {
-    entity.set_etag(&etag);
-    let timestamp = azure_table_core::model::datetime::DateTime::now();
-    Versioned {
-        entity,
-        etag,
-        timestamp,
     }
 }
 
@@ -383,11 +375,7 @@ where
     type Output = Result<Versioned<E>, R::Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.get_mut().step(cx) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(entity)) => Poll::Ready(Ok(entity)),
-            Err(e) => Poll::Ready(Err(e)),
-        }
+        self.get_mut().step(cx)
     }
 }
 

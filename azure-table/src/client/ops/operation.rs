@@ -29,7 +29,6 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::history::Answer;
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::write_group::WriteGroup;
 
 /// The request of an operation, and the reading of its response.
 pub(crate) trait Spec {
@@ -85,29 +84,6 @@ enum State {
     /// Accepted by the group of the handle.
     Grouped(BoxFuture<'static, Result<TableResult>>),
     Done,
-}
-
-// What does not depend on the operation is here, so that it is compiled once.
-impl State {
-    /// Gives a write to the group of the handle.
-    fn grouped(
-        pipeline: &Pipeline,
-        group: &Arc<dyn WriteGroup>,
-        write: TableOperation,
-        options: CallOptions,
-    ) -> Result<Self> {
-        pipeline.settings.check_variant()?;
-        let write = Arc::clone(group).write(write, options, pipeline.settings.creates_missing_tables)?;
-        Ok(Self::Grouped(write))
-    }
-
-    fn running(pipeline: &Arc<Pipeline>, call: Call, options: CallOptions, in_task: bool) -> Self {
-        let running = start(pipeline, call, options);
-        Self::Running(match in_task {
-            true => Running::in_task(running),
-            false => Running::Here(running),
-        })
-    }
 }
 
 impl<S: Spec> Operation<S> {
@@ -170,10 +146,14 @@ impl<S: Spec> Operation<S> {
         if let Some(group) = &self.pipeline.settings.group
             && let Some(write) = self.spec.take_write()
         {
-            return State::grouped(&self.pipeline, group, write, options);
+            let settings = &self.pipeline.settings;
+            settings.check_variant()?;
+            let write = Arc::clone(group).write(write, options, settings.creates_missing_tables)?;
+            return Ok(State::Grouped(write));
         }
         let call = self.call()?;
-        Ok(State::running(&self.pipeline, call, options, self.in_task))
+        let running = start(&self.pipeline, call, options);
+        Ok(State::Running(Running::new(running, self.in_task)))
     }
 
     /// Reads the output of a call that was sent.

@@ -56,8 +56,8 @@ pub(crate) struct Steps {
     total: Option<Duration>,
     /// The timeout of each step.
     each: Option<Duration>,
-    /// The timeout of this call alone.
-    own_timeout: Option<Duration>,
+    /// The timeout that was set on this call, not on the client or the table.
+    pub(crate) own_timeout: Option<Duration>,
 }
 
 impl Steps {
@@ -76,11 +76,6 @@ impl Steps {
 
     pub(crate) fn endpoint(&self) -> &Endpoint {
         &self.pipeline.endpoint
-    }
-
-    /// Returns the timeout that was set on this call, not on the client or the table.
-    pub(crate) fn own_timeout(&self) -> Option<Duration> {
-        self.own_timeout
     }
 
     /// Sets a deadline that is an argument of the operation and bounds all steps. The timeout in effect bounds each

@@ -73,7 +73,7 @@ impl RecreateTable {
 
 /// Rejects a timeout that would end the call between the delete and the creation.
 fn check_timeout(steps: &Steps, total_timeout: Duration) -> Result<()> {
-    match steps.own_timeout() {
+    match steps.own_timeout {
         Some(timeout) if timeout < total_timeout => Err(Error::invalid_input(format!(
             "the call's timeout of {timeout:?} is below the total timeout of {total_timeout:?}: \
              leave the call's timeout out, or lower the total timeout"

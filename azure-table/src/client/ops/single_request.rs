@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use azure_table_core::model::error::Result;
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::guid::Guid;
 use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::access_policy::StoredAccessPolicy;
@@ -11,9 +13,12 @@ use azure_table_core::protocol::request::Call;
 use azure_table_core::protocol::service_properties::ServiceProperties;
 use azure_table_core::protocol::service_statistics::ServiceStatistics;
 use azure_table_core::protocol::tables::{self, Creation, Deletion};
+use azure_table_core::protocol::user_delegation_key::{self, KeyInfo, UserDelegationKey};
 use azure_table_core::protocol::{service_operations, table_acl};
+use bytes::Bytes;
+use http::Response;
 
-use crate::client::ops::operation::{Operation, Prepared, operation};
+use crate::client::ops::operation::{Operation, Prepared, Spec, operation};
 use crate::pipeline::Pipeline;
 
 /// Defines a builder of one request: its output, its kind, its request and the reading of its response. `table` is `None`
@@ -105,4 +110,71 @@ single_request! {
     /// Checks that the service is reachable. See [`TableServiceClient::ping`](crate::TableServiceClient::ping).
     Ping -> (), Ping, |endpoint, _| service_operations::ping(endpoint),
     |response, _| service_operations::pinged(response)
+}
+
+struct KeySpec {
+    /// The current time, unless set.
+    start: Option<DateTime>,
+    expiry: DateTime,
+    delegated_tenant: Option<Guid>,
+    asks_with_token: bool,
+}
+
+impl Spec for KeySpec {
+    type Output = UserDelegationKey;
+
+    fn call(&mut self, endpoint: &Endpoint, _: &str) -> Result<Call> {
+        if !self.asks_with_token {
+            let why = "a user delegation key requires an Entra ID token, and this client has another credential: use \
+                       an `EntraCredential`";
+            return Err(Error::new(ErrorKind::Unsupported, why));
+        }
+        let info = KeyInfo {
+            start: self.start.unwrap_or_else(DateTime::now),
+            expiry: self.expiry,
+            delegated_tenant_id: self.delegated_tenant.map(|tenant| tenant.to_string()),
+        };
+        user_delegation_key::get(endpoint, &info)
+    }
+
+    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<UserDelegationKey> {
+        user_delegation_key::got(response)
+    }
+}
+
+operation! {
+    /// Requests a key that signs shared access signatures.
+    ///
+    /// See [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key).
+    GetUserDelegationKey -> UserDelegationKey, Operation<KeySpec>
+}
+
+impl GetUserDelegationKey {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, expiry: DateTime) -> Self {
+        let spec = KeySpec {
+            start: None,
+            expiry,
+            delegated_tenant: None,
+            asks_with_token: pipeline.asks_with_token(),
+        };
+        Self {
+            operation: Operation::new(pipeline, OperationKind::GetUserDelegationKey, None, spec),
+        }
+    }
+
+    /// Sets the time from which the key is valid, to the second; now by default, by the clock of this machine.
+    ///
+    /// Set it some minutes before now to allow for a service whose clock is behind.
+    pub fn start(mut self, start: DateTime) -> Self {
+        self.operation.spec.start = Some(start);
+        self
+    }
+
+    /// Requests a key whose signatures can be bound to users of another tenant.
+    ///
+    /// Bind them with [`TableSas::for_user`](crate::TableSas::for_user).
+    pub fn delegated_tenant(mut self, tenant_id: Guid) -> Self {
+        self.operation.spec.delegated_tenant = Some(tenant_id);
+        self
+    }
 }

@@ -8,7 +8,7 @@ use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::versioned::Versioned;
 use azure_table_core::protocol::operation::TableOperation;
 
-use crate::client::ops::exists::EntityExists;
+use crate::client::ops::get_entity::EntityExists;
 use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 use crate::client::ops::write_entity::{DeleteEntityIfExists, InsertEntityIfNotExists};
 use crate::client::query::get_many::GetMany;
@@ -73,11 +73,8 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Insert Entity".
     pub fn insert_if_not_exists(&self, entity: &impl AsEntity<E>) -> InsertEntityIfNotExists {
-        InsertEntityIfNotExists::new(
-            self.pipeline(),
-            self.name(),
-            TableOperation::insert(&self.written(entity)),
-        )
+        let insert = TableOperation::insert(&self.written(entity));
+        InsertEntityIfNotExists::new(self.pipeline(), self.name(), insert)
     }
 
     /// Reads the entity, changes it with the closure and writes it back under its ETag.

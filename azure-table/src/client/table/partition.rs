@@ -15,8 +15,7 @@ use azure_table_core::model::prefix;
 use azure_table_core::model::row_key::{IntoRowKey, key_in_partition};
 
 use crate::client::batch::TableBatch;
-use crate::client::ops::exists::EntityExists;
-use crate::client::ops::get_entity::GetEntity;
+use crate::client::ops::get_entity::{EntityExists, GetEntity};
 use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 use crate::client::ops::write_entity::{DeleteEntity, DeleteEntityIfExists, UpdateEntity};
 use crate::client::query::TableQuery;
