@@ -29,7 +29,7 @@ use crate::client::query::key_condition::{between, starts, under, under_any};
 use crate::client::query::page_stream::{PageStream, Prefetch};
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
-use crate::client::shape::bad_row::{BadRow, OnBadRow};
+use crate::client::shape::bad_row::BadRow;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, call_options};
@@ -43,7 +43,6 @@ pub(crate) mod gather;
 pub(crate) mod get_many;
 mod key_condition;
 pub(crate) mod list_tables;
-pub(crate) mod page;
 pub(crate) mod page_stream;
 mod part_pages;
 pub(crate) mod prepared_query;
@@ -84,50 +83,54 @@ pub(crate) mod selection;
 /// Source: REST "Query Entities", "Query timeout and pagination".
 #[must_use = "nothing is sent until the query is read"]
 pub struct TableQuery<E, P = E> {
+    settings: QuerySettings,
+    filter: Option<Filter<E>>,
+    shape: Shape<P>,
+}
+
+/// The part of a query that does not depend on its types.
+#[derive(Clone)]
+struct QuerySettings {
     pipeline: Arc<Pipeline>,
     table: TableName,
     /// The condition on the keys, or the reason that it cannot be sent.
     keys: Option<Result<Expression, Box<str>>>,
-    filter: Option<Filter<E>>,
     page_size: Option<usize>,
     limit: Option<usize>,
     from: Option<Continuation>,
     prefetch: Option<usize>,
     /// The widest access path allowed for this call although the client denies it.
     allowed: Option<AccessPath>,
-    on_bad_row: Option<Arc<OnBadRow>>,
     /// The query's own options. The client's options are merged in when it starts.
     options: CallOptions,
     total: TotalTimeout,
-    shape: Shape<P>,
 }
 
-call_options!(TableQuery[E: TableEntity, P], options);
+call_options!(TableQuery[E: TableEntity, P], settings.options);
 total_timeout!(
     TableQuery[E: TableEntity, P],
-    total,
+    settings.total,
     "At the deadline, the next page is an error of kind `Timeout`. Earlier pages and continuations stay valid."
 );
 
 impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName) -> Self {
-        let settings = &pipeline.settings;
+        let variant = pipeline.settings.variant;
         Self {
-            pipeline: Arc::clone(pipeline),
-            table: table.clone(),
-            keys: None,
-            filter: settings
-                .variant
-                .map(|variant| nested::by_mark::<E, E>(variant.mark).only()),
-            page_size: None,
-            limit: None,
-            from: None,
-            prefetch: None,
-            allowed: None,
-            on_bad_row: None,
-            options: CallOptions::new(),
-            total: TotalTimeout::default(),
-            shape: Shape::of_type().of_variant(settings.variant),
+            settings: QuerySettings {
+                pipeline: Arc::clone(pipeline),
+                table: table.clone(),
+                keys: None,
+                page_size: None,
+                limit: None,
+                from: None,
+                prefetch: None,
+                allowed: None,
+                options: CallOptions::new(),
+                total: TotalTimeout::default(),
+            },
+            filter: variant.map(|variant| nested::by_mark::<E, E>(variant.mark).only()),
+            shape: Shape::of_type().of_variant(variant),
         }
     }
 
@@ -144,7 +147,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     pub fn partition(mut self, given: impl IntoPartitionKey<E::PartitionFields>) -> Self {
         let key = partition_key::<E>(given);
         let keys = key.map(|key| starts("PartitionKey", &Start::Whole(key)));
-        self.keys = Some(keys.map_err(|e| e.to_string().into()));
+        self.settings.keys = Some(keys.map_err(|e| e.to_string().into()));
         self
     }
 
@@ -156,7 +159,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     #[doc(alias = "prefix")]
     #[doc(alias = "starts_with")]
     pub fn under(mut self, prefix: KeyPrefix<E>) -> Self {
-        self.keys = Some(Ok(under(prefix::start(&prefix))));
+        self.settings.keys = Some(Ok(under(prefix::start(&prefix))));
         self
     }
 
@@ -167,7 +170,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// [`FanOut::under_each`](crate::query::FanOut::under_each). See [`KeyPrefix::into_enum`] for an example.
     pub fn under_any(mut self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
         let prefixes: Vec<_> = prefixes.into_iter().collect();
-        self.keys = Some(match under_any(prefixes.iter().map(prefix::start)) {
+        self.settings.keys = Some(match under_any(prefixes.iter().map(prefix::start)) {
             Some(condition) => Ok(condition),
             None => typed::into_expression(typed::nothing::<E>()).map_err(|e| e.to_string().into()),
         });
@@ -207,7 +210,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// - `InvalidInput`: all rows under `to` are before those under `from`.
     #[doc(alias = "range")]
     pub fn between(mut self, from: KeyPrefix<E>, to: KeyPrefix<E>) -> Self {
-        self.keys = Some(match prefix::start(&to).ends_before(prefix::start(&from)) {
+        self.settings.keys = Some(match prefix::start(&to).ends_before(prefix::start(&from)) {
             false => Ok(between(prefix::start(&from), prefix::start(&to))),
             true => Err(format!(
                 "the range of keys ends at {to}, before its first row at {from}: swap the two (a `Descending` field has its \
@@ -235,7 +238,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// [`limit`](Self::limit) limits the rows of all pages.
     #[doc(alias = "top")]
     pub fn page_size(mut self, rows: usize) -> Self {
-        self.page_size = Some(rows);
+        self.settings.page_size = Some(rows);
         self
     }
 
@@ -244,13 +247,13 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// No further page is requested once the limit is reached.
     #[doc(alias = "take")]
     pub fn limit(mut self, rows: usize) -> Self {
-        self.limit = Some(rows);
+        self.settings.limit = Some(rows);
         self
     }
 
     /// Resumes an earlier run of the same query from the continuation of its last page.
     pub fn resume_from(mut self, continuation: Continuation) -> Self {
-        self.from = Some(continuation);
+        self.settings.from = Some(continuation);
         self
     }
 
@@ -261,7 +264,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// the second page, so a reader of one page causes one request. By default [`all`](Self::all) and
     /// [`count`](Self::count) start with the first page.
     pub fn prefetch(mut self, pages: usize) -> Self {
-        self.prefetch = Some(pages);
+        self.settings.prefetch = Some(pages);
         self
     }
 
@@ -282,7 +285,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 
     fn allow(mut self, path: AccessPath) -> Self {
-        self.allowed = Some(path);
+        self.settings.allowed = Some(path);
         self
     }
 
@@ -301,7 +304,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ///
     /// Skipped rows do not count toward a limit.
     pub fn skip_bad_rows(mut self, seen: impl Fn(&BadRow) + Send + Sync + 'static) -> Self {
-        self.on_bad_row = Some(Arc::new(seen));
+        self.shape.on_bad_row = Some(Arc::new(seen));
         // Requests all types, so that a bad row can be shown unchanged.
         self.shape.metadata = MetadataLevel::Minimal;
         self
@@ -399,27 +402,23 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 
     fn shaped<Q>(self, shape: Shape<Q>) -> TableQuery<E, Q> {
-        let shape = shape.of_variant(self.pipeline.settings.variant);
+        let mut shape = shape.of_variant(self.settings.pipeline.settings.variant);
+        shape.on_bad_row = self.shape.on_bad_row;
         TableQuery {
-            pipeline: self.pipeline,
-            table: self.table,
-            keys: self.keys,
+            settings: self.settings,
             filter: self.filter,
-            page_size: self.page_size,
-            limit: self.limit,
-            from: self.from,
-            prefetch: self.prefetch,
-            allowed: self.allowed,
-            on_bad_row: self.on_bad_row,
-            options: self.options,
-            total: self.total,
             shape,
         }
     }
 
     /// Returns the options of its calls: those of the client, overridden by its own.
     fn call_options(&self) -> CallOptions {
-        self.pipeline.settings.defaults.clone().with(&self.options)
+        self.settings
+            .pipeline
+            .settings
+            .defaults
+            .clone()
+            .with(&self.settings.options)
     }
 
     /// Returns the pages as a stream, empty pages included.
@@ -432,12 +431,11 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     fn pages_with(mut self, prefetch: Prefetch) -> PageStream<P> {
         let prepared = self.prepare(prefetch);
         let options = self.call_options();
-        self.shape.on_bad_row = self.on_bad_row;
         match prepared {
-            Ok(query) => PageStream::new(self.pipeline, options, query, self.from, self.shape),
+            Ok(query) => PageStream::new(self.settings.pipeline, options, query, self.settings.from, self.shape),
             Err(e) => {
-                let request = QueryRequest::entities(self.table.as_str());
-                PageStream::refused(self.pipeline, request, e, self.shape)
+                let request = QueryRequest::entities(self.settings.table.as_str());
+                PageStream::rejected(self.settings.pipeline, request, e, self.shape)
             }
         }
     }
@@ -467,18 +465,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 impl<E, P> Clone for TableQuery<E, P> {
     fn clone(&self) -> Self {
         Self {
-            pipeline: Arc::clone(&self.pipeline),
-            table: self.table.clone(),
-            keys: self.keys.clone(),
+            settings: self.settings.clone(),
             filter: self.filter.clone(),
-            page_size: self.page_size,
-            limit: self.limit,
-            from: self.from.clone(),
-            prefetch: self.prefetch,
-            allowed: self.allowed,
-            on_bad_row: self.on_bad_row.clone(),
-            options: self.options.clone(),
-            total: self.total,
             shape: self.shape.clone(),
         }
     }
@@ -487,11 +475,11 @@ impl<E, P> Clone for TableQuery<E, P> {
 impl<E, P> fmt::Debug for TableQuery<E, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TableQuery")
-            .field("table", &self.table.as_str())
-            .field("keys", &self.keys)
+            .field("table", &self.settings.table.as_str())
+            .field("keys", &self.settings.keys)
             .field("filter", &self.filter)
-            .field("page_size", &self.page_size)
-            .field("limit", &self.limit)
+            .field("page_size", &self.settings.page_size)
+            .field("limit", &self.settings.limit)
             .finish_non_exhaustive()
     }
 }

@@ -37,32 +37,43 @@ pub(crate) struct Shape<P> {
     variant: Option<&'static MarkedVariant>,
 }
 
-type Read<P> = dyn Fn(&Row<'_>) -> Result<P> + Send + Sync;
-
 type Pick<P> = dyn Fn(&Row<'_>) -> Result<Option<P>> + Send + Sync;
 
 enum Reader<P> {
     /// Reads by the type alone.
     Typed(fn(&Row<'_>) -> Result<P>),
-    /// Reads by a value, such as a tuple of columns.
-    Valued(Arc<Read<P>>),
-    /// Reads by a value, and skips unwanted rows.
-    Picking(Arc<Pick<P>>),
+    /// Reads by a value, such as a tuple of columns. Returns `None` for an unwanted row.
+    Valued(Arc<Pick<P>>),
 }
 
 impl<P> Shape<P> {
+    fn new(select: Option<String>, metadata: MetadataLevel, reader: Reader<P>) -> Self {
+        Self {
+            select,
+            metadata,
+            reader,
+            on_bad_row: None,
+            variant: None,
+        }
+    }
+
+    /// Creates a shape whose rows are all wanted, read by a value.
+    fn valued(
+        select: Option<String>,
+        metadata: MetadataLevel,
+        read: impl Fn(&Row<'_>) -> Result<P> + Send + Sync + 'static,
+    ) -> Self {
+        let reader = Reader::Valued(Arc::new(move |row: &Row<'_>| read(row).map(Some)));
+        Self::new(select, metadata, reader)
+    }
+
     /// The shape of a type.
     pub(crate) fn of_type() -> Self
     where
         P: ReadEntity,
     {
-        Self {
-            select: P::SELECT.map(|names| names.join(",")),
-            metadata: P::METADATA,
-            reader: Reader::Typed(P::read),
-            on_bad_row: None,
-            variant: None,
-        }
+        let select = P::SELECT.map(|names| names.join(","));
+        Self::new(select, P::METADATA, Reader::Typed(P::read))
     }
 
     /// Validates the selected names.
@@ -115,31 +126,14 @@ impl<P> Shape<P> {
         let keys = ["PartitionKey", "RowKey"]
             .into_iter()
             .filter(|key| names.iter().all(|name| name != key));
-        let select = names
-            .iter()
-            .map(String::as_str)
-            .chain(keys)
-            .collect::<Vec<_>>()
-            .join(",");
-        let reader = Reader::Valued(Arc::new(move |row: &Row<'_>| columns.read_all(&names, row)));
-        Self {
-            select: Some(select),
-            metadata: MetadataLevel::None,
-            reader,
-            on_bad_row: None,
-            variant: None,
-        }
+        let select: Vec<&str> = names.iter().map(String::as_str).chain(keys).collect();
+        let select = Some(select.join(","));
+        Self::valued(select, MetadataLevel::None, move |row| columns.read_all(&names, row))
     }
 
     /// The shape of whole rows that a closure reads.
     pub(crate) fn of_closure(resolve: impl Fn(&Row<'_>) -> Result<P> + Send + Sync + 'static) -> Self {
-        Self {
-            select: None,
-            metadata: MetadataLevel::Minimal,
-            reader: Reader::Valued(Arc::new(resolve)),
-            on_bad_row: None,
-            variant: None,
-        }
+        Self::valued(None, MetadataLevel::Minimal, resolve)
     }
 
     /// The shape of the same rows, with a [`BadRow`] for each that does not fit.
@@ -147,15 +141,10 @@ impl<P> Shape<P> {
     where
         P: 'static,
     {
-        let (select, metadata, variant) = (self.select.clone(), MetadataLevel::Minimal, self.variant.take());
-        let read = move |row: &Row<'_>| Ok(self.read(row).map_err(|e| BadRow::of(row, e)));
-        Shape {
-            select,
-            metadata,
-            reader: Reader::Valued(Arc::new(read)),
-            on_bad_row: None,
-            variant,
-        }
+        self.variant = None;
+        Shape::valued(self.select.clone(), MetadataLevel::Minimal, move |row| {
+            Ok(self.read(row).map_err(|e| BadRow::of(row, e)))
+        })
     }
 
     /// The shape of the same rows, each with its key.
@@ -163,22 +152,9 @@ impl<P> Shape<P> {
     where
         P: 'static,
     {
-        let mut select = self.select.clone();
-        if let Some(names) = &mut select {
-            add_names(names, &["PartitionKey", "RowKey"]);
-        }
-        let (metadata, variant) = (self.metadata, self.variant.take());
-        let read = move |row: &Row<'_>| {
-            let key = entity_key::checked(row.partition_key()?.to_owned(), row.row_key()?.to_owned());
-            Ok((key, self.read(row)?))
-        };
-        Shape {
-            select,
-            metadata,
-            reader: Reader::Valued(Arc::new(read)),
-            on_bad_row: None,
-            variant,
-        }
+        let select = self.select_with(&["PartitionKey", "RowKey"]);
+        self.variant = None;
+        Shape::valued(select, self.metadata, move |row| Ok((key(row)?, self.read(row)?)))
     }
 
     /// The shape of the same rows, each with its key, its ETag and its Timestamp.
@@ -186,22 +162,20 @@ impl<P> Shape<P> {
     where
         P: 'static,
     {
+        let select = self.select_with(&["PartitionKey", "RowKey", "Timestamp"]);
+        self.variant = None;
+        Shape::valued(select, MetadataLevel::Minimal, move |row| {
+            Ok((key(row)?, versioned::read_with(row, |row| self.read(row))?))
+        })
+    }
+
+    /// Returns the `$select` with these names added.
+    fn select_with(&self, names: &[&str]) -> Option<String> {
         let mut select = self.select.clone();
-        if let Some(names) = &mut select {
-            add_names(names, &["PartitionKey", "RowKey", "Timestamp"]);
+        if let Some(select) = &mut select {
+            add_names(select, names);
         }
-        let variant = self.variant.take();
-        let read = move |row: &Row<'_>| {
-            let key = entity_key::checked(row.partition_key()?.to_owned(), row.row_key()?.to_owned());
-            Ok((key, versioned::read_with(row, |row| self.read(row))?))
-        };
-        Shape {
-            select,
-            metadata: MetadataLevel::Minimal,
-            reader: Reader::Valued(Arc::new(read)),
-            on_bad_row: None,
-            variant,
-        }
+        select
     }
 
     /// Reads a row, or returns `None` if it does not fit and is skipped.
@@ -222,29 +196,28 @@ impl<P> Shape<P> {
     }
 
     pub(crate) fn read(&self, row: &Row<'_>) -> Result<P> {
-        let Some(variant) = self.variant else {
-            return self.read_any(row);
+        let read = match self.variant {
+            None => self.pick(row),
+            Some(variant) => {
+                variant.check(row)?;
+                variant.read(row, |row| self.pick(row))
+            }
         };
-        variant.check(row)?;
-        variant.read(row, |row| self.read_any(row))
+        read?.ok_or_else(|| Error::invalid_response("the row was not requested"))
     }
 
     /// Reads a row of any variant, or returns `None` if it is unwanted.
     fn pick(&self, row: &Row<'_>) -> Result<Option<P>> {
         match &self.reader {
-            Reader::Picking(pick) => pick(row),
-            Reader::Typed(_) | Reader::Valued(_) => self.read_any(row).map(Some),
-        }
-    }
-
-    /// Reads a row of any variant.
-    fn read_any(&self, row: &Row<'_>) -> Result<P> {
-        match &self.reader {
-            Reader::Typed(read) => read(row),
+            Reader::Typed(read) => read(row).map(Some),
             Reader::Valued(read) => read(row),
-            Reader::Picking(pick) => pick(row)?.ok_or_else(|| Error::invalid_response("the row was not requested")),
         }
     }
+}
+
+fn key<E>(row: &Row<'_>) -> Result<Key<E>> {
+    let (partition_key, row_key) = (row.partition_key()?, row.row_key()?);
+    Ok(entity_key::checked(partition_key.to_owned(), row_key.to_owned()))
 }
 
 /// Adds the remedy to the error of a row that may be of another kind, such as one that a pattern stores beside the
@@ -279,13 +252,7 @@ impl Shape<String> {
                 _ => None,
             })
         };
-        Self {
-            select: None,
-            metadata: MetadataLevel::None,
-            reader: Reader::Picking(Arc::new(pick)),
-            on_bad_row: None,
-            variant: None,
-        }
+        Self::new(None, MetadataLevel::None, Reader::Valued(Arc::new(pick)))
     }
 }
 
@@ -306,26 +273,17 @@ impl Shape<DynamicEntity> {
 impl<E: 'static> Shape<Key<E>> {
     /// The shape of keys alone.
     pub(crate) fn of_keys() -> Self {
-        Self {
-            select: Some("PartitionKey,RowKey".to_owned()),
-            metadata: MetadataLevel::None,
-            reader: Reader::Typed(|row| Key::from_text(row.partition_key()?, row.row_key()?)),
-            on_bad_row: None,
-            variant: None,
-        }
+        let select = Some("PartitionKey,RowKey".to_owned());
+        let reader = Reader::Typed(|row| Key::from_text(row.partition_key()?, row.row_key()?));
+        Self::new(select, MetadataLevel::None, reader)
     }
 }
 
 impl Shape<()> {
     /// The shape of rows that are only counted.
     pub(crate) fn of_nothing() -> Self {
-        Self {
-            select: Some("PartitionKey".to_owned()),
-            metadata: MetadataLevel::None,
-            reader: Reader::Typed(|_| Ok(())),
-            on_bad_row: None,
-            variant: None,
-        }
+        let select = Some("PartitionKey".to_owned());
+        Self::new(select, MetadataLevel::None, Reader::Typed(|_| Ok(())))
     }
 }
 
@@ -334,7 +292,6 @@ impl<P> Clone for Shape<P> {
         let reader = match &self.reader {
             Reader::Typed(read) => Reader::Typed(*read),
             Reader::Valued(read) => Reader::Valued(Arc::clone(read)),
-            Reader::Picking(pick) => Reader::Picking(Arc::clone(pick)),
         };
         Self {
             select: self.select.clone(),

@@ -20,7 +20,7 @@ use crate::client::query::page_stream::Prefetch;
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::sending_rate::SendingRate;
 use crate::client::table_handle::TableClient;
-use crate::client::total_timeout::total_timeout;
+use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::pipeline::options::call_options;
 
 pub(crate) mod change_position;
@@ -118,17 +118,13 @@ pub struct Changes<E, P = E> {
     query: TableQuery<E, P>,
     since: Option<DateTime>,
     from: Option<ChangePosition>,
-    overlap: Duration,
-    interval: Duration,
-    max_interval: Duration,
-    polls: Option<u64>,
-    max_rate: Option<u32>,
+    settings: ChangeSettings,
 }
 
-call_options!(Changes[E: TableEntity, P], query.options);
+call_options!(Changes[E: TableEntity, P], query.settings.options);
 total_timeout!(
     Changes[E: TableEntity, P],
-    query.total,
+    query.settings.total,
     "At the deadline, the stream ends with an error of kind `Timeout`. Its position stays valid."
 );
 
@@ -169,11 +165,15 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             query: self,
             since: None,
             from: None,
-            overlap: OVERLAP,
-            interval: INTERVAL,
-            max_interval: MAX_INTERVAL,
-            polls: None,
-            max_rate: None,
+            settings: ChangeSettings {
+                overlap: OVERLAP,
+                interval: INTERVAL,
+                max_interval: MAX_INTERVAL,
+                polls: None,
+                limit: usize::MAX,
+                rate: None,
+                total: TotalTimeout::default(),
+            },
         }
     }
 }
@@ -199,7 +199,7 @@ impl<E: TableEntity, P> Changes<E, P> {
     /// Timestamp is at most this far behind when it becomes visible. The default covers the 30 s for which the service
     /// may work on a write, and 30 s between the clocks of its servers. A shorter overlap sends fewer rows again.
     pub fn overlap(mut self, overlap: Duration) -> Self {
-        self.overlap = overlap;
+        self.settings.overlap = overlap;
         self
     }
 
@@ -208,13 +208,13 @@ impl<E: TableEntity, P> Changes<E, P> {
     /// The wait doubles after each poll without a change and after each error, up to
     /// [`max_interval`](Self::max_interval).
     pub fn interval(mut self, interval: Duration) -> Self {
-        self.interval = interval.max(LEAST_INTERVAL);
+        self.settings.interval = interval.max(LEAST_INTERVAL);
         self
     }
 
     /// Sets the longest wait between two polls; 60 s by default, at least the [`interval`](Self::interval).
     pub fn max_interval(mut self, interval: Duration) -> Self {
-        self.max_interval = interval;
+        self.settings.max_interval = interval;
         self
     }
 
@@ -223,7 +223,7 @@ impl<E: TableEntity, P> Changes<E, P> {
     /// With 1, a job that starts from time to time reads what has changed since its last run. Store the position after
     /// the end too: it has moved even if no row was yielded.
     pub fn max_polls(mut self, most: u64) -> Self {
-        self.polls = Some(most);
+        self.settings.polls = Some(most);
         self
     }
 
@@ -231,7 +231,7 @@ impl<E: TableEntity, P> Changes<E, P> {
     ///
     /// No limit by default. Pages are then not prefetched, unless the query [enables it](TableQuery::prefetch).
     pub fn max_rate(mut self, rows_per_second: u32) -> Self {
-        self.max_rate = Some(rows_per_second.max(1));
+        self.settings.rate = Some(SendingRate::new(Some(f64::from(rows_per_second.max(1)))));
         self
     }
 
@@ -251,7 +251,7 @@ impl<E: TableEntity, P> Changes<E, P> {
         let mut query = self.query.clone().keyed_versions().allow_table_scan();
         let filter = query.expression()?;
         let position = self.from.as_ref().map(ChangePosition::since);
-        let filter = match query.filters_timestamps() {
+        let filter = match query.settings.pipeline.endpoint.profile().rules().filters_timestamps {
             true => since(filter, position.unwrap_or(self.since)),
             false => filter,
         };
@@ -264,7 +264,7 @@ impl<E: TableEntity, P> Changes<E, P> {
     where
         P: 'static,
     {
-        let table = self.query.table.as_str();
+        let table = self.query.settings.table.as_str();
         let begun = self
             .begin()
             .map_err(|e| e.in_operation(OperationKind::Query, Some(table)));
@@ -276,13 +276,9 @@ impl<E: TableEntity, P> Changes<E, P> {
             }
         };
         let settings = ChangeSettings {
-            overlap: self.overlap,
-            interval: self.interval,
-            max_interval: self.max_interval,
-            polls: self.polls,
-            limit: self.query.limit.unwrap_or(usize::MAX),
-            rate: self.max_rate.map(|rate| SendingRate::new(Some(f64::from(rate)))),
-            total: self.query.total,
+            limit: self.query.settings.limit.unwrap_or(usize::MAX),
+            total: self.query.settings.total,
+            ..self.settings
         };
         ChangeStream::new(query, settings, position)
     }
@@ -293,22 +289,22 @@ impl<E: TableEntity, P> Changes<E, P> {
         P: 'static,
     {
         let mut query = self.query.clone().keyed_versions();
-        if query.from.is_some() {
+        if query.settings.from.is_some() {
             let why = "a continuation belongs to a single query: resume a tail of changes with \
                        `.resume_from(position)`";
             return Err(Error::invalid_input(why));
         }
         // The limit counts changes. A page also has rows that were yielded before.
-        query.limit = None;
+        query.settings.limit = None;
         let filter = query.expression()?;
         let access = Access::of(&filter);
         query.check_path(access.path(), || access)?;
-        let prefetch = match self.max_rate {
+        let prefetch = match self.settings.rate {
             Some(_) => Prefetch::Never,
             None => Prefetch::AfterFirst,
         };
         let prepared = query.prepare_for(filter.as_ref(), prefetch)?;
-        let (table, identity) = (query.table.as_str(), prepared.request.identity());
+        let (table, identity) = (query.settings.table.as_str(), prepared.request.identity());
         let position = match &self.from {
             Some(position) => {
                 position.check(table, identity)?;
@@ -318,16 +314,12 @@ impl<E: TableEntity, P> Changes<E, P> {
         };
         // The secondary lags behind the time that it sends.
         let options = query.call_options().for_write();
-        let filters_timestamps = query.filters_timestamps();
-        let mut shape = query.shape;
-        shape.on_bad_row = query.on_bad_row;
         let query = ChangeQuery {
-            pipeline: query.pipeline,
+            pipeline: query.settings.pipeline,
             options,
-            shape,
+            shape: query.shape,
             prepared,
             filter,
-            filters_timestamps,
         };
         Ok((position, query))
     }
@@ -342,10 +334,6 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         let shape = self.shape.clone().keyed_versions();
         self.shaped(shape)
     }
-
-    fn filters_timestamps(&self) -> bool {
-        self.pipeline.endpoint.profile().rules().filters_timestamps
-    }
 }
 
 impl<E, P> fmt::Debug for Changes<E, P> {
@@ -354,11 +342,7 @@ impl<E, P> fmt::Debug for Changes<E, P> {
             .field("query", &self.query)
             .field("since", &self.since)
             .field("from", &self.from)
-            .field("overlap", &self.overlap)
-            .field("interval", &self.interval)
-            .field("max_interval", &self.max_interval)
-            .field("polls", &self.polls)
-            .field("max_rate", &self.max_rate)
+            .field("settings", &self.settings)
             .finish()
     }
 }

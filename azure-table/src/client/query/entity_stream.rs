@@ -35,16 +35,16 @@ impl<P> Unpin for EntityStream<P> {}
 
 impl<P> EntityStream<P> {
     pub(crate) fn new(pages: PageStream<P>) -> Self {
-        Self {
-            pages: Pages::Chain(pages),
-            rows: Vec::new().into_iter(),
-            wanted: usize::MAX,
-        }
+        Self::of(Pages::Chain(pages), None)
     }
 
     pub(crate) fn of_parts(pages: PartPages<P>, limit: Option<usize>) -> Self {
+        Self::of(Pages::Parts(Box::new(pages)), limit)
+    }
+
+    fn of(pages: Pages<P>, limit: Option<usize>) -> Self {
         Self {
-            pages: Pages::Parts(Box::new(pages)),
+            pages,
             rows: Vec::new().into_iter(),
             wanted: limit.unwrap_or(usize::MAX),
         }

@@ -5,24 +5,25 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::ready;
 
 use azure_table_core::filter::access::{Access, AccessPath};
 use azure_table_core::filter::expression::Expression;
 use azure_table_core::filter::split::{MAX_PARTS, PartFilter, TooMany, parts};
 use azure_table_core::filter::typed;
 use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::error::{Error, Result};
 use azure_table_core::model::key_start::Start;
-use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::partition::{IntoPartitionKey, partition_key};
 use azure_table_core::model::prefix::{self, KeyPrefix};
+use futures_util::TryStreamExt as _;
 
 use crate::client::query::TableQuery;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::key_condition::{starts, under};
 use crate::client::query::page_stream::PreparedQuery;
-use crate::client::query::part_pages::{Part, PartPages};
+use crate::client::query::part_pages::Part;
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::total_timeout;
@@ -85,10 +86,10 @@ pub struct FanOut<E, P = E> {
 /// The conditions of the parts, or the reason that one cannot be sent.
 type Given = Result<Vec<Expression>, Box<str>>;
 
-call_options!(FanOut[E: TableEntity, P], query.options);
+call_options!(FanOut[E: TableEntity, P], query.settings.options);
 total_timeout!(
     FanOut[E: TableEntity, P],
-    query.total,
+    query.settings.total,
     "At the deadline, the stream ends with an error of kind `Timeout`."
 );
 
@@ -182,17 +183,9 @@ impl<E: TableEntity, P> FanOut<E, P> {
     ///
     /// Splits the query into its parts, which takes about 0.3 µs per part. The thread runs nothing else meanwhile.
     pub fn stream(mut self) -> EntityStream<P> {
-        let limit = self.query.limit;
-        let parts = self
-            .chains()
-            .map_err(|e| e.in_operation(OperationKind::Query, Some(self.query.table.as_str())));
-        let (concurrency, order) = (self.concurrency, self.order);
-        let query = self.query;
-        let options = query.call_options();
-        let mut shape = query.shape;
-        shape.on_bad_row = query.on_bad_row;
-        let how = (concurrency, order);
-        let pages = PartPages::new(query.pipeline, options, shape, parts, query.total, how);
+        let limit = self.query.settings.limit;
+        let parts = self.chains();
+        let pages = self.query.part_pages(parts, self.concurrency, self.order);
         EntityStream::of_parts(pages, limit)
     }
 
@@ -201,12 +194,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// # Errors
     /// Returns the first error of any part.
     pub async fn all(self) -> Result<Vec<P>> {
-        let mut stream = self.stream();
-        let mut rows = Vec::new();
-        while let Some(row) = stream.try_next().await? {
-            rows.push(row);
-        }
-        Ok(rows)
+        self.stream().try_collect().await
     }
 
     /// Reads the first row, or `None` if no row matches.
@@ -227,23 +215,18 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// # Errors
     /// Returns the first error of any part.
     pub async fn count(self) -> Result<usize> {
-        let mut rows = FanOut {
+        let keys = FanOut {
             query: self.query.shaped(Shape::of_nothing()),
             given: self.given,
             concurrency: self.concurrency,
             order: Order::AsTheyCome,
-        }
-        .stream();
-        let mut count = 0;
-        while rows.try_next().await?.is_some() {
-            count += 1;
-        }
-        Ok(count)
+        };
+        keys.stream().try_fold(0, |count, ()| ready(Ok(count + 1))).await
     }
 
     /// Returns the condition of each part, in the order of the keys. Takes the conditions out of `query`.
     fn parts(query: &mut TableQuery<E, P>, given: Option<Given>) -> Result<Vec<PartFilter>> {
-        if query.from.is_some() {
+        if query.settings.from.is_some() {
             let why =
                 "a continuation belongs to one chain of pages, a fan-out has many: use `scan` for a query to resume";
             return Err(Error::invalid_input(why));
@@ -277,7 +260,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
         let shared = Access::of(parts.first().map(PartFilter::shared).unwrap_or_default());
         let chain = |(index, filter): (usize, PartFilter)| {
             let path = Access::of(filter.own()).path_beside(&shared);
-            if path == AccessPath::TableScan && query.allowed < Some(AccessPath::TableScan) {
+            if path == AccessPath::TableScan && query.settings.allowed < Some(AccessPath::TableScan) {
                 let why = "each request would read the whole table: name partitions with `.partitions(..)` or \
                            `.under_each(..)`, read ranges of the table with `scan`, or allow it for this call";
                 return Err(Error::invalid_input(why));

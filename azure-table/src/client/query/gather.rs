@@ -159,7 +159,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     where
         P: 'static,
     {
-        let table = self.table.clone();
+        let table = self.settings.table.clone();
         let told = |e: Error| e.in_operation(OperationKind::Query, Some(table.as_str()));
         let keyed = self.shape.clone().keyed();
         let mut pages = self.shaped(keyed).pages_with(Prefetch::FromStart);

@@ -16,6 +16,7 @@ use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_core::model::name::TableName;
 use azure_table_core::protocol::continuation::Continuation;
 use azure_table_core::protocol::query::{QueryRequest, TABLE_NAME};
+use azure_table_core::transport::BoxFuture;
 
 use crate::client::ops::operation::ended;
 use crate::client::query::entity_stream::EntityStream;
@@ -53,8 +54,7 @@ total_timeout!(
 
 enum Awaited {
     No,
-    /// The pages, and the names so far.
-    Collecting(Box<PageStream<String>>, Vec<String>),
+    Collecting(BoxFuture<'static, Result<Vec<String>>>),
     Over,
 }
 
@@ -166,40 +166,32 @@ impl ListTables {
     }
 
     fn begin(&mut self, prefetch: Prefetch) -> PageStream<String> {
-        let mut request = QueryRequest::tables(&format!("{}{}", self.namespace, self.prefix));
-        let filter = self
-            .filter
-            .take()
-            .map(|filter| under(filter, &self.namespace))
-            .transpose();
-        let prefetch = self.prefetch.map_or(Ok(prefetch), Prefetch::of);
-        let wished = filter.and_then(|filter| {
-            let fault = filter.as_ref().and_then(raw_fault).map(Arc::from);
-            request.top = top(self.page_size, self.limit)?;
-            request.filter = match (request.filter.take(), filter) {
-                (Some(prefix), Some(filter)) => Some(format!("{prefix} and ({filter})")),
-                (prefix, filter) => prefix.or(filter.map(|filter| filter.to_string())),
-            };
-            Ok((prefetch?, fault))
-        });
+        let prepared = self.prepare(prefetch);
         let shape = Shape::of_tables(Arc::clone(&self.namespace));
         let (pipeline, options) = (Arc::clone(&self.pipeline), std::mem::take(&mut self.options));
-        match wished {
-            Ok((prefetch, fault)) => {
-                let query = PreparedQuery {
-                    request,
-                    comparisons: 0,
-                    has_keys: false,
-                    fault,
-                    limit: self.limit,
-                    prefetch,
-                    in_task: false,
-                    total: self.total,
-                };
-                PageStream::new(pipeline, options, query, self.from.take(), shape)
-            }
-            Err(e) => PageStream::refused(pipeline, request, e, shape),
+        match prepared {
+            Ok(query) => PageStream::new(pipeline, options, query, self.from.take(), shape),
+            Err(e) => PageStream::rejected(pipeline, QueryRequest::tables(""), e, shape),
         }
+    }
+
+    fn prepare(&mut self, prefetch: Prefetch) -> Result<PreparedQuery> {
+        let mut request = QueryRequest::tables(&format!("{}{}", self.namespace, self.prefix));
+        let filter = self.filter.take().map(|filter| under(filter, &self.namespace));
+        let filter = filter.transpose()?;
+        let fault = filter.as_ref().and_then(raw_fault).map(Arc::from);
+        request.top = top(self.page_size, self.limit)?;
+        request.filter = match (request.filter.take(), filter) {
+            (Some(prefix), Some(filter)) => Some(format!("{prefix} and ({filter})")),
+            (prefix, filter) => prefix.or(filter.map(|filter| filter.to_string())),
+        };
+        Ok(PreparedQuery {
+            fault,
+            limit: self.limit,
+            prefetch: self.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
+            total: self.total,
+            ..PreparedQuery::new(request)
+        })
     }
 }
 
@@ -223,20 +215,14 @@ impl Future for ListTables {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Vec<String>>> {
         let this = self.get_mut();
         if matches!(this.awaited, Awaited::No) {
-            this.awaited = Awaited::Collecting(Box::new(this.begin(Prefetch::FromStart)), Vec::new());
+            this.awaited = Awaited::Collecting(Box::pin(this.begin(Prefetch::FromStart).all()));
         }
-        let Awaited::Collecting(pages, names) = &mut this.awaited else {
+        let Awaited::Collecting(names) = &mut this.awaited else {
             return Poll::Ready(Err(ended()));
         };
-        let outcome = loop {
-            match ready!(pages.poll_page(cx)) {
-                Some(Ok(page)) => names.extend(page.into_items()),
-                Some(Err(e)) => break Err(e),
-                None => break Ok(std::mem::take(names)),
-            }
-        };
+        let names = ready!(names.as_mut().poll(cx));
         this.awaited = Awaited::Over;
-        Poll::Ready(outcome)
+        Poll::Ready(names)
     }
 }
 

@@ -15,6 +15,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use azure_table_core::model::datetime::DateTime;
 use azure_table_core::model::diagnostics::DiagnosticsInternals;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::operation_kind::OperationKind;
@@ -27,7 +28,6 @@ use futures_core::stream::FusedStream;
 use http::StatusCode;
 
 use crate::client::ops::operation::start;
-use crate::client::query::page::Page;
 use crate::client::query::query_plan::too_much;
 use crate::client::shape::Shape;
 use crate::client::task::Running;
@@ -60,6 +60,22 @@ pub(crate) struct PreparedQuery {
     pub(crate) in_task: bool,
     /// The time limit of all pages together.
     pub(crate) total: TotalTimeout,
+}
+
+impl PreparedQuery {
+    /// Creates a query without a filter and a limit.
+    pub(crate) fn new(request: QueryRequest) -> Self {
+        Self {
+            request,
+            comparisons: 0,
+            has_keys: false,
+            fault: None,
+            limit: None,
+            prefetch: Prefetch::Never,
+            in_task: false,
+            total: TotalTimeout::default(),
+        }
+    }
 }
 
 /// Returns the page size.
@@ -130,7 +146,7 @@ pub struct PageStream<P> {
 
 enum State {
     /// The query cannot be sent, or its next page cannot.
-    Refused(Error),
+    Rejected(Error),
     /// The page at this position is next.
     Ready(Option<Continuation>),
     Running(Running<Answer>),
@@ -156,7 +172,7 @@ impl<P> PageStream<P> {
     ) -> Self {
         let checked = from.as_ref().map_or(Ok(()), |from| query.request.check(from));
         let state = if let Err(e) = checked {
-            State::Refused(e.in_operation(query.request.operation(), query.request.table()))
+            State::Rejected(e.in_operation(query.request.operation(), query.request.table()))
         } else if query.limit == Some(0) {
             State::Done
         } else {
@@ -182,20 +198,10 @@ impl<P> PageStream<P> {
     }
 
     /// Returns a stream that yields the error.
-    pub(crate) fn refused(pipeline: Arc<Pipeline>, request: QueryRequest, error: Error, shape: Shape<P>) -> Self {
+    pub(crate) fn rejected(pipeline: Arc<Pipeline>, request: QueryRequest, error: Error, shape: Shape<P>) -> Self {
         let error = error.in_operation(request.operation(), request.table());
-        let query = PreparedQuery {
-            request,
-            comparisons: 0,
-            has_keys: false,
-            fault: None,
-            limit: None,
-            prefetch: Prefetch::Never,
-            in_task: false,
-            total: TotalTimeout::default(),
-        };
-        let mut stream = Self::new(pipeline, CallOptions::new(), query, None, shape);
-        stream.state = State::Refused(error);
+        let mut stream = Self::new(pipeline, CallOptions::new(), PreparedQuery::new(request), None, shape);
+        stream.state = State::Rejected(error);
         stream
     }
 
@@ -222,7 +228,7 @@ impl<P> PageStream<P> {
     /// Returns the request for the first page as text.
     pub(crate) fn request(self) -> Result<String> {
         let from = match self.state {
-            State::Refused(e) => return Err(e),
+            State::Rejected(e) => return Err(e),
             State::Ready(from) => from,
             // A limit of no rows requests nothing.
             _ => None,
@@ -271,18 +277,19 @@ impl<P> PageStream<P> {
             }
             let answered = match &mut self.state {
                 State::Running(running) => ready!(running.poll(cx)),
-                State::Ready(_) | State::Refused(_) | State::Done => match mem::replace(&mut self.state, State::Done) {
-                    State::Ready(from) => {
-                        self.state = match self.call(from.as_ref()) {
-                            Ok(call) if self.query.in_task => State::Running(Running::in_task(call)),
-                            Ok(call) => State::Running(Running::Here(call)),
-                            Err(e) => State::Refused(e),
-                        };
-                        continue;
+                State::Ready(_) | State::Rejected(_) | State::Done => {
+                    match mem::replace(&mut self.state, State::Done) {
+                        State::Ready(from) => {
+                            self.state = match self.call(from.as_ref()) {
+                                Ok(call) => State::Running(Running::new(call, self.query.in_task)),
+                                Err(e) => State::Rejected(e),
+                            };
+                            continue;
+                        }
+                        State::Rejected(e) => return Poll::Ready(Some(Err(e))),
+                        _ => return Poll::Ready(None),
                     }
-                    State::Refused(e) => return Poll::Ready(Some(Err(e))),
-                    _ => return Poll::Ready(None),
-                },
+                }
             };
             self.state = State::Done;
             match answered.and_then(|answer| self.arrive(answer)) {
@@ -376,7 +383,7 @@ impl<P> PageStream<P> {
         self.state = if is_at_once {
             match self.call(Some(next)) {
                 Ok(call) => State::Running(Running::in_task(call)),
-                Err(e) => State::Refused(e),
+                Err(e) => State::Rejected(e),
             }
         } else {
             State::Ready(Some(next.clone()))
@@ -407,6 +414,50 @@ impl<P> PageStream<P> {
             Some(what) => error.with_message(what),
             None => error,
         }
+    }
+}
+
+/// One page of a query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<P> {
+    items: Vec<P>,
+    continuation: Option<Continuation>,
+    request_id: Option<String>,
+    request_charge: Option<f64>,
+    /// The service's time at which it was requested, or a little earlier.
+    pub(super) requested_at: Option<DateTime>,
+}
+
+impl<P> Page<P> {
+    /// Returns the rows.
+    ///
+    /// A page may be empty although others follow.
+    pub fn items(&self) -> &[P] {
+        &self.items
+    }
+
+    /// Returns the rows.
+    pub fn into_items(self) -> Vec<P> {
+        self.items
+    }
+
+    /// Returns the continuation token of the next page.
+    ///
+    /// `None` on the last page, and on a page that [`limit`](crate::TableQuery::limit) cut short.
+    pub fn continuation(&self) -> Option<&Continuation> {
+        self.continuation.as_ref()
+    }
+
+    /// Returns the request id that the service assigned.
+    pub fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
+    }
+
+    /// Returns the cost of the page in request units, all attempts included.
+    ///
+    /// Only Cosmos DB reports it.
+    pub fn request_charge(&self) -> Option<f64> {
+        self.request_charge
     }
 }
 

@@ -9,10 +9,8 @@ use azure_table_core::model::error::{Error, Result};
 use azure_table_core::protocol::continuation::Continuation;
 
 use crate::client::query::concurrent::{Concurrent, ItemSource, Order};
-use crate::client::query::page::Page;
-use crate::client::query::page_stream::{PageStream, PreparedQuery, TURN_BYTES};
+use crate::client::query::page_stream::{Page, PageStream, PreparedQuery, TURN_BYTES};
 use crate::client::shape::Shape;
-use crate::client::total_timeout::TotalTimeout;
 use crate::client::turn::Turn;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
@@ -32,8 +30,6 @@ pub(crate) struct PartPages<P> {
     shape: Shape<P>,
     /// The query of each part, except for its filter; or the error that prevents it.
     query: Result<PreparedQuery, Option<Error>>,
-    /// The time limit of all parts together.
-    total: TotalTimeout,
     parts: Concurrent<Part, Chain<P>>,
     turn: Turn,
 }
@@ -62,7 +58,6 @@ impl<P> PartPages<P> {
         options: CallOptions,
         shape: Shape<P>,
         parts: Result<(PreparedQuery, VecDeque<Part>)>,
-        total: TotalTimeout,
         (concurrency, order): (usize, Order),
     ) -> Self {
         let (query, parts) = match parts {
@@ -74,7 +69,6 @@ impl<P> PartPages<P> {
             options,
             shape,
             query,
-            total,
             parts: Concurrent::new(parts, concurrency, order),
             turn: Turn::new(TURN_BYTES),
         }
@@ -85,13 +79,12 @@ impl<P> PartPages<P> {
             Ok(query) => query,
             Err(refused) => return Poll::Ready(refused.take().map(|e| (0, Err(e)))),
         };
-        self.total.begin();
+        query.total.begin();
         let turn = &self.turn;
-        let (pipeline, options, shape, total) = (&self.pipeline, &self.options, &self.shape, self.total);
+        let (pipeline, options, shape) = (&self.pipeline, &self.options, &self.shape);
         let page = ready!(turn.end_if_pending(self.parts.poll(cx, |part| {
             // The filter is added only now, because each part may have a long one.
             let query = query.filtered(part.filter.expression().as_ref());
-            let query = PreparedQuery { total, ..query };
             let pages = PageStream::new(Arc::clone(pipeline), options.clone(), query, part.from, shape.clone());
             Chain {
                 index: part.index,

@@ -1,5 +1,6 @@
 //! Validates a query and prepares its chain of requests, or one chain per part of its rows.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use azure_table_core::filter::access::{Access, AccessPath};
@@ -7,11 +8,14 @@ use azure_table_core::filter::expression::Expression;
 use azure_table_core::filter::parse::raw_fault;
 use azure_table_core::filter::typed;
 use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::query::{List, QueryRequest};
 
 use crate::client::query::TableQuery;
+use crate::client::query::concurrent::Order;
 use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
+use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::query_plan;
 
 /// The length of a filter from which its encoded URL may be too long.
@@ -33,6 +37,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Takes the conditions of the query, those on the keys included.
     pub(super) fn expression(&mut self) -> Result<Option<Expression>> {
         let keys = self
+            .settings
             .keys
             .take()
             .transpose()
@@ -54,7 +59,14 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// # Errors
     /// `InvalidInput`: the client denies the access path of a condition.
     pub(super) fn check_path(&self, path: AccessPath, access: impl FnOnce() -> Access) -> Result<()> {
-        if self.pipeline.settings.denied.is_some_and(|denied| path >= denied) && self.allowed < Some(path) {
+        if self
+            .settings
+            .pipeline
+            .settings
+            .denied
+            .is_some_and(|denied| path >= denied)
+            && self.settings.allowed < Some(path)
+        {
             let access = access();
             let advice = query_plan::advice(&access).unwrap_or("read fewer rows");
             return Err(Error::invalid_input(format!(
@@ -67,24 +79,20 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Prepares one chain of requests for the rows of a condition.
     pub(super) fn prepare_for(&self, filter: Option<&Expression>, prefetch: Prefetch) -> Result<PreparedQuery> {
-        let top = top(self.page_size, self.limit)?;
+        let top = top(self.settings.page_size, self.settings.limit)?;
         self.shape.check_select()?;
         let request = QueryRequest {
-            list: List::Entities(self.table.as_str().to_owned()),
+            list: List::Entities(self.settings.table.as_str().to_owned()),
             filter: None,
             select: self.shape.select.clone(),
             top,
             metadata: self.shape.metadata,
         };
         let all = PreparedQuery {
-            request,
-            comparisons: 0,
-            has_keys: false,
-            fault: None,
-            limit: self.limit,
-            prefetch: self.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
-            in_task: false,
-            total: self.total,
+            limit: self.settings.limit,
+            prefetch: self.settings.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
+            total: self.settings.total,
+            ..PreparedQuery::new(request)
         };
         Ok(all.filtered(filter))
     }
@@ -97,6 +105,19 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         Ok(query)
     }
 
+    /// Returns the pages of the parts, read in this order by this number of chains.
+    pub(super) fn part_pages(
+        self,
+        parts: Result<(PreparedQuery, VecDeque<Part>)>,
+        concurrency: usize,
+        order: Order,
+    ) -> PartPages<P> {
+        let table = self.settings.table.as_str();
+        let parts = parts.map_err(|e| e.in_operation(OperationKind::Query, Some(table)));
+        let options = self.call_options();
+        PartPages::new(self.settings.pipeline, options, self.shape, parts, (concurrency, order))
+    }
+
     /// Returns the first request for the rows of a condition as text, or the error of a filter that is too long for a
     /// URL.
     pub(super) fn shown_or_why_not(self, filter: Option<Expression>) -> Result<Result<String, Error>> {
@@ -105,7 +126,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             .is_some_and(|filter| filter.to_string().len() > LONG_FILTER);
         let query = self.prepare_for(filter.as_ref(), Prefetch::Never)?;
         let options = self.call_options();
-        let shown = PageStream::new(self.pipeline, options, query, self.from, self.shape).request();
+        let shown = PageStream::new(self.settings.pipeline, options, query, self.settings.from, self.shape).request();
         match shown {
             Err(e) if is_long => Ok(Err(e)),
             shown => shown.map(Ok),

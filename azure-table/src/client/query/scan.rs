@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::future::poll_fn;
+use std::future::{poll_fn, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -15,16 +15,15 @@ use azure_table_core::filter::expression::Expression;
 use azure_table_core::filter::key_range::KeyRange;
 use azure_table_core::filter::split::{PartFilter, conditions};
 use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::model::error::{Error, Result};
 use azure_table_core::protocol::continuation::Continuation;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
+use futures_util::TryStreamExt as _;
 
 use crate::client::query::TableQuery;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
-use crate::client::query::page::Page;
-use crate::client::query::page_stream::{Prefetch, PreparedQuery};
+use crate::client::query::page_stream::{Page, Prefetch, PreparedQuery};
 use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::scan_position::{Read, ScanPosition, ranges};
 use crate::client::shape::Shape;
@@ -89,10 +88,10 @@ pub struct ScanProgress {
     pub rows: u64,
 }
 
-call_options!(Scan[E: TableEntity, P], query.options);
+call_options!(Scan[E: TableEntity, P], query.settings.options);
 total_timeout!(
     Scan[E: TableEntity, P],
-    query.total,
+    query.settings.total,
     "At the deadline, the stream ends with an error of kind `Timeout`. Its position stays valid."
 );
 
@@ -145,22 +144,14 @@ impl<E: TableEntity, P> Scan<E, P> {
 
     /// Returns the rows as a stream.
     pub fn stream(self) -> ScanStream<P> {
-        let limit = self.query.limit;
-        let begun = self
-            .begin()
-            .map_err(|e| e.in_operation(OperationKind::Query, Some(self.query.table.as_str())));
-        let (position, parts) = match begun {
+        let limit = self.query.settings.limit;
+        let (position, parts) = match self.begin() {
             Ok((position, parts)) => (position, Ok(parts)),
             // A position that the caller set is kept unchanged.
             Err(e) => (self.from.clone().unwrap_or_default(), Err(e)),
         };
-        let query = self.query;
-        let options = query.call_options();
-        let mut shape = query.shape;
-        shape.on_bad_row = query.on_bad_row;
-        let how = (self.concurrency, Order::AsTheyCome);
         ScanStream {
-            pages: PartPages::new(query.pipeline, options, shape, parts, query.total, how),
+            pages: self.query.part_pages(parts, self.concurrency, Order::AsTheyCome),
             progress: ScanProgress {
                 ranges: position.ranges.len(),
                 ranges_done: position.ranges.iter().filter(|range| range.read == Read::All).count(),
@@ -188,18 +179,13 @@ impl<E: TableEntity, P> Scan<E, P> {
             concurrency: self.concurrency,
             callback: self.callback,
         };
-        let mut rows = scan.stream();
-        let mut count = 0;
-        while rows.try_next().await?.is_some() {
-            count += 1;
-        }
-        Ok(count)
+        scan.stream().try_fold(0, |count, ()| ready(Ok(count + 1))).await
     }
 
     /// Returns the ranges, and a chain for the remainder of each.
     fn begin(&self) -> Result<(ScanPosition, (PreparedQuery, VecDeque<Part>))> {
         let mut query = self.query.clone();
-        if query.from.is_some() {
+        if query.settings.from.is_some() {
             let why = "a continuation belongs to one chain of pages: resume a scan with `.resume_from(position)`";
             return Err(Error::invalid_input(why));
         }

@@ -76,42 +76,46 @@ impl<E: TableEntity> TableQuery<E, ()> {
         options: &CallOptions,
         total: TotalTimeout,
     ) -> Result<Walk<P>> {
-        let (own, other) = (table.name().as_str(), self.table.as_str());
-        if !own.eq_ignore_ascii_case(other) || table.pipeline().endpoint != self.pipeline.endpoint {
+        let (own, other) = (table.name().as_str(), self.settings.table.as_str());
+        if !own.eq_ignore_ascii_case(other) || table.pipeline().endpoint != self.settings.pipeline.endpoint {
             return Err(Error::invalid_input(format!(
                 "the query is for the table {other} of {}: create it with the client of the table to write",
-                self.pipeline.endpoint.base()
+                self.settings.pipeline.endpoint.base()
             ))
             .in_operation(OperationKind::Query, Some(own)));
         }
-        if table.pipeline().settings.variant != self.pipeline.settings.variant {
+        if table.pipeline().settings.variant != self.settings.pipeline.settings.variant {
             let rows = |pipeline: &Pipeline| match pipeline.settings.variant {
                 Some(variant) => format!("rows of the variant `{}` of `{}`", variant.name, variant.of),
                 None => "rows of any kind".to_owned(),
             };
             return Err(Error::invalid_input(format!(
                 "the query selects {}, the handle writes {}: create the query with the handle that writes",
-                rows(&self.pipeline),
+                rows(&self.settings.pipeline),
                 rows(table.pipeline())
             ))
             .in_operation(OperationKind::Query, Some(own)));
         }
         self = self.with(options);
-        self.options = self.options.for_write();
-        self.total = total.or(self.total);
-        self.total.begin();
+        self.settings.options = self.settings.options.for_write();
+        self.settings.total = total.or(self.settings.total);
+        self.settings.total.begin();
         if from.is_some() {
-            self.from = from;
+            self.settings.from = from;
         }
-        if self.from.as_ref().and_then(continuation::location) == Some(Location::Secondary) {
+        if self.settings.from.as_ref().and_then(continuation::location) == Some(Location::Secondary) {
             return Err(Error::invalid_input(
                 "the continuation is of the secondary location, and a write over a query reads the primary: start \
                  without it, or use one from a query that reads only the primary",
             )
             .in_operation(OperationKind::Query, Some(own)));
         }
-        let (on_bad_row, from, total) = (self.on_bad_row.take(), self.from.clone(), self.total);
-        let options = table.pipeline().settings.defaults.clone().with(&self.options);
+        let (on_bad_row, from, total) = (
+            self.shape.on_bad_row.take(),
+            self.settings.from.clone(),
+            self.settings.total,
+        );
+        let options = table.pipeline().settings.defaults.clone().with(&self.settings.options);
         // The next page is read after the writes of this one, so that its ETags are current.
         let pages = self.shaped(Shape::<P>::of_type()).pages_with(Prefetch::Never);
         Ok(Walk {

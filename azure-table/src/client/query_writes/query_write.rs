@@ -29,7 +29,7 @@ use crate::client::bulk::settled_operations::Settled;
 use crate::client::ops::operation::ended;
 use crate::client::partition_writes::outcomes::Outcome;
 use crate::client::query::TableQuery;
-use crate::client::query::page::Page;
+use crate::client::query::page_stream::Page;
 use crate::client::query::selection::Walk;
 use crate::client::query_writes::row_plan::{Plan, PlanRows, SelectedRow as _};
 use crate::client::query_writes::write_position::WritePosition;

@@ -23,14 +23,14 @@ use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::versioned::Versioned;
 use azure_table_core::protocol::continuation::Continuation;
+use azure_table_core::protocol::profile::ProfileInternals;
 use azure_table_core::transport::BoxFuture;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_window::ChangeWindow;
-use crate::client::query::page::Page;
-use crate::client::query::page_stream::{PageStream, PreparedQuery};
+use crate::client::query::page_stream::{Page, PageStream, PreparedQuery};
 use crate::client::sending_rate::SendingRate;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
@@ -47,11 +47,10 @@ pub(super) struct ChangeQuery<P> {
     pub(super) shape: Shape<Found<P>>,
     pub(super) prepared: PreparedQuery,
     pub(super) filter: Option<Expression>,
-    /// The service selects by Timestamp. Otherwise it returns all rows, and the stream selects.
-    pub(super) filters_timestamps: bool,
 }
 
 /// The settings of a tail of changes.
+#[derive(Debug)]
 pub(super) struct ChangeSettings {
     pub(super) overlap: Duration,
     pub(super) interval: Duration,
@@ -330,7 +329,9 @@ impl<P> ChangeStream<P> {
 impl<P> ChangeQuery<P> {
     /// Returns the pages of a poll, or those from a continuation of it on.
     fn pages(&self, time: Option<DateTime>, from: Option<&Continuation>, total: TotalTimeout) -> PageStream<Found<P>> {
-        let time = time.filter(|_| self.filters_timestamps);
+        // Otherwise the service returns all rows, and the stream selects.
+        let filters_timestamps = self.pipeline.endpoint.profile().rules().filters_timestamps;
+        let time = time.filter(|_| filters_timestamps);
         let filter = since(self.filter.clone(), time);
         let query = PreparedQuery {
             total,
