@@ -12,6 +12,5 @@ pub(crate) mod bulk_write;
 pub(crate) mod engine;
 pub(crate) mod interrupted;
 mod queue;
-mod running_batch;
-pub(crate) mod settled_operations;
+pub(crate) mod running_batch;
 pub(crate) mod writer;

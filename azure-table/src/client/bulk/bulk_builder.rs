@@ -3,8 +3,6 @@
 //! The future and the stream of its writes are `bulk_write.rs`.
 
 use std::fmt;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use azure_table_core::filter::assignment::Assignments;
 use azure_table_core::model::entity::{AsEntity, TableEntity};
@@ -16,6 +14,7 @@ use azure_table_core::model::versioned::Versioned;
 use azure_table_core::protocol::batch::MAX_BATCH_OPERATIONS;
 use azure_table_core::protocol::operation::TableOperation;
 use futures_core::Stream;
+use futures_util::{StreamExt as _, stream};
 
 use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::bulk_write::BulkWrite;
@@ -162,7 +161,7 @@ impl<E> Bulk<E> {
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
         let variant = self.variant();
         let make = move |entity: T| TableOperation::insert(&AsVariant::new(entity.written(), variant));
-        self.begin(Items::new(entities, make))
+        self.start(entities, make)
     }
 
     /// Inserts entities, or replaces the stored ones.
@@ -172,7 +171,7 @@ impl<E> Bulk<E> {
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
         let variant = self.variant();
         let make = move |entity: T| TableOperation::insert_or_replace(&AsVariant::new(entity.written(), variant));
-        self.begin(Items::new(entities, make))
+        self.start(entities, make)
     }
 
     /// Inserts entities, or merges them into the stored ones.
@@ -182,7 +181,7 @@ impl<E> Bulk<E> {
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
         let variant = self.variant();
         let make = move |entity: T| TableOperation::insert_or_merge(&AsVariant::new(entity.written(), variant));
-        self.begin(Items::new(entities, make))
+        self.start(entities, make)
     }
 
     /// Replaces stored entities.
@@ -194,7 +193,7 @@ impl<E> Bulk<E> {
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
         let variant = self.variant();
         let make = move |entity: T| TableOperation::replace(&AsVariant::new(entity.written(), variant));
-        self.begin(Items::new(entities, make))
+        self.start(entities, make)
     }
 
     /// Merges entities into stored ones.
@@ -206,7 +205,7 @@ impl<E> Bulk<E> {
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
         let variant = self.variant();
         let make = move |entity: T| TableOperation::merge(&AsVariant::new(entity.written(), variant));
-        self.begin(Items::new(entities, make))
+        self.start(entities, make)
     }
 
     /// Writes single columns of stored entities.
@@ -236,9 +235,7 @@ impl<E> Bulk<E> {
         K: IntoKey<E>,
         C: Assignments<E>,
     {
-        self.begin(Items::new(patches, |(key, columns): (K, C)| {
-            TableOperation::patch(key, columns)
-        }))
+        self.start(patches, |(key, columns): (K, C)| TableOperation::patch(key, columns))
     }
 
     /// Deletes entities by key.
@@ -249,7 +246,7 @@ impl<E> Bulk<E> {
         self,
         keys: impl IntoIterator<Item = K>,
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
-        self.begin(Items::new(keys, |key: K| TableOperation::delete(key)))
+        self.start(keys, |key: K| TableOperation::delete(key))
     }
 
     /// Writes operations of any kind and entity type.
@@ -257,7 +254,7 @@ impl<E> Bulk<E> {
         self,
         operations: impl IntoIterator<Item = TableOperation>,
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
-        self.begin(Items::new(operations, |operation| operation))
+        self.start(operations, |operation| operation)
     }
 
     /// Writes the operations of a stream.
@@ -268,7 +265,7 @@ impl<E> Bulk<E> {
         self,
         operations: impl Stream<Item = TableOperation>,
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
-        self.begin(Infallible(Box::pin(operations)))
+        BulkWrite::new(self.run(), operations.map(Ok))
     }
 
     /// Writes the operations of a stream that may fail.
@@ -314,7 +311,7 @@ impl<E> Bulk<E> {
         S: Stream<Item = Result<TableOperation, X>>,
         X: From<Error>,
     {
-        self.begin(operations)
+        BulkWrite::new(self.run(), operations)
     }
 
     /// Returns the variant to which the handle's writes are restricted.
@@ -322,11 +319,14 @@ impl<E> Bulk<E> {
         self.table.pipeline().settings.variant
     }
 
-    fn begin<S, X>(self, source: S) -> BulkWrite<'static, S, X>
-    where
-        S: Stream<Item = Result<TableOperation, X>>,
-    {
-        BulkWrite::new(self.run(), source)
+    /// Writes the operations that `make` encodes, each when it is read.
+    fn start<T>(
+        self,
+        items: impl IntoIterator<Item = T>,
+        make: impl Fn(T) -> TableOperation,
+    ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
+        let operations = items.into_iter().map(move |item| Ok(make(item)));
+        BulkWrite::new(self.run(), stream::iter(operations))
     }
 
     pub(crate) fn run(self) -> BulkRun {
@@ -392,43 +392,5 @@ impl<E: TableEntity> BulkEntity<E> for &Versioned<E> {
 
     fn written(&self) -> &Versioned<E> {
         self
-    }
-}
-
-/// An iterator as a stream of operations. Each item is encoded when it is read.
-struct Items<I, F> {
-    items: I,
-    make: F,
-}
-
-impl<I, F> Items<I, F> {
-    fn new(items: impl IntoIterator<IntoIter = I>, make: F) -> Self {
-        Self {
-            items: items.into_iter(),
-            make,
-        }
-    }
-}
-
-/// Items are moved out, nothing is pinned.
-impl<I, F> Unpin for Items<I, F> {}
-
-impl<I: Iterator, F: FnMut(I::Item) -> TableOperation> Stream for Items<I, F> {
-    type Item = Result<TableOperation>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = self.items.next();
-        Poll::Ready(next.map(|item| Ok((self.make)(item))))
-    }
-}
-
-/// A stream that cannot fail.
-struct Infallible<S>(Pin<Box<S>>);
-
-impl<S: Stream<Item = TableOperation>> Stream for Infallible<S> {
-    type Item = Result<TableOperation>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.as_mut().poll_next(cx).map(|next| next.map(Ok))
     }
 }

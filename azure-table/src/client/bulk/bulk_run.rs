@@ -8,13 +8,14 @@ use azure_table_core::protocol::operation::TableOperation;
 
 use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, Leftover, LeftoverReason};
 use crate::client::bulk::engine::Engine;
-use crate::client::bulk::settled_operations::Settled;
+use crate::client::bulk::running_batch::Settled;
 use crate::client::partition_writes::outcomes::Outcome;
 
 pub(crate) struct BulkRun {
     pub(crate) engine: Engine,
     pub(crate) report: BulkReport,
-    pushed: u64,
+    /// The number of operations that were pushed.
+    pub(crate) pushed: u64,
 }
 
 impl BulkRun {
@@ -29,11 +30,6 @@ impl BulkRun {
     pub(crate) fn push(&mut self, operation: TableOperation) {
         self.engine.push(self.pushed, operation);
         self.pushed += 1;
-    }
-
-    /// Returns the number of operations that were pushed.
-    pub(crate) fn pushed(&self) -> u64 {
-        self.pushed
     }
 
     /// Returns the next outcome, or `None` once every operation has one and the input is closed.

@@ -144,7 +144,7 @@ where
         cx: &mut Context<'_>,
     ) -> bool {
         let Some(source) = source else { return false };
-        let before = run.pushed();
+        let before = run.pushed;
         for _ in 0..run.engine.settings.batch_size {
             if !run.engine.is_room() || run.engine.has_ready() || !run.engine.may_read(cx) {
                 break;
@@ -169,7 +169,7 @@ where
                 }
             }
         }
-        run.pushed() > before
+        run.pushed > before
     }
 
     /// Reports progress once all outcomes of a batch were taken.

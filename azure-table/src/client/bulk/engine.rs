@@ -5,6 +5,7 @@
 //! query: those push operations and poll for outcomes (`bulk_write.rs`, `writer.rs`, `client/query_writes`). Spawns no
 //! task, so an owner that stops polling has a correct report.
 
+use std::collections::VecDeque;
 use std::future::{Future as _, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -25,11 +26,10 @@ use tokio::task::coop;
 
 use crate::client::bulk::batch_retry::batch_policy;
 use crate::client::bulk::queue::{Queue, Short};
-use crate::client::bulk::running_batch::{Batch, RunningBatch};
-use crate::client::bulk::settled_operations::{Settled, SettledOperations, describe};
+use crate::client::bulk::running_batch::{Batch, RunningBatch, Settled};
 use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
-use crate::client::partition_writes::outcomes::{Outcome, SharedOutcomes, Written};
+use crate::client::partition_writes::outcomes::{Outcome, SharedOutcomes};
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::client::partition_writes::partition_write::PartitionWrite;
 use crate::client::sending_rate::SendingRate;
@@ -127,7 +127,6 @@ pub(crate) struct Engine {
     queue: Queue,
     /// If absent, the retry policy handles throttling.
     rate: Option<SendingRate>,
-    throttled: u64,
     /// Each is polled only when woken, since there may be many.
     running: FuturesUnordered<RunningBatch>,
     /// The bytes of the operations in flight.
@@ -135,7 +134,8 @@ pub(crate) struct Engine {
     pub(crate) turn: Turn,
     /// The service's limit for the body of a batch.
     batch_bytes: usize,
-    ready: SettledOperations,
+    /// The known outcomes, in the order in which they became known.
+    ready: VecDeque<Settled>,
     /// Fires when the first waiting operation has waited long enough.
     timer: Option<BoxFuture<'static, ()>>,
     /// Fires at the total timeout.
@@ -169,9 +169,8 @@ impl Engine {
             input: Input::Closed,
             flushes: false,
             rate: None,
-            throttled: 0,
             running: FuturesUnordered::new(),
-            ready: SettledOperations::default(),
+            ready: VecDeque::new(),
             timer: None,
             end: None,
             failures: 0,
@@ -210,7 +209,11 @@ impl Engine {
             Err(error) => {
                 let outcome = Outcome::Rejected(Arc::new(self.named(error)));
                 let operation = HeldOperation::Whole(operation);
-                self.ready.push(vec![index], vec![operation], vec![outcome]);
+                self.ready.push_back(Settled {
+                    index,
+                    operation,
+                    outcome,
+                });
             }
         }
     }
@@ -249,9 +252,6 @@ impl Engine {
             if self.stopped.is_some() && self.running.is_empty() {
                 self.leave_waiting();
             }
-            if let Some(rate) = &self.rate {
-                self.throttled = rate.throttled_requests();
-            }
             if !self.ready.is_empty() || has_ended {
                 continue;
             }
@@ -264,7 +264,7 @@ impl Engine {
 
     /// Returns the next outcome that is already known. The limit of failures does not apply to it.
     pub(crate) fn take_ready(&mut self) -> Option<Settled> {
-        self.ready.pop()
+        self.ready.pop_front()
     }
 
     /// Returns `true` if known outcomes remain.
@@ -287,7 +287,7 @@ impl Engine {
 
     /// Returns the number of requests that were throttled and sent again.
     pub(crate) fn throttled(&self) -> u64 {
-        self.throttled
+        self.rate.as_ref().map_or(0, SendingRate::throttled_requests)
     }
 
     /// Returns the error that ends all writes.
@@ -341,8 +341,8 @@ impl Engine {
         let error = Arc::new(error.maybe_applied(true));
         self.bytes_in_flight = 0;
         for running in std::mem::take(&mut self.running) {
-            if let Some((batch, written)) = running.cancel(&error) {
-                self.take_in(batch, written);
+            if let Some(batch) = running.cancel(&error) {
+                self.take_in(batch);
             }
         }
         // Reported after the cancelled batches, which may be of the same rows.
@@ -377,11 +377,12 @@ impl Engine {
             let bytes = batch.iter().map(|queued| queued.operation.bytes()).sum();
             let outcomes = SharedOutcomes::new(batch.len());
             let operations = HeldOperations::new(batch.into_iter().map(|queued| queued.operation));
-            let write = PartitionWrite::new(&self.pipeline, &self.table, self.options.clone(), operations, outcomes)
-                .at_most(self.settings.batch_bytes)
-                .with(self.settings.recovery)
-                .within(self.settings.total)
-                .at(self.rate.clone());
+            let options = self.options.clone();
+            let mut write = PartitionWrite::new(&self.pipeline, &self.table, options, operations, outcomes);
+            write.most_bytes = self.settings.batch_bytes;
+            write.recovery = self.settings.recovery;
+            write.total = self.settings.total;
+            write.rate = self.rate.clone();
             self.bytes_in_flight += bytes;
             self.running.push(RunningBatch::new(indices, rows, bytes, write));
         }
@@ -392,14 +393,13 @@ impl Engine {
         let mut any = false;
         while !self.running.is_empty()
             && self.turn.poll_left(cx).is_ready()
-            && let Poll::Ready(Some((batch, mut written))) = self.poll_running(cx)
+            && let Poll::Ready(Some((batch, stopped))) = self.poll_running(cx)
         {
             any = true;
             self.turn.spend(RESPONSE_UNITS);
             self.bytes_in_flight -= batch.bytes;
             self.queue.ended(&batch.partition_key, batch.rows.iter().copied());
-            let stopped = written.stopped.take();
-            self.take_in(batch, written);
+            self.take_in(batch);
             if let Some(error) = stopped {
                 match self.settings.total.ended(&error) {
                     true => self.stop_for_time(),
@@ -411,44 +411,39 @@ impl Engine {
     }
 
     /// Polls the batches in flight. The turn limits them, not the budget that tokio gives the task.
-    fn poll_running(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Batch, Written)>> {
+    fn poll_running(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Batch, Option<Arc<Error>>)>> {
         let next = poll_fn(|cx| Pin::new(&mut self.running).poll_next(cx));
         pin!(coop::unconstrained(next)).poll(cx)
     }
 
-    fn take_in(&mut self, batch: Batch, written: Written) {
-        let mut outcomes = written.outcomes;
-        for outcome in &mut outcomes {
-            match outcome {
-                Outcome::Rejected(e) if self.settings.expects_gone && e.kind() == ErrorKind::NotFound => {
-                    *outcome = Outcome::Gone;
-                }
-                // A delete has succeeded if no row is left to delete.
-                Outcome::Gone if !self.settings.expects_gone => *outcome = Outcome::Applied(None),
-                _ => {}
-            }
-        }
-        let operations = batch.take_operations();
-        self.ready.push(batch.indices, operations, outcomes);
+    fn take_in(&mut self, batch: Batch) {
+        let expects_gone = self.settings.expects_gone;
+        self.ready.extend(batch.into_settled().map(|settled| Settled {
+            outcome: match settled.outcome {
+                Outcome::Rejected(e) if expects_gone && e.kind() == ErrorKind::NotFound => Outcome::Gone,
+                Outcome::Gone if !expects_gone => Outcome::Applied(None),
+                outcome => outcome,
+            },
+            ..settled
+        }));
     }
 
     fn count_failure(&mut self, settled: &Settled) {
         let Some(error) = settled.outcome.failure() else { return };
         self.failures += 1;
         if self.failures > self.settings.failures && self.stopped.is_none() {
-            let last = describe((settled.index, &settled.operation, &settled.outcome));
-            self.stop_for_failures(error, last);
+            self.stop_for_failures(error, settled.to_string());
         }
     }
 
     /// Stops the engine after more failures than allowed. Outcomes that are ready count as well.
     fn stop_for_failures(&mut self, error: &Error, last: String) {
-        let ready = || self.ready.iter().filter(|(.., outcome)| outcome.failure().is_some());
+        let ready = || self.ready.iter().filter(|settled| settled.outcome.failure().is_some());
         let failures = self.failures + ready().count() as u64;
-        let latest = ready().last();
-        let error = latest.and_then(|(.., outcome)| outcome.failure()).unwrap_or(error);
+        let latest = ready().next_back();
+        let error = latest.and_then(|settled| settled.outcome.failure()).unwrap_or(error);
         let (kind, is_in_doubt) = (error.cause_kind(), error.may_have_applied());
-        let last = latest.map_or(last, describe);
+        let last = latest.map_or(last, Settled::to_string);
         let why = format!(
             "{failures} {} failed, and `.max_failures(..)` allows {}; the last: {last}",
             self.settings.unit, self.settings.failures
@@ -471,11 +466,10 @@ impl Engine {
     }
 
     fn leave_waiting(&mut self) {
-        let waiting = self.queue.drain().into_iter();
-        let (indices, operations): (Vec<_>, Vec<_>) = waiting
-            .map(|queued| (queued.index, HeldOperation::Whole(queued.operation)))
-            .unzip();
-        let outcomes = indices.iter().map(|_| Outcome::NotTried).collect();
-        self.ready.push(indices, operations, outcomes);
+        self.ready.extend(self.queue.drain().into_iter().map(|queued| Settled {
+            index: queued.index,
+            operation: HeldOperation::Whole(queued.operation),
+            outcome: Outcome::NotTried,
+        }));
     }
 }

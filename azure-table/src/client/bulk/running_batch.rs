@@ -2,6 +2,7 @@
 //!
 //! Returns its operations to the bulk when it ends. The write itself is `client/partition_writes`.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -11,33 +12,40 @@ use azure_table_core::protocol::row_hash::RowHash;
 use azure_table_core::transport::BoxFuture;
 
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
-use crate::client::partition_writes::outcomes::{SharedOutcomes, Written};
+use crate::client::partition_writes::outcomes::{Outcome, SharedOutcomes};
 use crate::client::partition_writes::partition_write::PartitionWrite;
 
 /// Operations of one partition that were sent together.
 pub(crate) struct Batch {
     pub(crate) partition_key: Arc<str>,
     /// The numbers of the operations, and their rows.
-    pub(crate) indices: Vec<u64>,
+    indices: Vec<u64>,
     pub(crate) rows: Vec<RowHash>,
     operations: HeldOperations,
+    outcomes: SharedOutcomes,
     /// The number of bytes of the operations.
     pub(crate) bytes: usize,
 }
 
 impl Batch {
-    /// Takes the operations. The write has ended.
-    pub(crate) fn take_operations(&self) -> Vec<HeldOperation> {
-        self.operations.take()
+    /// Returns the operations with their numbers and outcomes. The write has ended.
+    pub(crate) fn into_settled(self) -> impl Iterator<Item = Settled> {
+        let numbered = self.indices.into_iter().zip(self.operations.take());
+        let settled = numbered.zip(self.outcomes.take());
+        settled.map(|((index, operation), outcome)| Settled {
+            index,
+            operation,
+            outcome,
+        })
     }
 }
 
-/// A batch in flight. Returns the batch with the outcomes of its operations.
+/// A batch in flight. Returns the batch, and the error that concerns no single row: further writes would fail with it
+/// too.
 pub(crate) struct RunningBatch {
     /// `None` once the batch has ended.
     batch: Option<Batch>,
-    outcomes: SharedOutcomes,
-    write: BoxFuture<'static, Written>,
+    write: BoxFuture<'static, Option<Arc<Error>>>,
 }
 
 impl RunningBatch {
@@ -48,31 +56,23 @@ impl RunningBatch {
         bytes: usize,
         write: PartitionWrite<SharedOutcomes>,
     ) -> Self {
-        let outcomes = write.outcomes().clone();
-        let written = outcomes.clone();
         Self {
             batch: Some(Batch {
-                partition_key: Arc::clone(write.partition_key()),
+                partition_key: Arc::clone(&write.partition_key),
                 indices,
                 rows,
-                operations: write.operations().clone(),
+                operations: write.operations.clone(),
+                outcomes: write.outcomes.clone(),
                 bytes,
             }),
-            outcomes,
-            write: Box::pin(async move {
-                let stopped = write.run().await;
-                let outcomes = written.take();
-                Written { outcomes, stopped }
-            }),
+            write: Box::pin(write.run()),
         }
     }
 
     /// Returns its operations and their outcomes so far. `error` is that of operations without a response.
-    pub(crate) fn cancel(self, error: &Arc<Error>) -> Option<(Batch, Written)> {
+    pub(crate) fn cancel(self, error: &Arc<Error>) -> Option<Batch> {
         drop(self.write);
-        let outcomes = self.outcomes.cancel(error);
-        let stopped = None;
-        Some((self.batch?, Written { outcomes, stopped }))
+        self.batch.inspect(|batch| batch.outcomes.cancel(error))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -81,13 +81,31 @@ impl RunningBatch {
 }
 
 impl Future for RunningBatch {
-    type Output = (Batch, Written);
+    type Output = (Batch, Option<Arc<Error>>);
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let written = ready!(self.write.as_mut().poll(cx));
+        let stopped = ready!(self.write.as_mut().poll(cx));
         match self.batch.take() {
-            Some(batch) => Poll::Ready((batch, written)),
+            Some(batch) => Poll::Ready((batch, stopped)),
             None => Poll::Pending,
+        }
+    }
+}
+
+/// An operation with its outcome.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    /// The number it was pushed with.
+    pub(crate) index: u64,
+    pub(crate) operation: HeldOperation,
+    pub(crate) outcome: Outcome,
+}
+
+impl fmt::Display for Settled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.operation.keys() {
+            Some(_) => write!(f, "{}: {}", self.operation, self.outcome),
+            None => write!(f, "operation {} of the source: {}", self.index, self.outcome),
         }
     }
 }

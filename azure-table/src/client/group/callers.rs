@@ -20,38 +20,17 @@ use crate::pipeline::observer::{Event, GroupedWrite};
 
 /// The callers of a batch, in the order of its operations.
 pub(super) struct Callers {
-    callers: Vec<Caller>,
-    operations: HeldOperations,
-    pipeline: Arc<Pipeline>,
-    table: TableName,
+    pub(super) callers: Vec<Caller>,
+    pub(super) operations: HeldOperations,
+    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) table: TableName,
     /// The end of the time of the batch.
-    ends: Option<Instant>,
+    pub(super) ends: Option<Instant>,
     /// The number of callers that have a result, or have withdrawn.
-    answered: AtomicUsize,
+    pub(super) answered: AtomicUsize,
 }
 
 impl Callers {
-    pub(super) fn new(
-        callers: Vec<Caller>,
-        operations: HeldOperations,
-        pipeline: &Arc<Pipeline>,
-        table: &TableName,
-        ends: Option<Instant>,
-    ) -> Self {
-        Self {
-            callers,
-            operations,
-            pipeline: Arc::clone(pipeline),
-            table: table.clone(),
-            ends,
-            answered: AtomicUsize::new(0),
-        }
-    }
-
-    pub(super) fn all(&self) -> &[Caller] {
-        &self.callers
-    }
-
     fn fail(&self, index: usize, error: Error, sent: usize) {
         self.report(index, sent, Some(error.kind()));
         self.callers[index].slot.answer(Err(self.named(error, index, sent)));

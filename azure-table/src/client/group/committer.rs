@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::future::poll_fn;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
@@ -120,16 +121,20 @@ impl Committer {
             batch.into_iter().map(|write| (write.operation, write.owner)).unzip();
         let operations = HeldOperations::new(operations.into_iter());
         // First of all: if an observer panics, they answer.
-        let callers = Callers::new(callers, operations.clone(), &self.pipeline, &self.table, ends);
-        self.report(callers.all());
-        let span = GroupSpan::of(self.table.as_str(), callers.all().iter().map(|caller| &caller.span));
-        let write = PartitionWrite::new(&pipeline, &self.table, options, operations, callers)
-            .with(Recovery::PerCaller)
-            .at(Some(self.rate.clone()));
-        let write = match ends {
-            Some(ends) => write.within(TotalTimeout::until(ends)),
-            None => write,
+        let callers = Callers {
+            callers,
+            operations: operations.clone(),
+            pipeline: Arc::clone(&self.pipeline),
+            table: self.table.clone(),
+            ends,
+            answered: AtomicUsize::new(0),
         };
+        self.report(&callers.callers);
+        let span = GroupSpan::of(self.table.as_str(), callers.callers.iter().map(|caller| &caller.span));
+        let mut write = PartitionWrite::new(&pipeline, &self.table, options, operations, callers);
+        write.recovery = Recovery::PerCaller;
+        write.rate = Some(self.rate.clone());
+        write.total = ends.map(TotalTimeout::until).unwrap_or_default();
         span.around(write.run()).await;
     }
 

@@ -49,7 +49,7 @@ impl Caller {
     ) -> Self {
         Self {
             kind,
-            slot: Arc::new(Slot::new()),
+            slot: Arc::default(),
             options,
             creates_table,
             deadline,

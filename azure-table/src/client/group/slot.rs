@@ -12,10 +12,10 @@ use azure_table_core::model::error::Result;
 use azure_table_core::protocol::table_result::TableResult;
 
 /// A write that its caller awaits.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Slot(Mutex<Inner>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Inner {
     stage: Stage,
     /// Wakes the caller.
@@ -24,9 +24,10 @@ struct Inner {
     was_throttled: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Stage {
     /// In no request.
+    #[default]
     Waiting,
     /// In a request whose time ends at `ends`.
     Left {
@@ -55,14 +56,6 @@ pub(super) enum Leaving {
 }
 
 impl Slot {
-    pub(super) fn new() -> Self {
-        Self(Mutex::new(Inner {
-            stage: Stage::Waiting,
-            waker: None,
-            was_throttled: false,
-        }))
-    }
-
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -59,7 +59,18 @@ impl WriteGroup for Committer {
         for key in started {
             self.start(&runtime, key);
         }
-        Ok(Box::pin(Ticket::new(self, slot, number, copy, timeout)))
+        Ok(Box::pin(Ticket {
+            committer: self,
+            slot,
+            number,
+            operation: copy,
+            limit: timeout.map(|(timeout, end)| Limit {
+                timeout,
+                end,
+                timer: Some(Box::pin(clock::sleep(timeout))),
+            }),
+            is_answered: false,
+        }))
     }
 
     fn flush(&self) -> BoxFuture<'static, ()> {
@@ -97,27 +108,6 @@ struct Limit {
 }
 
 impl Ticket {
-    fn new(
-        committer: Arc<Committer>,
-        slot: Arc<Slot>,
-        number: u64,
-        operation: TableOperation,
-        timeout: Option<(Duration, Instant)>,
-    ) -> Self {
-        Self {
-            committer,
-            slot,
-            number,
-            operation,
-            limit: timeout.map(|(timeout, end)| Limit {
-                timeout,
-                end,
-                timer: Some(Box::pin(clock::sleep(timeout))),
-            }),
-            is_answered: false,
-        }
-    }
-
     /// Waits for the end of the call's time. Returns its error, if the batch does not end as early by itself.
     fn poll_limit(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
         let Some(limit) = &mut self.limit else {

@@ -112,11 +112,10 @@ impl SharedOutcomes {
         }
     }
 
-    /// Returns the outcomes of a write that was cancelled. `error` is that of operations without a response.
-    pub(crate) fn cancel(&self, error: &Arc<Error>) -> Vec<Outcome> {
+    /// Fails the operations of a cancelled write that have no response.
+    pub(crate) fn cancel(&self, error: &Arc<Error>) {
         let in_flight = std::mem::take(&mut self.lock().in_flight);
         self.set_failed(&in_flight, error);
-        self.take()
     }
 
     /// Returns the outcomes of a write that has ended.
@@ -152,13 +151,4 @@ impl Outcomes for SharedOutcomes {
     fn gone(&self, operation: usize, _: Error) {
         self.lock().outcomes[operation] = Outcome::Gone;
     }
-}
-
-/// The outcomes of all operations of a write.
-#[derive(Debug)]
-pub(crate) struct Written {
-    /// In the order of the operations.
-    pub(crate) outcomes: Vec<Outcome>,
-    /// The error that concerns no single row: further writes would fail with it too.
-    pub(crate) stopped: Option<Arc<Error>>,
 }

@@ -41,21 +41,22 @@ pub(crate) struct PartitionWrite<O> {
     /// The options of its calls, the client's included.
     options: CallOptions,
     /// The time limit, shared with other writes.
-    total: TotalTimeout,
-    operations: HeldOperations,
-    partition_key: Arc<str>,
-    outcomes: O,
+    pub(crate) total: TotalTimeout,
+    pub(crate) operations: HeldOperations,
+    pub(crate) partition_key: Arc<str>,
+    pub(crate) outcomes: O,
     /// The operations to send, each list in one batch if it fits. The last list is next.
     waiting: Vec<Vec<usize>>,
     /// The maximum number of operations in the next batch.
     most_operations: usize,
     /// The longest body of a batch, if shorter than the service's limit.
-    most_bytes: Option<usize>,
-    recovery: Recovery,
+    pub(crate) most_bytes: Option<usize>,
+    /// The treatment of the other operations after one failed.
+    pub(crate) recovery: Recovery,
     /// Deletes that were sent and whose response was lost.
     lost: Vec<usize>,
-    /// The sending rate. If absent, a throttled batch ends the write.
-    rate: Option<SendingRate>,
+    /// The rate at which throttled batches are sent again. If absent, a throttled batch ends the write.
+    pub(crate) rate: Option<SendingRate>,
 }
 
 impl<O: Outcomes> PartitionWrite<O> {
@@ -88,42 +89,6 @@ impl<O: Outcomes> PartitionWrite<O> {
             lost: Vec::new(),
             rate: None,
         }
-    }
-
-    /// Sends throttled batches again at this rate. Without a rate, a throttled batch ends the write.
-    pub(crate) fn at(mut self, rate: Option<SendingRate>) -> Self {
-        self.rate = rate;
-        self
-    }
-
-    /// Limits the total time.
-    pub(crate) fn within(mut self, total: TotalTimeout) -> Self {
-        self.total = total;
-        self
-    }
-
-    /// Limits the bodies of batches.
-    pub(crate) fn at_most(mut self, bytes: Option<usize>) -> Self {
-        self.most_bytes = bytes;
-        self
-    }
-
-    /// Sets the treatment of the other operations after one failed. By default, the failed one is removed.
-    pub(crate) fn with(mut self, recovery: Recovery) -> Self {
-        self.recovery = recovery;
-        self
-    }
-
-    pub(crate) fn operations(&self) -> &HeldOperations {
-        &self.operations
-    }
-
-    pub(crate) fn partition_key(&self) -> &Arc<str> {
-        &self.partition_key
-    }
-
-    pub(crate) fn outcomes(&self) -> &O {
-        &self.outcomes
     }
 
     /// Sends the operations, one batch after the other, until each has an outcome or an error stops all of them.

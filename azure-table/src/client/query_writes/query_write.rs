@@ -25,7 +25,7 @@ use futures_core::Stream as _;
 
 use crate::client::bulk::engine::{Engine, EngineSettings};
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::bulk::settled_operations::Settled;
+use crate::client::bulk::running_batch::Settled;
 use crate::client::ops::operation::ended;
 use crate::client::partition_writes::outcomes::Outcome;
 use crate::client::query::TableQuery;
@@ -132,13 +132,10 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
     /// Returns the report of writes that did not begin, at the position where they would have.
     fn untouched(&self) -> WriteReport<E> {
         let Some(position) = &self.position else {
-            return WriteReport::new(None, HashSet::new());
+            return WriteReport::new(None, None, HashSet::new());
         };
-        let report = WriteReport::new(position.from.clone(), position.keys().unwrap_or_default());
-        match (&position.operation, position.query) {
-            (Some(operation), Some(query)) => report.of(operation, query),
-            _ => report,
-        }
+        let subject = position.operation.clone().zip(position.query);
+        WriteReport::new(subject, position.from.clone(), position.keys().unwrap_or_default())
     }
 
     fn begin(&self, query: TableQuery<E, ()>) -> Result<Box<Run<E, W::Row>>> {
@@ -158,8 +155,9 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
         let options = walk.options.clone();
         let is_paced = settings.max_rate.is_some();
         let engine = Engine::new(self.table.pipeline(), self.table.name(), options, settings);
+        let subject = (self.settings.operation.name().to_owned(), walk.identity);
         Ok(Box::new(Run {
-            report: WriteReport::new(walk.from.clone(), done).of(self.settings.operation.name(), walk.identity),
+            report: WriteReport::new(Some(subject), walk.from.clone(), done),
             engine: if is_paced { engine.paced() } else { engine },
             walk,
             rows: Vec::new().into_iter(),

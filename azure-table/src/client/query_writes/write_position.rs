@@ -36,7 +36,13 @@ pub struct WritePosition {
 position_text!(WritePosition, WRITES);
 
 impl WritePosition {
-    pub(crate) fn new<'a, E: 'a>(from: Option<Continuation>, keys: impl Iterator<Item = &'a Key<E>>) -> Self {
+    /// Creates the position of a method and a query, at a page.
+    pub(crate) fn new<'a, E: 'a>(
+        subject: Option<(String, u64)>,
+        from: Option<Continuation>,
+        keys: impl Iterator<Item = &'a Key<E>>,
+    ) -> Self {
+        let (operation, query) = subject.unzip();
         let mut done = BTreeMap::<String, Vec<String>>::new();
         for key in keys {
             let rows = done.entry(key.partition_key().to_owned()).or_default();
@@ -46,18 +52,11 @@ impl WritePosition {
         done.values_mut().for_each(|rows| rows.sort_unstable());
         Self {
             of: Owner,
-            operation: None,
-            query: None,
+            operation,
+            query,
             from,
             done,
         }
-    }
-
-    /// Names the method and the query.
-    pub(crate) fn of(mut self, operation: &str, query: u64) -> Self {
-        self.operation = Some(operation.to_owned());
-        self.query = Some(query);
-        self
     }
 
     /// # Errors

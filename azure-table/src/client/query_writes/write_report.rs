@@ -57,22 +57,20 @@ impl<E> RowError<E> {
 
 impl<E> WriteReport<E> {
     /// Creates the report of writes that begin at this page.
-    pub(crate) fn new(from: Option<Continuation>, done_before: HashSet<Key<E>>) -> Self {
+    pub(crate) fn new(
+        subject: Option<(String, u64)>,
+        from: Option<Continuation>,
+        done_before: HashSet<Key<E>>,
+    ) -> Self {
         Self {
             counts: Counts::default(),
             leftovers: Vec::new(),
-            subject: None,
+            subject,
             from,
             done: Vec::new(),
             done_before,
             is_complete: false,
         }
-    }
-
-    /// Names the method and the query.
-    pub(crate) fn of(mut self, operation: &str, query: u64) -> Self {
-        self.subject = Some((operation.to_owned(), query));
-        self
     }
 
     /// Returns the number of rows that were deleted or written.
@@ -141,11 +139,8 @@ impl<E> WriteReport<E> {
     }
 
     fn place(&self) -> WritePosition {
-        let place = WritePosition::new(self.from.clone(), self.done.iter().chain(&self.done_before));
-        match &self.subject {
-            Some((operation, query)) => place.of(operation, *query),
-            None => place,
-        }
+        let done = self.done.iter().chain(&self.done_before);
+        WritePosition::new(self.subject.clone(), self.from.clone(), done)
     }
 
     /// Returns `true` if the row had its outcome before.
