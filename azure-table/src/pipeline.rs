@@ -49,7 +49,6 @@ pub(crate) mod observer;
 pub(crate) mod options;
 mod preparation;
 mod reconciliation;
-mod rejection;
 #[cfg(any(feature = "reqwest", feature = "hyper-transport"))]
 mod response_body;
 pub(crate) mod retry;

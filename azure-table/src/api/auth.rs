@@ -34,10 +34,9 @@
 //!
 //! All kinds, with connection strings: [the guide to accounts](crate::guide::accounts).
 
-pub use crate::pipeline::auth::anonymous::Anonymous;
 pub use crate::pipeline::auth::sas::RenewableSas;
 pub use crate::pipeline::auth::shared_key::SharedKeyLite;
-pub use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
+pub use crate::pipeline::auth::{Anonymous, AuthorizationContext, AuthorizationFailure};
 #[doc(inline)]
 pub use azure_table_core::protocol::sas_permissions::{AccountPermissions, AccountResources};
 #[doc(inline)]

@@ -17,6 +17,7 @@ use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::Observer;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::RetryPolicy;
+use crate::pipeline::settings::InFlight;
 
 /// Settings. Each setter returns a new client that shares connections and credential with this one.
 impl TableServiceClient {
@@ -78,7 +79,7 @@ impl TableServiceClient {
     /// Further attempts wait, and the timeout of their calls keeps running.
     #[must_use]
     pub fn max_in_flight(&self, attempts: usize) -> Self {
-        self.changed(|pipeline| pipeline.settings = pipeline.settings.clone().with_in_flight(attempts))
+        self.changed(|pipeline| pipeline.settings.in_flight = Some(InFlight::new(attempts)))
     }
 
     /// Sets the application name in front of this crate's name in the `User-Agent`, such as `orders/1.4`.
@@ -87,7 +88,7 @@ impl TableServiceClient {
     /// `InvalidInput` before it is sent.
     #[must_use]
     pub fn application_id(&self, id: &str) -> Self {
-        self.changed(|pipeline| pipeline.settings = pipeline.settings.clone().with_application_id(id))
+        self.changed(|pipeline| pipeline.settings.set_application_id(id))
     }
 
     /// Sets the default timeout of a call: all attempts and the waits between them.
@@ -183,7 +184,7 @@ impl TableServiceClient {
     /// 5 minutes or more. It then signs requests with the service's time, including a retry of the rejected one.
     #[must_use]
     pub fn without_clock_correction(&self) -> Self {
-        self.changed(|pipeline| pipeline.settings.corrects_clock = false)
+        self.changed(|pipeline| pipeline.settings.keeps_clock = true)
     }
 
     /// Returns the effective settings of this client.

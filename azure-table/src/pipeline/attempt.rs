@@ -25,9 +25,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::pipeline::Pipeline;
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
 use crate::pipeline::default_transport::no_transport;
-use crate::pipeline::ended::Ended;
+use crate::pipeline::ended::{Ended, Rejection};
+use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::rejection::Rejection;
 use crate::pipeline::retry::Failure;
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::is_far;
@@ -191,12 +191,19 @@ impl Pipeline {
     }
 
     /// Reports a rejected authorization, status 401 or 403, to the credential and to the clock.
-    pub(super) fn refused(&self, call: &Call, ended: &Ended) -> Option<Refused> {
+    ///
+    /// Returns `true` if the request has a new authorization from now on.
+    pub(super) fn renews_authorization(
+        &self,
+        call: &Call,
+        ended: &Ended,
+        notifications: &mut Notifications<'_>,
+    ) -> bool {
         let (Ok(response), Some(Failure::Answer(status @ (401 | 403), code))) = (&ended.outcome, ended.failure())
         else {
-            return None;
+            return false;
         };
-        let refusal = AuthorizationFailure {
+        let rejection = AuthorizationFailure {
             response,
             status,
             code,
@@ -208,15 +215,16 @@ impl Pipeline {
             operation: call.common_operation(),
         };
         // Called in any case: what the credential fetched may be invalid too.
-        let advice = self.credential.rejected(&refusal);
-        let service = refusal.service_time().filter(|_| refusal.is_unauthenticated());
+        let advice = self.credential.rejected(&rejection);
+        let service = rejection.service_time().filter(|_| rejection.is_unauthenticated());
         let far = service.filter(|service| is_far(ended.signed_at, *service));
-        let corrected = far.filter(|_| self.settings.corrects_clock);
-        Some(Refused {
-            advice: far.map(|service| clock_advice(ended.signed_at, service)).or(advice),
-            corrected: corrected.map(|service| self.clock.correct(service)),
-            has_new_proof: self.credential.generation() != ended.generation,
-        })
+        notifications.history.advice = far.map(|service| clock_advice(ended.signed_at, service)).or(advice);
+        let corrected = far.filter(|_| !self.settings.keeps_clock);
+        if let Some(service) = corrected {
+            notifications.clock_corrected(self.clock.correct(service));
+        }
+        // The service applied nothing.
+        corrected.is_some() || self.credential.generation() != ended.generation
     }
 
     /// Acquires one of the `max_in_flight` permits.
@@ -248,15 +256,6 @@ fn failure(error: &TransportError, base: &str, transport: &dyn Transport) -> Str
         "{error} at {base}: the process has too many open files; lower `max_connections` of the transport ({limit}), \
          or raise the limit of the process (`ulimit -n`)"
     )
-}
-
-/// The consequences of a rejected authorization.
-pub(crate) struct Refused {
-    pub(crate) advice: Option<String>,
-    /// The correction that is added to this machine's time from now on, in seconds.
-    pub(crate) corrected: Option<i64>,
-    /// The credential has changed since the attempt.
-    pub(crate) has_new_proof: bool,
 }
 
 /// A request that waited longer for a connection is signed again: its date must not be mistaken for a wrong clock.

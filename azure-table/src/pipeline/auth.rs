@@ -1,9 +1,8 @@
 //! The credential of a client, applied to each attempt anew.
 //!
 //! Owns [`Credential`], which other crates may implement, and the context it receives. The credentials are in
-//! `shared_key.rs` (account keys), `sas.rs` (shared access signatures), `entra.rs` (Entra ID tokens) and
-//! `anonymous.rs`. `renewing.rs` caches a fetched value until it expires. `protocol/signature.rs` builds the strings to
-//! sign.
+//! `shared_key.rs` (account keys), `sas.rs` (shared access signatures) and `entra.rs` (Entra ID tokens).
+//! `renewing.rs` caches a fetched value until it expires. `protocol/signature.rs` builds the strings to sign.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -18,7 +17,6 @@ use azure_table_core::transport::BoxFuture;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 
-pub(crate) mod anonymous;
 #[cfg(feature = "entra")]
 pub(crate) mod entra;
 pub(crate) mod renewing;
@@ -195,6 +193,22 @@ impl fmt::Debug for AuthorizationFailure<'_> {
             .field("status", &self.status())
             .field("code", &self.code())
             .finish_non_exhaustive()
+    }
+}
+
+/// Sends requests without authorization, for services that need none, such as an emulator configured that way.
+///
+/// Azure answers 401 or 403.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Anonymous;
+
+impl Credential for Anonymous {
+    fn authorize<'a>(
+        &'a self,
+        _: &'a mut http::Request<Bytes>,
+        _: &'a AuthorizationContext<'a>,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 

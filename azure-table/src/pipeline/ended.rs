@@ -1,17 +1,20 @@
 //! The end of one request of a call.
 //!
-//! Owns [`Ended`], which `attempt.rs` returns and the retry loop, the history and the spans read.
+//! Owns [`Ended`], which `attempt.rs` returns and the retry loop, the history and the spans read. Owns the [`Rejection`] too:
+//! the effective status and code, which in a batch are those of the failed operation, and the wait that a response requests.
 
 use std::time::{Duration, SystemTime};
 
-use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::clock;
+use azure_table_core::model::error::{Error, ErrorKind, Result};
 use azure_table_core::model::location::Location;
 use azure_table_core::protocol::read_back::WrittenRow;
+use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::{answer, batch_answer};
 use azure_table_core::transport::Delivery;
 use bytes::Bytes;
-use http::Response;
+use http::{HeaderMap, Response};
 
-use crate::pipeline::rejection::Rejection;
 use crate::pipeline::retry::Failure;
 
 /// The end of a call that does not fail: a response, or the rows of a write that was read back and found applied.
@@ -50,5 +53,104 @@ impl Ended {
     /// Returns the end of a call that ends with this attempt.
     pub(crate) fn into_ending(self) -> Result<Ending> {
         self.outcome.map(|response| (response, None)).map_err(|(_, e)| e)
+    }
+}
+
+/// The status and the code of a rejection.
+#[derive(Clone, Debug)]
+pub(crate) struct Rejection {
+    pub(crate) status: u16,
+    pub(crate) code: Option<String>,
+}
+
+impl Rejection {
+    /// Returns the rejection of a response, or `None` if it does not reject.
+    pub(crate) fn of(call: &Call, response: &Response<Bytes>) -> Option<Self> {
+        let status = response.status().as_u16();
+        if status >= 400 {
+            let error = answer::error(response);
+            // Too many requests for tokens are throttled, though with the status 401.
+            let is_throttled = error.kind() == ErrorKind::Throttled && status == 401;
+            return Some(Self {
+                status: if is_throttled { 429 } else { status },
+                code: error.code().map(str::to_owned),
+            });
+        }
+        if !call.has_answers_inside() {
+            return None;
+        }
+        batch_answer::refusal(response).map(|part| Self {
+            status: part.status,
+            code: part.code,
+        })
+    }
+}
+
+/// Returns the wait that a response, or the rejecting part of a batch response, requests.
+pub(crate) fn asked_wait(call: &Call, response: &Response<Bytes>) -> Option<Duration> {
+    let whole = wait_asked_for(response.headers());
+    if call.has_answers_inside() && response.status().is_success() {
+        let part = batch_answer::refusal(response).and_then(|refusal| wait_asked_for(&refusal.headers));
+        return whole.max(part);
+    }
+    whole
+}
+
+/// Returns the minimum wait that a response requests in either of its headers.
+///
+/// `Retry-After` may be a number of seconds or a date.
+///
+/// Source: RFC 9110, section 10.2.3.
+fn wait_asked_for(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.trim());
+    let number = |name: &str| text(name)?.parse::<u64>().ok();
+    let millis = number("x-ms-retry-after-ms")
+        .or_else(|| number("retry-after-ms"))
+        .map(Duration::from_millis);
+    let seconds = number("retry-after").map(Duration::from_secs);
+    let until_date = || {
+        let date = httpdate::parse_http_date(text("retry-after")?).ok()?;
+        // By the clock that produced the date. A date in the past requests no wait.
+        let now = answer::date(headers).unwrap_or_else(clock::now);
+        Some(date.duration_since(now).unwrap_or_default())
+    };
+    millis.max(seconds.or_else(until_date))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wait_is_in_seconds_or_milliseconds() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(wait_asked_for(&headers), None);
+        headers.insert("x-ms-retry-after-ms", "250".parse().unwrap());
+        assert_eq!(wait_asked_for(&headers), Some(Duration::from_millis(250)));
+        headers.insert("retry-after", "2".parse().unwrap());
+        assert_eq!(wait_asked_for(&headers), Some(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn wait_may_be_a_date() {
+        let asked = |date: Option<&str>, retry_after: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("retry-after", retry_after.parse().unwrap());
+            if let Some(date) = date {
+                headers.insert("date", date.parse().unwrap());
+            }
+            wait_asked_for(&headers)
+        };
+        let date = Some("Fri, 21 Nov 2036 10:00:00 GMT");
+        assert_eq!(
+            asked(date, "Fri, 21 Nov 2036 10:00:07 GMT"),
+            Some(Duration::from_secs(7)),
+            "by the service's clock"
+        );
+        assert_eq!(asked(date, "Fri, 21 Nov 2036 09:59:00 GMT"), Some(Duration::ZERO));
+        let ahead = clock::now() + Duration::from_secs(30);
+        let by_own_clock = asked(None, &httpdate::fmt_http_date(ahead)).unwrap();
+        assert!((28..=30).contains(&by_own_clock.as_secs()), "{by_own_clock:?}");
+        assert_eq!(asked(date, "soon"), None);
     }
 }

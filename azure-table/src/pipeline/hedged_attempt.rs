@@ -23,7 +23,7 @@ use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::retry::Failure;
-use crate::pipeline::trace::AttemptSpan;
+use crate::pipeline::trace::TraceSpan;
 
 /// An attempt that may be sent twice.
 pub(super) struct HedgedAttempt<'a> {
@@ -36,7 +36,7 @@ pub(super) struct HedgedAttempt<'a> {
 
 /// A request that was sent.
 struct Sent {
-    span: AttemptSpan,
+    span: TraceSpan,
     location: Location,
     is_hedge: bool,
     begun: SystemTime,
@@ -50,7 +50,7 @@ impl<'a> HedgedAttempt<'a> {
     #[cold]
     pub(super) fn run(
         self,
-        span: AttemptSpan,
+        span: TraceSpan,
         ready: Ready<'a>,
         location: Location,
         notifications: &'a mut Notifications<'_>,
@@ -60,7 +60,7 @@ impl<'a> HedgedAttempt<'a> {
 
     async fn race(
         self,
-        span: AttemptSpan,
+        span: TraceSpan,
         ready: Ready<'_>,
         location: Location,
         notifications: &mut Notifications<'_>,
@@ -173,7 +173,7 @@ impl<'a> HedgedAttempt<'a> {
 }
 
 impl Sent {
-    fn now(span: AttemptSpan, location: Location, is_hedge: bool) -> Self {
+    fn now(span: TraceSpan, location: Location, is_hedge: bool) -> Self {
         Self {
             span,
             location,

@@ -18,8 +18,7 @@ use azure_table_core::protocol::request::Call;
 use bytes::Bytes;
 use http::Response;
 
-use crate::pipeline::ended::Ended;
-use crate::pipeline::rejection::asked_wait;
+use crate::pipeline::ended::{Ended, asked_wait};
 use crate::pipeline::skew::seconds_between;
 
 /// A complete response of any status, and the history of its call.

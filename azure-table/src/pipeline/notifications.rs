@@ -14,12 +14,11 @@ use azure_table_core::protocol::read_back::Verdict;
 use azure_table_core::protocol::request::Call;
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::ended::{Ended, Ending};
+use crate::pipeline::ended::{Ended, Ending, Rejection};
 use crate::pipeline::history::CallHistory;
 use crate::pipeline::observer::{Completed, Event, Observers, Sending};
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::rejection::Rejection;
-use crate::pipeline::trace::{AttemptSpan, CallSpan};
+use crate::pipeline::trace::{CallSpan, TraceSpan};
 
 /// The receivers of the steps of a call.
 pub(crate) struct Notifications<'a> {
@@ -47,28 +46,24 @@ impl<'a> Notifications<'a> {
         }
     }
 
-    pub(crate) fn into_history(self) -> CallHistory {
-        self.history
-    }
-
     fn observers(&self) -> &'a Observers {
         &self.pipeline.observers
     }
 
     /// An attempt starts, before its permit and its authorization.
-    pub(crate) fn starting(&mut self, location: Location) -> AttemptSpan {
+    pub(crate) fn starting(&mut self, location: Location) -> TraceSpan {
         self.history.attempts += 1;
         self.history.location = location;
-        AttemptSpan::new(self.history.attempts, false)
+        TraceSpan::of_attempt(self.history.attempts, false)
     }
 
     /// The second request of a hedged attempt starts, with its permit and its authorization.
-    pub(crate) fn hedging(&self) -> AttemptSpan {
-        AttemptSpan::new(self.history.attempts, true)
+    pub(crate) fn hedging(&self) -> TraceSpan {
+        TraceSpan::of_attempt(self.history.attempts, true)
     }
 
     /// The attempt ended before anything was sent.
-    pub(crate) fn not_sent(&mut self, span: AttemptSpan, error: &Error) {
+    pub(crate) fn not_sent(&mut self, span: TraceSpan, error: &Error) {
         self.history.attempts -= 1;
         span.failed(error);
     }
@@ -87,13 +82,13 @@ impl<'a> Notifications<'a> {
     }
 
     /// The attempt ended. Its span ends too, without the wait before the next attempt.
-    pub(crate) fn received(&mut self, span: AttemptSpan, ended: &Ended) {
+    pub(crate) fn received(&mut self, span: TraceSpan, ended: &Ended) {
         self.history.read(ended, self.call);
         self.record(span, ended);
     }
 
     /// A request of a hedged attempt ended, and the attempt ends with the other one.
-    pub(crate) fn record(&mut self, span: AttemptSpan, ended: &Ended) {
+    pub(crate) fn record(&mut self, span: TraceSpan, ended: &Ended) {
         let attempt = self.history.attempt(ended, self.call.request.body().len());
         self.observers().notify(&Event::Received(&attempt));
         if let Some(context) = &self.options.get().context {

@@ -7,7 +7,7 @@
 //! that flag.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use azure_table_core::model::clock::Instant;
@@ -46,7 +46,7 @@ pub struct CallOptions {
 }
 
 /// The options that are set.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct OptionValues {
     /// The timeout of the whole call, including all attempts and waits.
     pub(crate) timeout: Option<Duration>,
@@ -96,20 +96,7 @@ impl fmt::Debug for Headers {
     }
 }
 
-static NONE: OptionValues = OptionValues {
-    timeout: None,
-    attempt_timeout: None,
-    client_request_id: None,
-    headers: Headers(Vec::new()),
-    context: None,
-    retry: None,
-    location_mode: None,
-    hedge: None,
-    pinned: None,
-    via_batch: false,
-    is_for_write: false,
-    shared_reads: None,
-};
+static NONE: LazyLock<OptionValues> = LazyLock::new(OptionValues::default);
 
 impl CallOptions {
     /// Creates options with none set.
@@ -145,7 +132,7 @@ impl CallOptions {
 
     /// Returns the options to change. Without a closure, which each setter of each builder would compile anew.
     pub(crate) fn get_mut(&mut self) -> &mut OptionValues {
-        Arc::make_mut(self.values.get_or_insert_with(|| Arc::new(NONE.clone())))
+        Arc::make_mut(self.values.get_or_insert_default())
     }
 
     /// Sets the timeout of a call, including all its attempts and the waits between them.

@@ -26,7 +26,6 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::history::Answer;
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::skew::{seconds_between, shifted};
@@ -111,13 +110,7 @@ impl Pipeline {
             // Each page is a call, with the time that the previous ones left.
             options.get_mut().timeout = deadline.remaining();
             let call = request.call(&self.endpoint, from.as_ref())?;
-            let answered = self.boxed(call, options.clone()).await;
-            diagnostics.append(match &answered {
-                Ok(answer) => &answer.call.diagnostics,
-                Err(e) => e.diagnostics(),
-            });
-            let response = answered?.response;
-            let offset = ahead(&response);
+            let (response, offset) = self.read_within(call, &options, diagnostics).await?;
             let next = continuation::of(response.headers())?;
             rows.extend(query::answer(response, MetadataLevel::Minimal, |row| {
                 DynamicEntity::read(row).map(Some)
@@ -140,20 +133,27 @@ impl Pipeline {
     ) -> Result<Option<(Vec<DynamicEntity>, Option<i64>)>> {
         let key = (write.partition_key, write.row_key);
         let call = get::call(&self.endpoint, table, key, None, MetadataLevel::Minimal)?;
-        let answered = self.boxed(call, options.clone()).await;
+        let (response, offset) = self.read_within(call, options, diagnostics).await?;
+        let row = get::answer(response, MetadataLevel::Minimal, DynamicEntity::read)?;
+        Ok(Some((row.into_iter().collect(), offset)))
+    }
+
+    /// Runs a read within a call. Returns its response, with the seconds by which the service's clock is ahead.
+    async fn read_within(
+        &self,
+        mut call: Call,
+        options: &CallOptions,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(Response<Bytes>, Option<i64>)> {
+        let run: BoxFuture<'_, _> = Box::pin(self.run(&mut call, options));
+        let answered = run.await;
         diagnostics.append(match &answered {
             Ok(answer) => &answer.call.diagnostics,
             Err(e) => e.diagnostics(),
         });
         let response = answered?.response;
         let offset = ahead(&response);
-        let row = get::answer(response, MetadataLevel::Minimal, DynamicEntity::read)?;
-        Ok(Some((row.into_iter().collect(), offset)))
-    }
-
-    /// Runs a call within a call.
-    fn boxed(&self, mut call: Call, options: CallOptions) -> BoxFuture<'_, Result<Answer>> {
-        Box::pin(async move { self.run(&mut call, &options).await })
+        Ok((response, offset))
     }
 }
 

@@ -107,7 +107,8 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
     where
         Self: Sized,
     {
-        LimitAttempts::new(self, attempts)
+        let policy = self;
+        LimitAttempts { policy, attempts }
     }
 
     /// Returns this policy, limited in time.
@@ -117,7 +118,8 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
     where
         Self: Sized,
     {
-        LimitElapsed::new(self, elapsed)
+        let policy = self;
+        LimitElapsed { policy, elapsed }
     }
 
     /// Returns this policy with a budget. It does not retry when the budget is empty.

@@ -70,7 +70,7 @@ impl Pipeline {
         let outcome = attempts.run().await;
         notifications.history.in_doubt = state.in_doubt;
         notifications.completed(&outcome, begun);
-        let history = notifications.into_history();
+        let history = notifications.history;
         let outcome = outcome.and_then(|(response, applied)| match applied {
             None if call.is_enclosed => Ok((batch_answer::only(response)?, None)),
             applied => Ok((response, applied)),
@@ -83,21 +83,6 @@ impl Pipeline {
             }),
             Err(e) => Err(history.complete(e)),
         }
-    }
-
-    /// Reports a rejected authorization to the credential and to the clock.
-    ///
-    /// Returns `true` if the request has a new authorization from now on.
-    fn renews_authorization(&self, call: &Call, ended: &Ended, notifications: &mut Notifications<'_>) -> bool {
-        let Some(refused) = self.refused(call, ended) else {
-            return false;
-        };
-        notifications.history.advice = refused.advice;
-        if let Some(seconds) = refused.corrected {
-            notifications.clock_corrected(seconds);
-        }
-        // The service applied nothing.
-        refused.corrected.is_some() || refused.has_new_proof
     }
 
     fn check_effect(&self, call: &Call) -> Result<()> {

@@ -2,7 +2,6 @@
 //!
 //! Owns [`ClientSettings`], which the setters of the clients change.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,13 +28,14 @@ pub(crate) const WORKING_TIME: Duration = Duration::from_secs(30);
 const USER_AGENT: &str = concat!("azure-table/", env!("CARGO_PKG_VERSION"));
 
 /// The settings of a client.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ClientSettings {
-    pub(crate) user_agent: Cow<'static, str>,
+    /// The `User-Agent` that begins with the application id, if one is set.
+    user_agent: Option<String>,
     /// The options of all calls; those of a table or a call override them.
     pub(crate) defaults: CallOptions,
-    /// Signs requests with the service's time if this machine's is wrong.
-    pub(crate) corrects_clock: bool,
+    /// Signs requests with this machine's time even if the service's differs.
+    pub(crate) keeps_clock: bool,
     pub(crate) in_flight: Option<InFlight>,
     pub(crate) is_read_only: bool,
     /// The access path from which queries are rejected before they are sent.
@@ -57,20 +57,11 @@ pub(crate) struct InFlight {
     pub(crate) slots: Arc<Semaphore>,
 }
 
-impl Default for ClientSettings {
-    fn default() -> Self {
-        Self {
-            user_agent: Cow::Borrowed(USER_AGENT),
-            defaults: CallOptions::default(),
-            corrects_clock: true,
-            in_flight: None,
-            is_read_only: false,
-            denied: None,
-            creates_missing_tables: false,
-            variant: None,
-            outer_variant: None,
-            group: None,
-        }
+impl InFlight {
+    pub(crate) fn new(limit: usize) -> Self {
+        let limit = limit.clamp(1, Semaphore::MAX_PERMITS);
+        let slots = Arc::new(Semaphore::new(limit));
+        Self { limit, slots }
     }
 }
 
@@ -88,26 +79,22 @@ impl ClientSettings {
         }
     }
 
-    pub(crate) fn with_application_id(mut self, id: &str) -> Self {
-        self.user_agent = Cow::Owned(format!("{id} {USER_AGENT}"));
-        self
+    pub(crate) fn set_application_id(&mut self, id: &str) {
+        self.user_agent = Some(format!("{id} {USER_AGENT}"));
+    }
+
+    pub(crate) fn user_agent(&self) -> &str {
+        self.user_agent.as_deref().unwrap_or(USER_AGENT)
     }
 
     /// Returns the value of the `User-Agent` header.
+    ///
+    /// # Errors
+    /// - `InvalidInput`: the application id cannot be a part of a header.
     pub(crate) fn user_agent_value(&self) -> Result<HeaderValue> {
         match &self.user_agent {
-            Cow::Borrowed(text) => Ok(HeaderValue::from_static(text)),
-            Cow::Owned(text) => header_value("application id", text),
+            None => Ok(HeaderValue::from_static(USER_AGENT)),
+            Some(text) => header_value("application id", text),
         }
-    }
-
-    pub(crate) fn with_in_flight(mut self, limit: usize) -> Self {
-        // A limit of 0 would never send anything.
-        let limit = limit.clamp(1, Semaphore::MAX_PERMITS);
-        self.in_flight = Some(InFlight {
-            limit,
-            slots: Arc::new(Semaphore::new(limit)),
-        });
-        self
     }
 }

@@ -35,7 +35,7 @@ use crate::pipeline::hedge::HedgeIdentity;
 use crate::pipeline::history::Answer;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::options::{CallOptions, Headers, OptionValues};
-use crate::pipeline::trace::CallerSpan;
+use crate::pipeline::trace::TraceSpan;
 
 type Outcome = Arc<Result<Answer>>;
 
@@ -55,7 +55,7 @@ struct NextRead {
     call: Call,
     options: CallOptions,
     /// The span of the caller that came first.
-    span: CallerSpan,
+    span: TraceSpan,
     outcome: oneshot::Sender<Outcome>,
     /// Records the attempts for all callers.
     attempts: OperationContext,
@@ -223,7 +223,7 @@ impl NextRead {
             pipeline: Arc::clone(pipeline),
             call: call.clone(),
             options,
-            span: CallerSpan::current(),
+            span: TraceSpan::current(),
             outcome,
             attempts: attempts.clone(),
             // `None` only for a future that has ended.

@@ -12,9 +12,9 @@
 //! `azure.table` as the system's name is ours, `azure.cosmosdb` is registered.
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use disabled::{AttemptSpan, CallSpan, CallerSpan, GroupSpan};
+pub(crate) use disabled::{CallSpan, TraceSpan};
 #[cfg(feature = "tracing")]
-pub(crate) use enabled::{AttemptSpan, CallSpan, CallerSpan, GroupSpan};
+pub(crate) use enabled::{CallSpan, TraceSpan};
 
 #[cfg(feature = "tracing")]
 mod enabled;
@@ -32,21 +32,6 @@ mod disabled {
     use crate::pipeline::ended::Ended;
     use crate::pipeline::history::CallHistory;
     use crate::pipeline::observer::Completed;
-
-    #[derive(Debug)]
-    pub(crate) struct CallerSpan;
-
-    impl CallerSpan {
-        pub(crate) fn current() -> Self {
-            Self
-        }
-
-        pub(crate) fn around<F: Future>(&self, call: F) -> F {
-            call
-        }
-
-        pub(crate) fn answered(&self, _: &'static str, _: usize) {}
-    }
 
     pub(crate) struct CallSpan;
 
@@ -66,28 +51,27 @@ mod disabled {
         pub(crate) fn completed(&self, _: &Completed<'_>, _: &CallHistory) {}
     }
 
-    pub(crate) struct GroupSpan;
+    #[derive(Debug)]
+    pub(crate) struct TraceSpan;
 
-    impl GroupSpan {
-        pub(crate) fn of<'a>(_: &str, _: impl ExactSizeIterator<Item = &'a CallerSpan>) -> Self {
+    impl TraceSpan {
+        pub(crate) fn current() -> Self {
             Self
         }
 
-        pub(crate) fn around<F: Future>(&self, batch: F) -> F {
-            batch
-        }
-    }
-
-    pub(crate) struct AttemptSpan;
-
-    impl AttemptSpan {
-        pub(crate) fn new(_: u32, _: bool) -> Self {
+        pub(crate) fn of_group<'a>(_: &str, _: impl ExactSizeIterator<Item = &'a Self>) -> Self {
             Self
         }
 
-        pub(crate) fn around<F: Future>(&self, attempt: F) -> F {
-            attempt
+        pub(crate) fn of_attempt(_: u32, _: bool) -> Self {
+            Self
         }
+
+        pub(crate) fn around<F: Future>(&self, work: F) -> F {
+            work
+        }
+
+        pub(crate) fn answered(&self, _: &'static str, _: usize) {}
 
         pub(crate) fn failed(self, _: &Error) {}
 

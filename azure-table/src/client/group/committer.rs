@@ -31,7 +31,7 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::context::OperationContext;
 use crate::pipeline::observer::{Event, GroupedBatch};
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::trace::GroupSpan;
+use crate::pipeline::trace::TraceSpan;
 
 pub(crate) struct Committer {
     /// The pipeline of its batches, which has no group.
@@ -130,7 +130,7 @@ impl Committer {
             answered: AtomicUsize::new(0),
         };
         self.report(&callers.callers);
-        let span = GroupSpan::of(self.table.as_str(), callers.callers.iter().map(|caller| &caller.span));
+        let span = TraceSpan::of_group(self.table.as_str(), callers.callers.iter().map(|caller| &caller.span));
         let mut write = PartitionWrite::new(&pipeline, &self.table, options, operations, callers);
         write.recovery = Recovery::PerCaller;
         write.rate = Some(self.rate.clone());

@@ -19,7 +19,7 @@ use crate::client::group::group_options::GroupOptions;
 use crate::client::group::slot::Slot;
 use crate::client::partition_writes::partition_queue::{BatchLimits, PartitionQueue, Queued};
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::trace::CallerSpan;
+use crate::pipeline::trace::TraceSpan;
 use crate::pipeline::write_group::GroupStatistics;
 
 /// The caller of a write.
@@ -34,7 +34,7 @@ pub(super) struct Caller {
     pub(super) deadline: Option<Instant>,
     /// The first poll, for observers.
     pub(super) begun: Option<Instant>,
-    pub(super) span: CallerSpan,
+    pub(super) span: TraceSpan,
     /// Held until the write has its result.
     epoch: Option<Arc<Epoch>>,
 }
@@ -54,7 +54,7 @@ impl Caller {
             creates_table,
             deadline,
             begun,
-            span: CallerSpan::current(),
+            span: TraceSpan::current(),
             epoch: None,
         }
     }

@@ -65,9 +65,8 @@ impl<T> Renewing<T> {
         fetch: impl FnOnce() -> F,
     ) -> Result<Arc<T>> {
         let old = match self.present(now) {
-            Present::Fresh(value) => return Ok(value),
-            Present::Stale(value) => Some(value),
-            Present::None => None,
+            Some((value, false)) => return Ok(value),
+            old => old.map(|(value, _)| value),
         };
         // One call fetches. While the old value is still valid, the others do not wait for it.
         let _fetching = match &old {
@@ -77,7 +76,7 @@ impl<T> Renewing<T> {
             },
             None => self.fetching.lock().await,
         };
-        if let Present::Fresh(value) = self.present(now) {
+        if let Some((value, false)) = self.present(now) {
             return Ok(value);
         }
         let Some(old) = old else {
@@ -116,15 +115,12 @@ impl<T> Renewing<T> {
         }
     }
 
-    fn present(&self, now: SystemTime) -> Present<T> {
+    /// Returns the value unless it has expired, and `true` if a new one should be fetched.
+    fn present(&self, now: SystemTime) -> Option<(Arc<T>, bool)> {
         let entry = self.entry.read().unwrap_or_else(PoisonError::into_inner);
         let is_past = |end: &Option<SystemTime>| end.is_some_and(|end| end <= now);
-        match &*entry {
-            Some(entry) if is_past(&entry.expires) => Present::None,
-            Some(entry) if is_past(&entry.stale) => Present::Stale(Arc::clone(&entry.value)),
-            Some(entry) => Present::Fresh(Arc::clone(&entry.value)),
-            None => Present::None,
-        }
+        let entry = entry.as_ref().filter(|entry| !is_past(&entry.expires))?;
+        Some((Arc::clone(&entry.value), is_past(&entry.stale)))
     }
 
     fn put(&self, now: SystemTime, fetched: Fetched<T>) -> Arc<T> {
@@ -142,12 +138,6 @@ impl<T> Renewing<T> {
         self.generation.fetch_add(1, Ordering::Release);
         value
     }
-}
-
-enum Present<T> {
-    Fresh(Arc<T>),
-    Stale(Arc<T>),
-    None,
 }
 
 #[cfg(test)]

@@ -11,14 +11,8 @@ use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 /// Created by [`RetryPolicy::limit_attempts`].
 #[derive(Clone, Debug)]
 pub struct LimitAttempts<P> {
-    policy: P,
-    attempts: u32,
-}
-
-impl<P> LimitAttempts<P> {
-    pub(crate) fn new(policy: P, attempts: u32) -> Self {
-        Self { policy, attempts }
-    }
+    pub(super) policy: P,
+    pub(super) attempts: u32,
 }
 
 impl<P: RetryPolicy> RetryPolicy for LimitAttempts<P> {
@@ -31,12 +25,14 @@ impl<P: RetryPolicy> RetryPolicy for LimitAttempts<P> {
 
     fn for_call(&self) -> Option<Arc<dyn RetryPolicy>> {
         let policy = self.policy.for_call()?;
-        Some(Arc::new(LimitAttempts::new(policy, self.attempts)))
+        let attempts = self.attempts;
+        Some(Arc::new(LimitAttempts { policy, attempts }))
     }
 
     fn without_budget(&self) -> Option<Arc<dyn RetryPolicy>> {
         let policy = self.policy.without_budget()?;
-        Some(Arc::new(LimitAttempts::new(policy, self.attempts)))
+        let attempts = self.attempts;
+        Some(Arc::new(LimitAttempts { policy, attempts }))
     }
 
     fn succeeded(&self, attempt: u32) {
@@ -53,14 +49,8 @@ impl<P: RetryPolicy> RetryPolicy for LimitAttempts<P> {
 /// Created by [`RetryPolicy::limit_elapsed`].
 #[derive(Clone, Debug)]
 pub struct LimitElapsed<P> {
-    policy: P,
-    elapsed: Duration,
-}
-
-impl<P> LimitElapsed<P> {
-    pub(crate) fn new(policy: P, elapsed: Duration) -> Self {
-        Self { policy, elapsed }
-    }
+    pub(super) policy: P,
+    pub(super) elapsed: Duration,
 }
 
 impl<P: RetryPolicy> RetryPolicy for LimitElapsed<P> {
@@ -82,12 +72,14 @@ impl<P: RetryPolicy> RetryPolicy for LimitElapsed<P> {
 
     fn for_call(&self) -> Option<Arc<dyn RetryPolicy>> {
         let policy = self.policy.for_call()?;
-        Some(Arc::new(LimitElapsed::new(policy, self.elapsed)))
+        let elapsed = self.elapsed;
+        Some(Arc::new(LimitElapsed { policy, elapsed }))
     }
 
     fn without_budget(&self) -> Option<Arc<dyn RetryPolicy>> {
         let policy = self.policy.without_budget()?;
-        Some(Arc::new(LimitElapsed::new(policy, self.elapsed)))
+        let elapsed = self.elapsed;
+        Some(Arc::new(LimitElapsed { policy, elapsed }))
     }
 
     fn succeeded(&self, attempt: u32) {

@@ -18,31 +18,6 @@ use crate::pipeline::observer::Completed;
 /// The name of the service for exporters for Azure.
 const RESOURCE_PROVIDER: &str = "Microsoft.Tables";
 
-/// The span that a call starts in, for the part of it that runs on a task.
-#[derive(Debug)]
-pub(crate) struct CallerSpan(Span);
-
-impl CallerSpan {
-    pub(crate) fn current() -> Self {
-        Self(Span::current())
-    }
-
-    pub(crate) fn around<F: Future>(&self, call: F) -> Instrumented<F> {
-        call.instrument(self.0.clone())
-    }
-
-    /// Names a grouped write and its batch, as an event in the span.
-    pub(crate) fn answered(&self, operation: &'static str, batch_size: usize) {
-        debug!(
-            target: "azure_table",
-            parent: &self.0,
-            operation,
-            batch_size,
-            "the grouped {operation} was in a batch of {batch_size}",
-        );
-    }
-}
-
 /// The span of a call.
 pub(crate) struct CallSpan {
     span: Span,
@@ -184,11 +159,18 @@ fn operation_name(endpoint: &Endpoint, call: &Call) -> String {
     }
 }
 
-/// The span around the calls of a batch of grouped writes.
-pub(crate) struct GroupSpan(Span);
+/// The span of a caller, a batch or an attempt.
+#[derive(Debug)]
+pub(crate) struct TraceSpan(Span);
 
-impl GroupSpan {
-    pub(crate) fn of<'a>(table: &str, mut callers: impl ExactSizeIterator<Item = &'a CallerSpan>) -> Self {
+impl TraceSpan {
+    /// Returns the span that a call starts in, for the part of it that runs on a task.
+    pub(crate) fn current() -> Self {
+        Self(Span::current())
+    }
+
+    /// Creates the span around the calls of a batch of grouped writes.
+    pub(crate) fn of_group<'a>(table: &str, mut callers: impl ExactSizeIterator<Item = &'a Self>) -> Self {
         let writes = callers.len();
         if writes == 1
             && let Some(caller) = callers.next()
@@ -209,17 +191,8 @@ impl GroupSpan {
         Self(span)
     }
 
-    /// Runs the calls of the batch in its span.
-    pub(crate) fn around<F: Future>(&self, batch: F) -> Instrumented<F> {
-        batch.instrument(self.0.clone())
-    }
-}
-
-/// The span of an attempt, inside that of its call.
-pub(crate) struct AttemptSpan(Span);
-
-impl AttemptSpan {
-    pub(crate) fn new(number: u32, is_hedge: bool) -> Self {
+    /// Creates the span of an attempt, inside that of its call.
+    pub(crate) fn of_attempt(number: u32, is_hedge: bool) -> Self {
         Self(info_span!(
             target: "azure_table",
             "attempt",
@@ -234,9 +207,20 @@ impl AttemptSpan {
         ))
     }
 
-    /// Runs the attempt in its span.
-    pub(crate) fn around<F: Future>(&self, attempt: F) -> Instrumented<F> {
-        attempt.instrument(self.0.clone())
+    /// Runs the work in the span.
+    pub(crate) fn around<F: Future>(&self, work: F) -> Instrumented<F> {
+        work.instrument(self.0.clone())
+    }
+
+    /// Names a grouped write and its batch, as an event in the span.
+    pub(crate) fn answered(&self, operation: &'static str, batch_size: usize) {
+        debug!(
+            target: "azure_table",
+            parent: &self.0,
+            operation,
+            batch_size,
+            "the grouped {operation} was in a batch of {batch_size}",
+        );
     }
 
     /// Records that the attempt failed without a response, or before it was sent, and closes the span.
