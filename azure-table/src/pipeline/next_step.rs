@@ -55,11 +55,8 @@ impl CallState {
             effect: call.effect,
             is_idempotent: call.is_idempotent(),
             attempt: self.attempt,
-            elapsed: Duration::ZERO,
-            remaining: None,
             location: self.location,
-            failure,
-            asked_wait: None,
+            ..FailedAttempt::of(failure)
         }
     }
 }

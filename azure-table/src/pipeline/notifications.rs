@@ -22,30 +22,14 @@ use crate::pipeline::trace::{CallSpan, TraceSpan};
 
 /// The receivers of the steps of a call.
 pub(crate) struct Notifications<'a> {
-    pipeline: &'a Pipeline,
-    call: &'a Call,
-    options: &'a CallOptions,
-    span: &'a CallSpan,
+    pub(super) pipeline: &'a Pipeline,
+    pub(super) call: &'a Call,
+    pub(super) options: &'a CallOptions,
+    pub(super) span: &'a CallSpan,
     pub(crate) history: CallHistory,
 }
 
 impl<'a> Notifications<'a> {
-    pub(crate) fn new(
-        pipeline: &'a Pipeline,
-        call: &'a Call,
-        options: &'a CallOptions,
-        span: &'a CallSpan,
-        history: CallHistory,
-    ) -> Self {
-        Self {
-            pipeline,
-            call,
-            options,
-            span,
-            history,
-        }
-    }
-
     fn observers(&self) -> &'a Observers {
         &self.pipeline.observers
     }

@@ -48,26 +48,9 @@ impl Pipeline {
         let Some(table) = call.table.as_deref().filter(|_| !call.rows.is_empty()) else {
             return Verdict::Unknown;
         };
-        let rows = call.rows.iter().collect::<Vec<_>>();
+        let writes = &*call.rows.iter().collect::<Vec<_>>();
         let diagnostics = &mut notifications.history.diagnostics;
-        let verdict = self
-            .judged(table, &rows, first_sent, deadline, options, diagnostics)
-            .await;
-        notifications.read_back(&verdict);
-        verdict
-    }
-
-    /// Returns the verdict of the stored rows.
-    async fn judged(
-        &self,
-        table: &str,
-        writes: &[RowWrite<'_>],
-        first_sent: SystemTime,
-        deadline: &Deadline,
-        options: &CallOptions,
-        diagnostics: &mut Diagnostics,
-    ) -> Verdict {
-        match self.stored(table, writes, deadline, options, diagnostics).await {
+        let verdict = match self.stored(table, writes, deadline, options, diagnostics).await {
             Ok(Some((rows, _))) if read_back::keeps_an_etag(writes, &rows) => Verdict::NotApplied,
             Ok(Some((rows, Some(offset)))) => {
                 let first_sent = shifted(first_sent, offset - DRIFT);
@@ -83,7 +66,9 @@ impl Pipeline {
             // A caller without permission to read gets no verdict, and neither does a batch with too many other rows in
             // its range, or a response without a date.
             Ok(Some((_, None)) | None) | Err(_) => Verdict::Unknown,
-        }
+        };
+        notifications.read_back(&verdict);
+        verdict
     }
 
     /// Returns the rows of a write, and the seconds by which the service's clock is ahead of this machine's, at least.

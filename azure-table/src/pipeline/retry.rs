@@ -188,7 +188,7 @@ impl<'a> FailedAttempt<'a> {
         Self::of(Failure::Transport(reached))
     }
 
-    fn of(failure: Failure<'a>) -> Self {
+    pub(crate) fn of(failure: Failure<'a>) -> Self {
         Self {
             operation: OperationKind::Get,
             effect: Effect::Read,

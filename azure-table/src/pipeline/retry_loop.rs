@@ -52,7 +52,13 @@ impl Pipeline {
             return Err(history.complete(e));
         }
         let mut state = CallState::new(self.mode(call, options));
-        let mut notifications = Notifications::new(self, call, options, span, history);
+        let mut notifications = Notifications {
+            pipeline: self,
+            call,
+            options,
+            span,
+            history,
+        };
         let begun = Instant::now();
         let policy = options.get().retry.as_ref().unwrap_or(&self.retry);
         let policy = policy.for_call().unwrap_or_else(|| Arc::clone(policy));

@@ -105,7 +105,9 @@ write_operation! {
 conditions!(UpdateEntity);
 
 write_operation! {
-    /// Inserts a new entity and returns it as stored. See [`TableClient::insert_echo`](crate::TableClient::insert_echo).
+    /// Inserts a new entity and returns it as stored.
+    ///
+    /// See [`TableClient::insert_echo`](crate::TableClient::insert_echo).
     InsertEntityEcho[E] -> Versioned<E>, |result| {
         let status = result.status();
         // The write was applied, as in `etag`.

@@ -21,7 +21,7 @@ use futures_util::TryStreamExt as _;
 use crate::client::query::TableQuery;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::entity_stream::EntityStream;
-use crate::client::query::key_condition::{starts, under};
+use crate::client::query::key_condition::{both, starts, under};
 use crate::client::query::page_stream::PreparedQuery;
 use crate::client::query::part_pages::Part;
 use crate::client::query::query_plan::QueryPlan;
@@ -240,11 +240,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
             Some(given) if given.len() == 1 => given.into_iter().next(),
             Some(given) => Some(Expression::Or(given.into())),
         };
-        let filter = match (given, query.expression()?) {
-            (Some(given), Some(filter)) => Some(given.and(filter)),
-            (given, filter) => given.or(filter),
-        };
-        let Some(filter) = filter else {
+        let Some(filter) = both(given, query.expression()?) else {
             return Ok(vec![PartFilter::default()]);
         };
         parts(filter).map_err(|TooMany| {

@@ -12,6 +12,11 @@ fn compare(name: &'static str, operator: Comparison, text: &str) -> Expression {
     Expression::comparison(name, operator, EdmValue::from(text))
 }
 
+/// Returns the condition that both hold. `None` holds for every row.
+pub(super) fn both(one: Option<Expression>, other: Option<Expression>) -> Option<Expression> {
+    one.into_iter().chain(other).reduce(Expression::and)
+}
+
 /// Returns the condition that a key begins with `start`.
 pub(super) fn starts(name: &'static str, start: &Start) -> Expression {
     match start {

@@ -14,6 +14,7 @@ use azure_table_core::protocol::query::{List, QueryRequest};
 
 use crate::client::query::TableQuery;
 use crate::client::query::concurrent::Order;
+use crate::client::query::key_condition::both;
 use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
 use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::query_plan;
@@ -43,10 +44,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             .transpose()
             .map_err(|why| Error::invalid_input(String::from(why)))?;
         let filter = self.filter.take().map(typed::into_expression).transpose()?;
-        Ok(match (keys, filter) {
-            (Some(keys), Some(filter)) => Some(keys.and(filter)),
-            (keys, filter) => keys.or(filter),
-        })
+        Ok(both(keys, filter))
     }
 
     pub(super) fn prepare(&mut self, prefetch: Prefetch) -> Result<PreparedQuery> {

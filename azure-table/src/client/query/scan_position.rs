@@ -13,6 +13,8 @@ use azure_table_core::protocol::continuation::Continuation;
 use azure_table_core::protocol::position::{Owner, SCAN};
 use serde::{Deserialize, Serialize};
 
+use crate::client::query::key_condition::both;
+
 /// The position of a scan: the last page read of each range.
 ///
 /// Store it with serde, or as text ([`Display`](std::fmt::Display) and [`FromStr`](std::str::FromStr)). Pass it to
@@ -79,9 +81,6 @@ impl RangePosition {
             |operator, end: &String| Expression::comparison("PartitionKey", operator, EdmValue::from(end.as_str()));
         let from = self.from.as_ref().map(|end| compare(Comparison::Ge, end));
         let to = self.to.as_ref().map(|end| compare(Comparison::Lt, end));
-        match (from, to) {
-            (Some(from), Some(to)) => Some(from.and(to)),
-            (from, to) => from.or(to),
-        }
+        both(from, to)
     }
 }

@@ -30,6 +30,7 @@ use futures_core::stream::FusedStream;
 
 use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_window::ChangeWindow;
+use crate::client::query::key_condition::both;
 use crate::client::query::page_stream::{Page, PageStream, PreparedQuery};
 use crate::client::sending_rate::SendingRate;
 use crate::client::shape::Shape;
@@ -68,10 +69,7 @@ pub(super) fn since(filter: Option<Expression>, time: Option<DateTime>) -> Optio
     // No row is older, and the service rejects the literal.
     let time = time.filter(|time| *time > DateTime::MIN_STORED);
     let is_later = time.map(|time| Expression::comparison("Timestamp", Comparison::Ge, EdmValue::from(time)));
-    match (filter, is_later) {
-        (Some(filter), Some(is_later)) => Some(filter.and(is_later)),
-        (filter, is_later) => filter.or(is_later),
-    }
+    both(filter, is_later)
 }
 
 /// The progress of a tail of changes in numbers, since its stream began.
