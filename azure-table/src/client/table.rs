@@ -4,8 +4,6 @@
 //! `table/typed_handles.rs`; operations on the table itself are `table/lifecycle.rs`, those on its access policies
 //! `table/access_policies.rs`.
 
-use std::sync::Arc;
-
 use azure_table_core::filter::assignment::Assignments;
 use azure_table_core::model::entity::{AsEntity, ReadEntity, TableEntity};
 use azure_table_core::model::entity_key::IntoKey;
@@ -18,7 +16,6 @@ use crate::client::ops::write_entity::{DeleteEntity, ExecuteOperation, InsertEnt
 use crate::client::query::TableQuery;
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
-use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 
 // rustdoc lists the methods of a type in the order of modules: first those of entities.
@@ -45,9 +42,9 @@ impl<E> TableClient<E> {
     /// Options that are set override those of this handle; headers are merged by name. See [`CallOptions`].
     #[must_use]
     pub fn with(&self, options: &CallOptions) -> Self {
-        let mut pipeline = Pipeline::clone(&self.pipeline);
-        pipeline.settings.defaults = pipeline.settings.defaults.with(options);
-        Self::new(&Arc::new(pipeline), self.table.clone())
+        self.changed(|pipeline| {
+            pipeline.settings.defaults = std::mem::take(&mut pipeline.settings.defaults).with(options);
+        })
     }
 
     /// Inserts a new entity. Returns its ETag.

@@ -87,6 +87,13 @@ impl<E> TableClient<E> {
         &self.pipeline
     }
 
+    /// Returns the same handle with a changed pipeline.
+    pub(super) fn changed(&self, change: impl FnOnce(&mut Pipeline)) -> Self {
+        let mut pipeline = Pipeline::clone(&self.pipeline);
+        change(&mut pipeline);
+        Self::new(&Arc::new(pipeline), self.table.clone())
+    }
+
     /// Returns the entity as it is written. A handle to the rows of a variant adds the mark of the variant.
     pub(crate) fn written<'e, T>(&self, entity: &'e T) -> AsVariant<'e, T> {
         AsVariant::new(entity, self.pipeline.settings.variant)

@@ -14,7 +14,7 @@ use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
 use tokio::runtime;
 use tokio::sync::Notify;
 
-use crate::client::group::epoch::{Epoch, EpochEnds, Epochs};
+use crate::client::group::epoch::{Epoch, Epochs};
 use crate::client::group::group_options::GroupOptions;
 use crate::client::group::slot::Slot;
 use crate::client::partition_writes::partition_queue::{BatchLimits, PartitionQueue, Queued};
@@ -137,7 +137,7 @@ impl Lanes {
             pending: Load::default(),
             limits,
             max_delay: options.max_delay,
-            epochs: Epochs::new(),
+            epochs: Epochs::default(),
             next_number: 0,
             flushed: 0,
             is_closed: false,
@@ -159,7 +159,7 @@ impl Lanes {
     pub(super) fn accept(&mut self, operation: TableOperation, mut caller: Caller) -> (u64, Started) {
         let number = self.next_number;
         self.next_number += 1;
-        caller.epoch = Some(self.epochs.current());
+        caller.epoch = Some(Arc::clone(&self.epochs.current));
         let write = Queued::new(number, operation, caller);
         if self.outside.is_empty() && self.has_room(&write) {
             return (number, self.enter(write).into_iter().collect());
@@ -302,8 +302,8 @@ impl Lanes {
         (waiting, settled)
     }
 
-    /// Lets all waiting batches leave. Returns the ends of the epochs of all writes so far.
-    pub(super) fn flush(&mut self) -> EpochEnds {
+    /// Lets all waiting batches leave. The future waits for the results of all writes so far.
+    pub(super) fn flush(&mut self) -> impl Future<Output = ()> + Send + use<> {
         for lane in self.lanes.values_mut() {
             lane.due = None;
             if let Some(hurry) = &lane.hurry {

@@ -75,7 +75,7 @@ impl WriteGroup for Committer {
 
     fn flush(&self) -> BoxFuture<'static, ()> {
         let ends = self.lanes().flush();
-        Box::pin(ends.wait())
+        Box::pin(ends)
     }
 
     fn close(&self) {

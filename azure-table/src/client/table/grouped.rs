@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::client::group::committer::Committer;
 use crate::client::group::group_options::GroupOptions;
 use crate::client::table_handle::TableClient;
-use crate::pipeline::Pipeline;
 
 impl<E> TableClient<E> {
     /// Returns a handle to the same table that sends the writes of concurrent callers in batches: a group commit.
@@ -78,9 +77,8 @@ impl<E> TableClient<E> {
     ///
     /// Each call of this method creates a new group, also on a handle that is grouped.
     pub fn grouped_by(&self, options: &GroupOptions) -> Self {
-        let mut pipeline = Pipeline::clone(self.pipeline());
-        pipeline.settings.group = Some(Arc::new(Committer::new(self.pipeline(), self.name(), options)));
-        Self::new(&Arc::new(pipeline), self.name().clone())
+        let group = Arc::new(Committer::new(self.pipeline(), self.name(), options));
+        self.changed(|pipeline| pipeline.settings.group = Some(group))
     }
 
     /// Waits until each write that this [grouped](Self::grouped) handle and its clones have accepted has its result.

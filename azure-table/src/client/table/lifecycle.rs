@@ -1,6 +1,5 @@
 //! Creating, finding and deleting the table itself.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::ops::recreate_table::RecreateTable;
@@ -8,7 +7,6 @@ use crate::client::ops::single_request::{
     CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, TableExists,
 };
 use crate::client::table_handle::TableClient;
-use crate::pipeline::Pipeline;
 
 /// The table itself.
 impl<E> TableClient<E> {
@@ -104,8 +102,6 @@ impl<E> TableClient<E> {
     /// ```
     #[must_use]
     pub fn create_on_not_found(&self) -> Self {
-        let mut pipeline = Pipeline::clone(&self.pipeline);
-        pipeline.settings.creates_missing_tables = true;
-        Self::new(&Arc::new(pipeline), self.table.clone())
+        self.changed(|pipeline| pipeline.settings.creates_missing_tables = true)
     }
 }
