@@ -18,7 +18,7 @@ pub use crate::__private::explore::world::World;
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
 use crate::emulator::in_process::Emulator;
-use crate::testing::explore::dependence::Dependence;
+use crate::testing::explore::races::Dependence;
 use crate::testing::explore::search::{self, Bounds};
 use crate::testing::explore::tree::Allowance;
 use crate::testing::{Bound, Exploration};

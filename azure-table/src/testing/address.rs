@@ -3,7 +3,7 @@
 //! Splits a URL into [`Address`]: the account's base, the path below it, and the query without the parameters of a
 //! shared access signature.
 
-use azure_table_core::protocol::addressed_account::{AddressedAccount, SECONDARY};
+use azure_table_core::protocol::addressed_account::AddressedAccount;
 use azure_table_core::protocol::inbound::target::Paths;
 use azure_table_core::protocol::sas_parameters::SAS_PARAMETERS;
 use http::Uri;
@@ -38,16 +38,12 @@ impl Address {
         };
         let signature = pairs().find_map(|pair| pair.strip_prefix("sig="));
         let is_said = |pair: &&str| signature.is_none() || !SAS_PARAMETERS.contains(&name(pair));
-        let named = match prefix {
-            "" => authority.split('.').next().unwrap_or_default(),
-            prefix => prefix,
-        };
         Self {
             base: format!("{}://{authority}{prefix}", uri.scheme_str().unwrap_or("http")),
             path: uri.path()[prefix.len()..].to_owned(),
             query: pairs().filter(is_said).collect::<Vec<_>>().join("&"),
             signature: signature.map(str::to_owned),
-            is_secondary: named.ends_with(SECONDARY),
+            is_secondary: account.is_some_and(|account| account.is_secondary),
             account: account
                 .map(|account| account.name.to_owned())
                 .filter(|name| !name.is_empty()),

@@ -4,8 +4,6 @@
 //! compared parts are the method, the path below the account, the query, the location, the body, and the headers that
 //! change the meaning of the request.
 
-use std::collections::BTreeMap;
-
 use crate::testing::recording::RecordedRequest;
 
 /// The compared headers. The others concern the time, the caller, or the transport.
@@ -24,75 +22,57 @@ const SHOWN: usize = 120;
 const SHOWN_BEFORE: usize = 30;
 
 /// The compared parts of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fingerprint {
-    method: String,
-    path: String,
-    query: String,
-    is_secondary: bool,
-    headers: BTreeMap<String, String>,
-    body: String,
+    /// Method and path.
+    pub(crate) name: String,
+    parts: Vec<Part>,
 }
+
+/// A part: its name, its weight in the distance of two requests, and its text.
+type Part = (String, u32, String);
 
 impl Fingerprint {
     /// Creates a fingerprint, with the test's masks applied.
     pub(crate) fn of(request: &RecordedRequest, mask: impl Fn(&str) -> String) -> Self {
         let (path, query) = request.target();
+        let path = mask(path);
         // The remaining time of a call is not compared.
         let pairs = query.split('&').filter(|pair| !pair.starts_with("timeout="));
-        let compared = request.headers.iter().filter(|(name, _)| COMPARED.contains(&&***name));
-        Self {
-            method: request.method.clone(),
-            path: mask(path),
-            query: mask(&pairs.collect::<Vec<_>>().join("&")),
-            is_secondary: request.is_secondary(),
-            headers: compared.map(|(name, value)| (name.clone(), mask(value))).collect(),
-            body: mask(request.body()),
-        }
-    }
-
-    /// Returns method and path.
-    pub(crate) fn name(&self) -> String {
-        format!("{} /{}", self.method, self.path)
+        let query = mask(&pairs.collect::<Vec<_>>().join("&"));
+        let region = if request.is_secondary() { "second" } else { "first" };
+        let name = format!("{} /{path}", request.method);
+        let mut parts = vec![
+            ("method".to_owned(), 8, request.method.clone()),
+            ("path".to_owned(), 8, path),
+            ("query".to_owned(), 4, query),
+            ("region".to_owned(), 1, region.to_owned()),
+        ];
+        parts.extend(COMPARED.map(|name| {
+            let value = request.headers.get(name).map(|value| mask(value));
+            (format!("header {name}"), 1, value.unwrap_or_default())
+        }));
+        parts.push(("body".to_owned(), 2, mask(request.body())));
+        Self { name, parts }
     }
 
     /// Returns the distance to another fingerprint: 0 if they are equal.
     pub(crate) fn distance(&self, other: &Self) -> u32 {
-        let parts = [
-            (8, self.method == other.method),
-            (8, self.path == other.path),
-            (4, self.query == other.query),
-            (2, self.body == other.body),
-            (1, self.headers == other.headers),
-            (1, self.is_secondary == other.is_secondary),
-        ];
-        parts
-            .iter()
-            .filter(|(_, is_same)| !is_same)
-            .map(|(weight, _)| weight)
-            .sum()
+        self.differing(other).map(|((_, weight, _), _)| weight).sum()
     }
 
     /// Describes the differences of a request from this recorded one.
     pub(crate) fn differences(&self, came: &Self) -> String {
-        let mut found = Vec::new();
-        let mut compare = |what: &str, recorded: &str, came: &str| {
-            if recorded != came {
-                let (recorded, came) = parting(recorded, came);
-                found.push(format!("the {what} was `{recorded}`, it is `{came}`"));
-            }
-        };
-        compare("method", &self.method, &came.method);
-        compare("path", &self.path, &came.path);
-        compare("query", &self.query, &came.query);
-        let region = |is_secondary| if is_secondary { "second" } else { "first" };
-        compare("region", region(self.is_secondary), region(came.is_secondary));
-        for name in COMPARED {
-            let value = |of: &Self| of.headers.get(name).cloned().unwrap_or_default();
-            compare(&format!("header {name}"), &value(self), &value(came));
-        }
-        compare("body", &self.body, &came.body);
-        found.join("; ")
+        let differences = self.differing(came).map(|((what, _, recorded), (.., came))| {
+            let (recorded, came) = parting(recorded, came);
+            format!("the {what} was `{recorded}`, it is `{came}`")
+        });
+        differences.collect::<Vec<_>>().join("; ")
+    }
+
+    fn differing<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (&'a Part, &'a Part)> {
+        let pairs = self.parts.iter().zip(&other.parts);
+        pairs.filter(|((.., own), (.., other))| own != other)
     }
 }
 

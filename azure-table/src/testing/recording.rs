@@ -78,14 +78,6 @@ enum RecordedFailure {
     ResponseTooLong { bytes: u64, limit: u64 },
 }
 
-/// The recorded outcome of a request.
-#[derive(Debug)]
-pub(crate) enum RecordedOutcome {
-    Answer(Response<Bytes>),
-    Failed(Delivery),
-    Nothing,
-}
-
 impl Recorded {
     /// Records an exchange without the account, the boundaries of its batches, and the texts that the test hides.
     pub(crate) fn of(exchange: &Exchange, cosmos: bool, hidden: &Redaction) -> Self {
@@ -136,22 +128,19 @@ impl Recorded {
     }
 
     /// Returns the recorded outcome for a client at this URL, or the reason why it cannot be restored.
-    pub(crate) fn outcome(&self, address: &Address) -> Result<RecordedOutcome, String> {
+    pub(crate) fn outcome(&self, address: &Address) -> Result<Outcome, String> {
         if let Some(failure) = self.failed {
-            return Ok(RecordedOutcome::Failed(failure.delivery()));
+            return Ok(Outcome::Failed(failure.delivery()));
         }
         let Some(recorded) = &self.response else {
-            return Ok(RecordedOutcome::Nothing);
+            return Ok(Outcome::Unanswered);
         };
         let mut answer = Response::builder().status(recorded.status);
         for (name, value) in &recorded.headers {
             answer = answer.header(name, with_account(value, address));
         }
         let body = recorded.body.bytes(|text| with_account(text, address))?;
-        answer
-            .body(body)
-            .map(RecordedOutcome::Answer)
-            .map_err(|e| e.to_string())
+        answer.body(body).map(Outcome::Answered).map_err(|e| e.to_string())
     }
 }
 
@@ -320,7 +309,7 @@ mod tests {
              POST https://account.invalid/(hidden) HTTP/1.1\r\n--changeset--\r\n--batch--\r\n"
         );
         let here = Address::of(&"http://127.0.0.1:10002/devstoreaccount1/$batch".parse().unwrap());
-        let Ok(RecordedOutcome::Answer(answer)) = recorded.outcome(&here) else {
+        let Ok(Outcome::Answered(answer)) = recorded.outcome(&here) else {
             panic!()
         };
         assert_eq!(answer.body(), "see http://127.0.0.1:10002/devstoreaccount1/$metadata");
@@ -351,16 +340,13 @@ mod tests {
         let here = Address::of(&"http://h/a/T".parse().unwrap());
         let answered = recorded(Outcome::Answered(Response::new(Bytes::from_static(b"\xff\x00"))));
         assert!(
-            matches!(answered.outcome(&here), Ok(RecordedOutcome::Answer(answer)) if answer.body().as_ref() == b"\xff\x00")
+            matches!(answered.outcome(&here), Ok(Outcome::Answered(answer)) if answer.body().as_ref() == b"\xff\x00")
         );
         let cut = recorded(Outcome::Failed(Delivery::ResponseCut));
-        assert!(matches!(
-            cut.outcome(&here),
-            Ok(RecordedOutcome::Failed(Delivery::ResponseCut))
-        ));
+        assert!(matches!(cut.outcome(&here), Ok(Outcome::Failed(Delivery::ResponseCut))));
         assert!(matches!(
             recorded(Outcome::Unanswered).outcome(&here),
-            Ok(RecordedOutcome::Nothing)
+            Ok(Outcome::Unanswered)
         ));
     }
 }

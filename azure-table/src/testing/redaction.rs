@@ -133,44 +133,25 @@ fn character(text: &str, at: usize) -> Option<(char, usize)> {
     Some((character, at + length))
 }
 
-/// Decodes `%C3%BC`.
 fn percent(text: &str) -> Option<(char, usize)> {
-    let byte = |at: usize| match text.get(at..at + 1) {
-        Some("%") => hex(text.get(at + 1..at + 3)?),
-        _ => None,
-    };
-    let bytes = match u8::try_from(byte(0)?).ok()? {
-        0x00..=0x7f => 1,
-        0xc0..=0xdf => 2,
-        0xe0..=0xef => 3,
-        0xf0..=0xff => 4,
-        _ => return None,
-    };
-    let decoded = url::decode(text.get(..3 * bytes)?)?;
-    Some((decoded.chars().next()?, 3 * bytes))
+    [3, 6, 9, 12].into_iter().find_map(|length| {
+        let decoded = url::decode(text.get(..length)?)?;
+        Some((only(&decoded)?, length))
+    })
 }
 
-/// Decodes `\"` and `\u00fc`, two of the latter for a character beyond 16 bits.
 fn json(text: &str) -> Option<(char, usize)> {
-    let character = match text.as_bytes().get(1)? {
-        b'u' => {
-            let unit = |at: usize| match text.get(at..at + 2) {
-                Some("\\u") => u16::try_from(hex(text.get(at + 2..at + 6)?)?).ok(),
-                _ => None,
-            };
-            let units = [Some(unit(0)?), unit(6)].into_iter().flatten();
-            let character = char::decode_utf16(units).next()?.ok()?;
-            return Some((character, 6 * character.len_utf16()));
-        }
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
-        other @ (b'"' | b'\\' | b'/') => char::from(*other),
-        _ => return None,
-    };
-    Some((character, 2))
+    [2, 6, 12].into_iter().find_map(|length| {
+        let quoted = format!("\"{}\"", text.get(..length)?);
+        let decoded: String = serde_json::from_str(&quoted).ok()?;
+        Some((only(&decoded)?, length))
+    })
+}
+
+/// Returns the character of a text that has no other.
+fn only(text: &str) -> Option<char> {
+    let mut characters = text.chars();
+    characters.next().filter(|_| characters.as_str().is_empty())
 }
 
 /// Decodes `&amp;`.
@@ -185,11 +166,6 @@ fn xml(text: &str) -> Option<(char, usize)> {
     ];
     let (name, character) = NAMED.iter().find(|(name, _)| text.starts_with(name))?;
     Some((*character, name.len()))
-}
-
-fn hex(digits: &str) -> Option<u32> {
-    let is_hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
-    is_hex.then(|| u32::from_str_radix(digits, 16).ok()).flatten()
 }
 
 #[cfg(test)]

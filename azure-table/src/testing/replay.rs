@@ -19,9 +19,9 @@ use bytes::Bytes;
 use http::header::{DATE, HeaderValue};
 use http::{Request, Response, StatusCode};
 
-use crate::testing::exchange::Exchange;
+use crate::testing::exchange::{Exchange, Outcome};
 use crate::testing::fingerprint::Fingerprint;
-use crate::testing::recording::{Recorded, RecordedOutcome, at};
+use crate::testing::recording::{Recorded, at};
 use crate::testing::redaction::Redaction;
 use crate::testing::verdict::{self, Verdict};
 
@@ -218,18 +218,18 @@ impl Replay {
             Some((place, 0)) if place == 0 || self.in_any_order => Ok(left.remove(place).recorded),
             Some((place, 0)) => Err(format!(
                 "{}: it is exchange {}, and exchange {}, {}, comes first (`in_any_order` accepts both)",
-                came.name(),
+                came.name,
                 number(place),
                 number(0),
-                fingerprint(0).map(Fingerprint::name).unwrap_or_default()
+                fingerprint(0).map_or("", |first| &first.name)
             )),
             Some((place, _)) => Err(format!(
                 "{}: nearest is exchange {}, where {}",
-                came.name(),
+                came.name,
                 number(place),
                 fingerprint(place).map(|it| it.differences(&came)).unwrap_or_default()
             )),
-            None => Err(format!("{}: all recorded requests were received before", came.name())),
+            None => Err(format!("{}: all recorded requests were received before", came.name)),
         }
     }
 }
@@ -276,9 +276,9 @@ impl Transport for Replay {
                 }
             };
             match outcome {
-                RecordedOutcome::Answer(answer) => Ok(of_today(answer)),
-                RecordedOutcome::Failed(reached) => Err(TransportError::new(reached, "a failure that was recorded")),
-                RecordedOutcome::Nothing => std::future::pending().await,
+                Outcome::Answered(answer) => Ok(of_today(answer)),
+                Outcome::Failed(reached) => Err(TransportError::new(reached, "a failure that was recorded")),
+                Outcome::Unanswered => std::future::pending().await,
             }
         })
     }

@@ -49,9 +49,26 @@ pub(crate) struct Choice {
     pub(crate) outcome: Outcome,
 }
 
+impl Choice {
+    pub(crate) fn clock() -> Self {
+        Self {
+            step: Step::Clock,
+            outcome: Outcome::Delivered,
+        }
+    }
+
+    pub(crate) fn of(request: &Waiting, outcome: Outcome) -> Self {
+        Self {
+            step: Step::Request(request.id.clone()),
+            outcome,
+        }
+    }
+}
+
 /// The events that had to happen before a request was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Cause {
+    #[default]
     Start,
     /// This event of the run: all tasks rested before and after it.
     Event(usize),

@@ -25,15 +25,8 @@ const MOST_REQUESTS: usize = 10_000;
 
 /// Chooses the next step.
 pub(crate) trait Chooser: Send {
-    /// Returns the next step of a run after `events`. At least one request waits.
-    fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Next;
-}
-
-/// The decision of a [`Chooser`].
-#[derive(Debug)]
-pub(crate) enum Next {
-    Take(Choice),
-    End(End),
+    /// Returns the next step of a run after `events`, or the reason to end the run. At least one request waits.
+    fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Result<Choice, End>;
 }
 
 /// The reason why a run ended before its body did.
@@ -50,10 +43,13 @@ pub(crate) enum End {
 
 /// The gate of one run. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Gate(Arc<Mutex<State>>);
-
-struct State {
+pub(crate) struct Gate {
     chooser: Arc<Mutex<dyn Chooser>>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
     waiting: Vec<Waiting>,
     wakers: HashMap<RequestId, Waker>,
     /// The requests that were chosen but not notified yet, with the numbers of their events.
@@ -78,19 +74,14 @@ pub(crate) struct Ran {
 
 impl Gate {
     pub(crate) fn new(chooser: Arc<Mutex<dyn Chooser>>, tells: bool) -> Self {
-        Self(Arc::new(Mutex::new(State {
-            chooser,
-            waiting: Vec::new(),
-            wakers: HashMap::new(),
-            chosen: HashMap::new(),
-            sent: HashMap::new(),
-            events: Vec::new(),
+        let state = State {
             story: tells.then(Vec::new),
-            cause: Cause::Start,
-            end: None,
-            body: None,
-            clock_is_chosen: false,
-        })))
+            ..State::default()
+        };
+        Self {
+            chooser,
+            state: Arc::new(Mutex::new(state)),
+        }
     }
 
     /// Chooses the next step. Called when all tasks are blocked.
@@ -105,16 +96,15 @@ impl Gate {
             return;
         }
         let next = match state.events.len() {
-            MOST_REQUESTS.. => Next::End(End::TooLong),
+            MOST_REQUESTS.. => Err(End::TooLong),
             _ => {
-                let chooser = Arc::clone(&state.chooser);
-                let mut chooser = chooser.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut chooser = self.chooser.lock().unwrap_or_else(PoisonError::into_inner);
                 chooser.choose(&state.waiting, &state.events)
             }
         };
         let waker = match next {
-            Next::Take(choice) => state.take(choice),
-            Next::End(end) => {
+            Ok(choice) => state.take(choice),
+            Err(end) => {
                 state.end = Some(end);
                 state.body.take()
             }
@@ -151,7 +141,7 @@ impl Gate {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until the request is chosen. Returns the number and the outcome of its event.

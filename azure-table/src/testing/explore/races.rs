@@ -1,11 +1,42 @@
 //! The races of a run: pairs of steps that could also have happened in the other order.
 //!
+//! Owns [`Dependence`], the rule which two steps commute. Two steps that commute lead to the same state in either order,
+//! so one order stands for both. That holds only if their tasks share nothing but the service. The test declares that
+//! with `isolated`, and each task has its own client. Otherwise no two steps commute, and every order is run. Writes to
+//! two rows do not commute either if a run reads the Timestamps of both.
+//!
 //! Owns the happens-before order of a run's events, and the points to backtrack to, as in source sets.
 //!
 //! Source: Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial order reduction", POPL 2014, section 5.
 
-use crate::testing::explore::dependence::Dependence;
-use crate::testing::explore::event::{Cause, Event, Step};
+use std::sync::Arc;
+
+use azure_table_core::model::timestamp_watch::DatedRows;
+
+use crate::testing::explore::event::{Cause, Event, MAIN, Step};
+use crate::testing::explore::footprint::Footprint;
+
+/// The rule of one exploration.
+#[derive(Clone, Debug)]
+pub(crate) struct Dependence {
+    pub(crate) is_isolated: bool,
+    /// The rows whose Timestamps show the order of their writes to the program.
+    pub(crate) dated: Arc<DatedRows>,
+}
+
+impl Dependence {
+    /// Returns `true` if the order of the two steps matters.
+    pub(crate) fn holds(&self, a: (&Step, &Footprint), b: (&Step, &Footprint)) -> bool {
+        let (Some(first), Some(second)) = (a.0.client(), b.0.client()) else {
+            // The clock advances for all tasks.
+            return true;
+        };
+        // The body starts the tasks and waits for them: its own requests are ordered with all others.
+        let is_ordered = !self.is_isolated || first == second || &**first == MAIN || &**second == MAIN;
+        let is_dated = |footprint: &Footprint| footprint.writes_one_of(&self.dated);
+        is_ordered || a.1.conflicts(b.1) || is_dated(a.1) && is_dated(b.1)
+    }
+}
 
 /// A point of a run at which one of these other steps is to be tried.
 #[derive(Debug)]

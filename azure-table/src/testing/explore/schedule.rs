@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::testing::explore::event::{Choice, Event, Outcome, Step, Waiting};
-use crate::testing::explore::gate::{Chooser, End, Next};
+use crate::testing::explore::gate::{Chooser, End};
 
 /// The choices of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,38 +45,25 @@ impl Schedule {
 pub(crate) struct Replayed(pub(crate) Schedule);
 
 impl Chooser for Replayed {
-    fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Next {
+    fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Result<Choice, End> {
         let choice = match self.0.0.get(events.len()) {
-            None => waiting.first().map(|waiting| delivered(waiting, Outcome::Delivered)),
-            Some(Turn::Clock) => Some(Choice {
-                step: Step::Clock,
-                outcome: Outcome::Delivered,
-            }),
+            None => waiting.first().map(|waiting| Choice::of(waiting, Outcome::Delivered)),
+            Some(Turn::Clock) => Some(Choice::clock()),
             Some(Turn::Request { client, place, outcome }) => {
                 let mut of_client = waiting.iter().filter(|waiting| *waiting.id.client == **client);
-                of_client.nth(*place).map(|waiting| delivered(waiting, *outcome))
+                of_client.nth(*place).map(|waiting| Choice::of(waiting, *outcome))
             }
         };
-        match choice {
-            Some(choice) => Next::Take(choice),
-            None => {
-                let waiting: Vec<String> = waiting.iter().map(|waiting| format!("`{waiting}`")).collect();
-                let wanted = self.0.0.get(events.len()).map(ToString::to_string);
-                Next::End(End::NoSuchRequest(format!(
-                    "step {} is `{}`, and these wait: {}",
-                    events.len() + 1,
-                    wanted.unwrap_or_default(),
-                    waiting.join(", ")
-                )))
-            }
-        }
-    }
-}
-
-fn delivered(waiting: &Waiting, outcome: Outcome) -> Choice {
-    Choice {
-        step: Step::Request(waiting.id.clone()),
-        outcome,
+        choice.ok_or_else(|| {
+            let waiting: Vec<String> = waiting.iter().map(|waiting| format!("`{waiting}`")).collect();
+            let wanted = self.0.0.get(events.len()).map(ToString::to_string);
+            End::NoSuchRequest(format!(
+                "step {} is `{}`, and these wait: {}",
+                events.len() + 1,
+                wanted.unwrap_or_default(),
+                waiting.join(", ")
+            ))
+        })
     }
 }
 

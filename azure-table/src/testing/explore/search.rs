@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use azure_table_core::model::timestamp_watch::DatedRows;
 
-use crate::testing::explore::dependence::Dependence;
 use crate::testing::explore::event::{Event, Step};
 use crate::testing::explore::gate::{Chooser, End, Ran};
 use crate::testing::explore::outcome::{Bound, Exploration, FailedSchedule};
+use crate::testing::explore::races::Dependence;
 use crate::testing::explore::schedule::{Replayed, Schedule};
 use crate::testing::explore::story::Story;
 use crate::testing::explore::switches::FewSwitches;

@@ -2,8 +2,8 @@
 //!
 //! Owns [`FewSwitches`]. It prunes nothing, so the first failure that it finds has the fewest switches.
 
-use crate::testing::explore::event::{Choice, Event, Outcome, Step, Waiting};
-use crate::testing::explore::gate::{Chooser, End, Next};
+use crate::testing::explore::event::{Choice, Event, Waiting};
+use crate::testing::explore::gate::{Chooser, End};
 use crate::testing::explore::tree::Allowance;
 
 /// Chooses depth first among the orders within the bounds.
@@ -49,7 +49,7 @@ impl FewSwitches {
 }
 
 impl Chooser for FewSwitches {
-    fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Next {
+    fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Result<Choice, End> {
         if events.len() == self.nodes.len() {
             let left = self.nodes.last().map_or(self.first, Node::left_after);
             self.nodes.push(Node {
@@ -57,10 +57,8 @@ impl Chooser for FewSwitches {
                 left,
             });
         }
-        match self.nodes.get(events.len()).and_then(|node| node.choices.last()) {
-            Some((choice, _)) => Next::Take(choice.clone()),
-            None => Next::End(End::Pruned),
-        }
+        let choice = self.nodes.get(events.len()).and_then(|node| node.choices.last());
+        choice.map(|(choice, _)| choice.clone()).ok_or(End::Pruned)
     }
 }
 
@@ -81,11 +79,7 @@ fn choices(waiting: &[Waiting], events: &[Event], left: Left) -> Vec<(Choice, bo
     let could_go_on = waiting.iter().any(|waiting| last == Some(&waiting.id.client));
     let mut choices = Vec::new();
     if left.allowance.clock > 0 {
-        let choice = Choice {
-            step: Step::Clock,
-            outcome: Outcome::Delivered,
-        };
-        choices.push((choice, false));
+        choices.push((Choice::clock(), false));
     }
     for waiting in waiting.iter().rev() {
         let is_switch = could_go_on && last != Some(&waiting.id.client);
@@ -93,13 +87,11 @@ fn choices(waiting: &[Waiting], events: &[Event], left: Left) -> Vec<(Choice, bo
             continue;
         }
         let outcomes = left.allowance.outcomes(&waiting.footprint);
-        choices.extend(outcomes.iter().map(|&outcome| {
-            let choice = Choice {
-                step: Step::Request(waiting.id.clone()),
-                outcome,
-            };
-            (choice, is_switch)
-        }));
+        choices.extend(
+            outcomes
+                .iter()
+                .map(|&outcome| (Choice::of(waiting, outcome), is_switch)),
+        );
     }
     choices
 }

@@ -7,11 +7,10 @@
 
 use std::sync::Arc;
 
-use crate::testing::explore::dependence::Dependence;
 use crate::testing::explore::event::{Choice, Event, Outcome, Step, Waiting};
 use crate::testing::explore::footprint::Footprint;
-use crate::testing::explore::gate::{Chooser, End, Next};
-use crate::testing::explore::races;
+use crate::testing::explore::gate::{Chooser, End};
+use crate::testing::explore::races::{self, Dependence};
 
 /// The remaining faults and jumps of the clock of one run.
 #[derive(Clone, Copy, Debug)]
@@ -105,11 +104,11 @@ impl Tree {
 }
 
 impl Chooser for Tree {
-    fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Next {
+    fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Result<Choice, End> {
         if let Some(node) = self.nodes.get(events.len()) {
             return match difference(&node.waiting, waiting) {
-                None => Next::Take(node.chosen.clone()),
-                Some(difference) => Next::End(End::Differs(difference)),
+                None => Ok(node.chosen.clone()),
+                Some(difference) => Err(End::Differs(difference)),
             };
         }
         let (asleep, left) = self.heritage(events);
@@ -119,7 +118,7 @@ impl Chooser for Tree {
         let mut awake = waiting.iter().filter(is_awake);
         let first = awake.clone().find(|waiting| last == Some(&waiting.id.client));
         let Some(chosen) = first.or_else(|| awake.next()) else {
-            return Next::End(End::Pruned);
+            return Err(End::Pruned);
         };
         let step = Step::Request(chosen.id.clone());
         let mut wanted = vec![step.clone()];
@@ -130,17 +129,14 @@ impl Chooser for Tree {
             waiting: waiting.to_vec(),
             wanted,
             asleep,
-            chosen: Choice {
-                step: step.clone(),
-                outcome: Outcome::Delivered,
-            },
+            chosen: Choice::of(chosen, Outcome::Delivered),
             outcomes: Vec::new(),
             left,
         };
         node.choose(step);
         let choice = node.chosen.clone();
         self.nodes.push(node);
-        Next::Take(choice)
+        Ok(choice)
     }
 }
 
