@@ -37,7 +37,7 @@ pub(crate) fn enter<'a>(
     store: &Store,
 ) -> Result<Caller<'a>> {
     let caller = |grant| Caller { site, grant, settings };
-    if site.rules.has_cors && request.method == "OPTIONS" {
+    if site.rules.has_service_operations && request.method == "OPTIONS" {
         return Ok(caller(Grant::of(Rights::Preflight)));
     }
     if site.rules.checks_version && !version::is_taken(&trace.version, settings.has_strict_versions) {

@@ -8,7 +8,7 @@ mod admission;
 #[cfg(feature = "emulator-https")]
 mod certificate;
 mod connection;
-mod outgoing;
+mod observed;
 
 use std::fmt;
 use std::io;
@@ -243,9 +243,8 @@ impl EmulatorServer {
                         timeout: self.read_timeout,
                         place: Arc::clone(&place),
                         scheme: self.tls.scheme(),
-                        watcher: graceful.watcher(),
                     };
-                    place.of_task(connections.spawn(self.tls.clone().serve(connection, stream)));
+                    place.of_task(connections.spawn(self.tls.clone().serve(connection, graceful.watcher(), stream)));
                 }
                 Some(Err(_)) => {
                     admission.make_room();

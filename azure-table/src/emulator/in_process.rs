@@ -2,16 +2,15 @@
 //!
 //! Owns [`Emulator`]: the setters `with_…`, the inspection of its state, and the transport. The setters of accounts and
 //! tokens are in `in_process/credentials.rs`, its tables in `in_process/contents.rs`, and the events of its observer in
-//! `in_process/observed.rs`. `service.rs` passes a request through its stages.
+//! `http/observed.rs`. `service.rs` passes a request through its stages.
 
 pub(crate) mod contents;
 mod credentials;
-mod observed;
 
 #[cfg(feature = "emulator-durable")]
 mod open;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,12 +32,10 @@ use crate::emulator::load::ServiceLoad;
 use crate::emulator::load::model::ServiceModel;
 use crate::emulator::load::stamp::Stamp;
 use crate::emulator::operations::seed;
-use crate::emulator::response::observer::Observe;
-use crate::emulator::response::observer::ResponseEvent;
+use crate::emulator::response::observer::{Observe, ResponseEvent, Seen};
 use crate::emulator::rules::{COSMOS, MAX_PAGE};
 use crate::emulator::service::Service;
-use crate::emulator::settings::timestamp_skew::TimestampSkew;
-use crate::emulator::settings::{Account, EmulatorClock, PageEnds, Settings};
+use crate::emulator::settings::{Account, EmulatorClock, PageEnds, Settings, TimestampSkew};
 use crate::emulator::snapshot::EmulatorSnapshot;
 use crate::emulator::store::SharedStore;
 
@@ -91,7 +88,7 @@ use crate::emulator::store::SharedStore;
 #[derive(Clone)]
 pub struct Emulator {
     pub(crate) service: Service,
-    observer: Option<Observe>,
+    pub(crate) observer: Option<Observe>,
     /// Keeps the folder open, if any.
     #[cfg(feature = "emulator-durable")]
     durable: Option<Arc<Durable>>,
@@ -107,17 +104,8 @@ impl Emulator {
         };
         let settings = Settings {
             accounts: BTreeMap::from([(DEVELOPMENT_ACCOUNT.to_owned(), development)]),
-            tokens: BTreeSet::new(),
-            token_audiences: BTreeSet::new(),
-            accepts_old_requests: false,
-            has_strict_versions: false,
             page_size: MAX_PAGE,
-            page_ends: PageEnds::new(),
-            clock: EmulatorClock::system(),
-            timestamp_skew: None,
-            deletion_time: Duration::ZERO,
-            secondary_lag: Duration::ZERO,
-            rules: None,
+            ..Settings::default()
         };
         Self {
             service: Service {
@@ -422,6 +410,17 @@ impl Emulator {
     ///   emulator is not, or vice versa.
     pub fn restore(&self, snapshot: &EmulatorSnapshot) -> Result<()> {
         snapshot.restore_to(&self.service.store, self.settings().rules())
+    }
+
+    /// Responds to a request and reports it to the observer.
+    pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let Some(observe) = &self.observer else {
+            return self.service.answer(request).await;
+        };
+        let seen = Seen::of(request.method(), request.uri(), self.clock().now());
+        let response = self.service.answer(request).await;
+        seen.show(observe, &response, None);
+        response
     }
 
     pub(crate) fn settings(&self) -> &Settings {

@@ -5,7 +5,7 @@
 //! in `load/stamp.rs`, the queue of a server in `load/range_server.rs`. `operations/entities.rs` and
 //! `operations/batch.rs` compute the demand of a request.
 //!
-//! `load/turn.rs` takes a request through the latency and the queue. The request is authorized when it arrives, and
+//! `load/stamp.rs` takes a request through the latency and the queue. The request is authorized when it arrives, and
 //! applied in its turn: a caller who disconnects before has changed nothing, one who disconnects after has. An emulator
 //! without a model does not use this module.
 //!
@@ -15,13 +15,11 @@
 //! - merges of ranges
 //! - queries over several servers: the server where the query begins does all of the work
 
-mod bucket;
 pub(crate) mod model;
 mod range_server;
 pub(crate) mod stamp;
 #[cfg(test)]
 mod tests;
-pub(crate) mod turn;
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -77,31 +75,12 @@ impl PartialOrd for PartitionKey {
     }
 }
 
-/// The limit that was exceeded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Limit {
-    Account,
-    /// A partition, or the server of its range.
-    Server,
-}
-
 /// A rejection for lack of capacity, with the time after which capacity may be available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Busy {
-    pub(crate) limit: Limit,
-    pub(crate) wait: Duration,
-}
-
-impl Busy {
-    pub(crate) fn account(wait: Duration) -> Self {
-        let limit = Limit::Account;
-        Self { limit, wait }
-    }
-
-    pub(crate) fn server(wait: Duration) -> Self {
-        let limit = Limit::Server;
-        Self { limit, wait }
-    }
+pub(crate) enum Busy {
+    Account(Duration),
+    /// A partition, or the server of its range.
+    Server(Duration),
 }
 
 /// The accepted and throttled load of a service or a partition. Feature `emulator`.

@@ -30,8 +30,8 @@ use crate::emulator::operations::grant::{Grant, Rights};
 use crate::emulator::operations::payload::Shape;
 use crate::emulator::request::options::Options;
 use crate::emulator::response::format::{Level, Prefer, is_xml};
-use crate::emulator::rules::MAX_PAGE;
 use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::rules::{MAX_PAGE, Rules};
 use crate::emulator::settings::Settings;
 use crate::emulator::store::Condition;
 use crate::emulator::store::account::Replica;
@@ -69,6 +69,7 @@ pub(crate) struct Call<'a> {
     pub(crate) options: Options,
     pub(crate) prefer: Option<Prefer>,
     level: Option<Level>,
+    filter: Result<Option<Expression>>,
     request: &'a Inbound<'a>,
 }
 
@@ -76,8 +77,8 @@ impl<'a> Call<'a> {
     pub(crate) fn parse(caller: &'a Caller<'a>, request: &'a Inbound<'a>) -> Result<Self> {
         let verb = request.verb?;
         let rules = caller.site.rules;
-        // Clients treat the URL of an emulator as one of Storage.
-        let takes_merge = rules.takes_merge || caller.site.is_of_emulators();
+        // Seen with an SDK. Clients treat the URL of an emulator as one of Storage.
+        let takes_merge = !rules.shared().tunnels_merge || caller.site.is_of_emulators();
         if !takes_merge && matches!(request.method, "MERGE" | "PATCH") {
             return Err(Refusal::METHOD_NOT_ALLOWED);
         }
@@ -99,9 +100,10 @@ impl<'a> Call<'a> {
             caller,
             verb,
             target,
-            options,
             prefer: Prefer::of(request).filter(|_| verb == Verb::Post || rules.applies_preference_to_updates),
             level,
+            filter: filter(&options, rules),
+            options,
             request,
         })
     }
@@ -136,14 +138,9 @@ impl<'a> Call<'a> {
         self.request.body
     }
 
-    /// Parses the filter of a query.
-    pub(crate) fn filter(&self) -> Result<Option<Expression>> {
-        let parsed = self.options.filter.as_deref().map(parse_to).transpose();
-        parsed.map_err(|(error, at)| {
-            let refusal = self.site().rules.invalid_filter.clone();
-            let refusal = refusal.unwrap_or_else(|| Refusal::from(error));
-            refusal.because(format!("$filter: not understood from byte {at} on"))
-        })
+    /// Returns the parsed `$filter`.
+    pub(crate) fn filter(&self) -> Result<Option<&Expression>> {
+        self.filter.as_ref().map(Option::as_ref).map_err(Refusal::clone)
     }
 
     /// Returns the format of a response with a body. Without `Accept` or `$format` it would be Atom, which is no longer
@@ -178,4 +175,13 @@ impl<'a> Call<'a> {
             Some(etag) => Err(Refusal::invalid_etag(etag)),
         }
     }
+}
+
+fn filter(options: &Options, rules: &Rules) -> Result<Option<Expression>> {
+    let parsed = options.filter.as_deref().map(parse_to).transpose();
+    parsed.map_err(|(error, at)| {
+        let refusal = rules.invalid_filter.clone();
+        let refusal = refusal.unwrap_or_else(|| Refusal::from(error));
+        refusal.because(format!("$filter: not understood from byte {at} on"))
+    })
 }

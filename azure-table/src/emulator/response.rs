@@ -150,7 +150,7 @@ impl Answer {
         if !self.body.is_empty() {
             put(CONTENT_TYPE, self.content.media_type(trace.rules));
         }
-        let is_storage = trace.rules.has_storage_headers;
+        let is_storage = trace.rules.has_storage_form;
         let raised_by = self.refused.map(|(raised_by, _)| raised_by);
         let is_at_the_door = matches!(raised_by, Some(RaisedBy::FrontEnd | RaisedBy::Challenge));
         if let (Some((_, code)), true) = (self.refused, is_storage && (is_at_the_door || !self.is_odata)) {
@@ -211,7 +211,7 @@ impl Answer {
                 head.push_str(part);
             }
         };
-        let is_storage = rules.has_storage_headers;
+        let is_storage = rules.has_storage_form;
         let version = match self.status == 204 && self.location.is_none() && self.prefer.is_none() {
             true => "1.0;",
             false => "3.0;",

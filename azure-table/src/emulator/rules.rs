@@ -17,7 +17,7 @@ pub(crate) mod refusal;
 pub(crate) mod table_name;
 pub(crate) mod version;
 
-use azure_table_core::protocol::profile::{Profile, ProfileInternals};
+use azure_table_core::protocol::profile::{self, Profile, ProfileInternals};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde::{Deserialize, Serialize};
 
@@ -64,19 +64,13 @@ pub(crate) struct Rules {
     pub(crate) ignores_further_segments: bool,
     /// Writes may be sent to the URL of the secondary.
     pub(crate) writes_at_secondary: bool,
-    /// Table names that differ only in case are one.
-    pub(crate) ignores_case_of_table_names: bool,
     /// The response to a Create Table has an ETag.
     pub(crate) has_table_etags: bool,
-    /// The service supports operations on itself and on access policies.
+    /// The service supports operations on itself and on access policies, and its rules for browsers apply.
     pub(crate) has_service_operations: bool,
-    /// The rules for browsers apply.
-    pub(crate) has_cors: bool,
 
     /// `x-ms-version` must be a known version.
     pub(crate) checks_version: bool,
-    /// A merge need not be tunnelled through `POST`.
-    pub(crate) takes_merge: bool,
     /// The maximum `$top`, if limited.
     pub(crate) max_top: Option<usize>,
     /// The maximum size of a batch's body, in bytes.
@@ -84,12 +78,6 @@ pub(crate) struct Rules {
     /// The error for any filter that cannot be parsed; `None` if it depends on the fault.
     pub(crate) invalid_filter: Option<Refusal>,
 
-    /// A PartitionKey or a RowKey may be empty.
-    pub(crate) takes_empty_keys: bool,
-    /// The maximum length of a RowKey, in bytes of UTF-8.
-    pub(crate) max_row_key_bytes: usize,
-    /// Names that no property can have, besides those of the system.
-    pub(crate) reserved_properties: &'static [&'static str],
     /// The maximum length of a text property, in UTF-16 units.
     pub(crate) max_string_units: usize,
     /// The maximum size of a binary property, in bytes.
@@ -108,10 +96,9 @@ pub(crate) struct Rules {
     pub(crate) takes_numbers_as_text: bool,
     /// A bare integer beyond Int64 is a double.
     pub(crate) takes_large_integers: bool,
-    /// Every write except an insert sorts the properties.
+    /// The keys are the first properties, and every write except an insert sorts the others. Otherwise an insert keeps
+    /// the position of the keys, and no write sorts.
     pub(crate) sorts_properties: bool,
-    /// An insert keeps the position of the keys among the properties.
-    pub(crate) keeps_place_of_keys: bool,
 
     /// The characters that are encoded in the keys of an entity's URL. A quote is doubled.
     pub(crate) encoded_in_addresses: &'static AsciiSet,
@@ -119,36 +106,30 @@ pub(crate) struct Rules {
     pub(crate) encodes_percent_twice: bool,
     /// The media types of JSON without, with minimal and with full metadata.
     pub(crate) media_types: [&'static str; 3],
-    /// The media type of a response 204, if any.
+    /// The media type of a response 204, and of the part of an upsert, if any.
     pub(crate) empty_media_type: Option<&'static str>,
     /// Responses have the headers of the storage services: version, server, error code, caching, the caller's own id.
-    pub(crate) has_storage_headers: bool,
+    /// An error has the request's id and its time, in XML if the response would be. Otherwise it is always JSON, with an
+    /// activity id if the request is invalid.
+    pub(crate) has_storage_form: bool,
     pub(crate) member_order: MemberOrder,
-    /// The metadata URL of a response repeats `$select`.
-    pub(crate) metadata_names_selection: bool,
     /// Times have all seven digits of their second.
     pub(crate) has_full_times: bool,
     pub(crate) continuation: Continuation,
-    /// Rows are ordered by their insertion instead of their keys.
-    pub(crate) keeps_insertion_order: bool,
     /// A full page of tables is never the last one: an empty page follows.
     pub(crate) has_empty_last_page: bool,
 
-    pub(crate) error_text: ErrorText,
     /// The index of the operation precedes the text of each error in a batch; see [`Rules::at_index`].
     pub(crate) has_every_index: bool,
     /// The end of some lines in the response to a batch.
     pub(crate) batch_line_end: &'static str,
     /// The response to a batch numbers its changes by itself, from 1, and omits the number in an error.
     pub(crate) numbers_changes: bool,
-    /// A change set with an empty part is rejected in its response, in XML, and not as a whole.
-    pub(crate) answers_empty_parts: bool,
-    /// An operation whose URL cannot be parsed, and a second one for a row, cause their whole batch to be rejected.
+    /// An empty part, an operation whose URL cannot be parsed, and a second one for a row, cause their whole batch to be
+    /// rejected. Otherwise the response to the batch contains the error, for an empty part in XML.
     pub(crate) rejects_whole_batches: bool,
     /// The error for a second partition in a batch.
     pub(crate) other_partition: Refusal,
-    /// The media type in the part of an upsert, which has no body.
-    pub(crate) upsert_media_type: &'static str,
     /// An update without content confirms that preference.
     pub(crate) applies_preference_to_updates: bool,
     /// The error for an ETag of an entity with doubled quotes.
@@ -176,29 +157,20 @@ pub(crate) enum ServiceName {
 /// The order of the members of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemberOrder {
-    /// `odata.metadata`, type and id, ETag, edit link, the system properties, all others.
+    /// `odata.metadata`, which repeats `$select`, type and id, ETag, edit link, the system properties, all others.
     MetadataFirst,
     /// Type, id and edit link, `odata.metadata`, ETag, the keys, all others, Timestamp. In lists `odata.metadata` is
     /// last.
     MetadataLast,
 }
 
-/// The form of continuation tokens.
+/// The order of rows, and the form of continuation tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Continuation {
-    /// `1!`, a length, `!`, base64: one for each key, or for a table's name.
+    /// Rows are ordered by their keys. `1!`, a length, `!`, base64: one token for each key, or for a table's name.
     Keys,
-    /// An id of 16 bytes for a row and a shorter one for a table, with counts if the query has a filter.
+    /// Rows are ordered by their insertion. An id of 16 bytes for a row and a shorter one for a table, with counts if the query has a filter.
     Places,
-}
-
-/// The text and the form of an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ErrorText {
-    /// With the request's id and its time; XML if the response would be.
-    RequestIdAndTime,
-    /// With the request's id, and an activity id if the request is invalid; always JSON.
-    ActivityId,
 }
 
 /// Recorded of azure-data-tables, `create_entity_basic` and `batch` of `test_encoder` (2024). Parentheses were not
@@ -222,18 +194,12 @@ pub(crate) static STORAGE: Rules = Rules {
     // Recorded of azure-data-tables, `client_with_url_ends_with_table_name` (2024 and 2026).
     ignores_further_segments: true,
     writes_at_secondary: false,
-    ignores_case_of_table_names: true,
     has_table_etags: false,
     has_service_operations: true,
-    has_cors: true,
     checks_version: true,
-    takes_merge: true,
     max_top: Some(MAX_PAGE),
     max_batch_bytes: MAX_BODY_BYTES,
     invalid_filter: None,
-    takes_empty_keys: true,
-    max_row_key_bytes: usize::MAX,
-    reserved_properties: &[],
     max_string_units: 32_768,
     max_binary_bytes: 65_536,
     max_entity_bytes: 1 << 20,
@@ -245,7 +211,6 @@ pub(crate) static STORAGE: Rules = Rules {
     // Seen live by azure-sdk-for-python.
     takes_large_integers: true,
     sorts_properties: true,
-    keeps_place_of_keys: false,
     encoded_in_addresses: STORAGE_ADDRESS,
     encodes_percent_twice: false,
     media_types: [
@@ -254,22 +219,17 @@ pub(crate) static STORAGE: Rules = Rules {
         "application/json;odata=fullmetadata;streaming=true;charset=utf-8",
     ],
     empty_media_type: None,
-    has_storage_headers: true,
+    has_storage_form: true,
     member_order: MemberOrder::MetadataFirst,
-    metadata_names_selection: true,
     // Trailing zeros are omitted (recorded).
     has_full_times: false,
     continuation: Continuation::Keys,
-    keeps_insertion_order: false,
     has_empty_last_page: false,
-    error_text: ErrorText::RequestIdAndTime,
     has_every_index: false,
     batch_line_end: "\r\n",
     numbers_changes: false,
-    answers_empty_parts: true,
     rejects_whole_batches: false,
     other_partition: Refusal::DIFFERENT_PARTITIONS,
-    upsert_media_type: "",
     // Recorded of seven SDKs.
     applies_preference_to_updates: true,
     doubled_quotes: Refusal::CONDITION_NOT_MET,
@@ -288,23 +248,14 @@ pub(crate) static COSMOS: Rules = Rules {
     ignores_further_segments: false,
     // Recorded of azure-data-tables, `table_client_location_mode`.
     writes_at_secondary: true,
-    ignores_case_of_table_names: false,
     // Recorded.
     has_table_etags: true,
     has_service_operations: false,
-    has_cors: false,
     // The version has no effect there.
     checks_version: false,
-    // Seen with an SDK.
-    takes_merge: false,
     max_top: None,
     max_batch_bytes: 2 << 20,
     invalid_filter: Some(Refusal::INVALID_URL),
-    takes_empty_keys: false,
-    max_row_key_bytes: 255,
-    // The documentation also names `etag`, which is stored (recorded of azure-data-tables, `etag_duplicate_field`, 2024
-    // and 2026).
-    reserved_properties: &["ID", "id", "rid", "ResourceId"],
     // Only the entity as a whole is limited (azure-sdk-for-net issue 20533).
     max_string_units: usize::MAX,
     max_binary_bytes: usize::MAX,
@@ -321,7 +272,6 @@ pub(crate) static COSMOS: Rules = Rules {
     takes_numbers_as_text: true,
     takes_large_integers: false,
     sorts_properties: false,
-    keeps_place_of_keys: true,
     encoded_in_addresses: COSMOS_ADDRESS,
     encodes_percent_twice: true,
     // With a space, and without the words about the stream (recorded).
@@ -331,31 +281,26 @@ pub(crate) static COSMOS: Rules = Rules {
         "application/json; odata=fullmetadata",
     ],
     // Recorded since 2024.
+    // Recorded of azure-data-tables, `batch_all_operations_together`.
     empty_media_type: Some("application/json"),
-    has_storage_headers: false,
+    has_storage_form: false,
+    // Recorded of azure-data-tables, also `get_entity_with_select` and `query_entities_with_select` (2024 and 2026).
     member_order: MemberOrder::MetadataLast,
-    // Recorded of azure-data-tables, `get_entity_with_select` and `query_entities_with_select` (2024 and 2026).
-    metadata_names_selection: false,
     // Recorded.
     has_full_times: true,
+    // Recorded of azure-data-tables: see `store/rows.rs`.
     continuation: Continuation::Places,
-    // Recorded of azure-data-tables: see `store/places.rs`.
-    keeps_insertion_order: true,
     // Recorded.
     has_empty_last_page: true,
-    error_text: ErrorText::ActivityId,
     has_every_index: true,
     // Recorded.
     batch_line_end: "\n",
     // Recorded.
     numbers_changes: true,
-    answers_empty_parts: false,
     // Recorded of azure-data-tables, `table_name_errors_bad_chars`; the row that occurs twice, the partition and the
     // range of a signature of other SDKs.
     rejects_whole_batches: true,
     other_partition: Refusal::OTHER_PARTITION,
-    // Recorded of azure-data-tables, `batch_all_operations_together`.
-    upsert_media_type: "application/json",
     applies_preference_to_updates: false,
     doubled_quotes: Refusal::CONDITION_NOT_SATISFIED,
     takes_ranges: false,
@@ -372,10 +317,6 @@ impl ServiceName {
             Self::Cosmos => &COSMOS,
         }
     }
-
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 impl Rules {
@@ -388,12 +329,17 @@ impl Rules {
         }
     }
 
+    /// Returns the rules that the client knows too.
+    pub(crate) fn shared(&self) -> &'static profile::Rules {
+        self.profile.rules()
+    }
+
     /// Returns the form of a table's name that is compared.
     ///
     /// Source: REST "Understanding the Table service data model"; "Azure Cosmos DB for Table: frequently asked
     /// questions".
     pub(crate) fn table_key(&self, name: &str) -> String {
-        if self.ignores_case_of_table_names {
+        if self.shared().ignores_case_of_table_names {
             name.to_ascii_lowercase()
         } else {
             name.to_owned()
@@ -436,18 +382,8 @@ mod tests {
     fn rules_match_those_of_the_client() {
         for rules in [&STORAGE, &COSMOS] {
             let client = rules.profile.rules();
-            assert_eq!(client.tunnels_merge, !rules.takes_merge);
-            assert_eq!(client.takes_empty_keys, rules.takes_empty_keys);
-            assert_eq!(client.max_row_key_bytes.unwrap_or(usize::MAX), rules.max_row_key_bytes);
-            assert_eq!(client.ignores_case_of_table_names, rules.ignores_case_of_table_names);
             assert_eq!(client.features.is_empty(), !rules.has_service_operations);
             assert!(client.max_batch_bytes <= rules.max_batch_bytes);
-            let sorted = |names: &[&'static str]| {
-                let mut names = names.to_vec();
-                names.sort_unstable();
-                names
-            };
-            assert_eq!(sorted(client.reserved_properties), sorted(rules.reserved_properties));
             assert_eq!(rules.name.rules().profile, rules.profile);
             #[cfg(feature = "entra")]
             assert_eq!(rules.profile.token_audience(""), rules.token_audience);

@@ -9,7 +9,7 @@
 //! | store | `Change` | `store.rs` |
 //! | response | [`Answer`] | `response.rs` |
 //!
-//! With a service model the operation waits for its turn (`load/turn.rs`) before it reaches the store. The caller is
+//! With a service model the operation waits for its turn (`load/stamp.rs`) before it reaches the store. The caller is
 //! authorized on arrival, with the stored access policies of that time. Timestamps are those of the turn.
 //!
 //! Not confirmed: which of several faults of a request is reported; the headers of throttling responses, and that a
@@ -24,25 +24,16 @@ use azure_table_core::model::datetime::DateTime;
 use azure_table_core::protocol::inbound::Inbound;
 use azure_table_core::protocol::inbound::target::Paths;
 use bytes::Bytes;
-#[cfg(feature = "emulator-http")]
-use http::HeaderMap;
 use http::{Method, Response};
 
 use crate::emulator::access;
 use crate::emulator::head;
 use crate::emulator::load::Busy;
-use crate::emulator::load::stamp::Stamp;
-use crate::emulator::load::turn::Turn;
+use crate::emulator::load::stamp::{Stamp, Turn};
 use crate::emulator::operations::cors;
 use crate::emulator::operations::operation::Operation;
 use crate::emulator::response::format::ErrorForm;
-#[cfg(feature = "emulator-http")]
-use crate::emulator::response::format::JsonForm;
 use crate::emulator::response::{Answer, Trace};
-#[cfg(feature = "emulator-http")]
-use crate::emulator::rules::STORAGE;
-#[cfg(feature = "emulator-http")]
-use crate::emulator::rules::refusal::Refusal;
 use crate::emulator::rules::refusal::Result;
 use crate::emulator::settings::Settings;
 use crate::emulator::site;
@@ -135,7 +126,7 @@ impl Service {
         request: &Inbound<'_>,
         trace: &Trace,
     ) -> (Response<Bytes>, u64) {
-        let site = site.filter(|site| site.rules.has_cors && request.method != "OPTIONS");
+        let site = site.filter(|site| site.rules.has_service_operations && request.method != "OPTIONS");
         let rules = site.map(|site| self.store.read().properties(site.replica()).cors.unwrap_or_default());
         // After the last access to the store, so that the response shows nothing that could still be lost.
         let outcome = self.store.settled().await.and(outcome);
@@ -146,15 +137,5 @@ impl Service {
             cors::add_headers(&rules, request, &mut response);
         }
         (response, rows)
-    }
-
-    /// Returns the response to a request whose body was not read.
-    #[cfg(feature = "emulator-http")]
-    pub(crate) fn refuse(&self, headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
-        let trace = Trace {
-            rules: &STORAGE,
-            ..head::trace(headers, None, &self.settings)
-        };
-        Answer::refusal(refusal, ErrorForm::Json(JsonForm::default()), &trace).into_response(&trace)
     }
 }

@@ -10,9 +10,9 @@
 //! The system's time comes from `model/clock.rs`.
 //!
 //! Owns [`PageEnds`], so that tests see every kind of page that the live service returns. The content of a page is in
-//! `operations/query.rs`. Timestamps that differ from the clock are in `settings/timestamp_skew.rs`.
-
-pub(crate) mod timestamp_skew;
+//! `operations/query.rs`. Owns
+//! [`TimestampSkew`], which gives servers whose clocks differ, and ensures that no two Timestamps are equal: an ETag is
+//! derived from one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -23,10 +23,9 @@ use azure_table_core::model::datetime::DateTime;
 use azure_table_core::protocol::signature::SigningKey;
 
 use crate::emulator::rules::{Rules, STORAGE};
-use crate::emulator::settings::timestamp_skew::TimestampSkew;
 
 /// The values set by the `with_…` methods of an emulator.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) accounts: BTreeMap<String, Account>,
     /// The tokens of Entra ID that are accepted.
@@ -228,5 +227,80 @@ impl Default for EmulatorClock {
 impl fmt::Debug for EmulatorClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "EmulatorClock({})", self.now())
+    }
+}
+
+/// The random differences of Timestamps from the clock. Clones share the draws.
+#[derive(Clone)]
+pub(crate) struct TimestampSkew {
+    most: Duration,
+    drawn: Arc<Mutex<Drawn>>,
+}
+
+struct Drawn {
+    random: fastrand::Rng,
+    /// The Timestamps that a later draw could repeat.
+    recent: BTreeSet<DateTime>,
+}
+
+impl TimestampSkew {
+    /// Creates skew by up to `most` in either direction.
+    pub(crate) fn new(most: Duration, seed: u64) -> Self {
+        let random = fastrand::Rng::with_seed(seed);
+        let recent = BTreeSet::new();
+        Self {
+            most,
+            drawn: Arc::new(Mutex::new(Drawn { random, recent })),
+        }
+    }
+
+    /// Returns the Timestamp of a write at `time`, which is later than that of the previous write.
+    pub(crate) fn of(&self, time: DateTime) -> DateTime {
+        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = time - self.most;
+        let width = (time + self.most).ticks() - first.ticks();
+        let offset = drawn.random.i64(0..=width);
+        while drawn.recent.first().is_some_and(|early| *early < first) {
+            drawn.recent.pop_first();
+        }
+        let mut ticks = first.ticks() + offset;
+        loop {
+            let drawn_time = DateTime::from_ticks(ticks).unwrap_or(DateTime::MAX);
+            if drawn.recent.insert(drawn_time) || drawn_time == DateTime::MAX {
+                return drawn_time;
+            }
+            ticks += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timestamps_surround_the_clock_and_never_repeat() {
+        let begun = DateTime::from_unix_seconds(1_800_000_000);
+        let most = Duration::from_micros(100);
+        let skew = TimestampSkew::new(most, 1);
+        // Close enough that one draw in ten repeats an earlier one.
+        let times: Vec<DateTime> = (0..10_000).map(|n| begun + Duration::from_micros(n)).collect();
+        let drawn: Vec<DateTime> = times.iter().map(|time| skew.of(*time)).collect();
+        let late = Duration::from_micros(10);
+        for (time, drawn) in times.iter().zip(&drawn) {
+            assert!(
+                *drawn >= *time - most && *drawn <= *time + most + late,
+                "{drawn} at {time}"
+            );
+        }
+        assert!(drawn.iter().zip(&times).any(|(drawn, time)| drawn < time));
+        assert!(!drawn.is_sorted());
+        let unique: BTreeSet<_> = drawn.iter().collect();
+        assert_eq!(unique.len(), drawn.len());
+        let held = skew.drawn.lock().unwrap().recent.len();
+        assert!(held < 1_000, "{held} are remembered");
+
+        let again = TimestampSkew::new(most, 1);
+        assert!(times.iter().zip(&drawn).all(|(time, drawn)| again.of(*time) == *drawn));
     }
 }

@@ -18,14 +18,13 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::error::{Error, Result};
 use azure_table_core::model::guid::Guid;
 
 use crate::emulator::rules::Rules;
 use crate::emulator::snapshot::line::{AccountLine, Fault, FirstLine, TableLine, VERSION};
 use crate::emulator::store::SharedStore;
-use crate::emulator::store::account::{Account, Table};
-use crate::emulator::store::row::{Row, RowId};
+use crate::emulator::store::account::Account;
 
 /// The whole state of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///
@@ -102,9 +101,7 @@ impl EmulatorSnapshot {
         let accounts = self.accounts.iter();
         let accounts = accounts.map(|(name, account)| (name.clone(), account.clone()));
         store.write().replace_all(accounts.collect(), self.last_write);
-        store
-            .block_until_stored()
-            .map_err(|refusal| Error::new(ErrorKind::ServerFault, refusal.message))
+        store.block_until_stored()
     }
 
     /// Reads a snapshot from a file.
@@ -214,7 +211,7 @@ fn unsupported(error: io::Error) -> io::Result<()> {
     }
 }
 
-fn at(path: &Path, error: &io::Error) -> io::Error {
+pub(crate) fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
@@ -283,95 +280,71 @@ fn read_text(text: &str) -> Result<EmulatorSnapshot> {
         ))
     };
     let (number, first) = lines.next().ok_or_else(no_snapshot)?;
-    let first = FirstLine::read(first).map_err(|fault| fault.in_line(number, first))?;
+    let (rules, last_write) = FirstLine::read(first).map_err(|fault| fault.in_line(number, first))?;
     let mut reading = Reading {
-        rules: first.rules,
-        last_write: first.last_write,
+        snapshot: EmulatorSnapshot {
+            rules,
+            last_write,
+            accounts: BTreeMap::new(),
+        },
         now: DateTime::now(),
-        accounts: BTreeMap::new(),
         account: None,
         table: None,
     };
     for (number, line) in lines {
         reading.line(line).map_err(|fault| fault.in_line(number, line))?;
     }
-    reading.end_account();
-    Ok(EmulatorSnapshot {
-        rules: reading.rules,
-        last_write: reading.last_write,
-        accounts: reading.accounts,
-    })
+    Ok(reading.snapshot)
 }
 
-/// The state of parsing: the current account and table are not stored yet.
+/// The state of parsing: the lines so far, and the account and the table to which the next line belongs.
 struct Reading {
-    rules: &'static Rules,
-    last_write: DateTime,
+    snapshot: EmulatorSnapshot,
     /// The time for rows without one, increasing for each.
     now: DateTime,
-    accounts: BTreeMap<String, Account>,
-    account: Option<(String, Account)>,
-    table: Option<(String, &'static Rules, Table)>,
+    account: Option<String>,
+    table: Option<(String, &'static Rules)>,
 }
 
 impl Reading {
     fn line(&mut self, line: &str) -> std::result::Result<(), Fault> {
+        let snapshot = &mut self.snapshot;
+        let account = self.account.as_ref().and_then(|name| snapshot.accounts.get_mut(name));
         match kind(line) {
             Kind::Account => {
                 let (name, account) = AccountLine::read(line)?;
-                self.end_account();
-                if self.accounts.contains_key(&name) {
+                if snapshot.accounts.contains_key(&name) {
                     return Err(twice("account", &name));
                 }
-                self.account = Some((name, account));
+                snapshot.accounts.insert(name.clone(), account);
+                self.account = Some(name);
+                self.table = None;
             }
             Kind::Table => {
-                self.end_table();
-                let Some((_, account)) = &self.account else {
-                    return Err(Fault::of_line("a table, but no account before it".to_owned()));
-                };
-                let (key, rules, table) = TableLine::read(line, self.rules, || tick(&mut self.now))?;
+                let no_account = || Fault::of_line("a table, but no account before it".to_owned());
+                let account = account.ok_or_else(no_account)?;
+                let (key, rules, table) = TableLine::read(line, snapshot.rules, || tick(&mut self.now))?;
                 if account.tables.contains_key(&key) {
                     return Err(twice("table", &table.name));
                 }
-                self.table = Some((key, rules, table));
+                account.tables.insert(key.clone(), table);
+                self.table = Some((key, rules));
             }
             Kind::Entity => {
-                let (_, rules, _) = self
-                    .table
-                    .as_ref()
-                    .ok_or_else(|| Fault::of_line("an entity, but no table of the account before it".to_owned()))?;
+                let no_table = || Fault::of_line("an entity, but no table of the account before it".to_owned());
+                let (key, rules) = self.table.as_ref().ok_or_else(no_table)?;
+                let table = account.and_then(|account| account.tables.get_mut(key));
+                let rows = &mut table.ok_or_else(no_table)?.rows;
                 let (id, row) = entity::read(line, rules, || tick(&mut self.now))?;
-                self.last_write = self.last_write.max(row.timestamp);
-                self.put(id, row)?;
+                if rows.contains_key(&id) {
+                    let fault = Fault::of_line("it occurs twice".to_owned());
+                    return Err(fault.of_entity(&id.partition_key, &id.row_key));
+                }
+                snapshot.last_write = snapshot.last_write.max(row.timestamp);
+                rows.set(id, Some(row));
             }
         }
         Ok(())
-    }
-
-    fn put(&mut self, id: RowId, row: Row) -> std::result::Result<(), Fault> {
-        let Some((_, _, table)) = &mut self.table else {
-            return Ok(());
-        };
-        if table.rows.contains_key(&id) {
-            let fault = Fault::of_line("it occurs twice".to_owned());
-            return Err(fault.of_entity(&id.partition_key, &id.row_key));
-        }
-        table.rows.set(id, Some(row));
-        Ok(())
-    }
-
-    fn end_table(&mut self) {
-        if let (Some((_, account)), Some((key, _, table))) = (&mut self.account, self.table.take()) {
-            account.tables.insert(key, table);
-        }
-    }
-
-    fn end_account(&mut self) {
-        self.end_table();
-        if let Some((name, account)) = self.account.take() {
-            self.accounts.insert(name, account);
-        }
     }
 }
 

@@ -13,7 +13,6 @@ pub(crate) mod account;
 #[cfg(feature = "emulator-durable")]
 pub(crate) mod journal;
 pub(crate) mod members;
-mod places;
 pub(crate) mod row;
 pub(crate) mod rows;
 pub(crate) mod site;
@@ -24,6 +23,7 @@ use std::time::Duration;
 
 use azure_table_core::codec::odata::time::is_etag_with_doubled_quotes;
 use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::error::{self, Error, ErrorInternals as _, ErrorKind};
 use azure_table_core::protocol::access_policy::StoredAccessPolicy;
 use azure_table_core::protocol::service_properties::ServiceProperties;
 
@@ -74,8 +74,8 @@ impl SharedStore {
     /// Fails if a change could not be stored: memory and disk differ from then on.
     pub(crate) fn check(&self) -> Result<()> {
         #[cfg(feature = "emulator-durable")]
-        if let Some(failure) = self.journal.as_ref().and_then(Journal::failure) {
-            return Err(Refusal::not_stored(&failure));
+        if let Some(journal) = &self.journal {
+            return journal.check();
         }
         Ok(())
     }
@@ -85,8 +85,7 @@ impl SharedStore {
         #[cfg(feature = "emulator-durable")]
         if let Some(journal) = &self.journal {
             // Boxed to keep the future small without a journal.
-            let settled = Box::pin(journal.settled(journal.newest())).await;
-            return settled.map_err(|failure| Refusal::not_stored(&failure));
+            return Box::pin(journal.settled()).await;
         }
         Ok(())
     }
@@ -95,21 +94,24 @@ impl SharedStore {
     #[cfg(feature = "emulator-durable")]
     pub(crate) async fn stored(&self) -> Result<()> {
         match &self.journal {
-            Some(journal) => journal.stored(journal.newest()).await,
+            Some(journal) => journal.stored().await,
             None => Ok(()),
         }
-        .map_err(|failure| Refusal::not_stored(&failure))
     }
 
     /// Blocks this thread until all writes so far are stored.
-    pub(crate) fn block_until_stored(&self) -> Result<()> {
+    pub(crate) fn block_until_stored(&self) -> error::Result<()> {
         #[cfg(feature = "emulator-durable")]
         if let Some(journal) = &self.journal {
-            let stored = journal.block_until_stored(journal.newest());
-            return stored.map_err(|failure| Refusal::not_stored(&failure));
+            return journal.block_until_stored().map_err(not_stored);
         }
         Ok(())
     }
+}
+
+/// Returns the error of a caller without a request, if a change could not be stored.
+pub(crate) fn not_stored(refusal: Refusal) -> Error {
+    Error::new(ErrorKind::ServerFault, refusal.message)
 }
 
 /// All accounts, in both locations.

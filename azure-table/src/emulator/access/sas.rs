@@ -45,6 +45,7 @@ use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::version::{self, ACCOUNT_SIGNATURES, FIRST_SIGNATURES, USER_DELEGATION};
 use crate::emulator::settings::Settings;
 use crate::emulator::store::Store;
+use crate::emulator::store::row::RowId;
 use crate::emulator::store::site::Site;
 
 /// The letters of a table's permissions, in the required order.
@@ -190,10 +191,8 @@ impl Kind {
                     letters,
                 },
                 rows: RowRange {
-                    start_partition: text("spk"),
-                    start_row: text("srk"),
-                    end_partition: text("epk"),
-                    end_row: text("erk"),
+                    start: RowId::new(sas.get("spk"), sas.get("srk")),
+                    end: RowId::new(sas.get("epk"), sas.get("erk")),
                 },
             },
         }

@@ -19,7 +19,7 @@ use redb::backends::FileBackend;
 
 use crate::emulator::durable::database::{Database, FORMAT, damaged};
 use crate::emulator::rules::Rules;
-use crate::emulator::snapshot::{folder_of, keep_name};
+use crate::emulator::snapshot::{at, folder_of, keep_name};
 use crate::emulator::store::account::Accounts;
 
 const LOCK: &str = "lock";
@@ -78,7 +78,7 @@ impl EmulatorFolder {
         let file = tables(folder)?.ok_or_else(no_folder)?;
         let _lock = Lock::of(folder)?;
         let (database, accounts, _) = read(folder, &file, None, true)?;
-        database.close().map_err(|e| of(folder, &e))?;
+        database.close().map_err(|e| at(folder, &e))?;
         let tables = || accounts.values().flat_map(|account| account.tables.values());
         let mut names: Vec<String> = accounts.keys().cloned().collect();
         names.sort_unstable();
@@ -86,7 +86,7 @@ impl EmulatorFolder {
             format: FORMAT,
             tables: tables().count(),
             entities: tables().map(|table| table.rows.len()).sum(),
-            bytes: fs::metadata(&file).map_err(|e| of(&file, &e))?.len(),
+            bytes: fs::metadata(&file).map_err(|e| at(&file, &e))?.len(),
             accounts: names,
         })
     }
@@ -136,7 +136,7 @@ impl Lock {
         let path = folder.join(LOCK);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let mut file = options.open(&path).map_err(|e| of(&path, &e))?;
+        let mut file = options.open(&path).map_err(|e| at(&path, &e))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -150,11 +150,11 @@ impl Lock {
                 let why = format!("{}: {process} has this folder open", folder.display());
                 return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
             }
-            Err(TryLockError::Error(e)) => return Err(of(&path, &e)),
+            Err(TryLockError::Error(e)) => return Err(at(&path, &e)),
         }
         let number = std::process::id();
         let written = file.set_len(0).and_then(|()| writeln!(file, "{number}"));
-        written.map_err(|e| of(&path, &e))?;
+        written.map_err(|e| at(&path, &e))?;
         Ok(Self(file))
     }
 }
@@ -172,7 +172,7 @@ pub(super) fn open(
     rules: &'static Rules,
     is_synced: bool,
 ) -> io::Result<(Lock, Database, Accounts, DateTime)> {
-    create_folder(folder).map_err(|e| of(folder, &e))?;
+    create_folder(folder).map_err(|e| at(folder, &e))?;
     // Before the lock, so that a foreign folder stays unchanged.
     tables(folder)?;
     let lock = Lock::of(folder)?;
@@ -196,8 +196,8 @@ fn create_folder(folder: &Path) -> io::Result<()> {
 fn tables(folder: &Path) -> io::Result<Option<PathBuf>> {
     let mut found = None;
     let mut other = None;
-    for entry in fs::read_dir(folder).map_err(|e| of(folder, &e))? {
-        let entry = entry.map_err(|e| of(folder, &e))?;
+    for entry in fs::read_dir(folder).map_err(|e| at(folder, &e))? {
+        let entry = entry.map_err(|e| at(folder, &e))?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let format = name.strip_prefix(TABLES.0).and_then(|rest| rest.strip_suffix(TABLES.1));
         match format.map(str::parse::<u32>) {
@@ -236,7 +236,7 @@ fn create(folder: &Path, rules: &'static Rules) -> io::Result<PathBuf> {
         fs::rename(&new, &path)?;
         keep_name(folder)
     };
-    create().map_err(|e| of(folder, &e))?;
+    create().map_err(|e| at(folder, &e))?;
     Ok(path)
 }
 
@@ -264,7 +264,7 @@ fn read(
             "{}: the folder is damaged: {e}; restore it from a copy or a snapshot",
             folder.display()
         )),
-        _ => of(folder, &e),
+        _ => at(folder, &e),
     })
 }
 
@@ -301,8 +301,4 @@ impl StorageBackend for Unsynced {
         self.0.sync_data()?;
         self.0.close()
     }
-}
-
-fn of(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }

@@ -68,16 +68,6 @@ impl Admission {
         self.lock().close_longest_waiting();
     }
 
-    /// Waits until a body of `bytes` bytes may be read.
-    pub(super) async fn body(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        if bytes <= SMALL_BODY {
-            return None;
-        }
-        // A body beyond the limit is read when it is the only one.
-        let units = units(bytes).min(self.units);
-        Arc::clone(&self.bodies).acquire_many_owned(units).await.ok()
-    }
-
     fn lock(&self) -> MutexGuard<'_, Connections> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,25 +97,22 @@ impl Place {
     /// Sets the task of the connection, which waits for its client from now on.
     pub(super) fn of_task(&self, task: AbortHandle) {
         let _ = self.task.set(task);
-        self.waits();
+        self.set_waits(true);
     }
 
     /// Waits until a body of `bytes` bytes may be read.
     pub(super) async fn body(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        self.admission.body(bytes).await
+        if bytes <= SMALL_BODY {
+            return None;
+        }
+        // A body beyond the limit is read when it is the only one.
+        let units = units(bytes).min(self.admission.units);
+        let bodies = Arc::clone(&self.admission.bodies);
+        bodies.acquire_many_owned(units).await.ok()
     }
 
-    /// Marks that the connection has a complete request.
-    pub(super) fn answers(&self) {
-        self.set_waits(false);
-    }
-
-    /// Marks that the connection has a response to send, and then waits for the next request.
-    pub(super) fn waits(&self) {
-        self.set_waits(true);
-    }
-
-    fn set_waits(&self, waits: bool) {
+    /// Marks that the connection waits for its client, or that it has a complete request.
+    pub(super) fn set_waits(&self, waits: bool) {
         let mut since = self.waits_since.lock().unwrap_or_else(PoisonError::into_inner);
         let mut connections = self.admission.lock();
         if let Some(since) = since.take() {

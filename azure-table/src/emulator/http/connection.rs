@@ -6,7 +6,9 @@
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use azure_table_core::model::clock;
@@ -17,7 +19,7 @@ use http::header::{CONNECTION, HOST, HeaderValue};
 use http::uri::{Parts, Scheme, Uri};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -29,7 +31,6 @@ use tokio_io_timeout::TimeoutStream;
 use crate::emulator::http::admission::Place;
 #[cfg(feature = "emulator-https")]
 use crate::emulator::http::certificate::ServerCertificate;
-use crate::emulator::http::outgoing::Outgoing;
 use crate::emulator::in_process::Emulator;
 use crate::emulator::rules::MAX_BODY_BYTES;
 use crate::emulator::rules::refusal::Refusal;
@@ -60,16 +61,16 @@ impl Tls {
     }
 
     /// Serves a connection until it is closed. A failure concerns its client only.
-    pub(super) async fn serve(self, connection: Connection, stream: TcpStream) {
+    pub(super) async fn serve(self, connection: Connection, watcher: Watcher, stream: TcpStream) {
         // Responses are small and complete: waiting for more data would only delay them.
         let _ = stream.set_nodelay(true);
         match self {
-            Self::None => connection.serve(stream).await,
+            Self::None => connection.serve(watcher, stream).await,
             #[cfg(feature = "emulator-https")]
             Self::By(certificate) => {
                 let handshake = clock::within(connection.timeout, certificate.accept(stream));
                 if let Some(Ok(stream)) = handshake.await {
-                    connection.serve(stream).await;
+                    connection.serve(watcher, stream).await;
                 }
             }
         }
@@ -86,97 +87,81 @@ pub(super) struct Connection {
     pub(super) timeout: Duration,
     pub(super) place: Arc<Place>,
     pub(super) scheme: Scheme,
-    pub(super) watcher: Watcher,
 }
 
 impl Connection {
-    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let Self {
-            emulator,
-            front,
-            peer,
-            timeout,
-            place,
-            scheme,
-            watcher,
-        } = self;
+    async fn serve(self, watcher: Watcher, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         // A client that does not read would keep its response here forever.
         let mut stream = Box::pin(TimeoutStream::new(stream));
-        stream.as_mut().set_write_timeout_pinned(Some(timeout));
-        let service = service_fn(move |request| {
-            let (emulator, front) = (emulator.clone(), front.clone());
-            let (scheme, place) = (scheme.clone(), Arc::clone(&place));
+        stream.as_mut().set_write_timeout_pinned(Some(self.timeout));
+        let connection = Arc::new(self);
+        let service = service_fn(|request| {
+            let connection = Arc::clone(&connection);
             async move {
-                let behind = (&emulator, front.as_deref());
                 // An error closes the connection without a response.
-                let response = answer(behind, request, (peer, scheme), timeout, &place).await;
-                place.waits();
+                let response = connection.answer(request).await;
+                connection.place.set_waits(true);
                 response
             }
         });
-        let connection = http1::Builder::new()
+        let served = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(timeout)
+            .header_read_timeout(connection.timeout)
             .max_buf_size(MAX_HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), service);
-        let _ = watcher.watch(connection).await;
+        let _ = watcher.watch(served).await;
     }
-}
 
-async fn answer(
-    (emulator, front): (&Emulator, Option<&dyn Transport>),
-    request: Request<Incoming>,
-    (peer, scheme): (SocketAddr, Scheme),
-    timeout: Duration,
-    place: &Place,
-) -> Result<Response<Outgoing>, TransportError> {
-    let (mut head, mut body) = request.into_parts();
-    // For signatures that are limited to IP addresses.
-    head.extensions.insert(peer);
-    let body = match body.is_end_stream() {
-        // Reads have no body to wait for.
-        true => Some(Ok(Bytes::new())),
-        false => {
-            let most = MAX_BODY_BYTES + BODY_MARGIN;
-            let announced = body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
-            let read = async {
-                let _held = place.body(announced.unwrap_or(most).min(most)).await;
-                Limited::new(&mut body, most).collect().await
-            };
-            let read = clock::within(timeout, read).await;
-            if read.as_ref().is_some_and(is_too_long) && announced.is_none_or(|bytes| bytes <= MAX_DROPPED_BYTES) {
-                clock::within(timeout, drop_rest(body)).await;
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Outgoing>, TransportError> {
+        let (timeout, emulator) = (self.timeout, &self.emulator);
+        let (mut head, mut body) = request.into_parts();
+        // For signatures that are limited to IP addresses.
+        head.extensions.insert(self.peer);
+        let body = match body.is_end_stream() {
+            // Reads have no body to wait for.
+            true => Some(Ok(Bytes::new())),
+            false => {
+                let most = MAX_BODY_BYTES + BODY_MARGIN;
+                let announced = body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+                let read = async {
+                    let _held = self.place.body(announced.unwrap_or(most).min(most)).await;
+                    Limited::new(&mut body, most).collect().await
+                };
+                let read = clock::within(timeout, read).await;
+                if read.as_ref().is_some_and(is_too_long) && announced.is_none_or(|bytes| bytes <= MAX_DROPPED_BYTES) {
+                    clock::within(timeout, drop_rest(body)).await;
+                }
+                read.map(|body| body.map(|body| body.to_bytes()))
             }
-            read.map(|body| body.map(|body| body.to_bytes()))
+        };
+        self.place.set_waits(false);
+        let body = match body {
+            Some(Ok(body)) => body,
+            failed => {
+                // In these cases the rest of the body is not read.
+                let mut response = match failed {
+                    Some(read) if is_too_long(&read) => emulator.refuse(&head.headers, &Refusal::BODY_TOO_LARGE),
+                    Some(_) => bare(StatusCode::BAD_REQUEST),
+                    None => bare(StatusCode::REQUEST_TIMEOUT),
+                };
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(CONNECTION, close);
+                emulator.show(&head.method, &head.uri, &response);
+                return Ok(response.map(Outgoing::complete));
+            }
+        };
+        let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
+        if let Some(uri) = absolute(&head.uri, host, self.scheme.clone()) {
+            head.uri = uri;
         }
-    };
-    place.answers();
-    let body = match body {
-        Some(Ok(body)) => body,
-        failed => {
-            // In these cases the rest of the body is not read.
-            let mut response = match failed {
-                Some(read) if is_too_long(&read) => emulator.refuse(&head.headers, &Refusal::BODY_TOO_LARGE),
-                Some(_) => bare(StatusCode::BAD_REQUEST),
-                None => bare(StatusCode::REQUEST_TIMEOUT),
-            };
-            let close = HeaderValue::from_static("close");
-            response.headers_mut().insert(CONNECTION, close);
-            emulator.show(&head.method, &head.uri, &response);
-            return Ok(response.map(Outgoing::complete));
+        let request = Request::from_parts(head, body);
+        match self.front.as_deref() {
+            None => Ok(emulator.answer(request).await.map(Outgoing::complete)),
+            Some(front) => match emulator.answer_through(front, request).await {
+                Ok(response) => Ok(response.map(Outgoing::complete)),
+                Err(error) => arrived(error),
+            },
         }
-    };
-    let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
-    if let Some(uri) = absolute(&head.uri, host, scheme) {
-        head.uri = uri;
-    }
-    let request = Request::from_parts(head, body);
-    match front {
-        None => Ok(emulator.answer(request).await.map(Outgoing::complete)),
-        Some(front) => match emulator.answer_through(front, request).await {
-            Ok(response) => Ok(response.map(Outgoing::complete)),
-            Err(error) => arrived(error),
-        },
     }
 }
 
@@ -224,4 +209,71 @@ fn absolute(uri: &Uri, host: Option<&str>, scheme: Scheme) -> Option<Uri> {
     parts.authority = Some(host.filter(|_| uri.authority().is_none())?.parse().ok()?);
     parts.path_and_query = uri.path_and_query().cloned();
     Uri::from_parts(parts).ok()
+}
+
+/// The body of a response: usually complete, or cut off after its first bytes by an injected fault.
+#[derive(Debug)]
+struct Outgoing {
+    rest: Bytes,
+    /// The length that the response announces, in bytes.
+    length: u64,
+    end: End,
+}
+
+/// The state of a body after its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Complete,
+    /// It fails at the next poll but one, so that its bytes are sent first.
+    Cut,
+    /// It fails at the next poll.
+    Broken,
+}
+
+impl Outgoing {
+    fn complete(body: Bytes) -> Self {
+        Self {
+            length: body.len() as u64,
+            rest: body,
+            end: End::Complete,
+        }
+    }
+
+    /// Creates a body that is cut off after `at` bytes, at the latest before the last. `None` for an empty body.
+    fn cut(body: &Bytes, at: usize) -> Option<Self> {
+        let most = body.len().checked_sub(1)?;
+        Some(Self {
+            length: body.len() as u64,
+            rest: body.slice(..at.min(most)),
+            end: End::Cut,
+        })
+    }
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if !self.rest.is_empty() {
+            return Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.rest)))));
+        }
+        match self.end {
+            End::Complete => Poll::Ready(None),
+            End::Cut => {
+                self.end = End::Broken;
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            End::Broken => Poll::Ready(Some(Err(io::ErrorKind::UnexpectedEof.into()))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.end == End::Complete
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.length)
+    }
 }

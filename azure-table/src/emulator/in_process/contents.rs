@@ -3,14 +3,16 @@
 //! Owns [`EmulatorTable`] and the methods for any account. They take no time, regardless of the service model. Entities
 //! as lines are those of a snapshot (`snapshot/entity.rs`).
 
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use std::time::Duration;
+
+use azure_table_core::model::error::{Error, Result};
 
 use crate::emulator::in_process::Emulator;
 use crate::emulator::operations::seed;
 use crate::emulator::rules::COSMOS;
-use crate::emulator::rules::refusal::Refusal;
 use crate::emulator::snapshot::entity;
 use crate::emulator::store::account::Replica;
+use crate::emulator::store::not_stored;
 
 /// A table of an [`Emulator`]. Feature `emulator`.
 ///
@@ -97,17 +99,13 @@ impl Emulator {
     /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the folder.
     pub fn delete_table(&self, account: &str, table: &str) -> Result<bool> {
         let replica = self.replica_of(account, table);
-        let now = self.clock().now();
-        let time = std::time::Duration::ZERO;
-        // The only possible error: the table is missing.
-        let is_deleted = self
-            .service
-            .store
+        let store = &self.service.store;
+        let deleted = store
             .write()
-            .delete_table(replica, table, now, time)
-            .is_ok();
-        self.service.store.block_until_stored().map_err(not_stored)?;
-        Ok(is_deleted)
+            .delete_table(replica, table, self.clock().now(), Duration::ZERO);
+        store.block_until_stored()?;
+        // The only possible error: the table is missing.
+        Ok(deleted.is_ok())
     }
 
     /// Deletes the tables of all accounts, all or none.
@@ -118,7 +116,7 @@ impl Emulator {
     /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the folder.
     pub fn clear(&self) -> Result<()> {
         self.service.store.write().clear();
-        self.service.store.block_until_stored().map_err(not_stored)
+        self.service.store.block_until_stored()
     }
 
     /// Deletes the tables of one account, all or none.
@@ -130,18 +128,14 @@ impl Emulator {
     ///   key, such as one of a snapshot, can be deleted.
     /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the folder.
     pub fn clear_account(&self, account: &str) -> Result<()> {
-        let replica = Replica {
-            account,
-            is_behind: false,
-            rules: self.settings().rules(),
-        };
+        let replica = Replica::primary(account, self.settings().rules());
         let mut store = self.service.store.write();
         if store.account(replica).is_none() && !self.settings().accounts.contains_key(account) {
             return Err(self.no_account(account));
         }
         store.clear_account(replica, self.clock().now());
         drop(store);
-        self.service.store.block_until_stored().map_err(not_stored)
+        self.service.store.block_until_stored()
     }
 
     /// Waits until all reads and writes so far are as durable as the policy of the folder promises.
@@ -174,21 +168,10 @@ impl Emulator {
 
     /// Returns the account with the rules of the table: those of Cosmos DB if it was created at such a URL.
     fn replica_of<'a>(&self, account: &'a str, table: &str) -> Replica<'a> {
-        let replica = Replica {
-            account,
-            is_behind: false,
-            rules: self.settings().rules(),
-        };
-        let other = Replica {
-            rules: &COSMOS,
-            ..replica
-        };
+        let replica = Replica::primary(account, self.settings().rules());
+        let other = Replica::primary(account, &COSMOS);
         let store = self.service.store.read();
         let is_other = store.table(replica, table).is_none() && store.table(other, table).is_some();
         if is_other { other } else { replica }
     }
-}
-
-fn not_stored(refusal: Refusal) -> Error {
-    Error::new(ErrorKind::ServerFault, refusal.message)
 }

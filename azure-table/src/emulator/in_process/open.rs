@@ -6,10 +6,11 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::error::Result;
 
 use crate::emulator::durable::{Durable, SyncPolicy};
 use crate::emulator::in_process::Emulator;
+use crate::emulator::store::not_stored;
 
 impl Emulator {
     /// Opens an emulator whose state is kept in a folder, and creates the folder if it is missing. Feature
@@ -95,7 +96,6 @@ impl Emulator {
     /// # Errors
     /// - [`ServerFault`](ErrorKind::ServerFault): a change could not be stored. The emulator has stopped.
     pub async fn flush(&self) -> Result<()> {
-        let stored = self.service.store.stored().await;
-        stored.map_err(|refusal| Error::new(ErrorKind::ServerFault, refusal.message))
+        self.service.store.stored().await.map_err(not_stored)
     }
 }

@@ -319,8 +319,8 @@ impl Default for ServiceModel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "it does nothing until a model has it"]
 pub struct RangeSplits {
-    decision: RangeInclusive<Duration>,
-    away: RangeInclusive<Duration>,
+    pub(crate) decision: RangeInclusive<Duration>,
+    pub(crate) away: RangeInclusive<Duration>,
 }
 
 impl RangeSplits {
@@ -345,14 +345,6 @@ impl RangeSplits {
         self.away = time;
         self
     }
-
-    pub(crate) fn draw_decision(&self, random: &mut fastrand::Rng) -> Duration {
-        draw(&self.decision, random)
-    }
-
-    pub(crate) fn draw_away(&self, random: &mut fastrand::Rng) -> Duration {
-        draw(&self.away, random)
-    }
 }
 
 impl Default for RangeSplits {
@@ -362,7 +354,8 @@ impl Default for RangeSplits {
     }
 }
 
-fn draw(range: &RangeInclusive<Duration>, random: &mut fastrand::Rng) -> Duration {
+/// Draws a time of a range.
+pub(crate) fn draw(range: &RangeInclusive<Duration>, random: &mut fastrand::Rng) -> Duration {
     let (least, most) = (LONGEST.min(*range.start()), LONGEST.min(*range.end()));
     least + most.saturating_sub(least).mul_f64(random.f64())
 }

@@ -9,13 +9,12 @@
 //! measured 11 % (Figure 15), and many waiting requests are rejected at random (Figure 8). Splits are off in the
 //! presets, whose figures are those of a service that has spread its load.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use azure_table_core::model::clock::Instant;
 
-use crate::emulator::load::model::{RangeSplits, ServiceModel};
+use crate::emulator::load::model::{RangeSplits, ServiceModel, draw};
 use crate::emulator::load::{Busy, PartitionKey};
 
 /// The utilization from which a server's range is split. Chosen.
@@ -66,26 +65,19 @@ impl RangeServer {
         now: Instant,
     ) -> Result<Instant, Busy> {
         if let Some(until) = self.away_until.filter(|until| now < *until) {
-            return Err(Busy::server(until - now));
+            return Err(Busy::Server(until - now));
         }
         let wait = self.wait(now);
-        if let Some(shedding) = &model.shedding {
-            self.is_shedding = if self.is_shedding {
-                wait > shedding.until
-            } else {
-                wait > shedding.from
-            };
-        }
-        let share = model
-            .shedding
-            .as_ref()
-            .filter(|_| self.is_shedding)
-            .map(|shedding| shedding.share);
+        let shedding = model.shedding.as_ref().filter(|shedding| match self.is_shedding {
+            true => wait > shedding.until,
+            false => wait > shedding.from,
+        });
+        self.is_shedding = shedding.is_some();
         let is_refused = wait > model.max_wait
-            || share.is_some_and(|share| random.f64() < share)
+            || shedding.is_some_and(|shedding| random.f64() < shedding.share)
             || self.is_unlucky(model.queue_chance, random, now);
         if is_refused {
-            return Err(Busy::server(wait));
+            return Err(Busy::Server(wait));
         }
         let end = self.work(work, now);
         if model.queue_chance.is_some() {
@@ -151,7 +143,7 @@ impl RangeServer {
 
 impl Watch {
     fn begin(splits: &RangeSplits, random: &mut fastrand::Rng, now: Instant) -> Box<Self> {
-        let time = splits.draw_decision(random);
+        let time = draw(&splits.decision, random);
         Box::new(Self {
             since: now,
             until: now + time,
@@ -197,7 +189,7 @@ impl Ranges {
                 match cut {
                     Some(cut) => {
                         self.servers
-                            .insert(cut, RangeServer::away(splits.draw_away(random), now));
+                            .insert(cut, RangeServer::away(draw(&splits.away, random), now));
                         self.splits += 1;
                         self.first_of(partition)
                     }
@@ -205,10 +197,7 @@ impl Ranges {
                 }
             }
         };
-        match self.servers.entry(first) {
-            Entry::Occupied(server) => server.into_mut(),
-            Entry::Vacant(place) => place.insert(RangeServer::default()),
-        }
+        self.servers.entry(first).or_default()
     }
 
     /// Returns the first partition of the range of `partition`.

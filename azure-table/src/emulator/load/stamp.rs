@@ -4,13 +4,12 @@
 //! rejects it, it uses none of them. All random numbers come from one seed, in the order of the requests.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_core::model::clock::Instant;
+use azure_table_core::model::clock::{self, Instant};
+use http::Method;
 
-use crate::emulator::load::bucket::Bucket;
 use crate::emulator::load::model::ServiceModel;
 use crate::emulator::load::range_server::Ranges;
 use crate::emulator::load::{Busy, Demand, PartitionKey, ServiceLoad, Work};
@@ -33,7 +32,7 @@ struct State {
     load: ServiceLoad,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Account {
     bucket: Option<Bucket>,
     tables: HashMap<String, Table>,
@@ -45,7 +44,7 @@ struct Table {
     ranges: Ranges,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Partition {
     bucket: Option<Bucket>,
     load: ServiceLoad,
@@ -63,21 +62,17 @@ struct Way<'s> {
 impl State {
     fn way(&mut self, demand: &Demand, model: &ServiceModel, now: Instant) -> Way<'_> {
         let full = |rate: Option<u32>| rate.map(|rate| Bucket::full(rate, model.burst, now));
-        let account = match self.accounts.entry(demand.account.clone()) {
-            Entry::Occupied(account) => account.into_mut(),
-            Entry::Vacant(place) => place.insert(Account {
-                bucket: full(model.account_rate),
-                tables: HashMap::new(),
-            }),
-        };
+        let account = self.accounts.entry(demand.account.clone());
+        let account = account.or_insert_with(|| Account {
+            bucket: full(model.account_rate),
+            tables: HashMap::new(),
+        });
         let table = account.tables.entry(demand.table.clone()).or_default();
-        let partition = match table.partitions.entry(demand.partition.clone()) {
-            Entry::Occupied(partition) => partition.into_mut(),
-            Entry::Vacant(place) => place.insert(Partition {
-                bucket: full(model.partition_rate),
-                load: ServiceLoad::default(),
-            }),
-        };
+        let partition = table.partitions.entry(demand.partition.clone());
+        let partition = partition.or_insert_with(|| Partition {
+            bucket: full(model.partition_rate),
+            load: ServiceLoad::default(),
+        });
         Way {
             account: &mut account.bucket,
             partition,
@@ -94,10 +89,10 @@ impl Way<'_> {
         let entities = demand.work.entities();
         let wait = |bucket: &mut Option<Bucket>| bucket.as_mut().and_then(|bucket| bucket.wait(entities, now));
         if let Some(wait) = wait(self.account) {
-            return Err(Busy::account(wait));
+            return Err(Busy::Account(wait));
         }
         if let Some(wait) = wait(&mut self.partition.bucket) {
-            return Err(Busy::server(wait));
+            return Err(Busy::Server(wait));
         }
         let work = model.time_of(demand.work);
         let server = self.ranges.server(&demand.partition, model, self.random, now);
@@ -207,5 +202,135 @@ impl Stamp {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A limit on entities per second, as a token bucket.
+///
+/// It refills at a rate up to its capacity. A request for more than the capacity waits until the bucket is
+/// full, and leaves a debt.
+#[derive(Debug)]
+struct Bucket {
+    rate: f64,
+    most: f64,
+    tokens: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    /// Creates a full bucket with the tokens of `burst`.
+    fn full(per_second: u32, burst: Duration, now: Instant) -> Self {
+        let rate = f64::from(per_second.max(1));
+        let most = (rate * burst.as_secs_f64()).max(1.0);
+        Self {
+            rate,
+            most,
+            tokens: most,
+            at: now,
+        }
+    }
+
+    /// Returns the time until `entities` can be taken, or `None` if they can be taken now.
+    fn wait(&mut self, entities: u64, now: Instant) -> Option<Duration> {
+        let passed = now.saturating_duration_since(self.at).as_secs_f64();
+        self.tokens = (self.tokens + passed * self.rate).min(self.most);
+        self.at = now;
+        let missing = (entities as f64).min(self.most) - self.tokens;
+        // Sums of fractions may miss a whole number in their last digits.
+        (missing > 1e-6).then(|| Duration::from_secs_f64(missing / self.rate))
+    }
+
+    fn take(&mut self, entities: u64) {
+        self.tokens -= entities as f64;
+    }
+}
+
+/// A request whose turn has come.
+#[derive(Debug)]
+pub(crate) struct Turn<'s> {
+    stamp: &'s Stamp,
+    demand: Option<Demand>,
+    /// The rejection for lack of capacity.
+    pub(crate) busy: Option<Busy>,
+    back: Duration,
+}
+
+impl<'s> Turn<'s> {
+    /// Waits for the turn of a request. Without a demand no server processes it.
+    pub(crate) async fn wait(stamp: &'s Stamp, demand: Option<Demand>, method: &Method) -> Self {
+        let latency = stamp.latency(match &demand {
+            Some(demand) => demand.work,
+            None if method == Method::GET => Work::Read,
+            None => Work::Write(0),
+        });
+        pass(latency / 2).await;
+        let admitted = demand.as_ref().map(|demand| stamp.admit(demand, Instant::now()));
+        let (busy, back) = match admitted {
+            None => (None, latency / 2),
+            Some(Ok(done)) => {
+                until(done).await;
+                (None, latency / 2)
+            }
+            // A rejected request is not replicated.
+            Some(Err(busy)) => (Some(busy), stamp.latency(Work::Read) / 2),
+        };
+        Self {
+            stamp,
+            demand,
+            busy,
+            back,
+        }
+    }
+
+    /// Waits until the rows that a query examined are read and the response has arrived.
+    pub(crate) async fn end(self, rows: u64) {
+        if let (Some(demand), 1..) = (&self.demand, rows) {
+            until(self.stamp.read(demand, rows, Instant::now())).await;
+        }
+        pass(self.back).await;
+    }
+}
+
+async fn until(done: Instant) {
+    pass(done.saturating_duration_since(Instant::now())).await;
+}
+
+/// A zero time skips the wait, even for the timer's next tick.
+async fn pass(time: Duration) {
+    if !time.is_zero() {
+        clock::sleep(time).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bucket_allows_its_rate_and_its_saved_burst() {
+        let start = Instant::now();
+        let mut bucket = Bucket::full(1_000, Duration::from_millis(500), start);
+        let mut taken = 0;
+        for millisecond in 0..10_000 {
+            let now = start + Duration::from_millis(millisecond);
+            while bucket.wait(100, now).is_none() {
+                bucket.take(100);
+                taken += 100;
+            }
+        }
+        assert_eq!(taken, 500 + 9_900, "what it held, and 9.999 s in whole hundreds");
+        let now = start + Duration::from_secs(10);
+        assert_eq!(bucket.wait(100, now), None);
+        bucket.take(100);
+        assert_eq!(bucket.wait(100, now), Some(Duration::from_millis(100)));
+    }
+
+    #[test]
+    fn request_larger_than_the_bucket_leaves_a_debt() {
+        let start = Instant::now();
+        let mut bucket = Bucket::full(10, Duration::from_secs(1), start);
+        assert_eq!(bucket.wait(100, start), None);
+        bucket.take(100);
+        assert_eq!(bucket.wait(1, start), Some(Duration::from_millis(9_100)));
     }
 }

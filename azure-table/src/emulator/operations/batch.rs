@@ -22,7 +22,7 @@ use crate::emulator::load::{Demand, Work};
 use crate::emulator::operations::entities;
 use crate::emulator::operations::query;
 use crate::emulator::operations::{Call, Caller};
-use crate::emulator::response::format::{ErrorForm, JsonForm};
+use crate::emulator::response::format::ErrorForm;
 use crate::emulator::response::{Answer, Content, Trace};
 use crate::emulator::rules::refusal::{RaisedBy, Refusal, Result};
 use crate::emulator::rules::{MAX_BATCH_OPERATIONS, MAX_URL, Rules, url_too_long};
@@ -122,12 +122,12 @@ impl<'a> BatchCalls<'a> {
     fn change_set(&mut self, store: &SharedStore, batch: &Batch<'_>, trace: &Trace) -> Result<Vec<AnswerPart>> {
         let rules = self.caller.site.rules;
         let operations = &batch.operations;
-        if operations.is_empty() && !rules.answers_empty_parts {
+        if operations.is_empty() && rules.rejects_whole_batches {
             return Err(Refusal::EMPTY_BATCH);
         }
         // Recorded of a C++ SDK that omitted the line end between two headers.
         let is_unreadable = batch.has_empty_part || operations.iter().any(has_invalid_length);
-        if rules.answers_empty_parts && is_unreadable {
+        if is_unreadable && !rules.rejects_whole_batches {
             return Ok(vec![(Answer::of_unreadable_part(trace), None)]);
         }
         // A content id before the request line, as a header of the part, is not echoed (recorded of azure-data-tables,
@@ -260,12 +260,9 @@ fn has_invalid_length(operation: &Inbound<'_>) -> bool {
 
 /// Returns the form of an error within the response. On Cosmos DB it ignores the format that the request accepts.
 fn form_of_part(request: &Inbound<'_>) -> ErrorForm {
-    match ErrorForm::of(request) {
-        ErrorForm::Json(form) => ErrorForm::Json(JsonForm {
-            is_conditional: true,
-            ..form
-        }),
-        ErrorForm::Xml => ErrorForm::Xml,
+    ErrorForm {
+        is_conditional: true,
+        ..ErrorForm::of(request)
     }
 }
 

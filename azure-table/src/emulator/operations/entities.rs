@@ -89,14 +89,11 @@ pub(crate) fn written(store: &Store, call: &Call<'_>, applied: Applied) -> Resul
     let table = call.target.table().unwrap_or_default();
     if call.verb != Verb::Post {
         let is_upsert = call.verb != Verb::Delete && call.condition()?.is_none();
-        let media_type = match is_upsert {
-            true => call.site().rules.upsert_media_type,
-            false => "",
-        };
+        let media_type = call.site().rules.empty_media_type.filter(|_| is_upsert);
         return Ok(Answer {
             etag: applied.etag,
             prefer: call.prefer,
-            content: Content::Other(media_type.to_owned()),
+            content: Content::Other(media_type.unwrap_or_default().to_owned()),
             ..Answer::no_content()
         });
     }

@@ -62,7 +62,10 @@ impl Grant {
     pub(crate) fn of(rights: Rights) -> Self {
         Self {
             rights,
-            rows: RowRange::default(),
+            rows: RowRange {
+                start: RowId::new("", ""),
+                end: RowId::new("", ""),
+            },
         }
     }
 
@@ -108,40 +111,24 @@ impl Grant {
 }
 
 /// A range of rows, inclusive at both ends. An empty text means no limit: the string to sign does not distinguish them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RowRange {
-    pub(crate) start_partition: String,
-    pub(crate) start_row: String,
-    pub(crate) end_partition: String,
-    pub(crate) end_row: String,
+    pub(crate) start: RowId,
+    pub(crate) end: RowId,
 }
 
 impl RowRange {
-    /// Returns the lowest keys of the range.
-    pub(crate) fn start(&self) -> RowId {
-        RowId::new(self.start_partition.as_str(), self.start_row.as_str())
-    }
-
     /// Returns `true` if this row and all after it are outside.
     pub(crate) fn is_past(&self, id: &RowId) -> bool {
-        if self.end_partition.is_empty() {
-            return false;
+        match (&*self.end.partition_key, &*self.end.row_key) {
+            ("", _) => false,
+            (partition, "") => ordinal::compare(&id.partition_key, partition).is_gt(),
+            _ => *id > self.end,
         }
-        ordinal::compare(&id.partition_key, &self.end_partition)
-            .then_with(|| {
-                if self.end_row.is_empty() {
-                    std::cmp::Ordering::Equal
-                } else {
-                    ordinal::compare(&id.row_key, &self.end_row)
-                }
-            })
-            .is_gt()
     }
 
     pub(crate) fn contains(&self, id: &RowId) -> bool {
-        let from_start = ordinal::compare(&id.partition_key, &self.start_partition)
-            .then_with(|| ordinal::compare(&id.row_key, &self.start_row));
-        from_start.is_ge() && !self.is_past(id)
+        *id >= self.start && !self.is_past(id)
     }
 }
 
@@ -164,10 +151,8 @@ mod tests {
             (("c", "", "a", ""), [false, false, false, false, false]),
         ] {
             let range = RowRange {
-                start_partition: spk.into(),
-                start_row: srk.into(),
-                end_partition: epk.into(),
-                end_row: erk.into(),
+                start: RowId::new(spk, srk),
+                end: RowId::new(epk, erk),
             };
             assert_eq!(
                 rows.map(|(p, r)| range.contains(&RowId::new(p, r))),

@@ -6,7 +6,7 @@ use azure_table_core::protocol::inbound::batch::Batch;
 use azure_table_core::protocol::inbound::target::{Target, TargetFault};
 use azure_table_core::protocol::inbound::{Headers, Inbound, Verb};
 
-use crate::emulator::load::{Busy, Demand, Limit};
+use crate::emulator::load::{Busy, Demand};
 use crate::emulator::operations::batch::{self, BatchCalls};
 use crate::emulator::operations::{Call, Caller};
 use crate::emulator::operations::{cors, documents, entities, query, tables};
@@ -76,15 +76,15 @@ impl<'a> Operation<'a> {
     /// Returns the response for exceeded capacity. Storage names the limit only in the text, and no retry time.
     pub(crate) fn throttled(&self, busy: &Busy, request: &Inbound<'_>, trace: &Trace) -> Answer {
         let rules = trace.rules;
-        let refusal = match busy.limit {
-            Limit::Account => &rules.account_busy,
-            Limit::Server => &rules.server_busy,
+        let (refusal, wait) = match busy {
+            Busy::Account(wait) => (&rules.account_busy, wait),
+            Busy::Server(wait) => (&rules.server_busy, wait),
         };
         let form = ErrorForm::of(request);
         let Some(header) = rules.retry_after else {
             return Answer::refusal(refusal, form, trace);
         };
-        let wait = busy.wait.as_millis().max(1).to_string();
+        let wait = wait.as_millis().max(1).to_string();
         let throttled = |refusal: &Refusal| Answer {
             more: vec![(header, wait)],
             ..Answer::refusal(refusal, form, trace)

@@ -1,4 +1,4 @@
-//! Payloads: JSON of entities and of pages, at the three metadata levels.
+//! Payloads: JSON of entities, tables and pages, at the three metadata levels.
 //!
 //! Decides which members an entity has at each level, and their order. The text of JSON is in `json_text.rs`. The
 //! properties of a row are encoded when they are stored (`store/members.rs`). The parsing side is `codec/json/read.rs`.
@@ -20,7 +20,7 @@ use crate::emulator::store::members::{Member, Members};
 use crate::emulator::store::row::{Row, RowId, time_text};
 use crate::emulator::store::site::Site;
 
-/// The parameters of the JSON of a table's entities.
+/// The parameters of the JSON of a table's entities, or of tables.
 #[derive(Debug)]
 pub(crate) struct Shape<'a> {
     pub(crate) site: &'a Site,
@@ -37,6 +37,11 @@ pub(crate) fn entity_address(table: &str, id: &RowId, rules: &Rules) -> String {
         key(&id.partition_key, rules),
         key(&id.row_key, rules)
     )
+}
+
+/// Returns `Tables('…')`, the address of a table.
+pub(crate) fn table_address(table: &str) -> String {
+    format!("Tables('{}')", url::encode(table))
 }
 
 fn key(text: &str, rules: &Rules) -> String {
@@ -67,7 +72,22 @@ impl Shape<'_> {
         out
     }
 
-    /// Returns the beginning of a page of entities. [`row`](Self::row) and [`end`](Self::end) write the rest.
+    /// Returns one table as the body of a response.
+    pub(crate) fn table(&self, name: &str) -> Vec<u8> {
+        let mut out = vec![b'{'];
+        if self.order() == MemberOrder::MetadataFirst {
+            self.metadata_url(&mut out, "", "/@Element");
+        }
+        self.table_members(&mut out, name);
+        if self.order() == MemberOrder::MetadataLast {
+            self.metadata_url(&mut out, "", "/@Element");
+        }
+        out.push(b'}');
+        out
+    }
+
+    /// Returns the beginning of a page. [`row`](Self::row) or [`listed_table`](Self::listed_table) writes its elements,
+    /// and [`end`](Self::end) its end.
     pub(crate) fn page(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(256);
         out.push(b'{');
@@ -81,11 +101,15 @@ impl Shape<'_> {
 
     /// Appends an entity to a page.
     pub(crate) fn row(&self, out: &mut Vec<u8>, id: &RowId, row: &Row) {
-        if out.last() != Some(&b'[') {
-            out.push(b',');
-        }
-        out.push(b'{');
+        begin_element(out);
         self.members(out, id, row);
+        out.push(b'}');
+    }
+
+    /// Appends a table to a page.
+    pub(crate) fn listed_table(&self, out: &mut Vec<u8>, name: &str) {
+        begin_element(out);
+        self.table_members(out, name);
         out.push(b'}');
     }
 
@@ -104,12 +128,22 @@ impl Shape<'_> {
 
     fn metadata_url(&self, out: &mut Vec<u8>, below: &str, element: &str) {
         if self.level > Level::None {
-            let select = self.select.filter(|_| self.site.rules.metadata_names_selection);
+            let select = self.select.filter(|_| self.order() == MemberOrder::MetadataFirst);
             let select = select.map_or(String::new(), |select| format!("&$select={}", select.text));
             let (base, table) = (&self.site.base, self.table);
             let url = format!("{base}{below}/$metadata#{table}{element}{select}");
             text_member(out, "odata.metadata", &url);
         }
+    }
+
+    fn table_members(&self, out: &mut Vec<u8>, name: &str) {
+        if self.level == Level::Full {
+            let address = table_address(name);
+            text_member(out, "odata.type", &format!("{}.Tables", self.site.account));
+            text_member(out, "odata.id", &format!("{}/{address}", self.site.base));
+            text_member(out, "odata.editLink", &address);
+        }
+        text_member(out, "TableName", name);
     }
 
     fn members(&self, out: &mut Vec<u8>, id: &RowId, row: &Row) {
@@ -227,6 +261,13 @@ impl Shape<'_> {
 }
 
 /// Appends a member, or the beginning of one, with a comma before it if needed.
+fn begin_element(out: &mut Vec<u8>) {
+    if !out.ends_with(b"[") {
+        out.push(b',');
+    }
+    out.push(b'{');
+}
+
 fn begin(out: &mut Vec<u8>, member: &[u8]) {
     if !out.ends_with(b"{") {
         out.push(b',');

@@ -46,7 +46,7 @@ pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> 
     // Rows outside the range of a shared access signature are silently omitted (seen live).
     let granted = &call.caller.grant.rows;
     let (partition_key, row_key) = range.start();
-    let first = RowId::new(partition_key, row_key).max(granted.start());
+    let first = RowId::new(partition_key, row_key).max(granted.start.clone());
     let rules = call.site().rules;
     let start = match (position(&call.options, rules)?, rules.continuation) {
         (Some(Position::Keys(from)), _) => Position::Keys(from.max(first.clone())),
@@ -87,7 +87,7 @@ pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> 
 
 /// The query of a page.
 struct Query<'q> {
-    condition: &'q RowFilter,
+    condition: &'q RowFilter<'q>,
     is_filtered: bool,
     /// The lowest keys of a row in its range.
     first: RowId,
@@ -236,8 +236,7 @@ impl<'q> Page<'q> {
 
 /// Returns the first partition in which a page may begin.
 pub(crate) fn first_partition(call: &Call<'_>) -> Result<Box<str>> {
-    let filter = call.filter()?;
-    let (first, _) = KeyRange::of(&filter).start();
+    let (first, _) = KeyRange::of(call.filter()?).start();
     match position(&call.options, call.site().rules)? {
         Some(Position::Keys(from)) if ordinal::compare(&from.partition_key, first).is_gt() => Ok(from.partition_key),
         _ => Ok(first.into()),

@@ -17,17 +17,17 @@ use crate::emulator::store::row::{Row, RowId};
 
 /// A filter, or none, which matches every row.
 #[derive(Debug)]
-pub(crate) struct RowFilter {
-    filter: Option<Expression>,
+pub(crate) struct RowFilter<'a> {
+    filter: Option<&'a Expression>,
     comparisons: usize,
     /// The compared properties, in order.
-    names: Vec<Box<str>>,
+    names: Vec<&'a str>,
 }
 
-impl RowFilter {
-    pub(crate) fn new(filter: Option<Expression>) -> Self {
+impl<'a> RowFilter<'a> {
+    pub(crate) fn new(filter: Option<&'a Expression>) -> Self {
         let mut names = Vec::new();
-        if let Some(filter) = &filter {
+        if let Some(filter) = filter {
             names_in(filter, &mut names);
         }
         let comparisons = names.len();
@@ -46,13 +46,13 @@ impl RowFilter {
     }
 
     /// Returns the range of keys that can match.
-    pub(crate) fn range(&self) -> KeyRange<'_> {
-        KeyRange::of(&self.filter)
+    pub(crate) fn range(&self) -> KeyRange<'a> {
+        KeyRange::of(self.filter)
     }
 
     /// Returns `true` if a row matches.
     pub(crate) fn accepts(&self, id: &RowId, row: &Row) -> bool {
-        let Some(filter) = &self.filter else {
+        let Some(filter) = self.filter else {
             return true;
         };
         if self.comparisons == self.names.len() {
@@ -60,7 +60,7 @@ impl RowFilter {
         }
         let values: Vec<OnceCell<Option<Edm<'_>>>> = vec![OnceCell::new(); self.names.len()];
         matches(filter, &|name: &str| {
-            let index = self.names.binary_search_by(|known| (**known).cmp(name)).ok()?;
+            let index = self.names.binary_search_by(|known| (*known).cmp(name)).ok()?;
             let value = values.get(index)?.get_or_init(|| row.value(id, name));
             value.as_ref().map(borrowed)
         })
@@ -69,13 +69,13 @@ impl RowFilter {
     /// Returns `true` if a table of this name matches.
     pub(crate) fn accepts_table(&self, name: &str) -> bool {
         let property = |property: &str| (property == "TableName").then_some(Edm::String(Cow::Borrowed(name)));
-        self.filter.as_ref().is_none_or(|filter| matches(filter, &property))
+        self.filter.is_none_or(|filter| matches(filter, &property))
     }
 }
 
-fn names_in(filter: &Expression, names: &mut Vec<Box<str>>) {
+fn names_in<'a>(filter: &'a Expression, names: &mut Vec<&'a str>) {
     match filter {
-        Expression::Comparison { name, .. } => names.push((**name).into()),
+        Expression::Comparison { name, .. } => names.push(name),
         Expression::And(parts) | Expression::Or(parts) => parts.iter().for_each(|part| names_in(part, names)),
         Expression::Not(inner) => names_in(inner, names),
         Expression::Raw(_) => {}

@@ -7,18 +7,19 @@ use azure_table_core::model::datetime::DateTime;
 use azure_table_core::model::edm::Edm;
 use azure_table_core::model::entity::TableEntity;
 use azure_table_core::model::entity_key::key_texts;
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::error::{Error, Result};
 use azure_table_core::model::error_text::Shown;
 use azure_table_core::model::name::TableName;
 use azure_table_core::model::property_writer::{self, PropertySink};
+use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 
 use crate::emulator::request::body;
+use crate::emulator::rules::Rules;
 use crate::emulator::settings::Settings;
 use crate::emulator::snapshot::entity;
 use crate::emulator::store::account::Replica;
 use crate::emulator::store::members::Properties;
 use crate::emulator::store::row::RowId;
-use crate::emulator::store::site::Site;
 use crate::emulator::store::{Action, Change, SharedStore};
 
 /// The properties that an entity writes.
@@ -39,18 +40,12 @@ pub(crate) fn seed<E: TableEntity>(
     table: &str,
     entities: impl IntoIterator<Item = E>,
 ) -> Result<()> {
-    let site = Site::development().under(settings);
-    if let Err(refusal) = site.rules.table_names.check_new(table) {
-        // Its message is more specific.
-        TableName::new(table)?;
-        return Err(refused(table, &refusal.message));
-    }
+    let replica = Replica::primary(DEVELOPMENT_ACCOUNT, settings.rules());
+    check_name(table, replica.rules)?;
     let now = settings.clock.now();
-    if shared.read().table(site.replica(), table).is_none() {
-        shared
-            .write()
-            .create_table(site.replica(), table, now)
-            .map_err(|refusal| refused(table, &refusal.message))?;
+    if shared.read().table(replica, table).is_none() {
+        let created = shared.write().create_table(replica, table, now);
+        created.map_err(|refusal| refused(table, &refusal.message))?;
     }
     for entity in entities {
         let (partition_key, row_key) = key_texts(&entity)?.into_pair();
@@ -60,7 +55,7 @@ pub(crate) fn seed<E: TableEntity>(
         property_writer::finish(writer)?;
         let id = RowId::new(partition_key, row_key);
         // The property writer leaves the limits on sizes to the service.
-        body::check(&id, &written.0, site.rules).map_err(|refusal| {
+        body::check(&id, &written.0, replica.rules).map_err(|refusal| {
             let entity = format!("entity ({}, {})", Shown(&id.partition_key), Shown(&id.row_key));
             refused(table, &format!("{entity}: {}: {}", refusal.code, refusal.message))
         })?;
@@ -71,12 +66,10 @@ pub(crate) fn seed<E: TableEntity>(
         // The lock is released in between, so that an iterator may use the emulator itself.
         shared
             .write()
-            .apply(site.replica(), table, vec![change], now)
+            .apply(replica, table, vec![change], now)
             .map_err(|(_, refusal)| refused(table, &refusal.message))?;
     }
-    shared
-        .block_until_stored()
-        .map_err(|refusal| Error::new(ErrorKind::ServerFault, refusal.message))
+    shared.block_until_stored()
 }
 
 /// Inserts or replaces the entities of JSON lines in a table, all or none. Creates the table if it is missing. See
@@ -88,11 +81,7 @@ pub(crate) fn seed_lines(
     lines: &str,
     now: DateTime,
 ) -> Result<usize> {
-    if let Err(refusal) = replica.rules.table_names.check_new(table) {
-        // Its message is more specific.
-        TableName::new(table)?;
-        return Err(refused(table, &refusal.message));
-    }
+    check_name(table, replica.rules)?;
     let lines = lines.strip_prefix('\u{feff}').unwrap_or(lines);
     let lines = (1..).zip(lines.lines()).filter(|(_, line)| !line.trim().is_empty());
     let changes = lines.map(|(number, line)| {
@@ -111,10 +100,16 @@ pub(crate) fn seed_lines(
     });
     drop(store);
     applied.map_err(|refusal| refused(table, &refusal.message))?;
-    shared
-        .block_until_stored()
-        .map_err(|refusal| Error::new(ErrorKind::ServerFault, refusal.message))?;
+    shared.block_until_stored()?;
     Ok(count)
+}
+
+fn check_name(table: &str, rules: &Rules) -> Result<()> {
+    rules.table_names.check_new(table).or_else(|refusal| {
+        // Its message is more specific.
+        TableName::new(table)?;
+        Err(refused(table, &refusal.message))
+    })
 }
 
 fn refused(table: &str, why: &str) -> Error {

@@ -4,17 +4,15 @@
 //!
 //! Source: REST "Query Tables", "Create Table", "Delete Table".
 
-use azure_table_core::codec::url;
 use azure_table_core::model::datetime::DateTime;
 
-use crate::emulator::json_text::{name, text_member};
 use crate::emulator::operations::Call;
+use crate::emulator::operations::payload::{Shape, table_address};
 use crate::emulator::operations::scan::{RowFilter, Turn};
 use crate::emulator::request::body;
 use crate::emulator::request::continuation;
 use crate::emulator::response::format::{Level, Prefer};
 use crate::emulator::response::{Answer, Trace};
-use crate::emulator::rules::MemberOrder;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::row::time_text;
 use crate::emulator::store::{SharedStore, Store};
@@ -78,25 +76,12 @@ pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer
         next = continuation::of_table(&format!("{}\0", last.name), last.created, page, rules);
     }
 
-    let mut out = vec![b'{'];
-    if rules.member_order == MemberOrder::MetadataFirst {
-        metadata_url(&mut out, call, level, "");
+    let shape = shape(call, level);
+    let mut out = shape.page();
+    for table in found {
+        shape.listed_table(&mut out, &table.name);
     }
-    name(&mut out, "value");
-    out.push(b'[');
-    for (n, table) in found.into_iter().enumerate() {
-        if n > 0 {
-            out.push(b',');
-        }
-        out.push(b'{');
-        members(&mut out, call, level, &table.name);
-        out.push(b'}');
-    }
-    out.push(b']');
-    if rules.member_order == MemberOrder::MetadataLast {
-        metadata_url(&mut out, call, level, "");
-    }
-    out.push(b'}');
+    shape.end(&mut out);
     Ok(Answer {
         more: next,
         ..Answer::json(200, out, level)
@@ -115,7 +100,7 @@ struct Listed {
 pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let level = call.level()?;
     let table = store.table(call.replica(), table).ok_or(Refusal::RESOURCE_NOT_FOUND)?;
-    Ok(Answer::json(200, element(call, level, &table.name), level))
+    Ok(Answer::json(200, shape(call, level).table(&table.name), level))
 }
 
 /// Handles `POST /Tables`.
@@ -126,10 +111,10 @@ pub(crate) fn create(store: &mut Store, call: &Call<'_>, trace: &Trace) -> Resul
         Answer::no_content()
     } else {
         let level = call.level()?;
-        Answer::json(201, element(call, level, &table), level)
+        Answer::json(201, shape(call, level).table(&table), level)
     };
     store.create_table(call.replica(), &table, trace.time)?;
-    let location = format!("{}/{}", call.site().base, address(&table));
+    let location = format!("{}/{}", call.site().base, table_address(&table));
     let rules = call.site().rules;
     Ok(Answer {
         etag: rules.has_table_etags.then(|| time_text(trace.time, rules).etag()),
@@ -163,41 +148,10 @@ pub(crate) fn delete(store: &mut Store, call: &Call<'_>, table: &str, trace: &Tr
     Ok(Answer::no_content())
 }
 
-fn address(table: &str) -> String {
-    format!("Tables('{}')", url::encode(table))
-}
-
-fn element(call: &Call<'_>, level: Level, table: &str) -> Vec<u8> {
-    let mut out = vec![b'{'];
-    match call.site().rules.member_order {
-        MemberOrder::MetadataFirst => {
-            metadata_url(&mut out, call, level, "/@Element");
-            members(&mut out, call, level, table);
-        }
-        MemberOrder::MetadataLast => {
-            members(&mut out, call, level, table);
-            metadata_url(&mut out, call, level, "/@Element");
-        }
+/// Returns the parameters of the JSON of tables. `$select` has no effect on it.
+fn shape<'s>(call: &'s Call<'_>, level: Level) -> Shape<'s> {
+    Shape {
+        select: None,
+        ..call.shape("Tables", level)
     }
-    out.push(b'}');
-    out
-}
-
-fn metadata_url(out: &mut Vec<u8>, call: &Call<'_>, level: Level, element: &str) {
-    if level > Level::None {
-        text_member(
-            out,
-            "odata.metadata",
-            &format!("{}/$metadata#Tables{element}", call.site().base),
-        );
-    }
-}
-
-fn members(out: &mut Vec<u8>, call: &Call<'_>, level: Level, table: &str) {
-    if level == Level::Full {
-        text_member(out, "odata.type", &format!("{}.Tables", call.site().account));
-        text_member(out, "odata.id", &format!("{}/{}", call.site().base, address(table)));
-        text_member(out, "odata.editLink", &address(table));
-    }
-    text_member(out, "TableName", table);
 }

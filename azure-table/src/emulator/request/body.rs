@@ -82,10 +82,11 @@ pub(crate) fn table_name(body: &[u8]) -> Result<String> {
 ///
 /// Source: REST "Understanding the Table service data model", characters disallowed in key fields.
 pub(crate) fn check_keys(id: &RowId, rules: &Rules) -> Result<()> {
-    if !rules.takes_empty_keys && (id.partition_key.is_empty() || id.row_key.is_empty()) {
+    if !rules.shared().takes_empty_keys && (id.partition_key.is_empty() || id.row_key.is_empty()) {
         return Err(Refusal::PROPERTIES_NEED_VALUE);
     }
-    if id.row_key.len() > rules.max_row_key_bytes {
+    let most = rules.shared().max_row_key_bytes;
+    if most.is_some_and(|most| id.row_key.len() > most) {
         return Err(Refusal::INVALID_INPUT);
     }
     for (name, key) in [("PartitionKey", &id.partition_key), ("RowKey", &id.row_key)] {
@@ -127,7 +128,7 @@ impl<'a> Entity<'a> {
             if rules.takes_numbers_as_text && is_number && value.annotation() == Some(EdmType::String) {
                 value = unannotated(value);
             }
-            if let (Token::Text(key), true) = (token(&value), rules.keeps_place_of_keys && is_key(&name)) {
+            if let (Token::Text(key), true) = (token(&value), !rules.sorts_properties && is_key(&name)) {
                 entity
                     .properties
                     .push((name.as_ref().into(), Edm::String(key.to_string().into())));
@@ -173,7 +174,7 @@ fn members(body: &[u8]) -> Result<Vec<Member<'_>>> {
 }
 
 fn check_name(name: &str, rules: &Rules) -> Result<()> {
-    if rules.reserved_properties.contains(&name) {
+    if rules.shared().reserved_properties.contains(&name) {
         return Err(rules.invalid_property_name(name));
     }
     if name.len() > MAX_PROPERTY_NAME && utf16_len(name) > MAX_PROPERTY_NAME {

@@ -9,10 +9,9 @@ use azure_table_core::codec::xml;
 use azure_table_core::model::guid::Guid;
 
 use crate::emulator::json_text::{name, text_member};
-use crate::emulator::response::format::{ErrorForm, JsonForm, Level, Prefer};
+use crate::emulator::response::format::{ErrorForm, Level, Prefer};
 use crate::emulator::response::observer::Note;
 use crate::emulator::response::{Answer, Content, Trace};
-use crate::emulator::rules::ErrorText;
 use crate::emulator::rules::refusal::{RaisedBy, Refusal};
 
 /// The software that the service names (recorded in 2024 and 2026).
@@ -21,14 +20,12 @@ const SDK: &str = "documentdb-dotnet-sdk/2.14.0 Host/64-bit MicrosoftWindowsNT/1
 impl Answer {
     /// Creates the response of an error, in the form that the request requires.
     pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Self {
-        match trace.rules.error_text {
-            ErrorText::RequestIdAndTime => with_request_id(refusal, form, trace),
-            ErrorText::ActivityId => with_activity_id(refusal, form, trace.id),
+        match trace.rules.has_storage_form {
+            true => with_request_id(refusal, form, trace),
+            false => with_activity_id(refusal, &form, trace.id),
         }
     }
-}
 
-impl Answer {
     /// Creates the only part of the response to a change set with an empty or broken part: XML, and two headers
     /// (recorded of azure-data-tables, `empty_batch`, 2023, and of a C++ SDK).
     pub(crate) fn of_unreadable_part(trace: &Trace) -> Self {
@@ -55,25 +52,21 @@ fn with_id_and_time(refusal: &Refusal, trace: &Trace) -> String {
 /// Creates an error as the storage services write it: XML if the response would be.
 fn with_request_id(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Answer {
     let message = with_id_and_time(refusal, trace);
-    let is_odata = matches!(form, ErrorForm::Json(..));
-    let (prefer, body, content) = match form {
-        ErrorForm::Xml => {
-            let document = xml::error_document("m:", refusal.code, &message);
-            (None, document.into(), Content::Xml)
-        }
-        ErrorForm::Json(JsonForm { level, prefer, .. }) => {
-            let content = match refusal.raised_by {
-                RaisedBy::FrontEnd | RaisedBy::Challenge => Content::Other("application/json".to_owned()),
-                RaisedBy::Parsing | RaisedBy::Store => Content::Json(level),
-            };
-            // Only errors with `Cache-Control` have the preference (recorded of seven SDKs).
-            let prefer = prefer.filter(|_| refusal.raised_by == RaisedBy::Store);
-            (prefer, error_object(refusal.code, "en-US", &message), content)
-        }
+    let (body, content) = if form.is_xml {
+        let document = xml::error_document("m:", refusal.code, &message);
+        (document.into(), Content::Xml)
+    } else {
+        let content = match refusal.raised_by {
+            RaisedBy::FrontEnd | RaisedBy::Challenge => Content::Other("application/json".to_owned()),
+            RaisedBy::Parsing | RaisedBy::Store => Content::Json(form.level),
+        };
+        (error_object(refusal.code, "en-US", &message), content)
     };
+    // Only errors with `Cache-Control` have the preference (recorded of seven SDKs).
+    let has_preference = !form.is_xml && refusal.raised_by == RaisedBy::Store;
     Answer {
-        prefer,
-        is_odata,
+        prefer: form.prefer.filter(|_| has_preference),
+        is_odata: !form.is_xml,
         refused: Some((refusal.raised_by, refusal.code)),
         note: Note::of(refusal),
         ..Answer::new(refusal.status, body, content)
@@ -81,19 +74,16 @@ fn with_request_id(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Answer 
 }
 
 /// Creates an error in JSON, even if XML was requested (recorded).
-fn with_activity_id(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
+fn with_activity_id(refusal: &Refusal, form: &ErrorForm, id: Guid) -> Answer {
     let (code, text) = words(refusal, id);
     let mut body = error_object(code, "en-us", &format!("{text}\nRequestID:{id}\n"));
     body.extend_from_slice(b"\r\n");
-    let content = match form {
-        ErrorForm::Json(JsonForm {
-            accept: Some(accept), ..
-        }) if repeats_accept(refusal) => Content::Other(accept),
-        ErrorForm::Json(form) if repeats_level(refusal, &form) => match form.is_plain {
-            true => Content::Other("application/json".to_owned()),
-            false => Content::Json(form.level),
-        },
-        ErrorForm::Json(..) | ErrorForm::Xml => Content::Json(Level::Full),
+    let content = match &form.accept {
+        _ if form.is_xml => Content::Json(Level::Full),
+        Some(accept) if repeats_accept(refusal) => Content::Other(accept.clone()),
+        _ if !repeats_level(refusal, form) => Content::Json(Level::Full),
+        _ if form.is_plain => Content::Other("application/json".to_owned()),
+        _ => Content::Json(form.level),
     };
     // A challenge names the token authority, for either service.
     let raised_by = match refusal.raised_by {
@@ -114,7 +104,7 @@ fn with_activity_id(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
 /// unconditional requests by the rows and tables, of a filter, and of a table's name that is too long (recorded of
 /// azure-data-tables, 2024 and 2026). None has it in a batch, nor has an existing table if no content is preferred
 /// (recorded).
-fn repeats_level(refusal: &Refusal, form: &JsonForm) -> bool {
+fn repeats_level(refusal: &Refusal, form: &ErrorForm) -> bool {
     let is_quiet_table = refusal.code == Refusal::TABLE_ALREADY_EXISTS.code && form.prefer == Some(Prefer::NoContent);
     let is_of_rows = matches!(refusal.status, 404 | 409) && !form.is_conditional && !is_quiet_table;
     is_of_rows || is_one_of(refusal, &[Refusal::INVALID_URL, Refusal::TABLE_NAME_TOO_LONG])

@@ -12,15 +12,9 @@ use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{Refusal, Result};
 
 /// The form of an error response.
-#[derive(Clone, Debug)]
-pub(crate) enum ErrorForm {
-    Json(JsonForm),
-    Xml,
-}
-
-/// The form of JSON that a request accepts.
-#[derive(Clone, Debug)]
-pub(crate) struct JsonForm {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ErrorForm {
+    pub(crate) is_xml: bool,
     pub(crate) level: Level,
     /// The header as it was sent.
     pub(crate) accept: Option<String>,
@@ -31,33 +25,19 @@ pub(crate) struct JsonForm {
     pub(crate) prefer: Option<Prefer>,
 }
 
-impl Default for JsonForm {
-    fn default() -> Self {
-        Self {
-            level: Level::Minimal,
-            accept: None,
-            is_plain: false,
-            is_conditional: false,
-            prefer: None,
-        }
-    }
-}
-
 impl ErrorForm {
     /// Returns the form of an error, which is known even if nothing else of the request is valid.
     pub(crate) fn of(request: &Inbound<'_>) -> Self {
-        if is_xml(request) {
-            return Self::Xml;
-        }
         let accept = request.headers.get("accept");
         let level = accept.as_deref().and_then(|accept| Level::parse(accept).ok());
-        Self::Json(JsonForm {
-            level: level.unwrap_or(Level::Minimal),
+        Self {
+            is_xml: is_xml(request),
+            level: level.unwrap_or_default(),
             is_plain: level.is_some() && accept.as_deref().is_some_and(|accept| !accept.contains("odata=")),
             accept: accept.map(Cow::into_owned),
             is_conditional: request.method == "DELETE" || request.headers.get("if-match").is_some(),
             prefer: Prefer::of(request),
-        })
+        }
     }
 }
 
@@ -67,9 +47,10 @@ pub(crate) fn is_xml(request: &Inbound<'_>) -> bool {
 }
 
 /// The amount of metadata in a response: types and URLs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     None,
+    #[default]
     Minimal,
     Full,
 }

@@ -64,9 +64,9 @@ impl fmt::Display for ResponseEvent {
         write!(
             f,
             "{} {} {} {}",
-            Millis(self.at),
+            in_millis(self.at),
             self.method,
-            Cut(&self.target),
+            cut(&self.target),
             self.status.as_ref().map_or("closed", StatusCode::as_str)
         )?;
         if let Some(code) = self.code {
@@ -89,27 +89,19 @@ impl fmt::Display for ResponseEvent {
     }
 }
 
-/// A target as shown in a log line.
-struct Cut<'a>(&'a str);
-
-impl fmt::Display for Cut<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.char_indices().nth(MOST_OF_TARGET) {
-            None => f.write_str(self.0),
-            Some((end, _)) => write!(f, "{}…", &self.0[..end]),
-        }
+/// Returns a target as shown in a log line.
+fn cut(target: &str) -> Cow<'_, str> {
+    match target.char_indices().nth(MOST_OF_TARGET) {
+        None => target.into(),
+        Some((end, _)) => format!("{}…", &target[..end]).into(),
     }
 }
 
-/// A time with exactly three fraction digits, so that log lines align.
-struct Millis(DateTime);
-
-impl fmt::Display for Millis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let second = DateTime::from_unix_seconds(self.0.unix_seconds()).to_string();
-        let millis = self.0.unix_millis().rem_euclid(1_000);
-        write!(f, "{}.{millis:03}Z", second.trim_end_matches('Z'))
-    }
+/// Returns a time with milliseconds.
+fn in_millis(time: DateTime) -> String {
+    let second = DateTime::from_unix_seconds(time.unix_seconds()).to_string();
+    let millis = time.unix_millis().rem_euclid(1_000);
+    format!("{}.{millis:03}Z", second.trim_end_matches('Z'))
 }
 
 /// Details about a response that it does not contain, or that are hard to find in it.

@@ -7,55 +7,16 @@
 use azure_table_core::model::datetime;
 
 /// The versions of the storage services, from the first with JSON on, whether they changed something about tables or
-/// not. Unknown versions between and before them are rejected, as seen.
+/// not, oldest first. Unknown versions between and before them are rejected, as seen.
 ///
 /// Source: REST "Versioning for Azure Storage"; Azurite's list (3.35) up to 2025-11-05; the later ones are those of the
 /// storage SDKs of 2026.
-pub(crate) const VERSIONS: [&str; 43] = [
-    "2013-08-15",
-    "2014-02-14",
-    "2015-02-21",
-    "2015-04-05",
-    "2015-07-08",
-    "2015-12-11",
-    "2016-05-31",
-    "2017-04-17",
-    "2017-07-29",
-    "2017-11-09",
-    "2018-03-28",
-    "2018-11-09",
-    "2019-02-02",
-    "2019-07-07",
-    "2019-10-10",
-    "2019-12-12",
-    "2020-02-10",
-    "2020-04-08",
-    "2020-06-12",
-    "2020-08-04",
-    "2020-10-02",
-    "2020-12-06",
-    "2021-02-12",
-    "2021-04-10",
-    "2021-06-08",
-    "2021-08-06",
-    "2021-10-04",
-    "2021-12-02",
-    "2022-11-02",
-    "2023-01-03",
-    "2023-08-03",
-    "2023-11-03",
-    "2024-02-04",
-    "2024-05-04",
-    "2024-08-04",
-    "2024-11-04",
-    "2025-01-05",
-    "2025-05-05",
-    "2025-07-05",
-    "2025-11-05",
-    "2026-02-06",
-    "2026-04-06",
-    "2026-06-06",
-];
+pub(crate) const VERSIONS: &str = "\
+    2013-08-15 2014-02-14 2015-02-21 2015-04-05 2015-07-08 2015-12-11 2016-05-31 2017-04-17 2017-07-29 \
+    2017-11-09 2018-03-28 2018-11-09 2019-02-02 2019-07-07 2019-10-10 2019-12-12 2020-02-10 2020-04-08 \
+    2020-06-12 2020-08-04 2020-10-02 2020-12-06 2021-02-12 2021-04-10 2021-06-08 2021-08-06 2021-10-04 \
+    2021-12-02 2022-11-02 2023-01-03 2023-08-03 2023-11-03 2024-02-04 2024-05-04 2024-08-04 2024-11-04 \
+    2025-01-05 2025-05-05 2025-07-05 2025-11-05 2026-02-06 2026-04-06 2026-06-06";
 
 /// The first version that returns a caller's own id without a request for it.
 pub(crate) const ECHOES_CLIENT_REQUEST_ID: &str = "2019-02-02";
@@ -77,11 +38,10 @@ pub(crate) const USER_DELEGATION: &str = "2025-07-05";
 /// Returns `true` if a version is accepted: a known one, or a later date unless `is_strict`. The live service accepts
 /// only its own versions. The versions of future clients are not known here, and behave like the newest.
 pub(crate) fn is_taken(version: &str, is_strict: bool) -> bool {
-    VERSIONS.binary_search(&version).is_ok() || !is_strict && is_later(version)
+    VERSIONS.split(' ').any(|known| known == version) || !is_strict && is_later(version)
 }
 
 fn is_later(version: &str) -> bool {
     const DATE: usize = "2026-06-06".len();
-    let newest = VERSIONS.last().copied().unwrap_or_default();
-    version.len() == DATE && version > newest && datetime::of_service(version).is_ok()
+    version.len() == DATE && version > &VERSIONS[VERSIONS.len() - DATE..] && datetime::of_service(version).is_ok()
 }

@@ -17,7 +17,7 @@ use azure_table_core::protocol::service_properties::cors::CorsRule;
 use azure_table_core::protocol::service_properties::{self, ServiceProperties};
 use serde::{Deserialize, Serialize};
 
-use crate::emulator::rules::{Rules, ServiceName};
+use crate::emulator::rules::{Continuation, Rules, ServiceName};
 use crate::emulator::store::account::{Account, Table};
 use crate::emulator::store::rows::Rows;
 
@@ -87,10 +87,10 @@ fn of_json<'a, T: Deserialize<'a>>(line: &'a str) -> Result<T> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct FirstJson {
+pub(crate) struct FirstLine {
     #[serde(rename = "azure-table-snapshot")]
     version: u32,
-    #[serde(default, skip_serializing_if = "ServiceName::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     service: ServiceName,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_write: Option<DateTime>,
@@ -103,32 +103,17 @@ struct VersionJson {
     version: u32,
 }
 
-/// The properties of the whole snapshot.
-#[derive(Serialize)]
-#[serde(transparent)]
-pub(crate) struct FirstLine {
-    json: FirstJson,
-    #[serde(skip)]
-    pub(crate) rules: &'static Rules,
-    #[serde(skip)]
-    pub(crate) last_write: DateTime,
-}
-
 impl FirstLine {
-    pub(crate) fn of(rules: &'static Rules, last_write: DateTime) -> Self {
-        let json = FirstJson {
+    pub(crate) fn of(rules: &Rules, last_write: DateTime) -> Self {
+        Self {
             version: VERSION,
             service: rules.name,
             last_write: Some(last_write).filter(|time| *time > DateTime::MIN),
-        };
-        Self {
-            json,
-            rules,
-            last_write,
         }
     }
 
-    pub(crate) fn read(line: &str) -> Result<Self> {
+    /// Returns the rules of the service, and the time of the last write.
+    pub(crate) fn read(line: &str) -> Result<(&'static Rules, DateTime)> {
         let VersionJson { version } = of_json(line).map_err(|fault: Fault| {
             fault.instead(&format!(
                 "not a snapshot, which begins with {{\"azure-table-snapshot\":{VERSION}}}"
@@ -138,12 +123,10 @@ impl FirstLine {
             let why = format!("this is version {version} of the format, only {VERSION} is known");
             return Err(Fault::of_line(why));
         }
-        let json: FirstJson = of_json(line)?;
-        Ok(Self {
-            rules: json.service.rules(),
-            last_write: json.last_write.unwrap_or(DateTime::MIN),
-            json,
-        })
+        let Self {
+            service, last_write, ..
+        } = of_json(line)?;
+        Ok((service.rules(), last_write.unwrap_or(DateTime::MIN)))
     }
 }
 
@@ -215,7 +198,7 @@ pub(crate) struct TableLine {
 
 impl TableLine {
     pub(crate) fn of(key: &str, table: &Table, rules: &Rules) -> Self {
-        let is_ordered = table.rows.have_places() && !rules.keeps_insertion_order;
+        let is_ordered = table.rows.have_places() && rules.continuation != Continuation::Places;
         let is_other = is_ordered || rules.table_key(&table.name) != key;
         Self {
             table: table.name.clone(),

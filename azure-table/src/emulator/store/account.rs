@@ -24,6 +24,17 @@ pub(crate) struct Replica<'a> {
     pub(crate) rules: &'static Rules,
 }
 
+impl<'a> Replica<'a> {
+    /// Returns an account in the primary.
+    pub(crate) fn primary(account: &'a str, rules: &'static Rules) -> Self {
+        Self {
+            account,
+            is_behind: false,
+            rules,
+        }
+    }
+}
+
 pub(crate) type Accounts = HashMap<String, Account>;
 
 /// An account's tables by the form of their names that is compared, which is also their order.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use azure_table_core::model::datetime::DateTime;
 use tokio::sync::watch;
 
+use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::account::{Accounts, Effect};
 
 /// The maximum size of changes that wait for the disk, in bytes. Beyond it, responses wait whatever the policy is.
@@ -66,9 +67,9 @@ struct Progress {
 
 impl Progress {
     /// Returns the outcome for a caller who waits for `number`, or `None` while it is open.
-    fn of(&self, number: u64) -> Option<Result<(), Arc<str>>> {
+    fn of(&self, number: u64) -> Option<Result<()>> {
         match &self.failure {
-            Some(failure) => Some(Err(Arc::clone(failure))),
+            Some(failure) => Some(Err(Refusal::not_stored(failure))),
             None => (self.stored >= number).then_some(Ok(())),
         }
     }
@@ -103,36 +104,38 @@ impl Journal {
         self.queue().newest
     }
 
-    /// Returns the reason why nothing more is stored, if any.
-    pub(crate) fn failure(&self) -> Option<Arc<str>> {
-        self.0.progress.borrow().failure.clone()
+    /// Fails if an entry could not be stored: nothing more is stored from then on.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.0.progress.borrow().of(0).unwrap_or(Ok(()))
     }
 
-    /// Waits until a response that shows the state of `number` may be sent.
+    /// Waits until a response that shows the current state may be sent.
     ///
     /// With an interval it returns immediately, unless too many changes wait for the disk.
-    pub(crate) async fn settled(&self, number: u64) -> Result<(), Arc<str>> {
+    pub(crate) async fn settled(&self) -> Result<()> {
         if self.0.interval.is_some() && self.queue().bytes <= MAX_BACKLOG {
-            return self.failure().map_or(Ok(()), Err);
+            return self.check();
         }
-        self.stored(number).await
+        self.stored().await
     }
 
-    /// Waits until the entries up to `number` are stored.
-    pub(crate) async fn stored(&self, number: u64) -> Result<(), Arc<str>> {
+    /// Waits until all entries so far are stored.
+    pub(crate) async fn stored(&self) -> Result<()> {
+        let number = self.newest();
         let mut progress = self.0.progress.subscribe();
         let now = progress.borrow_and_update().of(number);
         if let Some(outcome) = now {
             return outcome;
         }
         self.await_from_now(number);
-        let closed = || Err(Arc::from("its writer has ended"));
+        let closed = || Err(Refusal::not_stored("its writer has ended"));
         let seen = progress.wait_for(|progress| progress.of(number).is_some()).await;
         seen.map_or_else(|_| closed(), |progress| progress.of(number).unwrap_or_else(closed))
     }
 
-    /// Blocks this thread until the entries up to `number` are stored.
-    pub(crate) fn block_until_stored(&self, number: u64) -> Result<(), Arc<str>> {
+    /// Blocks this thread until all entries so far are stored.
+    pub(crate) fn block_until_stored(&self) -> Result<()> {
+        let number = self.newest();
         self.await_from_now(number);
         let mut queue = self.queue();
         loop {
@@ -184,7 +187,7 @@ impl Journal {
     }
 
     /// Publishes the outcome of storing the entries up to `number`.
-    pub(crate) fn publish(&self, number: u64, outcome: Result<(), Arc<str>>) {
+    pub(crate) fn publish(&self, number: u64, outcome: std::result::Result<(), Arc<str>>) {
         // Under the lock, so that no thread starts to wait between its check and this change.
         let _queue = self.queue();
         self.0.progress.send_modify(|progress| match outcome {

@@ -2,10 +2,9 @@
 //!
 //! Owns [`Site`], the value that all later stages use. `site.rs` finds it in a URL.
 
-use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 use azure_table_core::protocol::inbound::target::Paths;
 
-use crate::emulator::rules::{Rules, STORAGE};
+use crate::emulator::rules::Rules;
 use crate::emulator::settings::Settings;
 use crate::emulator::store::account::Replica;
 
@@ -26,19 +25,6 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Returns the account that all emulators have.
-    pub(crate) fn development() -> Self {
-        Self {
-            account: DEVELOPMENT_ACCOUNT.to_owned(),
-            is_secondary: false,
-            is_behind: false,
-            rules: &STORAGE,
-            is_https: false,
-            base: String::new(),
-            prefix: String::new(),
-        }
-    }
-
     /// Returns `true` if the account is in the path. Accounts of Cosmos DB never are, so clients take such a URL for
     /// Table storage's and may merge without a tunnel.
     pub(crate) fn is_of_emulators(&self) -> bool {
@@ -63,10 +49,7 @@ impl Site {
 
     /// Returns the account in the primary, which receives all writes.
     pub(crate) fn primary(&self) -> Replica<'_> {
-        Replica {
-            is_behind: false,
-            ..self.replica()
-        }
+        Replica::primary(&self.account, self.rules)
     }
 
     /// Returns `true` if two names are those of the same table.

@@ -11,7 +11,7 @@ async fn supported_versions_are_those_of_the_services() {
         sign(&mut request, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);
         emulator.send(request).await.unwrap()
     };
-    assert!(VERSIONS.is_sorted());
+    assert!(VERSIONS.split(' ').is_sorted());
     for version in [
         "2013-08-15",
         "2019-02-02",
@@ -59,7 +59,7 @@ async fn later_versions_are_accepted_unless_the_emulator_is_strict() {
         assert_eq!(ask(&emulator, version).await, (200, version.to_owned()));
         assert_eq!(ask(&strict, version).await.0, 400, "{version}");
     }
-    let newest = VERSIONS.last().unwrap();
+    let newest = VERSIONS.split(' ').next_back().unwrap();
     assert_eq!(ask(&strict, newest).await.0, 200);
     assert_eq!(ask(&strict.with_strict_versions(false), "2027-01-01").await.0, 200);
 }

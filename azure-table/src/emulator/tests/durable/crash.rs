@@ -55,7 +55,7 @@ impl Machine {
 
     /// Stores the accumulated changes.
     pub(super) fn store(&mut self) {
-        if self.journal.newest() > self.stored && self.journal.failure().is_none() {
+        if self.journal.newest() > self.stored && self.journal.check().is_ok() {
             self.stored = self.journal.newest();
             self.writer.step();
         }

@@ -1,32 +1,27 @@
-//! The responses of an emulator with an observer.
+//! The responses of an emulator on a port: those of a transport in front of it, and those to incomplete requests.
 //!
 //! Reports each outcome, also of a request that no caller waits for any more. The event is in `response/observer.rs`.
 
-#[cfg(feature = "emulator-http")]
-use ::http::{HeaderMap, Method, Uri};
-use ::http::{Request, Response};
-#[cfg(feature = "emulator-http")]
 use azure_table_core::transport::injected_fault::InjectedFault;
-#[cfg(feature = "emulator-http")]
 use azure_table_core::transport::{Transport, TransportError};
 use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, Uri};
 
+use crate::emulator::head;
 use crate::emulator::in_process::Emulator;
-#[cfg(feature = "emulator-http")]
-use crate::emulator::response::observer::Observe;
-use crate::emulator::response::observer::Seen;
-#[cfg(feature = "emulator-http")]
+use crate::emulator::response::format::ErrorForm;
+use crate::emulator::response::observer::{Observe, Seen};
+use crate::emulator::response::{Answer, Trace};
+use crate::emulator::rules::STORAGE;
 use crate::emulator::rules::refusal::Refusal;
 
 /// A request whose response is pending. If it is dropped, it is reported without a response: a fault may block it
 /// forever.
-#[cfg(feature = "emulator-http")]
 struct Pending<'a> {
     observe: &'a Observe,
     seen: Option<Seen>,
 }
 
-#[cfg(feature = "emulator-http")]
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
         if let Some(seen) = self.seen.take() {
@@ -36,19 +31,7 @@ impl Drop for Pending<'_> {
 }
 
 impl Emulator {
-    /// Responds to a request and reports it to the observer.
-    pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
-        let Some(observe) = &self.observer else {
-            return self.service.answer(request).await;
-        };
-        let seen = Seen::of(request.method(), request.uri(), self.clock().now());
-        let response = self.service.answer(request).await;
-        seen.show(observe, &response, None);
-        response
-    }
-
     /// Responds to a request through a transport in front of this emulator, and reports the outcome to the observer.
-    #[cfg(feature = "emulator-http")]
     pub(crate) async fn answer_through(
         &self,
         front: &dyn Transport,
@@ -78,19 +61,21 @@ impl Emulator {
     }
 
     /// Returns the emulator without its observer.
-    #[cfg(feature = "emulator-http")]
-    pub(crate) fn without_observer(self) -> Self {
-        Self { observer: None, ..self }
+    pub(crate) fn without_observer(mut self) -> Self {
+        self.observer = None;
+        self
     }
 
     /// Rejects a request without reading its body.
-    #[cfg(feature = "emulator-http")]
     pub(crate) fn refuse(&self, headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
-        self.service.refuse(headers, refusal)
+        let trace = Trace {
+            rules: &STORAGE,
+            ..head::trace(headers, None, self.settings())
+        };
+        Answer::refusal(refusal, ErrorForm::default(), &trace).into_response(&trace)
     }
 
     /// Reports a response that did not come from the service.
-    #[cfg(feature = "emulator-http")]
     pub(crate) fn show(&self, method: &Method, uri: &Uri, response: &Response<Bytes>) {
         if let Some(observe) = &self.observer {
             Seen::of(method, uri, self.clock().now()).show(observe, response, None);
