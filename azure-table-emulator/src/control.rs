@@ -25,7 +25,6 @@ use std::time::Duration;
 use axum::Router;
 use azure_table::testing::Faults;
 use azure_table::{Emulator, EmulatorServer};
-use futures_util::future::{AbortHandle, Abortable};
 use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -110,15 +109,15 @@ impl Control {
 }
 
 async fn serve(listener: TcpListener, routes: Router) -> Infallible {
-    let open = Connections::default();
+    let mut open = Connections::default();
     // Dropping the set aborts its tasks: no connection outlives the port.
     let mut tasks = JoinSet::new();
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let (handle, registration) = AbortHandle::new_pair();
-                let connection = connection(stream, open.admit(handle), routes.clone());
-                tasks.spawn(Abortable::new(connection, registration));
+                let place = Place::new();
+                let task = tasks.spawn(connection(stream, place.clone(), routes.clone()));
+                open.admit(task, place);
             }
             Err(_) => {
                 open.make_room();

@@ -86,39 +86,36 @@ impl Command {
 
 impl Options {
     fn of(arguments: Arguments) -> Result<Self, String> {
-        let Arguments {
-            words: _,
-            service,
-            storage,
-            https,
-            control,
-            limits,
-            output,
-        } = arguments;
-        let profile = profile(service.profile);
+        let profile = profile(arguments.service.profile);
         let default_port = match profile {
             Profile::Cosmos => COSMOS_PORT,
             _ => DEVELOPMENT_PORT,
         };
         Ok(Self {
-            sync: sync(&storage)?,
-            data: storage.data,
-            snapshot: storage.snapshot,
-            port: service.port.unwrap_or(default_port),
-            host: service.host.unwrap_or(Ipv4Addr::LOCALHOST.into()),
-            accounts: Account::all(&service.accounts)?,
+            sync: sync(&arguments.storage)?,
+            data: arguments.storage.data,
+            snapshot: arguments.storage.snapshot,
+            port: arguments.service.port.unwrap_or(default_port),
+            host: arguments.service.host.unwrap_or(Ipv4Addr::LOCALHOST.into()),
+            accounts: Account::all(&arguments.service.accounts)?,
             profile,
-            certificate: certificate(&https)?,
-            token_audiences: https.token_audiences,
-            strict_versions: service.strict_versions,
-            timestamp_skew: Duration::from_millis(service.timestamp_skew.unwrap_or_default() as u64),
-            model: service.model,
-            control: ControlOptions::of(control)?,
-            max_connections: limits.max_connections,
-            max_body_bytes: limits.max_bodies.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
-            timeout: limits.timeout.map(|seconds| Duration::from_secs(seconds as u64)),
-            ready_json: output.ready_json,
-            quiet: output.quiet,
+            certificate: certificate(&arguments.https)?,
+            token_audiences: arguments.https.token_audiences,
+            strict_versions: arguments.service.strict_versions,
+            timestamp_skew: Duration::from_millis(arguments.service.timestamp_skew.unwrap_or_default() as u64),
+            model: arguments.service.model,
+            control: ControlOptions::of(arguments.control)?,
+            max_connections: arguments.limits.max_connections,
+            max_body_bytes: arguments
+                .limits
+                .max_bodies
+                .map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
+            timeout: arguments
+                .limits
+                .timeout
+                .map(|seconds| Duration::from_secs(seconds as u64)),
+            ready_json: arguments.output.ready_json,
+            quiet: arguments.output.quiet,
         })
     }
 

@@ -3,117 +3,77 @@
 //! The path of a request is unknown until its head has been read, so no connections are reserved for one. A connection
 //! beyond the limit replaces the one that has been silent for longest, so that silent clients lock out nobody.
 
-use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::time::Instant;
 
-use futures_util::future::AbortHandle;
 use http::Response;
-use hyper::body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt as _;
+use hyper::body::Body;
+use tokio::task::AbortHandle;
 
 /// The maximum number of connections. Each active reader of the log and each browser has several.
 const MAX_CONNECTIONS: usize = 64;
 
-/// The connections, shared by clones.
-#[derive(Clone, Default)]
-pub(super) struct Connections(Arc<Mutex<Open>>);
-
+/// The tasks of the open connections, each with its place.
 #[derive(Default)]
-struct Open {
-    next: u64,
-    /// In the order in which they are closed: the silent ones first, each state by its start.
-    tasks: BTreeMap<(State, u64), AbortHandle>,
+pub(super) struct Connections(Vec<(AbortHandle, Place)>);
+
+impl Connections {
+    /// Adds a connection. At the limit, closes another one.
+    pub(super) fn admit(&mut self, task: AbortHandle, place: Place) {
+        self.0.retain(|(task, _)| !task.is_finished());
+        if self.0.len() >= MAX_CONNECTIONS {
+            self.make_room();
+        }
+        self.0.push((task, place));
+    }
+
+    /// Closes a connection: the one that has been silent for longest. If none is silent, the one that has been busy for
+    /// longest.
+    pub(super) fn make_room(&mut self) {
+        self.0.retain(|(task, _)| !task.is_finished());
+        let first = (0..self.0.len()).min_by_key(|at| *self.0[*at].1.state());
+        if let Some(at) = first {
+            self.0.swap_remove(at).0.abort();
+        }
+    }
 }
 
+/// The state of a connection, and its begin. Connections are closed in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     /// Waits for its client: for a request, the rest of one, or a response to be read.
-    Silent,
+    Silent(Instant),
     /// Has a request that is processed, or a response that is not complete.
-    Busy,
+    Busy(Instant),
 }
 
-impl Connections {
-    /// Adds a connection, which is silent at first. At the limit, closes another one.
-    pub(super) fn admit(&self, task: AbortHandle) -> Place {
-        let mut open = self.lock();
-        if open.tasks.len() >= MAX_CONNECTIONS {
-            open.close_one();
-        }
-        let key = open.add(State::Silent, task);
-        drop(open);
-        Place(Arc::new(Admitted {
-            connections: self.clone(),
-            key: Mutex::new(key),
-        }))
-    }
-
-    /// Closes a connection, because the process is out of file descriptors.
-    pub(super) fn make_room(&self) {
-        self.lock().close_one();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Open {
-    fn add(&mut self, state: State, task: AbortHandle) -> (State, u64) {
-        let key = (state, self.next);
-        self.next += 1;
-        self.tasks.insert(key, task);
-        key
-    }
-
-    fn close_one(&mut self) {
-        if let Some((_, task)) = self.tasks.pop_first() {
-            task.abort();
-        }
-    }
-}
-
-/// The place of a connection, released when the last clone is dropped.
+/// The place of an open connection, shared by clones.
 #[derive(Clone)]
-pub(super) struct Place(Arc<Admitted>);
-
-struct Admitted {
-    connections: Connections,
-    key: Mutex<(State, u64)>,
-}
+pub(super) struct Place(Arc<Mutex<State>>);
 
 impl Place {
+    /// Creates the place of a new connection, which is silent.
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Mutex::new(State::Silent(Instant::now()))))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Marks the connection as busy until the returned value is dropped.
     pub(super) fn busy(&self) -> Busy {
-        self.0.set(State::Busy);
+        *self.state() = State::Busy(Instant::now());
         Busy(self.clone())
     }
 
     /// Waits for the client. The connection is silent meanwhile, and busy afterwards.
     pub(super) async fn receive<T>(&self, from_client: impl Future<Output = T>) -> T {
-        self.0.set(State::Silent);
+        *self.state() = State::Silent(Instant::now());
         let received = from_client.await;
-        self.0.set(State::Busy);
+        *self.state() = State::Busy(Instant::now());
         received
-    }
-}
-
-impl Admitted {
-    fn set(&self, state: State) {
-        let mut key = self.key.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut open = self.connections.lock();
-        // Absent if it is being closed.
-        if let Some(task) = open.tasks.remove(&key) {
-            *key = open.add(state, task);
-        }
-    }
-}
-
-impl Drop for Admitted {
-    fn drop(&mut self) {
-        let key = self.key.get_mut().unwrap_or_else(PoisonError::into_inner);
-        self.connections.lock().tasks.remove(key);
     }
 }
 
@@ -122,39 +82,21 @@ pub(super) struct Busy(Place);
 
 impl Busy {
     /// Keeps the connection busy until the last frame: a reader of the log is not silent while it waits for requests.
-    pub(super) fn until_end<B>(self, response: Response<B>) -> Response<BusyBody<B>> {
-        response.map(|body| BusyBody { body, _busy: self })
+    pub(super) fn until_end<B: Body>(
+        self,
+        response: Response<B>,
+    ) -> Response<impl Body<Data = B::Data, Error = B::Error>> {
+        // The body owns its closure, which owns the mark.
+        let keep = move |error| {
+            let _busy = &self;
+            error
+        };
+        response.map(|body| body.map_err(keep))
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.0.set(State::Silent);
-    }
-}
-
-/// The body of a response, during which the connection is busy.
-pub(super) struct BusyBody<B> {
-    body: B,
-    _busy: Busy,
-}
-
-impl<B: Body + Unpin> Body for BusyBody<B> {
-    type Data = B::Data;
-    type Error = B::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        *self.0.state() = State::Silent(Instant::now());
     }
 }

@@ -65,37 +65,31 @@ struct Active {
     rule: AddedRule,
 }
 
-/// The kind of a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The form of a fault's members.
 enum Kind {
-    LoseRequest,
-    LoseResponse,
-    CutResponse,
-    DelayRequest,
-    DelayResponse,
-    HangRequest,
-    HangResponse,
-    Respond,
-    RespondAfterApplying,
-    FailBatchPart,
-    DateAhead,
-    DateBehind,
+    /// It has none.
+    Plain(Fault),
+    /// `bytes`.
+    Cut,
+    /// `milliseconds`.
+    Timed(fn(Duration) -> Fault),
+    /// `status`, `code`, `message` and `headers`.
+    Responding(fn(ResponseTemplate) -> Fault),
 }
 
-/// The names of faults.
-const KINDS: [(&str, Kind); 12] = [
-    ("loseRequest", Kind::LoseRequest),
-    ("loseResponse", Kind::LoseResponse),
-    ("cutResponse", Kind::CutResponse),
-    ("delayRequest", Kind::DelayRequest),
-    ("delayResponse", Kind::DelayResponse),
-    ("hangRequest", Kind::HangRequest),
-    ("hangResponse", Kind::HangResponse),
-    ("respond", Kind::Respond),
-    ("respondAfterApplying", Kind::RespondAfterApplying),
-    ("failBatchPart", Kind::FailBatchPart),
-    ("dateAhead", Kind::DateAhead),
-    ("dateBehind", Kind::DateBehind),
+static KINDS: [(&str, Kind); 12] = [
+    ("loseRequest", Kind::Plain(Fault::LoseRequest)),
+    ("loseResponse", Kind::Plain(Fault::LoseResponse)),
+    ("cutResponse", Kind::Cut),
+    ("delayRequest", Kind::Timed(Fault::DelayRequest)),
+    ("delayResponse", Kind::Timed(Fault::DelayResponse)),
+    ("hangRequest", Kind::Plain(Fault::HangRequest)),
+    ("hangResponse", Kind::Plain(Fault::HangResponse)),
+    ("respond", Kind::Responding(Fault::Respond)),
+    ("respondAfterApplying", Kind::Responding(Fault::RespondAfterApplying)),
+    ("failBatchPart", Kind::Responding(Fault::FailBatchPart)),
+    ("dateAhead", Kind::Timed(Fault::DateAhead)),
+    ("dateBehind", Kind::Timed(Fault::DateBehind)),
 ];
 
 /// A rule: a fault, its parameters, and the requests that it affects.
@@ -267,40 +261,28 @@ impl RuleJson {
 
     fn fault(&self) -> Result<Fault, String> {
         let kind = KINDS.iter().find(|(name, _)| *name == self.fault);
-        let kind = kind.map(|(_, kind)| *kind).ok_or_else(|| {
-            let known = KINDS.map(|(name, _)| name).join(", ");
-            format!("fault: {:?} is not one of {known}", self.fault)
+        let (_, kind) = kind.ok_or_else(|| {
+            let known: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
+            format!("fault: {:?} is not one of {}", self.fault, known.join(", "))
         })?;
         self.check_members(kind)?;
         Ok(match kind {
-            Kind::LoseRequest => Fault::LoseRequest,
-            Kind::LoseResponse => Fault::LoseResponse,
-            Kind::CutResponse => Fault::CutResponse {
+            Kind::Plain(fault) => fault.clone(),
+            Kind::Cut => Fault::CutResponse {
                 at: self.bytes.ok_or("bytes: missing, the bytes of the body that arrive")?,
             },
-            Kind::DelayRequest => Fault::DelayRequest(self.time()?),
-            Kind::DelayResponse => Fault::DelayResponse(self.time()?),
-            Kind::HangRequest => Fault::HangRequest,
-            Kind::HangResponse => Fault::HangResponse,
-            Kind::Respond => Fault::Respond(self.response()?),
-            Kind::RespondAfterApplying => Fault::RespondAfterApplying(self.response()?),
-            Kind::FailBatchPart => Fault::FailBatchPart(self.response()?),
-            Kind::DateAhead => Fault::DateAhead(self.time()?),
-            Kind::DateBehind => Fault::DateBehind(self.time()?),
+            Kind::Timed(fault) => fault(self.time()?),
+            Kind::Responding(fault) => fault(self.response()?),
         })
     }
 
     /// Rejects members that have no meaning for the fault.
-    fn check_members(&self, kind: Kind) -> Result<(), String> {
-        use Kind::{
-            CutResponse, DateAhead, DateBehind, DelayRequest, DelayResponse, FailBatchPart, Respond,
-            RespondAfterApplying,
-        };
-        let has_time = matches!(kind, DelayRequest | DelayResponse | DateAhead | DateBehind);
-        let has_response = matches!(kind, Respond | RespondAfterApplying | FailBatchPart);
+    fn check_members(&self, kind: &Kind) -> Result<(), String> {
+        let has_time = matches!(kind, Kind::Timed(_));
+        let has_response = matches!(kind, Kind::Responding(_));
         for (name, is_given, is_known) in [
             ("milliseconds", self.milliseconds.is_some(), has_time),
-            ("bytes", self.bytes.is_some(), kind == CutResponse),
+            ("bytes", self.bytes.is_some(), matches!(kind, Kind::Cut)),
             ("status", self.status.is_some(), has_response),
             ("code", self.code.is_some(), has_response),
             ("message", self.message.is_some(), has_response),

@@ -21,21 +21,15 @@ pub(crate) struct ControlOptions {
 
 impl ControlOptions {
     pub(super) fn of(arguments: ControlArguments) -> Result<Option<Self>, String> {
-        let ControlArguments {
-            port,
-            host,
-            names,
-            token,
-        } = arguments;
-        let Some(port) = port else {
-            if host.is_some() || token.is_some() || !names.is_empty() {
+        let Some(port) = arguments.port else {
+            if arguments.host.is_some() || arguments.token.is_some() || !arguments.names.is_empty() {
                 return Err("--control-host, --control-name and --control-token need --control, the port".to_owned());
             }
             return Ok(None);
         };
-        let host = host.unwrap_or(Ipv4Addr::LOCALHOST.into());
-        let is_token_visible = token.as_ref().is_some_and(|token| !token.starts_with('@'));
-        let token = match token {
+        let host = arguments.host.unwrap_or(Ipv4Addr::LOCALHOST.into());
+        let is_token_visible = arguments.token.as_ref().is_some_and(|token| !token.starts_with('@'));
+        let token = match arguments.token {
             Some(token) => Some(read("--control-token", &token)?),
             None => env::var(VARIABLE)
                 .ok()
@@ -50,7 +44,7 @@ impl ControlOptions {
         Ok(Some(Self {
             port,
             host,
-            names,
+            names: arguments.names,
             token,
             is_token_visible,
         }))
