@@ -60,26 +60,21 @@ pub(crate) struct Durable {
     thread: Option<JoinHandle<()>>,
 }
 
-impl SyncPolicy {
-    fn interval(self) -> Option<Duration> {
-        match self {
-            Self::Interval(interval) => Some(interval),
-            Self::Always | Self::Never => None,
-        }
-    }
-}
-
 impl Durable {
     /// Opens a folder, and creates it if it is missing. Returns its state, and the handle that keeps it open.
     pub(crate) fn open(path: &Path, rules: &'static Rules, sync: SyncPolicy) -> io::Result<(SharedStore, Self)> {
         let (lock, database, accounts, last_write) = folder::open(path, rules, sync != SyncPolicy::Never)?;
-        let journal = Journal::new(sync.interval());
+        let journal = Journal::new(match sync {
+            SyncPolicy::Interval(interval) => Some(interval),
+            SyncPolicy::Always | SyncPolicy::Never => None,
+        });
         let store = SharedStore::recorded(accounts, last_write, &journal);
         let mut writer = Writer::new(journal.clone(), database);
         let thread = thread::Builder::new().name("azure-table-durable".to_owned());
         let thread = thread.spawn(move || {
             while writer.step() {}
-            writer.close();
+            // All acknowledged changes are stored. If closing fails, opening recovers the folder.
+            let _ = writer.database.close();
             drop(lock);
         })?;
         let thread = Some(thread);
@@ -117,28 +112,20 @@ impl Writer {
 
     /// Stores the accumulated entries, or waits for the first one. Returns `false` after the last.
     pub(crate) fn step(&mut self) -> bool {
-        let Some(group) = self.journal.take(self.last) else {
+        let Some((entries, newest)) = self.journal.take(self.last) else {
             return false;
         };
-        let newest = group.newest;
         let mut outcome = Outcome {
             journal: &self.journal,
             newest,
             stored: Err(Arc::from("its writer panicked")),
         };
-        outcome.stored = self
-            .database
-            .commit(group.entries)
-            .map_err(|e| Arc::from(e.to_string()));
+        let stored = self.database.commit(entries);
+        outcome.stored = stored.map_err(|e| Arc::from(e.to_string()));
         let is_stored = outcome.stored.is_ok();
         drop(outcome);
         self.last = Instant::now();
         is_stored
-    }
-
-    fn close(self) {
-        // All acknowledged changes are stored. If closing fails, opening recovers the folder.
-        let _ = self.database.close();
     }
 }
 

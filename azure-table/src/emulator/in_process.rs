@@ -312,11 +312,8 @@ impl Emulator {
     ///
     /// Without a model nothing is counted.
     pub fn load(&self) -> ServiceLoad {
-        self.service
-            .stamp
-            .as_ref()
-            .map(|stamp| stamp.load())
-            .unwrap_or_default()
+        let stamp = self.service.stamp.as_deref();
+        stamp.map(Stamp::load).unwrap_or_default()
     }
 
     /// Returns the load of one partition, in the tables of this name in all accounts and locations.

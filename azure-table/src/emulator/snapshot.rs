@@ -10,7 +10,6 @@
 pub(crate) mod entity;
 pub(crate) mod line;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -24,7 +23,8 @@ use azure_table_core::model::guid::Guid;
 use crate::emulator::rules::Rules;
 use crate::emulator::snapshot::line::{AccountLine, Fault, FirstLine, TableLine, VERSION};
 use crate::emulator::store::SharedStore;
-use crate::emulator::store::account::Account;
+use crate::emulator::store::account::Accounts;
+use crate::emulator::store::row::Row;
 
 /// The whole state of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///
@@ -74,7 +74,7 @@ pub struct EmulatorSnapshot {
     rules: &'static Rules,
     /// The Timestamp of the latest write: no time is used twice.
     last_write: DateTime,
-    accounts: BTreeMap<String, Account>,
+    accounts: Accounts,
 }
 
 impl EmulatorSnapshot {
@@ -82,11 +82,10 @@ impl EmulatorSnapshot {
     pub(crate) fn of(store: &SharedStore, rules: &'static Rules) -> Self {
         let store = store.read();
         let (accounts, last_write) = store.all();
-        let accounts = accounts.iter().map(|(name, account)| (name.clone(), account.clone()));
         Self {
             rules,
             last_write,
-            accounts: accounts.collect(),
+            accounts: accounts.clone(),
         }
     }
 
@@ -98,9 +97,7 @@ impl EmulatorSnapshot {
                 "the snapshot is of {theirs}, the emulator is {own}"
             )));
         }
-        let accounts = self.accounts.iter();
-        let accounts = accounts.map(|(name, account)| (name.clone(), account.clone()));
-        store.write().replace_all(accounts.collect(), self.last_write);
+        store.write().replace_all(self.accounts.clone(), self.last_write);
         store.block_until_stored()
     }
 
@@ -285,7 +282,7 @@ fn read_text(text: &str) -> Result<EmulatorSnapshot> {
         snapshot: EmulatorSnapshot {
             rules,
             last_write,
-            accounts: BTreeMap::new(),
+            accounts: Accounts::new(),
         },
         now: DateTime::now(),
         account: None,
@@ -310,39 +307,36 @@ impl Reading {
     fn line(&mut self, line: &str) -> std::result::Result<(), Fault> {
         let snapshot = &mut self.snapshot;
         let account = self.account.as_ref().and_then(|name| snapshot.accounts.get_mut(name));
-        match kind(line) {
-            Kind::Account => {
-                let (name, account) = AccountLine::read(line)?;
-                if snapshot.accounts.contains_key(&name) {
-                    return Err(twice("account", &name));
-                }
-                snapshot.accounts.insert(name.clone(), account);
-                self.account = Some(name);
-                self.table = None;
+        if begins(line, "\"account\"") {
+            let (name, account) = AccountLine::read(line)?;
+            if snapshot.accounts.contains_key(&name) {
+                return Err(twice("account", &name));
             }
-            Kind::Table => {
-                let no_account = || Fault::of_line("a table, but no account before it".to_owned());
-                let account = account.ok_or_else(no_account)?;
-                let (key, rules, table) = TableLine::read(line, snapshot.rules, || tick(&mut self.now))?;
-                if account.tables.contains_key(&key) {
-                    return Err(twice("table", &table.name));
-                }
-                account.tables.insert(key.clone(), table);
-                self.table = Some((key, rules));
+            snapshot.accounts.insert(name.clone(), account);
+            self.account = Some(name);
+            self.table = None;
+        } else if begins(line, "\"table\"") {
+            let no_account = || Fault::of_line("a table, but no account before it".to_owned());
+            let account = account.ok_or_else(no_account)?;
+            let (key, rules, table) = TableLine::read(line, snapshot.rules, || tick(&mut self.now))?;
+            if account.tables.contains_key(&key) {
+                return Err(twice("table", &table.name));
             }
-            Kind::Entity => {
-                let no_table = || Fault::of_line("an entity, but no table of the account before it".to_owned());
-                let (key, rules) = self.table.as_ref().ok_or_else(no_table)?;
-                let table = account.and_then(|account| account.tables.get_mut(key));
-                let rows = &mut table.ok_or_else(no_table)?.rows;
-                let (id, row) = entity::read(line, rules, || tick(&mut self.now))?;
-                if rows.contains_key(&id) {
-                    let fault = Fault::of_line("it occurs twice".to_owned());
-                    return Err(fault.of_entity(&id.partition_key, &id.row_key));
-                }
-                snapshot.last_write = snapshot.last_write.max(row.timestamp);
-                rows.set(id, Some(row));
+            account.tables.insert(key.clone(), table);
+            self.table = Some((key, rules));
+        } else {
+            let no_table = || Fault::of_line("an entity, but no table of the account before it".to_owned());
+            let (key, rules) = self.table.as_ref().ok_or_else(no_table)?;
+            let table = account.and_then(|account| account.tables.get_mut(key));
+            let rows = &mut table.ok_or_else(no_table)?.rows;
+            let (id, properties, timestamp) = entity::parse(line, rules)?;
+            if rows.contains_key(&id) {
+                let fault = Fault::of_line("it occurs twice".to_owned());
+                return Err(fault.of_entity(&id.partition_key, &id.row_key));
             }
+            let timestamp = timestamp.unwrap_or_else(|| tick(&mut self.now));
+            snapshot.last_write = snapshot.last_write.max(timestamp);
+            rows.set(id, Some(Row::new(&properties, timestamp)));
         }
         Ok(())
     }
@@ -358,26 +352,11 @@ fn twice(what: &str, name: &dyn fmt::Debug) -> Fault {
     Fault::of_line(format!("{what} {name:?}: it occurs twice"))
 }
 
-enum Kind {
-    Account,
-    Table,
-    Entity,
-}
-
-/// Returns the kind of a line by its first member. An unknown line is parsed, and rejected, as an entity.
-fn kind(line: &str) -> Kind {
-    let begins = |name: &str| {
-        let rest = line.trim_start().strip_prefix('{').map(str::trim_start);
-        rest.and_then(|rest| rest.strip_prefix(name))
-            .is_some_and(|rest| rest.trim_start().starts_with(':'))
-    };
-    if begins("\"account\"") {
-        Kind::Account
-    } else if begins("\"table\"") {
-        Kind::Table
-    } else {
-        Kind::Entity
-    }
+/// Returns `true` if the first member of a line has this name. An unknown line is parsed, and rejected, as an entity.
+fn begins(line: &str, name: &str) -> bool {
+    let rest = line.trim_start().strip_prefix('{').map(str::trim_start);
+    rest.and_then(|rest| rest.strip_prefix(name))
+        .is_some_and(|rest| rest.trim_start().starts_with(':'))
 }
 
 #[cfg(test)]

@@ -236,7 +236,7 @@ impl Changes<'_> {
         match row {
             Some(row) => {
                 *self.last_write = (*self.last_write).max(row.timestamp);
-                let value = (row.timestamp.ticks(), row.place(), row.members.as_bytes());
+                let value = (row.timestamp.ticks(), row.place, row.members.as_bytes());
                 rows.insert(key, value).map_err(failed)?;
             }
             None => {
@@ -345,7 +345,11 @@ fn read_rows(transaction: &ReadTransaction, name: &str) -> io::Result<Vec<(RowId
         let ((partition_key, row_key), (ticks, place, members)) = (key.value(), value.value());
         let row = DateTime::from_ticks(ticks)
             .zip(Members::from_bytes(members))
-            .map(|(timestamp, members)| Row::stored(timestamp, place, members));
+            .map(|(timestamp, members)| Row {
+                timestamp,
+                place,
+                members,
+            });
         let unreadable = || damaged(format!("entity ({partition_key:?}, {row_key:?}) cannot be read"));
         Ok((RowId::new(partition_key, row_key), row.ok_or_else(unreadable)?))
     });

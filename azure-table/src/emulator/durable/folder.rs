@@ -80,14 +80,12 @@ impl EmulatorFolder {
         let (database, accounts, _) = read(folder, &file, None, true)?;
         database.close().map_err(|e| at(folder, &e))?;
         let tables = || accounts.values().flat_map(|account| account.tables.values());
-        let mut names: Vec<String> = accounts.keys().cloned().collect();
-        names.sort_unstable();
         Ok(Self {
             format: FORMAT,
             tables: tables().count(),
             entities: tables().map(|table| table.rows.len()).sum(),
             bytes: fs::metadata(&file).map_err(|e| at(&file, &e))?.len(),
-            accounts: names,
+            accounts: accounts.keys().cloned().collect(),
         })
     }
 

@@ -46,9 +46,7 @@ impl Emulator {
     pub fn tables(&self) -> Vec<EmulatorTable> {
         let store = self.service.store.read();
         let (accounts, _) = store.all();
-        let mut accounts: Vec<_> = accounts.iter().collect();
-        accounts.sort_unstable_by_key(|(name, _)| *name);
-        let tables = accounts.into_iter().flat_map(|(name, account)| {
+        let tables = accounts.iter().flat_map(|(name, account)| {
             account.tables.values().map(|table| EmulatorTable {
                 account: name.clone(),
                 name: table.name.clone(),

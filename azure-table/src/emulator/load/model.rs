@@ -1,6 +1,6 @@
 //! The service model: the capacity of its servers, as constants and presets with their sources.
 //!
-//! Owns [`ServiceModel`] and [`RangeSplits`]. `load/range_server.rs` and `load/bucket.rs` apply them to requests.
+//! Owns [`ServiceModel`] and [`RangeSplits`]. `load/range_server.rs` and `load/stamp.rs` apply them to requests.
 //!
 //! Source: "How to get the most out of Windows Azure Tables" (Windows Azure Storage Team, 2010), Figures 3, 4, 6, 8,
 //! 9, 12, 13 and 15; "Scalability and performance targets for Table storage".

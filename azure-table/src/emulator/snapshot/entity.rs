@@ -41,17 +41,6 @@ pub(crate) fn write(id: &RowId, row: &Row) -> Bytes {
     object.finish()
 }
 
-/// Parses the row of a line. `next` returns the time for a row without one.
-pub(super) fn read(
-    line: &str,
-    rules: &Rules,
-    next: impl FnOnce() -> DateTime,
-) -> std::result::Result<(RowId, Row), Fault> {
-    let (id, properties, timestamp) = parse(line, rules)?;
-    let row = Row::new(&properties, timestamp.unwrap_or_else(next));
-    Ok((id, row))
-}
-
 /// Returns the keys, the properties and the Timestamp of a line.
 pub(crate) fn parse(line: &str, rules: &Rules) -> std::result::Result<(RowId, Properties, Option<DateTime>), Fault> {
     let timestamp = look(line)?;

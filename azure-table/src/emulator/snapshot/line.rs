@@ -40,12 +40,6 @@ impl Fault {
         Self { at: None, what }
     }
 
-    /// Returns the same fault with another message.
-    pub(crate) fn instead(mut self, what: &str) -> Self {
-        self.what = what.to_owned();
-        self
-    }
-
     pub(crate) fn of_entity(mut self, partition_key: &str, row_key: &str) -> Self {
         self.what = format!("entity ({}, {}): {}", Shown(partition_key), Shown(row_key), self.what);
         self
@@ -115,9 +109,8 @@ impl FirstLine {
     /// Returns the rules of the service, and the time of the last write.
     pub(crate) fn read(line: &str) -> Result<(&'static Rules, DateTime)> {
         let VersionJson { version } = of_json(line).map_err(|fault: Fault| {
-            fault.instead(&format!(
-                "not a snapshot, which begins with {{\"azure-table-snapshot\":{VERSION}}}"
-            ))
+            let what = format!("not a snapshot, which begins with {{\"azure-table-snapshot\":{VERSION}}}");
+            Fault { what, ..fault }
         })?;
         if version != VERSION {
             let why = format!("this is version {version} of the format, only {VERSION} is known");

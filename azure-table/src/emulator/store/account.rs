@@ -4,7 +4,7 @@
 //! Without a lag there is no copy: both locations share one state. Not confirmed: the properties of a new account (here
 //! everything is off).
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use azure_table_core::model::datetime::DateTime;
 use azure_table_core::protocol::access_policy::StoredAccessPolicy;
@@ -35,7 +35,7 @@ impl<'a> Replica<'a> {
     }
 }
 
-pub(crate) type Accounts = HashMap<String, Account>;
+pub(crate) type Accounts = BTreeMap<String, Account>;
 
 /// An account's tables by the form of their names that is compared, which is also their order.
 pub(crate) type Tables = BTreeMap<String, Table>;

@@ -27,14 +27,6 @@ pub(crate) enum Entry {
     Restore(Accounts, DateTime),
 }
 
-/// The entries to store together.
-#[derive(Debug)]
-pub(crate) struct Group {
-    pub(crate) entries: Vec<Entry>,
-    /// The number of the last entry.
-    pub(crate) newest: u64,
-}
-
 /// The journal of a store, shared by its clones.
 #[derive(Clone, Debug)]
 pub(crate) struct Journal(Arc<Shared>);
@@ -156,11 +148,11 @@ impl Journal {
         self.0.changed.notify_all();
     }
 
-    /// Blocks this thread until entries are due, and takes all of them.
+    /// Blocks this thread until entries are due, and takes all of them, with the number of the newest one.
     ///
     /// `None` when the journal is closed and empty. `last` is the time at which entries were stored before. With an
     /// interval, the next are due one interval later, or as soon as a caller waits for them.
-    pub(crate) fn take(&self, last: Instant) -> Option<Group> {
+    pub(crate) fn take(&self, last: Instant) -> Option<(Vec<Entry>, u64)> {
         let mut queue = self.queue();
         loop {
             let stored = queue.newest - queue.entries.len() as u64;
@@ -177,10 +169,7 @@ impl Journal {
                 }
                 Some(_) | None => {
                     queue.bytes = 0;
-                    return Some(Group {
-                        entries: std::mem::take(&mut queue.entries),
-                        newest: queue.newest,
-                    });
+                    return Some((std::mem::take(&mut queue.entries), queue.newest));
                 }
             }
         }

@@ -21,7 +21,7 @@ pub(crate) use azure_table_core::model::row_id::RowId;
 pub(crate) struct Row {
     pub(crate) timestamp: DateTime,
     /// The number in the order of insertion, if that is kept; 0 before it is stored.
-    pub(super) place: u64,
+    pub(crate) place: u64,
     pub(crate) members: Members,
 }
 
@@ -32,22 +32,6 @@ impl Row {
             place: 0,
             members: Members::new(properties),
         }
-    }
-
-    /// Creates a row that was stored, with its place.
-    #[cfg(feature = "emulator-durable")]
-    pub(crate) fn stored(timestamp: DateTime, place: u64, members: Members) -> Self {
-        Self {
-            timestamp,
-            place,
-            members,
-        }
-    }
-
-    /// Returns the number in the order of insertion, or 0 if that is not kept.
-    #[cfg(feature = "emulator-durable")]
-    pub(crate) fn place(&self) -> u64 {
-        self.place
     }
 
     /// Returns the ETag, derived from the Timestamp, which no two writes share.

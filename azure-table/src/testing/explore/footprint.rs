@@ -81,10 +81,6 @@ impl Access {
         }
     }
 
-    fn table(table: &str, writes: bool) -> Self {
-        Self::rows(table, Rows::All, writes)
-    }
-
     fn rows(table: &str, rows: Rows, writes: bool) -> Self {
         Self {
             table: Some(table.to_lowercase()),
@@ -129,8 +125,8 @@ fn accesses(request: &Inbound<'_>) -> Option<Vec<Access>> {
     };
     let access = match request.kind()? {
         ListTables => Access::everything(false),
-        GetTable | GetAccessPolicies => Access::table(&request.table()?, false),
-        CreateTable | DeleteTable | SetAccessPolicies => Access::table(&request.table()?, true),
+        GetTable | GetAccessPolicies => Access::rows(&request.table()?, Rows::All, false),
+        CreateTable | DeleteTable | SetAccessPolicies => Access::rows(&request.table()?, Rows::All, true),
         Insert => Access::rows(&request.table()?, inserted(request.body)?, true),
         Get => row(false)?,
         Replace | InsertOrReplace | Merge | InsertOrMerge | Delete => row(true)?,

@@ -14,7 +14,7 @@ use crate::testing::explore::gate::{Chooser, End, Ran};
 use crate::testing::explore::outcome::{Bound, Exploration, FailedSchedule};
 use crate::testing::explore::races::Dependence;
 use crate::testing::explore::schedule::{Replayed, Schedule};
-use crate::testing::explore::story::Story;
+use crate::testing::explore::story::{Story, StoryLine};
 use crate::testing::explore::switches::FewSwitches;
 use crate::testing::explore::tree::{Allowance, Tree};
 
@@ -103,7 +103,7 @@ fn walk(
     loop {
         let finished = runner.run(Arc::clone(&tree) as Arc<Mutex<dyn Chooser>>, false);
         let events = &finished.ran.events;
-        found.requests += requests(events);
+        found.requests += events.iter().filter(|event| event.choice.step != Step::Clock).count() as u64;
         let failure = match finished.ran.end {
             Some(End::Pruned) => {
                 found.pruned += 1;
@@ -178,21 +178,19 @@ fn failed(
     let shortest = match found.ran.end {
         // A run that is not deterministic cannot be shortened.
         Some(_) => None,
-        None => shortest(runner, allowance, switches(events)),
+        None => {
+            let switches = events.iter().filter(|event| event.is_switch).count();
+            shortest(runner, allowance, switches)
+        }
     };
-    let schedules = shortest.into_iter().chain([Schedule::of(events)]);
-    let failed = schedules
-        .into_iter()
-        .find_map(|schedule| tell(runner, bounds, schedule));
-    failed.unwrap_or_else(|| FailedSchedule {
-        message: match found.ran.end {
+    let mut schedules = shortest.into_iter().chain([Schedule::of(events)]);
+    let failed = schedules.find_map(|schedule| tell(runner, bounds, schedule));
+    failed.unwrap_or_else(|| {
+        let why = match found.ran.end {
             Some(_) => why,
             None => format!("{why}\nThe same choices did not fail again: the body is not deterministic"),
-        },
-        story: String::new(),
-        schedule: Schedule::of(events).to_string(),
-        faults: faults(events),
-        is_isolated: bounds.dependence.is_isolated,
+        };
+        failed_schedule(why, &[], events, bounds)
     })
 }
 
@@ -222,23 +220,16 @@ fn shortest(runner: &mut impl Runner, allowance: Allowance, switches: usize) -> 
 /// Runs a schedule and records its story. Returns `None` if it does not fail.
 fn tell(runner: &mut impl Runner, bounds: &Bounds, schedule: Schedule) -> Option<FailedSchedule> {
     let finished = runner.run(Arc::new(Mutex::new(Replayed(schedule))), true);
-    Some(FailedSchedule {
-        message: failure_of(&finished)?,
-        story: Story(&finished.ran.story).to_string(),
-        schedule: Schedule::of(&finished.ran.events).to_string(),
-        faults: faults(&finished.ran.events),
+    let (why, Ran { story, events, .. }) = (failure_of(&finished)?, &finished.ran);
+    Some(failed_schedule(why, story, events, bounds))
+}
+
+fn failed_schedule(message: String, story: &[StoryLine], events: &[Event], bounds: &Bounds) -> FailedSchedule {
+    FailedSchedule {
+        message,
+        story: Story(story).to_string(),
+        schedule: Schedule::of(events).to_string(),
+        faults: events.iter().filter(|event| event.choice.outcome.is_fault()).count(),
         is_isolated: bounds.dependence.is_isolated,
-    })
-}
-
-fn faults(events: &[Event]) -> usize {
-    events.iter().filter(|event| event.choice.outcome.is_fault()).count()
-}
-
-fn switches(events: &[Event]) -> usize {
-    events.iter().filter(|event| event.is_switch).count()
-}
-
-fn requests(events: &[Event]) -> u64 {
-    events.iter().filter(|event| event.choice.step != Step::Clock).count() as u64
+    }
 }

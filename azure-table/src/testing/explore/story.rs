@@ -33,18 +33,15 @@ pub(crate) struct StoryLine {
 
 impl StoryLine {
     pub(crate) fn of(choice: &Choice) -> Self {
-        match &choice.step {
-            Step::Clock => Self {
-                task: "clock".to_owned(),
-                request: "time advances".to_owned(),
-                ..Self::default()
-            },
-            Step::Request(id) => Self {
-                task: id.client.to_string(),
-                // The task was dropped before it could send.
-                request: "(not sent)".to_owned(),
-                ..Self::default()
-            },
+        let (task, request) = match &choice.step {
+            Step::Clock => ("clock", "time advances"),
+            // Until the request is set: its task may be dropped before it can send.
+            Step::Request(id) => (&*id.client, "(not sent)"),
+        };
+        Self {
+            task: task.to_owned(),
+            request: request.to_owned(),
+            ..Self::default()
         }
     }
 
@@ -90,12 +87,8 @@ impl fmt::Display for Story<'_> {
         }
         let width = |text: &str| text.chars().count();
         let task = rows.iter().map(|(task, ..)| width(task)).max().unwrap_or_default();
-        let request = rows
-            .iter()
-            .map(|(_, request, _)| width(request))
-            .max()
-            .unwrap_or_default()
-            .min(90);
+        let request = rows.iter().map(|(_, request, _)| width(request)).max();
+        let request = request.unwrap_or_default().min(90);
         for (number, (own_task, own_request, response_text)) in rows.iter().enumerate() {
             let line = format!(
                 "{:>4}  {own_task:task$}  {own_request:request$}  {response_text}",
@@ -159,10 +152,8 @@ fn body_of(headers: &HeaderMap, body: &[u8]) -> String {
         return String::new();
     }
     let content_type = text_of(headers, CONTENT_TYPE).unwrap_or_default();
-    if let Some(lines) = content_type
-        .starts_with("multipart/")
-        .then(|| parts(body, &content_type))
-        .flatten()
+    if content_type.starts_with("multipart/")
+        && let Some(lines) = parts(body, &content_type)
     {
         return format!(" [{lines}]");
     }
