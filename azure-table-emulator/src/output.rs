@@ -46,10 +46,9 @@ pub(crate) fn of(snapshot: &EmulatorSnapshot) -> String {
 }
 
 pub(crate) fn contents(tables: usize, entities: usize) -> String {
-    let tables = if tables == 1 {
-        "1 table".to_owned()
-    } else {
-        format!("{tables} tables")
+    let tables = match tables {
+        1 => "1 table".to_owned(),
+        _ => format!("{tables} tables"),
     };
     let entities = match entities {
         1 => "1 entity".to_owned(),

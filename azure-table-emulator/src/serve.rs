@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use azure_table::emulator::{EmulatorSnapshot, ServerCertificate};
 use azure_table::{Emulator, EmulatorServer, Profile};
-use tokio::task::JoinHandle;
 
 use crate::control::{Control, RequestLog};
 use crate::folder;
@@ -33,7 +32,7 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
     let certificate = options.certificate.as_ref();
     let certificate = certificate.map(|(certificate, key)| read_certificate(certificate, key));
     let certificate = certificate.transpose()?;
-    let log = RequestLog::new();
+    let log = RequestLog::default();
     let emulator = emulator(&options, people, &log)?;
     let address = SocketAddr::new(options.host, options.port);
     let server = EmulatorServer::bind(emulator.clone(), address).await;
@@ -63,7 +62,8 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
     until_signal(server, signals, options.snapshot.is_some(), people).await;
     // The control port could still make changes that the snapshot would miss.
     if let Some(steering) = steering {
-        end(steering).await;
+        steering.abort();
+        let _ = steering.await;
     }
     keep(&emulator, options.snapshot.as_deref(), people).await?;
     people.tell("stopped");
@@ -177,11 +177,6 @@ async fn until_signal(server: EmulatorServer, mut signals: Signals, has_snapshot
             tokio::time::sleep(GRACE).await;
         } => people.tell("requests in flight were not answered"),
     }
-}
-
-async fn end<T>(task: JoinHandle<T>) {
-    task.abort();
-    let _ = task.await;
 }
 
 /// Waits until all changes are in the folder, or writes the snapshot.

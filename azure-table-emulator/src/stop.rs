@@ -30,19 +30,16 @@ impl Signals {
 
     /// Waits for a signal, and returns its name.
     pub(crate) async fn next(&mut self) -> &'static str {
+        let Self {
+            interrupt,
+            terminate,
+            hangup,
+        } = self;
         tokio::select! {
-            _ = self.interrupt.recv() => "Ctrl-C",
-            _ = self.terminate.recv() => "SIGTERM",
-            () = next_hangup(&mut self.hangup) => "SIGHUP",
+            _ = interrupt.recv() => "Ctrl-C",
+            _ = terminate.recv() => "SIGTERM",
+            Some(()) = async { hangup.as_mut()?.recv().await } => "SIGHUP",
         }
-    }
-}
-
-#[cfg(unix)]
-async fn next_hangup(hangup: &mut Option<Signal>) {
-    match hangup {
-        Some(hangup) => drop(hangup.recv().await),
-        None => std::future::pending().await,
     }
 }
 

@@ -5,7 +5,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use azure_table::emulator::{ServiceLoad, ServiceModel};
+use azure_table::emulator::ServiceModel;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{Emulator, Profile};
 use bytes::Bytes;
@@ -91,20 +91,14 @@ impl Load {
 
     pub(super) fn json(&self) -> LoadJson {
         let current = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let ServiceLoad {
-            accepted_requests,
-            accepted_entities,
-            throttled_requests,
-            throttled_entities,
-            ..
-        } = current.emulator.load();
+        let load = current.emulator.load();
         LoadJson {
             model: current.model.clone().unwrap_or_default(),
             load: Counts {
-                accepted_requests,
-                accepted_entities,
-                throttled_requests,
-                throttled_entities,
+                accepted_requests: load.accepted_requests,
+                accepted_entities: load.accepted_entities,
+                throttled_requests: load.throttled_requests,
+                throttled_entities: load.throttled_entities,
             },
         }
     }

@@ -18,11 +18,9 @@ const MOST: usize = 1_000;
 const MOST_OF_TARGET: usize = 1_000;
 
 /// The log, shared by clones.
-#[derive(Clone)]
-pub(crate) struct RequestLog(Arc<Shared>);
-
-struct Shared {
-    requests: Mutex<Requests>,
+#[derive(Clone, Default)]
+pub(crate) struct RequestLog {
+    requests: Arc<Mutex<Requests>>,
     /// The number of the latest request.
     newest: watch::Sender<u64>,
 }
@@ -52,13 +50,6 @@ struct Line<'a> {
 }
 
 impl RequestLog {
-    pub(crate) fn new() -> Self {
-        Self(Arc::new(Shared {
-            requests: Mutex::default(),
-            newest: watch::Sender::new(0),
-        }))
-    }
-
     pub(crate) fn record(&self, event: &ResponseEvent) {
         let mut requests = self.requests();
         requests.count += 1;
@@ -85,7 +76,7 @@ impl RequestLog {
         }
         requests.lines.push_back((number, line));
         drop(requests);
-        self.0.newest.send_replace(number);
+        self.newest.send_replace(number);
     }
 
     pub(super) fn clear(&self) {
@@ -100,7 +91,7 @@ impl RequestLog {
     /// Returns a reader of the kept and of all future lines.
     pub(super) fn follow(&self) -> Follower {
         Follower {
-            newest: self.0.newest.subscribe(),
+            newest: self.newest.subscribe(),
             log: self.clone(),
             seen: 0,
         }
@@ -114,7 +105,7 @@ impl RequestLog {
     }
 
     fn requests(&self) -> MutexGuard<'_, Requests> {
-        self.0.requests.lock().unwrap_or_else(PoisonError::into_inner)
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

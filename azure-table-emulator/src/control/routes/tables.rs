@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use azure_table::Emulator;
 use azure_table::emulator::EmulatorSnapshot;
 use http::StatusCode;
 use serde::Serialize;
@@ -44,8 +45,7 @@ pub(super) async fn list(State(steered): State<Arc<Steered>>, parameters: Parame
 pub(super) async fn clear(State(steered): State<Arc<Steered>>, parameters: Parameters) -> Result<Response, Rejection> {
     let parameters = parameters.only(&["account"])?;
     let account = parameters.get("account").map(str::to_owned);
-    let emulator = steered.emulator.clone();
-    let deleted = blocking(move || match account {
+    let deleted = blocking(&steered, move |emulator| match account {
         None => emulator.clear(),
         Some(account) => emulator.clear_account(&account),
     });
@@ -66,8 +66,7 @@ pub(super) async fn rows(
     });
     let limit = limit.transpose()?.unwrap_or(usize::MAX);
     let missing = missing(&account, &table);
-    let emulator = steered.emulator.clone();
-    let text = blocking(move || emulator.table_lines(&account, &table, limit)).await?;
+    let text = blocking(&steered, move |emulator| emulator.table_lines(&account, &table, limit)).await?;
     steered.emulator.settle().await?;
     Ok(lines(text.ok_or(missing)?))
 }
@@ -80,8 +79,8 @@ pub(super) async fn seed(
 ) -> Result<Response, Rejection> {
     let account = parameters.only(&["account"])?.account();
     let (text, _place) = text(&steered, request).await?;
-    let (emulator, name, of) = (steered.emulator.clone(), table.clone(), account.clone());
-    let entities = blocking(move || emulator.seed_lines(&of, &name, &text)).await??;
+    let (name, of) = (table.clone(), account.clone());
+    let entities = blocking(&steered, move |emulator| emulator.seed_lines(&of, &name, &text)).await??;
     Ok(json(&TableJson {
         account: &account,
         table: &table,
@@ -96,24 +95,23 @@ pub(super) async fn delete(
 ) -> Result<Response, Rejection> {
     let account = parameters.only(&["account"])?.account();
     let missing = missing(&account, &table);
-    let emulator = steered.emulator.clone();
-    match blocking(move || emulator.delete_table(&account, &table)).await?? {
+    match blocking(&steered, move |emulator| emulator.delete_table(&account, &table)).await?? {
         true => Ok(nothing()),
         false => Err(missing),
     }
 }
 
 pub(super) async fn snapshot(State(steered): State<Arc<Steered>>) -> Result<Response, Rejection> {
-    let emulator = steered.emulator.clone();
-    let text = blocking(move || emulator.snapshot().to_string()).await?;
+    let text = blocking(&steered, move |emulator| emulator.snapshot().to_string()).await?;
     steered.emulator.settle().await?;
     Ok(lines(text))
 }
 
 pub(super) async fn restore(State(steered): State<Arc<Steered>>, request: Request) -> Result<Response, Rejection> {
     let (text, _place) = text(&steered, request).await?;
-    let emulator = steered.emulator.clone();
-    let restored = blocking(move || emulator.restore(&text.parse::<EmulatorSnapshot>()?));
+    let restored = blocking(&steered, move |emulator| {
+        emulator.restore(&text.parse::<EmulatorSnapshot>()?)
+    });
     restored.await??;
     Ok(nothing())
 }
@@ -123,7 +121,11 @@ fn missing(account: &str, table: &str) -> Rejection {
 }
 
 /// Runs blocking work on another thread.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Rejection> {
-    let done = tokio::task::spawn_blocking(work).await;
+async fn blocking<T: Send + 'static>(
+    steered: &Steered,
+    work: impl FnOnce(&Emulator) -> T + Send + 'static,
+) -> Result<T, Rejection> {
+    let emulator = steered.emulator.clone();
+    let done = tokio::task::spawn_blocking(move || work(&emulator)).await;
     done.map_err(|e| Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, e))
 }
