@@ -109,8 +109,8 @@ pub(crate) struct Rules {
     /// The media type of a response 204, and of the part of an upsert, if any.
     pub(crate) empty_media_type: Option<&'static str>,
     /// Responses have the headers of the storage services: version, server, error code, caching, the caller's own id.
-    /// An error has the request's id and its time, in XML if the response would be. Otherwise it is always JSON, with an
-    /// activity id if the request is invalid.
+    /// An error has the request's id and its time, in XML if the response would be. Otherwise it is always JSON, with
+    /// an activity id if the request is invalid.
     pub(crate) has_storage_form: bool,
     pub(crate) member_order: MemberOrder,
     /// Times have all seven digits of their second.
@@ -125,8 +125,8 @@ pub(crate) struct Rules {
     pub(crate) batch_line_end: &'static str,
     /// The response to a batch numbers its changes by itself, from 1, and omits the number in an error.
     pub(crate) numbers_changes: bool,
-    /// An empty part, an operation whose URL cannot be parsed, and a second one for a row, cause their whole batch to be
-    /// rejected. Otherwise the response to the batch contains the error, for an empty part in XML.
+    /// An empty part, an operation whose URL cannot be parsed, and a second one for a row, cause their whole batch to
+    /// be rejected. Otherwise the response to the batch contains the error, for an empty part in XML.
     pub(crate) rejects_whole_batches: bool,
     /// The error for a second partition in a batch.
     pub(crate) other_partition: Refusal,
@@ -169,7 +169,8 @@ pub(crate) enum MemberOrder {
 pub(crate) enum Continuation {
     /// Rows are ordered by their keys. `1!`, a length, `!`, base64: one token for each key, or for a table's name.
     Keys,
-    /// Rows are ordered by their insertion. An id of 16 bytes for a row and a shorter one for a table, with counts if the query has a filter.
+    /// Rows are ordered by their insertion. An id of 16 bytes for a row and a shorter one for a table, with counts if
+    /// the query has a filter.
     Places,
 }
 
