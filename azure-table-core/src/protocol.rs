@@ -62,8 +62,8 @@ pub mod signature;
 pub mod table_acl;
 pub mod table_result;
 pub mod tables;
-pub mod user_delegation_key;
 #[cfg(test)]
-mod vectors;
+mod tests;
+pub mod user_delegation_key;
 #[doc(hidden)]
 pub mod via_batch;

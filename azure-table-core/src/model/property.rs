@@ -9,7 +9,7 @@ mod binary;
 #[cfg(feature = "chrono")]
 mod chrono;
 mod date;
-mod duration;
+pub(crate) mod duration;
 mod float;
 mod integer;
 mod ip;
@@ -19,6 +19,8 @@ mod moment;
 mod pointer;
 #[cfg(feature = "rust_decimal")]
 mod rust_decimal;
+#[cfg(test)]
+mod tests;
 mod text;
 #[cfg(feature = "time")]
 mod time;

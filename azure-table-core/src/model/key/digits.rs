@@ -1,15 +1,17 @@
 //! Integers and times as key text: decimal digits of a fixed width.
 //!
-//! Owns the text of `u8` to `u64`, of `i8` to `i64` and of the ticks of [`DateTime`], ascending and descending. Each of
-//! these values is first mapped to an unsigned number in the order of the values ([`Numbered`]). Its digits are the
+//! Owns the text of `u8` to `u64`, of `i8` to `i64` and of the ticks of [`DateTime`] and [`Duration`], ascending and
+//! descending. Each of these values is first mapped to an unsigned number in the order of the values ([`Numbered`]). Its digits are the
 //! key.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use crate::model::datetime::DateTime;
 use crate::model::error::ValueError;
 use crate::model::key::descending::DescendingKey;
 use crate::model::key::{ReadTableKey, TableKey};
+use crate::model::property::duration;
 
 /// A type with an unsigned number for each value, in the order of the values.
 trait Numbered: Copy {
@@ -18,7 +20,9 @@ trait Numbered: Copy {
     /// The digits of `GREATEST`.
     const WIDTH: usize = Self::GREATEST.ilog10() as usize + 1;
 
-    fn number(self) -> u64;
+    /// # Errors
+    /// A value that cannot be stored.
+    fn number(self) -> Result<u64, ValueError>;
 
     /// Returns the value with this number; `None` above `GREATEST`.
     fn of_number(number: u64) -> Option<Self>;
@@ -53,7 +57,7 @@ macro_rules! numbered {
             const DIGITS: Option<usize> = $digits;
 
             fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
-                write::<Self>(self.number(), text);
+                write::<Self>(self.number()?, text);
                 Ok(())
             }
         }
@@ -66,7 +70,7 @@ macro_rules! numbered {
 
         impl DescendingKey for $type {
             fn write_descending(&self, text: &mut String) -> Result<(), ValueError> {
-                write::<Self>(Self::GREATEST - self.number(), text);
+                write::<Self>(Self::GREATEST - self.number()?, text);
                 Ok(())
             }
 
@@ -87,6 +91,7 @@ numbered! {
     i32: None;
     i64: None;
     DateTime: None;
+    Duration: None;
 }
 
 macro_rules! unsigned {
@@ -94,8 +99,8 @@ macro_rules! unsigned {
         impl Numbered for $type {
             const GREATEST: u64 = Self::MAX as u64;
 
-            fn number(self) -> u64 {
-                self.into()
+            fn number(self) -> Result<u64, ValueError> {
+                Ok(self.into())
             }
 
             fn of_number(number: u64) -> Option<Self> {
@@ -112,8 +117,8 @@ macro_rules! signed {
         impl Numbered for $type {
             const GREATEST: u64 = <$unsigned>::MAX as u64;
 
-            fn number(self) -> u64 {
-                self.wrapping_sub(Self::MIN).cast_unsigned().into()
+            fn number(self) -> Result<u64, ValueError> {
+                Ok(self.wrapping_sub(Self::MIN).cast_unsigned().into())
             }
 
             fn of_number(number: u64) -> Option<Self> {
@@ -129,12 +134,25 @@ signed! { i8 as u8, i16 as u16, i32 as u32, i64 as u64 }
 impl Numbered for DateTime {
     const GREATEST: u64 = Self::MAX.ticks().cast_unsigned();
 
-    fn number(self) -> u64 {
-        self.ticks().cast_unsigned()
+    fn number(self) -> Result<u64, ValueError> {
+        Ok(self.ticks().cast_unsigned())
     }
 
     fn of_number(number: u64) -> Option<Self> {
         Self::from_ticks(number.try_into().ok()?)
+    }
+}
+
+/// The number of a duration is its ticks, rounded down.
+impl Numbered for Duration {
+    const GREATEST: u64 = i64::MAX.cast_unsigned();
+
+    fn number(self) -> Result<u64, ValueError> {
+        duration::ticks(self).map(i64::cast_unsigned)
+    }
+
+    fn of_number(number: u64) -> Option<Self> {
+        Some(duration::of_ticks(number))
     }
 }
 

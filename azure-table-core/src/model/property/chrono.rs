@@ -1,5 +1,5 @@
 //! Feature `chrono`: `chrono::DateTime<Utc>` from and to [`DateTime`], and `NaiveDate` from and to [`Day`]. Their use
-//! as properties, key parts and operands is `moment.rs` and `date.rs`.
+//! as properties, key parts and operands is `moment.rs`.
 
 use chrono::{Datelike as _, NaiveDate, Utc};
 
@@ -51,8 +51,7 @@ impl From<Day> for NaiveDate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::property::date::tests::is_a_date;
-    use crate::model::property::moment::tests::is_a_moment;
+    use crate::model::property::tests::{is_a_date, is_a_moment};
 
     #[test]
     fn naive_date_is_a_property_and_a_key() {

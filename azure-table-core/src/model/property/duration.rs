@@ -1,23 +1,19 @@
-//! `Duration`: Edm.Int64 of 100 ns, the `Ticks` of a .NET `TimeSpan`; as a key 19 digits of the same number.
+//! `Duration`: Edm.Int64 of 100 ns, the `Ticks` of a .NET `TimeSpan`; as a key 19 digits of the same
+//! number, by `key/digits.rs`.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::model::edm::{Edm, EdmType, WireValue};
 use crate::model::error::ValueError;
-use crate::model::key::descending::DescendingKey;
-use crate::model::key::{ReadTableKey, TableKey};
 use crate::model::property::{Property, ReadProperty};
 
 /// 100 ns ticks in a second.
 const PER_SECOND: u64 = 10_000_000;
 /// The greatest duration that can be stored: `i64::MAX` ticks, about 29,227 years.
 const GREATEST: Duration = of_ticks(i64::MAX.cast_unsigned());
-/// The digits of `i64::MAX`.
-const WIDTH: usize = 19;
 
 /// Returns the ticks of a duration, rounded down.
-fn ticks(duration: Duration) -> Result<i64, ValueError> {
+pub(crate) fn ticks(duration: Duration) -> Result<i64, ValueError> {
     i64::try_from(duration.as_nanos() / 100).map_err(|_| {
         ValueError::new(format!(
             "{duration:?} is above the greatest duration stored, {GREATEST:?}"
@@ -25,7 +21,7 @@ fn ticks(duration: Duration) -> Result<i64, ValueError> {
     })
 }
 
-const fn of_ticks(ticks: u64) -> Duration {
+pub(crate) const fn of_ticks(ticks: u64) -> Duration {
     Duration::new(ticks / PER_SECOND, (ticks % PER_SECOND) as u32 * 100)
 }
 
@@ -47,55 +43,13 @@ impl ReadProperty for Duration {
     }
 }
 
-fn write(ticks: i64, text: &mut String) {
-    // Writing to a String cannot fail.
-    let _ = write!(text, "{ticks:0WIDTH$}");
-}
-
-/// Parses exactly the digits of a number of ticks.
-fn read(text: &str) -> Result<i64, ValueError> {
-    let digits = text.len() == WIDTH && text.bytes().all(|b| b.is_ascii_digit());
-    let ticks = digits.then(|| text.parse().ok()).flatten();
-    ticks.ok_or_else(|| {
-        ValueError::expected(
-            &format!("{WIDTH} digits, at most {}", i64::MAX),
-            format_args!("{text:?}"),
-        )
-    })
-}
-
-/// Writes 19 digits: ticks of 100 ns, rounded down.
-impl TableKey for Duration {
-    fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
-        write(ticks(*self)?, text);
-        Ok(())
-    }
-}
-
-impl ReadTableKey for Duration {
-    fn read_key(text: &str) -> Result<Self, ValueError> {
-        Ok(of_ticks(read(text)?.cast_unsigned()))
-    }
-}
-
-impl DescendingKey for Duration {
-    fn write_descending(&self, text: &mut String) -> Result<(), ValueError> {
-        write(i64::MAX - ticks(*self)?, text);
-        Ok(())
-    }
-
-    fn read_descending(text: &str) -> Result<Self, ValueError> {
-        Ok(of_ticks((i64::MAX - read(text)?).cast_unsigned()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
     use crate::model::edm::Token;
-    use crate::model::key::{Descending, key_text};
+    use crate::model::key::{Descending, ReadTableKey as _, TableKey as _, key_text};
 
     fn stored(ticks: i64) -> WireValue<'static> {
         WireValue {

@@ -1,5 +1,5 @@
 //! Feature `jiff`: `jiff::Timestamp` from and to [`DateTime`], and `civil::Date` from and to [`Day`]. Their use as
-//! properties, key parts and operands is `moment.rs` and `date.rs`.
+//! properties, key parts and operands is `moment.rs`.
 
 use jiff::civil::Date;
 
@@ -53,8 +53,7 @@ impl From<Day> for Date {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::property::date::tests::is_a_date;
-    use crate::model::property::moment::tests::is_a_moment;
+    use crate::model::property::tests::{is_a_date, is_a_moment};
 
     #[test]
     fn civil_date_is_a_property_and_a_key() {

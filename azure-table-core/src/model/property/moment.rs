@@ -1,59 +1,92 @@
-//! Points in time of other types than this crate's: properties, parts of keys and operands like [`DateTime`].
+//! Times and dates of other types than this crate's: properties and parts of keys like [`DateTime`] and `Day`, and
+//! operands like `DateTime`.
 //!
-//! Owns the code that all of them share. A type needs `TryFrom` (or `From`) to and from `DateTime`: `SystemTime` has it
-//! in `datetime.rs`, the types of other crates in `chrono.rs`, `jiff.rs` and `time.rs`.
+//! Owns the code that all of them share. A type needs `TryFrom` (or `From`) to and from the type that is stored:
+//! `SystemTime` has it in `datetime.rs`, the types of other crates in `chrono.rs`, `jiff.rs` and `time.rs`.
 
+use std::fmt::Display;
 use std::time::SystemTime;
 
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmType, WireValue};
 use crate::model::error::ValueError;
+#[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
+use crate::model::key::calendar::Day;
 use crate::model::key::descending::{Descending, DescendingKey};
 use crate::model::key::{ReadTableKey, TableKey};
 use crate::model::operand::Operand;
 use crate::model::property::{Property, ReadProperty};
 
-/// Implements the traits for a time type, given its value of 1970-01-01.
-macro_rules! moment {
-    ($type:ty, $epoch:expr) => {
+/// Implements the traits for a type that is stored as another: a time as a [`DateTime`], rounded down to 100 ns, a date as
+/// a `Day`.
+macro_rules! stored_as {
+    ($stored:ty: $($(#[$feature:meta])? $type:ty;)*) => {$(
+        $(#[$feature])?
         impl Property for $type {
             type Compared = Self;
-            const EDM_TYPE: EdmType = EdmType::DateTime;
+            const EDM_TYPE: EdmType = <$stored as Property>::EDM_TYPE;
 
             fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
-                Ok(Some(Edm::DateTime(DateTime::try_from(*self)?)))
+                Ok(<$stored>::try_from(*self)?.to_edm()?.map(Edm::into_owned))
             }
         }
 
+        $(#[$feature])?
         impl ReadProperty for $type {
             fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
-                reached(value.as_datetime()?)
+                reached(<$stored>::from_wire(value)?)
             }
         }
 
-        /// Writes the text of [`DateTime`], rounded down to 100 ns.
+        #[doc = concat!("Writes the text of `", stringify!($stored), "`.")]
+        $(#[$feature])?
         impl TableKey for $type {
             fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
-                DateTime::try_from(*self)?.write_key(text)
+                <$stored>::try_from(*self)?.write_key(text)
             }
         }
 
+        $(#[$feature])?
         impl ReadTableKey for $type {
             fn read_key(text: &str) -> Result<Self, ValueError> {
-                reached(DateTime::read_key(text)?)
+                reached(<$stored>::read_key(text)?)
             }
         }
 
+        $(#[$feature])?
         impl DescendingKey for $type {
             fn write_descending(&self, text: &mut String) -> Result<(), ValueError> {
-                DateTime::try_from(*self)?.write_descending(text)
+                <$stored>::try_from(*self)?.write_descending(text)
             }
 
             fn read_descending(text: &str) -> Result<Self, ValueError> {
-                reached(DateTime::read_descending(text)?)
+                reached(<$stored>::read_descending(text)?)
             }
         }
+    )*};
+}
+stored_as! { DateTime:
+    SystemTime;
+    #[cfg(feature = "chrono")]
+    chrono::DateTime<chrono::Utc>;
+    #[cfg(feature = "jiff")]
+    jiff::Timestamp;
+    #[cfg(feature = "time")]
+    time::OffsetDateTime;
+}
+#[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
+stored_as! { Day:
+    #[cfg(feature = "chrono")]
+    chrono::NaiveDate;
+    #[cfg(feature = "jiff")]
+    jiff::civil::Date;
+    #[cfg(feature = "time")]
+    time::Date;
+}
 
+/// Implements the operands for a time type, given its value of 1970-01-01.
+macro_rules! operand {
+    ($type:ty, $epoch:expr) => {
         /// Rounds down to 100 ns. A time before the year 1 or after the year 9999 becomes the nearest end, which
         /// compares the same with every stored time.
         #[diagnostic::do_not_recommend]
@@ -77,67 +110,25 @@ macro_rules! moment {
         }
     };
 }
-
-moment!(SystemTime, SystemTime::UNIX_EPOCH);
+operand!(SystemTime, SystemTime::UNIX_EPOCH);
 #[cfg(feature = "chrono")]
-moment!(chrono::DateTime<chrono::Utc>, chrono::DateTime::UNIX_EPOCH);
+operand!(chrono::DateTime<chrono::Utc>, chrono::DateTime::UNIX_EPOCH);
 #[cfg(feature = "jiff")]
-moment!(jiff::Timestamp, jiff::Timestamp::UNIX_EPOCH);
+operand!(jiff::Timestamp, jiff::Timestamp::UNIX_EPOCH);
 #[cfg(feature = "time")]
-moment!(time::OffsetDateTime, time::OffsetDateTime::UNIX_EPOCH);
+operand!(time::OffsetDateTime, time::OffsetDateTime::UNIX_EPOCH);
 
-/// Converts a time that came from the service to another type.
-fn reached<T: TryFrom<DateTime>>(time: DateTime) -> Result<T, ValueError> {
-    T::try_from(time).map_err(|_| ValueError::new(format!("{time} is beyond the range of the field's type")))
+/// Converts a time or a date that came from the service to another type.
+fn reached<S: Copy + Display, T: TryFrom<S>>(stored: S) -> Result<T, ValueError> {
+    T::try_from(stored).map_err(|_| ValueError::new(format!("{stored} is beyond the range of the field's type")))
 }
 
-/// The tests that every time type passes.
 #[cfg(test)]
-pub(super) mod tests {
-    use std::fmt::Debug;
+mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::model::edm::Token;
-    use crate::model::key::key_text;
-
-    /// Asserts that `time` is written and read back, as a property and as a key. `T` holds it.
-    fn survives<T>(time: DateTime)
-    where
-        T: ReadProperty + Property + ReadTableKey + DescendingKey + TryFrom<DateTime> + Copy + PartialEq + Debug,
-        T::Error: Debug,
-    {
-        let value = T::try_from(time).unwrap();
-        assert_eq!(value.to_edm().unwrap(), Some(Edm::DateTime(time)));
-        let wire = WireValue {
-            annotation: Some(EdmType::DateTime),
-            token: Token::Text(time.to_string().into()),
-        };
-        assert_eq!(T::from_wire(wire).unwrap(), value);
-        assert_eq!(key_text(&value), key_text(&time));
-        assert_eq!(T::read_key(&key_text(&time)).unwrap(), value);
-        let descending = key_text(&Descending(time));
-        assert_eq!(key_text(&Descending(value)), descending);
-        assert_eq!(Descending::<T>::read_key(&descending).unwrap().0, value);
-    }
-
-    pub(in crate::model::property) fn is_a_moment<T>(greatest: DateTime)
-    where
-        T: ReadProperty + Property + ReadTableKey + DescendingKey + TryFrom<DateTime> + Copy + PartialEq + Debug,
-        T: Operand<DateTime> + Operand<Descending<DateTime>>,
-        T::Error: Debug,
-    {
-        let epoch = DateTime::from_unix_seconds(0);
-        let tick = Duration::from_nanos(100);
-        for time in [DateTime::MIN_STORED, epoch - tick, epoch, epoch + tick, greatest] {
-            survives::<T>(time);
-            assert_eq!(Operand::<DateTime>::into_operand(T::try_from(time).unwrap()), time);
-            assert_eq!(
-                Operand::<Descending<DateTime>>::into_operand(T::try_from(time).unwrap()),
-                Descending(time)
-            );
-        }
-    }
+    use crate::model::property::tests::is_a_moment;
 
     #[test]
     fn system_time_is_a_property_and_a_key() {

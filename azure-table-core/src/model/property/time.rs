@@ -1,5 +1,5 @@
 //! Feature `time`: `time::OffsetDateTime` from and to [`DateTime`], and `Date` from and to [`Day`]. Their use as
-//! properties, key parts and operands is `moment.rs` and `date.rs`.
+//! properties, key parts and operands is `moment.rs`.
 
 use time::{Date, Month, OffsetDateTime};
 
@@ -51,8 +51,7 @@ mod tests {
     use time::UtcOffset;
 
     use super::*;
-    use crate::model::property::date::tests::is_a_date;
-    use crate::model::property::moment::tests::is_a_moment;
+    use crate::model::property::tests::{is_a_date, is_a_moment};
 
     #[test]
     fn date_is_a_property_and_a_key() {
