@@ -25,7 +25,7 @@ pub use self::assert::{
 };
 pub use self::field::{EtagField, ExtraField, FromJson, OfDefault, TimestampField, ToJson, WriteIdField};
 pub use self::function::{
-    Converted, Defaults, Named, Nothing, Reads, Typed, Upgrades, WhenAbsent, Writes, lacking, lend,
+    Converted, Named, Nothing, Reads, Typed, WhenAbsent, Writes, lacking, lend, upgraded,
 };
 pub use self::projection::{
     Absent, ColumnOf, ColumnOfName, Distinct, Selection, SoleField, SoleRowField, partition_field, row_field, select,
@@ -48,7 +48,7 @@ pub use crate::filter::column::InKey;
 use crate::filter::column_name::ColumnName;
 pub use crate::filter::nested::{Nested, Variant};
 pub use crate::filter::refused::{Known, Listed, Opaque, OtherRows, Single, Whole};
-pub use crate::model::chunked::{self, Chunked};
+pub use crate::model::chunked::{self, Chunked, write as write_pieces};
 pub use crate::model::datetime::DateTime;
 pub use crate::model::dynamic::DynamicEntity;
 pub use crate::model::edm::{Edm, EdmType, EdmValue, WireValue};
@@ -63,7 +63,7 @@ pub use crate::model::property::{Property, ReadProperty};
 pub use crate::model::property_writer::PropertyWriter;
 pub use crate::model::row::{Row, RowProperty};
 pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
-pub use crate::model::variant_mark::{VariantMark, has_form, is_tag, untagged, write_key_of_form, write_prefixed_key};
+pub use crate::model::variant_mark::{VariantMark, has_form, is_tag, untagged, write_marked_key};
 
 /// Returns the column of a field. The field's own code checks that its type can be stored.
 pub const fn column<E, T, R>(name: &'static str) -> Column<E, T, R> {

@@ -15,27 +15,22 @@ pub(crate) enum Case {
 }
 
 impl Case {
-    /// The rules as a user writes them.
-    pub(crate) const NAMES: [&str; 6] = [
-        "lowercase",
-        "UPPERCASE",
-        "PascalCase",
-        "camelCase",
-        "snake_case",
-        "SCREAMING_SNAKE_CASE",
+    /// The rules, as a user writes them.
+    pub(crate) const ALL: [(&str, Self); 6] = [
+        ("lowercase", Self::Lower),
+        ("UPPERCASE", Self::Upper),
+        ("PascalCase", Self::Pascal),
+        ("camelCase", Self::Camel),
+        ("snake_case", Self::Snake),
+        ("SCREAMING_SNAKE_CASE", Self::ScreamingSnake),
     ];
 
     /// Returns the rule with this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "lowercase" => Self::Lower,
-            "UPPERCASE" => Self::Upper,
-            "PascalCase" => Self::Pascal,
-            "camelCase" => Self::Camel,
-            "snake_case" => Self::Snake,
-            "SCREAMING_SNAKE_CASE" => Self::ScreamingSnake,
-            _ => return None,
-        })
+        Self::ALL
+            .into_iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, case)| case)
     }
 
     /// Returns a field's name by this rule.
@@ -105,7 +100,7 @@ mod tests {
 
     #[test]
     fn every_rule_has_the_form_of_its_name() {
-        let given = |field| Case::NAMES.map(|name| Case::from_name(name).unwrap().apply(field));
+        let given = |field| Case::ALL.map(|(name, _)| Case::from_name(name).unwrap().apply(field));
         assert_eq!(
             given("posted_at"),
             [

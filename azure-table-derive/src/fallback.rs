@@ -14,7 +14,7 @@ use crate::expand::column::{constants, variant_constants};
 use crate::expand::entity::key_types;
 use crate::expand::{table_name, variant_of};
 use crate::key::KeyName;
-use crate::place::Paths;
+use crate::place::{Paths, implement};
 
 /// Generates the impls of an entity, as far as it was parsed.
 pub(crate) fn of_entity(entity: &Entity<'_>) -> TokenStream {
@@ -24,17 +24,12 @@ pub(crate) fn of_entity(entity: &Entity<'_>) -> TokenStream {
         key_types(entity.key_fields(key).filter(|field| !field.doubtful))
     });
     let (write, read) = (write_generics(base), read_generics(base));
-    let impls = Impls {
-        input: base.input,
-        paths: base.paths(),
-        write: &write,
-        read: &read,
-    };
+    let impls = Impls::new(base.input, &base.attrs, &write, &read);
     let (entity, constants) = (
         impls.entity(&quote!((#partition_fields)), &quote!((#partition_fields #row_fields))),
         constants(base, &write),
     );
-    let named_table = table_name::expand(&base.attrs, &base.input.ident, &write, base.paths());
+    let named_table = table_name::expand(&base.attrs, base.input, &write);
     quote!(#entity #named_table #constants)
 }
 
@@ -42,12 +37,7 @@ pub(crate) fn of_entity(entity: &Entity<'_>) -> TokenStream {
 pub(crate) fn of_variants(variants: &Variants<'_>) -> TokenStream {
     let Paths { krate, private } = variants.paths();
     let generics = variant_generics(variants, &TokenStream::new());
-    let impls = Impls {
-        input: variants.input,
-        paths: variants.paths(),
-        write: &generics,
-        read: &generics,
-    };
+    let impls = Impls::new(variants.input, &variants.attrs, &generics, &generics);
     let partition_fields = match variants.named().next() {
         Some((_, first)) => quote!(<#first as #krate::TableEntity>::PartitionFields),
         None => quote!(()),
@@ -55,19 +45,14 @@ pub(crate) fn of_variants(variants: &Variants<'_>) -> TokenStream {
     let entity = impls.entity(&partition_fields, &quote!(#private::KeysDifferByVariant));
     let constants = variant_constants(variants, &generics);
     let variant_of = variant_of::expand(variants);
-    let named_table = table_name::expand(&variants.attrs, &variants.input.ident, &generics, variants.paths());
+    let named_table = table_name::expand(&variants.attrs, variants.input, &generics);
     quote!(#entity #named_table #constants #variant_of)
 }
 
 /// Generates the impls of a group of properties.
 pub(crate) fn of_group(base: &Struct<'_>) -> TokenStream {
     let (write, read) = (write_generics(base), read_generics(base));
-    let impls = Impls {
-        input: base.input,
-        paths: base.paths(),
-        write: &write,
-        read: &read,
-    };
+    let impls = Impls::new(base.input, &base.attrs, &write, &read);
     let (group, constants) = (impls.group(), constants(base, &write));
     quote!(#group #constants)
 }
@@ -83,25 +68,13 @@ pub(crate) fn of_newtype(newtype: &Newtype<'_>) -> TokenStream {
 }
 
 fn of_property(input: &DeriveInput, attrs: &ContainerAttrs) -> TokenStream {
-    let generics = &input.generics;
-    Impls {
-        input,
-        paths: Paths::of(attrs),
-        write: generics,
-        read: generics,
-    }
-    .property(attrs.key.is_some())
+    Impls::new(input, attrs, &input.generics, &input.generics).property(attrs.key.is_some())
 }
 
 /// Generates the impls of a projection.
 pub(crate) fn of_projection(base: &Struct<'_>) -> TokenStream {
     let generics = &base.input.generics;
-    let impls = Impls {
-        input: base.input,
-        paths: base.paths(),
-        write: generics,
-        read: generics,
-    };
+    let impls = Impls::new(base.input, &base.attrs, generics, generics);
     let read = impls.read_entity();
     let projection = base.attrs.of.as_ref().map(|of| impls.projection(&of.value));
     quote!(#read #projection)
@@ -109,14 +82,7 @@ pub(crate) fn of_projection(base: &Struct<'_>) -> TokenStream {
 
 /// Generates the impls of an item of the wrong kind.
 pub(crate) fn of_unread(kind: Kind, input: &DeriveInput) -> TokenStream {
-    let attrs = ContainerAttrs::default();
-    let generics = &input.generics;
-    let impls = Impls {
-        input,
-        paths: Paths::of(&attrs),
-        write: generics,
-        read: generics,
-    };
+    let impls = Impls::new(input, &ContainerAttrs::default(), &input.generics, &input.generics);
     match kind {
         Kind::Entity | Kind::Variants => impls.entity(&quote!(()), &quote!(())),
         Kind::Group => impls.group(),
@@ -133,133 +99,116 @@ struct Impls<'a> {
     read: &'a Generics,
 }
 
-impl Impls<'_> {
-    fn implement(&self, of: &TokenStream, generics: &Generics, items: &TokenStream) -> TokenStream {
-        let ident = &self.input.ident;
-        let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
-        quote! {
-            #[automatically_derived]
-            impl #impl_generics #of for #ident #ty_generics #where_clause {
-                #items
-            }
+impl<'a> Impls<'a> {
+    fn new(input: &'a DeriveInput, attrs: &ContainerAttrs, write: &'a Generics, read: &'a Generics) -> Self {
+        let paths = Paths::of(attrs);
+        Self {
+            input,
+            paths,
+            write,
+            read,
         }
     }
 
-    /// Implements a trait of reading, unless the type borrows.
-    fn implement_read(&self, of: &TokenStream, items: &TokenStream) -> Option<TokenStream> {
-        (!borrows(self.input)).then(|| self.implement(of, self.read, items))
+    fn write(&self, of: &TokenStream, items: &TokenStream) -> TokenStream {
+        implement(of, self.input, self.write, items)
+    }
+
+    /// Generates an impl for reading, unless the type borrows.
+    fn read(&self, of: &TokenStream, items: &TokenStream) -> Option<TokenStream> {
+        (!borrows(self.input)).then(|| implement(of, self.input, self.read, items))
     }
 
     fn entity(&self, partition_fields: &TokenStream, key_fields: &TokenStream) -> TokenStream {
         let Paths { krate, private } = &self.paths;
-        let write = self.implement(
-            &quote!(#krate::TableEntity),
-            self.write,
-            &quote! {
-                type PartitionFields = #partition_fields;
-                type KeyFields = #key_fields;
-                const SCHEMA: &'static #private::EntitySchema = &#private::EntitySchema {
-                    name: "",
-                    key: #private::KeyShape { partition_key: &[], row_key: &[] },
-                    properties: &[],
-                    groups: &[],
-                };
-                fn write_key(&self, _: &mut #private::KeyWriter) -> #private::Result<()> {
-                    loop {}
-                }
-                fn write_properties(&self, _: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
-                    loop {}
-                }
-            },
-        );
+        let items = quote! {
+            type PartitionFields = #partition_fields;
+            type KeyFields = #key_fields;
+            const SCHEMA: &'static #private::EntitySchema = &#private::EntitySchema {
+                name: "",
+                key: #private::KeyShape { partition_key: &[], row_key: &[] },
+                properties: &[],
+                groups: &[],
+            };
+            fn write_key(&self, _: &mut #private::KeyWriter) -> #private::Result<()> {
+                loop {}
+            }
+            fn write_properties(&self, _: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
+                loop {}
+            }
+        };
+        let write = self.write(&quote!(#krate::TableEntity), &items);
         let read = self.read_entity();
         quote!(#write #read)
     }
 
     fn read_entity(&self) -> Option<TokenStream> {
         let Paths { krate, private } = &self.paths;
-        self.implement_read(
-            &quote!(#krate::ReadEntity),
-            &quote! {
-                const METADATA: #private::MetadataLevel = #private::MetadataLevel::None;
-                fn read(_: &#private::Row<'_>) -> #private::Result<Self> {
-                    loop {}
-                }
-            },
-        )
+        let items = quote! {
+            const METADATA: #private::MetadataLevel = #private::MetadataLevel::None;
+            fn read(_: &#private::Row<'_>) -> #private::Result<Self> {
+                loop {}
+            }
+        };
+        self.read(&quote!(#krate::ReadEntity), &items)
     }
 
     fn projection(&self, of: &syn::Type) -> Option<TokenStream> {
         let private = &self.paths.private;
-        self.implement_read(&quote!(#private::Projection<#of>), &TokenStream::new())
+        self.read(&quote!(#private::Projection<#of>), &TokenStream::new())
     }
 
     fn group(&self) -> TokenStream {
         let private = &self.paths.private;
-        let write = self.implement(
-            &quote!(#private::PropertyGroup),
-            self.write,
-            &quote! {
-                const PROPERTIES: &'static [#private::PropertySchema] = &[];
-                fn write_group(&self, _: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
-                    loop {}
-                }
-            },
-        );
-        let read = self.implement_read(
-            &quote!(#private::ReadPropertyGroup),
-            &quote! {
-                fn read_group(_: &#private::Row<'_>, _: &str) -> #private::Result<Self> {
-                    loop {}
-                }
-                fn owns(_: &str) -> bool {
-                    loop {}
-                }
-            },
-        );
+        let items = quote! {
+            const PROPERTIES: &'static [#private::PropertySchema] = &[];
+            fn write_group(&self, _: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
+                loop {}
+            }
+        };
+        let write = self.write(&quote!(#private::PropertyGroup), &items);
+        let items = quote! {
+            fn read_group(_: &#private::Row<'_>, _: &str) -> #private::Result<Self> {
+                loop {}
+            }
+            fn owns(_: &str) -> bool {
+                loop {}
+            }
+        };
+        let read = self.read(&quote!(#private::ReadPropertyGroup), &items);
         quote!(#write #read)
     }
 
     fn property(&self, key: bool) -> TokenStream {
         let private = &self.paths.private;
         let failed = quote!(#private::ValueError);
-        let write = self.implement(
-            &quote!(#private::Property),
-            self.write,
-            &quote! {
-                type Compared = Self;
-                const EDM_TYPE: #private::EdmType = #private::EdmType::String;
-                fn to_edm(&self) -> ::core::result::Result<::core::option::Option<#private::Edm<'_>>, #failed> {
-                    loop {}
-                }
-            },
-        );
-        let read = self.implement_read(
-            &quote!(#private::ReadProperty),
-            &quote! {
-                fn from_wire(_: #private::WireValue<'_>) -> ::core::result::Result<Self, #failed> {
-                    loop {}
-                }
-            },
-        );
+        let items = quote! {
+            type Compared = Self;
+            const EDM_TYPE: #private::EdmType = #private::EdmType::String;
+            fn to_edm(&self) -> ::core::result::Result<::core::option::Option<#private::Edm<'_>>, #failed> {
+                loop {}
+            }
+        };
+        let write = self.write(&quote!(#private::Property), &items);
+        let items = quote! {
+            fn from_wire(_: #private::WireValue<'_>) -> ::core::result::Result<Self, #failed> {
+                loop {}
+            }
+        };
+        let read = self.read(&quote!(#private::ReadProperty), &items);
         let key = key.then(|| {
-            let write = self.implement(
-                &quote!(#private::TableKey),
-                self.write,
-                &quote! {
-                    fn write_key(&self, _: &mut ::std::string::String) -> ::core::result::Result<(), #failed> {
-                        loop {}
-                    }
-                },
-            );
-            let read = self.implement_read(
-                &quote!(#private::ReadTableKey),
-                &quote! {
-                    fn read_key(_: &str) -> ::core::result::Result<Self, #failed> {
-                        loop {}
-                    }
-                },
-            );
+            let items = quote! {
+                fn write_key(&self, _: &mut ::std::string::String) -> ::core::result::Result<(), #failed> {
+                    loop {}
+                }
+            };
+            let write = self.write(&quote!(#private::TableKey), &items);
+            let items = quote! {
+                fn read_key(_: &str) -> ::core::result::Result<Self, #failed> {
+                    loop {}
+                }
+            };
+            let read = self.read(&quote!(#private::ReadTableKey), &items);
             quote!(#write #read)
         });
         quote!(#write #read #key)

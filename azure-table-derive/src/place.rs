@@ -2,10 +2,11 @@
 //!
 //! Owns the spans: compiler errors about a field's type should point at that type, so some generated tokens get its
 //! span. Also owns the names of locals, the paths of `azure_table`, which no name of the user can hide, and the
-//! attributes of an impl.
+//! frame of an impl.
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
+use syn::{DeriveInput, Generics};
 
 use crate::attr::{Attr, ContainerAttrs};
 
@@ -103,5 +104,17 @@ impl ToTokens for Generated {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         // A deprecated field or variant is reported where it is declared. Most impls have none, so `expect` would fail.
         tokens.extend(quote!(#[automatically_derived] #[allow(deprecated)]));
+    }
+}
+
+/// Generates the impl of a trait for the item.
+pub(crate) fn implement(of: &TokenStream, input: &DeriveInput, generics: &Generics, items: &TokenStream) -> TokenStream {
+    let ident = &input.ident;
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    quote! {
+        #Generated
+        impl #impl_generics #of for #ident #ty_generics #where_clause {
+            #items
+        }
     }
 }

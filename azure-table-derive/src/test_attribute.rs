@@ -10,7 +10,8 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, ItemFn, Meta, Pat, Path, Token, Type};
 
-use crate::attr::{Attr, Item, Store, krate, suggestion};
+use crate::attr::suggestion::{did_you_mean, list, similar};
+use crate::attr::{Attr, Item, Store, krate};
 use crate::ctxt::Ctxt;
 use crate::place::Paths;
 
@@ -115,7 +116,14 @@ impl Options {
                     continue;
                 }
                 _ => {
-                    ctxt.error(&meta, unknown(&name));
+                    let advice = OTHER_WORDS.iter().find(|(other, _)| *other == name);
+                    ctxt.error(
+                        &meta,
+                        match advice {
+                            Some((_, advice)) => format!("unknown option `{name}`: {advice}"),
+                            None => unknown(&name, "a test", &OPTIONS),
+                        },
+                    );
                     continue;
                 }
             };
@@ -171,34 +179,16 @@ fn exploration(meta: &Meta, ctxt: &Ctxt) -> TokenStream {
             }
             (Some((_, false)), _) => ctxt.error(option, format!("`{name}` takes no value: write `{name}`")),
             (Some((_, true)), _) => ctxt.error(option, format!("`{name}` needs a value: write `{name} = ...`")),
-            (None, _) => {
-                let meant = suggestion::similar(&name, names)
-                    .map(|meant| format!("did you mean `{meant}`? "))
-                    .unwrap_or_default();
-                ctxt.error(
-                    option,
-                    format!(
-                        "unknown option `{name}`: {meant}an exploration takes {}",
-                        suggestion::list(&names, "and")
-                    ),
-                );
-            }
+            (None, _) => ctxt.error(option, unknown(&name, "an exploration", &names)),
         }
     }
     calls
 }
 
-fn unknown(name: &str) -> String {
-    if let Some((_, advice)) = OTHER_WORDS.iter().find(|(other, _)| *other == name) {
-        return format!("unknown option `{name}`: {advice}");
-    }
-    let meant = suggestion::similar(name, OPTIONS)
-        .map(|meant| format!("did you mean `{meant}`? "))
-        .unwrap_or_default();
-    format!(
-        "unknown option `{name}`: {meant}a test takes {}",
-        suggestion::list(&OPTIONS, "and")
-    )
+/// Returns the error for an option that `what` does not take.
+fn unknown(name: &str, what: &str, known: &[&str]) -> String {
+    let meant = did_you_mean(similar(name, known.iter().copied()));
+    format!("unknown option `{name}`: {meant}{what} takes {}", list(known, "and"))
 }
 
 fn check(function: &ItemFn, ctxt: &Ctxt) {

@@ -1,6 +1,6 @@
-//! The functions that attributes name: those in `default` and `upgrade`, and the items of the module in `with`.
+//! The functions that attributes name: that in `upgrade`, and the items of the module in `with`.
 //!
-//! A direct call of the function would be checked by its types alone, and the compiler could only report the type that
+//! A direct call of an item of a module would be checked by its types alone, and the compiler could only report the type that
 //! it found. So the function is wrapped, and the call is a method of the wrapper. If the function fits, the method is
 //! that of [`Named`] or [`Lent`]. Otherwise the method search continues along `Deref`, past functions that fit the
 //! contents of an `Option`, to [`Refused`]. Its method has a bound that no type meets, and the error for that bound
@@ -9,6 +9,7 @@
 use std::marker::PhantomData;
 use std::ops::Deref;
 
+use crate::filter::refused::Rejected;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::{Edm, EdmType, WireValue};
 use crate::model::entity::ReadEntity;
@@ -16,7 +17,21 @@ use crate::model::error::{Error, ErrorInternals, Result, ValueError};
 use crate::model::property_writer::PropertyWriter;
 use crate::model::row::{Row, RowProperty};
 
-/// A function for a field or an entity of type `T`.
+/// Reads a row. A row that does not fit the current struct is passed to the `upgrade` of older rows.
+pub fn upgraded<T, X: Into<Box<dyn std::error::Error + Send + Sync>>>(
+    row: &Row<'_>,
+    read: impl FnOnce(&Row<'_>) -> Result<T>,
+    upgrade: impl Fn(DynamicEntity) -> std::result::Result<T, X>,
+) -> Result<T> {
+    read(row).or_else(|first| {
+        upgrade(DynamicEntity::read(row)?).map_err(|second| {
+            let second = second.into();
+            Error::invalid_response(format!("{first}; as an older row: {second}")).with_source(second)
+        })
+    })
+}
+
+/// A function for a field of type `T`.
 #[derive(Debug)]
 pub struct Named<F, T> {
     function: OfOption<F, T>,
@@ -62,30 +77,6 @@ impl<F, T> Deref for OfOption<F, T> {
 
     fn deref(&self) -> &Refused<F, T> {
         &self.refused
-    }
-}
-
-impl<F: Fn() -> T, T> Named<F, T> {
-    /// Returns the value of a field whose property is absent.
-    pub fn call_default(&self) -> T {
-        (self.function.function)()
-    }
-}
-
-impl<F, T, X> Named<F, T>
-where
-    F: Fn(DynamicEntity) -> std::result::Result<T, X>,
-    X: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    /// Reads a row. A row that does not fit the current struct is passed to the upgrade of older rows.
-    pub fn call_upgrade(&self, row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
-        match read(row) {
-            Ok(read) => Ok(read),
-            Err(first) => (self.function.function)(DynamicEntity::read(row)?).map_err(|second| {
-                let second = second.into();
-                Error::invalid_response(format!("{first}; as an older row: {second}")).with_source(second)
-            }),
-        }
     }
 }
 
@@ -249,38 +240,12 @@ impl<T> Required<T> {
 
 /// Implemented by no type.
 #[diagnostic::on_unimplemented(
-    message = "this `default` does not return a value for a field of type `{T}`",
-    label = "found `{Self}`",
-    note = "write `default = \"name\"` with a `fn name() -> {T}`, or `default` alone for the type's own"
-)]
-pub trait Defaults<T> {
-    /// Never called.
-    fn refused<Q>() -> Q;
-}
-
-/// Implemented by no type.
-#[diagnostic::on_unimplemented(
-    message = "this `upgrade` does not create `{T}` from an older row",
-    label = "found `{Self}`",
-    note = "write `fn name(old: azure_table::DynamicEntity) -> azure_table::Result<{T}>`, or return another error type that \
-            implements `std::error::Error`"
-)]
-pub trait Upgrades<T> {
-    /// Never called.
-    fn refused<Q>() -> Q;
-}
-
-/// Implemented by no type.
-#[diagnostic::on_unimplemented(
     message = "the module in #[table(with = \"…\")] has no `from_wire` for a field of type `{T}`",
     label = "found `{Self}`",
     note = "write `pub fn from_wire(value: WireValue<'_>) -> Result<{T}, ValueError>`, or give the field the type that the \
             module is for"
 )]
-pub trait Reads<T> {
-    /// Never called.
-    fn refused<Q>() -> Q;
-}
+pub trait Reads<T>: Rejected {}
 
 /// Implemented by no type.
 #[diagnostic::on_unimplemented(
@@ -289,10 +254,7 @@ pub trait Reads<T> {
     note = "write `pub fn to_edm(value: &{T}) -> Result<Option<Edm<'_>>, ValueError>`, or give the field the type that the \
             module is for"
 )]
-pub trait Writes<T> {
-    /// Never called.
-    fn refused<Q>() -> Q;
-}
+pub trait Writes<T>: Rejected {}
 
 /// Implemented by no type.
 #[diagnostic::on_unimplemented(
@@ -300,35 +262,16 @@ pub trait Writes<T> {
     label = "found `{Self}`",
     note = "write `pub const EDM_TYPE: EdmType = EdmType::String;`, or the type that its `to_edm` returns"
 )]
-pub trait Typed<T> {
-    /// Never called.
-    fn refused<Q>() -> Q;
-}
+pub trait Typed<T>: Rejected {}
 
 // Calls of these methods do not compile.
 impl<F, T> Refused<F, T> {
-    /// Replaces that of [`Named`].
-    pub fn call_default(&self) -> T
-    where
-        F: Defaults<T>,
-    {
-        F::refused()
-    }
-
-    /// Replaces that of [`Named`].
-    pub fn call_upgrade(&self, _: &Row<'_>, _: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T>
-    where
-        F: Upgrades<T>,
-    {
-        F::refused()
-    }
-
     /// Replaces that of [`Named`].
     pub fn call_from_wire(&self, _: &RowProperty<'_>) -> Result<T>
     where
         F: Reads<T>,
     {
-        F::refused()
+        F::rejected()
     }
 
     /// Replaces that of [`Named`].
@@ -336,7 +279,7 @@ impl<F, T> Refused<F, T> {
     where
         F: Typed<T>,
     {
-        F::refused()
+        F::rejected()
     }
 
     /// Replaces those of [`Lent`].
@@ -344,7 +287,7 @@ impl<F, T> Refused<F, T> {
     where
         F: Writes<T>,
     {
-        F::refused()
+        F::rejected()
     }
 }
 

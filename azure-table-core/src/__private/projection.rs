@@ -61,10 +61,7 @@ pub struct Absent<E> {
 
 impl<E> Absent<E> {
     /// Creates the constant.
-    #[expect(clippy::new_without_default, reason = "only constants are made of it")]
-    pub const fn new() -> Self {
-        Self { entity: PhantomData }
-    }
+    pub const NEW: Self = Self { entity: PhantomData };
 }
 
 /// Implemented by no type: a bound for constants that the entity does not have.

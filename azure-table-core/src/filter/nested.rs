@@ -12,7 +12,7 @@ use crate::filter::expression::{Comparison, Expression};
 use crate::filter::typed::{Filter, FilterOf};
 use crate::model::edm::EdmValue;
 use crate::model::key::after_prefix;
-use crate::model::key_shape::{KeyPiece, KeyShape};
+use crate::model::key_shape::KeyPiece;
 use crate::model::operand::Operand;
 use crate::model::variant_mark::VariantMark;
 
@@ -125,60 +125,39 @@ impl<E, G> fmt::Debug for Nested<E, G> {
 /// begins with. If the variant has no such text, or shares it with others, the filter also selects rows of other
 /// variants. To filter by variant, give the enum a `tag` or its variants a `row_key_prefix`.
 pub struct Variant<E, V> {
-    mark: Mark,
+    mark: VariantMark,
     kind: PhantomData<fn() -> (E, V)>,
 }
 
-/// The mark by which the service can select the variant.
-#[derive(Clone, Copy, Debug)]
-enum Mark {
-    Tag(&'static str, &'static str),
-    RowKeyPrefix(&'static str),
-}
-
 impl<E, V> Variant<E, V> {
-    /// Selects the rows whose property `name` is the text `tag`.
-    pub const fn by_tag(name: &'static str, tag: &'static str) -> Self {
+    /// Selects the rows with this mark.
+    #[doc(hidden)]
+    pub const fn new(mark: VariantMark) -> Self {
         Self {
-            mark: Mark::Tag(name, tag),
+            mark,
             kind: PhantomData,
         }
-    }
-
-    /// Selects the rows whose RowKey begins with `prefix`.
-    pub const fn by_row_key_prefix(prefix: &'static str) -> Self {
-        Self {
-            mark: Mark::RowKeyPrefix(prefix),
-            kind: PhantomData,
-        }
-    }
-
-    /// Selects the rows whose keys have this form.
-    ///
-    /// The service can only compare the fixed text that the RowKey begins with. Without such text, [`only`](Self::only)
-    /// selects all rows.
-    pub const fn by_key_form(shape: &KeyShape) -> Self {
-        let prefix = match shape.row_key {
-            [KeyPiece::Literal(text), ..] => *text,
-            _ => "",
-        };
-        Self::by_row_key_prefix(prefix)
     }
 
     /// Selects all rows of the variant.
     pub fn only(self) -> Filter<E> {
         let text = |text: &str| EdmValue::from(text);
-        match self.mark {
-            Mark::Tag(name, tag) => Expression::comparison(name, Comparison::Eq, text(tag)).into(),
-            Mark::RowKeyPrefix(prefix) => {
-                let from = Expression::comparison("RowKey", Comparison::Ge, text(prefix));
-                match after_prefix(prefix) {
-                    Some(end) => from
-                        .and(Expression::comparison("RowKey", Comparison::Lt, text(&end)))
-                        .into(),
-                    None => from.into(),
-                }
+        let prefix = match self.mark {
+            VariantMark::Tag { property, tag } => {
+                return Expression::comparison(property, Comparison::Eq, text(tag)).into();
             }
+            VariantMark::RowKeyPrefix(prefix) => prefix,
+            VariantMark::KeyForm { form, .. } => match form.row_key {
+                [KeyPiece::Literal(text), ..] => text,
+                _ => "",
+            },
+        };
+        let from = Expression::comparison("RowKey", Comparison::Ge, text(prefix));
+        match after_prefix(prefix) {
+            Some(end) => from
+                .and(Expression::comparison("RowKey", Comparison::Lt, text(&end)))
+                .into(),
+            None => from.into(),
         }
     }
 
@@ -190,15 +169,6 @@ impl<E, V> Variant<E, V> {
     /// Returns a column of the variant.
     pub fn then<C: ColumnOfVariant<V>>(self, column: C) -> C::In<E> {
         column.of_variant(self)
-    }
-}
-
-#[doc(hidden)]
-pub const fn by_mark<E, V>(mark: VariantMark) -> Variant<E, V> {
-    match mark {
-        VariantMark::Tag { property, tag } => Variant::by_tag(property, tag),
-        VariantMark::RowKeyPrefix(prefix) => Variant::by_row_key_prefix(prefix),
-        VariantMark::KeyForm { form, .. } => Variant::by_key_form(form),
     }
 }
 
@@ -320,6 +290,7 @@ impl<E, V, T, R: ColumnRole<T>> VariantColumn<E, V, T, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::key_shape::KeyShape;
 
     struct Shop;
     struct Address;
@@ -337,12 +308,15 @@ mod tests {
     #[test]
     fn a_variant_adds_its_condition() {
         let name = Column::<Address, Option<String>>::property("Name");
-        let tagged = Variant::<Shop, Address>::by_tag("Kind", "customer");
+        let tagged = Variant::<Shop, Address>::new(VariantMark::Tag {
+            property: "Kind",
+            tag: "customer",
+        });
         assert_eq!(
             tagged.then(name).eq("x").to_string(),
             "Kind eq 'customer' and Name eq 'x'"
         );
-        let prefixed = Variant::<Shop, Address>::by_row_key_prefix("0001");
+        let prefixed = Variant::<Shop, Address>::new(VariantMark::RowKeyPrefix("0001"));
         assert_eq!(
             prefixed.then(name).starts_with("x").to_string(),
             "RowKey ge '0001' and RowKey lt '0002' and Name ge 'x' and Name lt 'y'"
@@ -351,9 +325,10 @@ mod tests {
             partition_key: &[],
             row_key: &[KeyPiece::Field("id")],
         };
-        assert_eq!(
-            Variant::<Shop, Address>::by_key_form(&SHAPE).only().to_string(),
-            "RowKey ge ''"
-        );
+        let mark = VariantMark::KeyForm {
+            form: &SHAPE,
+            earlier: &[],
+        };
+        assert_eq!(Variant::<Shop, Address>::new(mark).only().to_string(), "RowKey ge ''");
     }
 }

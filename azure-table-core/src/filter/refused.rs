@@ -14,6 +14,12 @@ use crate::filter::nested::{ColumnOfVariant, Nested, Variant};
 use crate::filter::typed::{Filter, FilterOf};
 use crate::model::dynamic::DynamicEntity;
 
+/// The bound of a method that does not compile for any type, below a trait with the message.
+pub trait Rejected {
+    /// Never runs, because no type implements the trait.
+    fn rejected<Q>() -> Q;
+}
+
 /// The constant of a field that is stored in a form unknown to the service.
 #[derive(Debug)]
 pub struct Opaque<E, T> {
@@ -21,11 +27,8 @@ pub struct Opaque<E, T> {
 }
 
 impl<E, T> Opaque<E, T> {
-    /// Creates the constant of a field.
-    #[expect(clippy::new_without_default, reason = "only constants are made of it")]
-    pub const fn new() -> Self {
-        Self { kind: PhantomData }
-    }
+    /// The constant of a field.
+    pub const NEW: Self = Self { kind: PhantomData };
 }
 
 /// The constant of the variant that holds all other rows.
@@ -40,10 +43,7 @@ pub struct OtherRows<E> {
     label = "expected a property of `{Self}`",
     note = "name the property by `then`, as in `Shop::HOME.then({Self}::CITY).eq(..)`; to set it, write the entity"
 )]
-pub trait Whole<E> {
-    /// Never runs, because no type implements the trait.
-    fn refused<Q>() -> Q;
-}
+pub trait Whole<E>: Rejected {}
 
 /// Implemented by no type.
 #[diagnostic::on_unimplemented(
@@ -51,10 +51,7 @@ pub trait Whole<E> {
     label = "expected a column of `{Self}`",
     note = "name the column by `then`, as in `Item::CUSTOMER.then({Self}::NAME).eq(..)`; all rows are `.only()`"
 )]
-pub trait Single<E> {
-    /// Never runs, because no type implements the trait.
-    fn refused<Q>() -> Q;
-}
+pub trait Single<E>: Rejected {}
 
 /// Implemented by no type.
 #[diagnostic::on_unimplemented(
@@ -63,10 +60,7 @@ pub trait Single<E> {
     note = "compare the rows that were read; or compare what is stored, by `Column::<{E}, _>::property(\"name\")`",
     note = "to set it, write the entity"
 )]
-pub trait Known<E> {
-    /// Never runs, because no type implements the trait.
-    fn refused<Q>() -> Q;
-}
+pub trait Known<E>: Rejected {}
 
 /// Implemented by no type.
 #[diagnostic::on_unimplemented(
@@ -74,10 +68,7 @@ pub trait Known<E> {
     label = "the variant marked with #[table(other)]",
     note = "read the rows of `{Self}` and select those of this variant by `match`, or write `Filter::raw(..)`"
 )]
-pub trait Listed {
-    /// Never runs, because no type implements the trait.
-    fn refused<Q>() -> Q;
-}
+pub trait Listed: Rejected {}
 
 macro_rules! refused {
     ($of:ident by $why:ident: $($compare:ident)*) => {
@@ -87,21 +78,21 @@ macro_rules! refused {
             where
                 T: $why<E>,
             {
-                T::refused()
+                T::rejected()
             })*
 
             pub fn between<A, B>(self, _: A, _: B) -> Filter<E>
             where
                 T: $why<E>,
             {
-                T::refused()
+                T::rejected()
             }
 
             pub fn set<V>(self, _: V) -> Assignment<E>
             where
                 T: $why<E>,
             {
-                T::refused()
+                T::rejected()
             }
         }
     };
@@ -112,30 +103,27 @@ refused! { Opaque by Known: eq ne gt ge lt le is_in starts_with }
 
 #[doc(hidden)]
 impl<E> OtherRows<E> {
-    /// Creates the constant of an enum.
-    #[expect(clippy::new_without_default, reason = "only constants are made of it")]
-    pub const fn new() -> Self {
-        Self { kind: PhantomData }
-    }
+    /// The constant of an enum.
+    pub const NEW: Self = Self { kind: PhantomData };
 
     pub fn only(self) -> Filter<E>
     where
         E: Listed,
     {
-        E::refused()
+        E::rejected()
     }
 
     pub fn filter(self, _: impl FilterOf<DynamicEntity>) -> Filter<E>
     where
         E: Listed,
     {
-        E::refused()
+        E::rejected()
     }
 
     pub fn then<C: ColumnOfVariant<DynamicEntity>>(self, _: C) -> C::In<E>
     where
         E: Listed,
     {
-        E::refused()
+        E::rejected()
     }
 }

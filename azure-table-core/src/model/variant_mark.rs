@@ -134,10 +134,9 @@ impl<T: TableEntity + ?Sized> TableEntity for AsVariant<'_, T> {
     }
 
     fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
-        match self.variant.map(|variant| (variant.mark, variant.name)) {
-            Some((VariantMark::RowKeyPrefix(prefix), name)) => write_prefixed_key(self.entity, key, prefix, name),
-            Some((VariantMark::KeyForm { earlier, .. }, _)) => write_key_of_form(self.entity, key, earlier),
-            Some((VariantMark::Tag { .. }, _)) | None => self.entity.write_key(key),
+        match self.variant {
+            Some(variant) => write_marked_key(self.entity, key, variant.mark, variant.name),
+            None => self.entity.write_key(key),
         }
     }
 
@@ -196,48 +195,45 @@ pub fn untagged<'r>(row: &'r Row<'_>, tag: &str) -> Row<'r> {
     }
 }
 
-/// Writes the key of a variant whose mark is the prefix of its RowKeys.
-pub fn write_prefixed_key<V: TableEntity + ?Sized>(
+/// Writes the key of a variant, and checks that it has the mark.
+///
+/// Rejects a key that fits a form of an earlier variant, because it would be read as that variant.
+pub fn write_marked_key<V: TableEntity + ?Sized>(
     entity: &V,
     key: &mut KeyWriter,
-    prefix: &str,
+    mark: VariantMark,
     variant: &str,
 ) -> Result<()> {
-    let template = entity.key_shape().row_key;
-    // Such a template writes the prefix, so the key needs no check.
-    if !matches!(template, [KeyPiece::Literal(text), ..] if text.starts_with(prefix)) {
-        let texts = key_texts(entity)?;
-        let row_key = texts.row_key();
-        if !row_key.starts_with(prefix) {
-            return Err(Error::invalid_input(format!(
-                "RowKey {row_key:?}: that of the variant `{variant}` begins with {prefix:?}"
-            )));
+    match mark {
+        VariantMark::RowKeyPrefix(prefix) if !writes_prefix(entity.key_shape(), prefix) => {
+            let texts = key_texts(entity)?;
+            let row_key = texts.row_key();
+            if !row_key.starts_with(prefix) {
+                return Err(Error::invalid_input(format!(
+                    "RowKey {row_key:?}: that of the variant `{variant}` begins with {prefix:?}"
+                )));
+            }
         }
+        VariantMark::KeyForm { earlier, .. } if !earlier.is_empty() => {
+            let texts = key_texts(entity)?;
+            let (partition_key, row_key) = texts.pair();
+            let row = Row {
+                partition_key: Some(Cow::Borrowed(partition_key)),
+                row_key: Some(Cow::Borrowed(row_key)),
+                ..Row::default()
+            };
+            if let Some((variant, _)) = earlier.iter().find(|(_, shape)| has_form(&row, shape)) {
+                return Err(Error::invalid_input(format!(
+                    "RowKey {row_key:?}: it has the form of the variant `{variant}`, and would be read as that"
+                )));
+            }
+        }
+        _ => {}
     }
     entity.write_key(key)
 }
 
-/// Writes the key of a variant whose mark is the form of its keys.
-///
-/// Rejects a key that fits one of the `earlier` forms, because it would be read as that variant.
-pub fn write_key_of_form<V: TableEntity + ?Sized>(
-    entity: &V,
-    key: &mut KeyWriter,
-    earlier: &[(&str, &'static KeyShape)],
-) -> Result<()> {
-    if !earlier.is_empty() {
-        let texts = key_texts(entity)?;
-        let (partition_key, row_key) = texts.pair();
-        let row = Row {
-            partition_key: Some(Cow::Borrowed(partition_key)),
-            row_key: Some(Cow::Borrowed(row_key)),
-            ..Row::default()
-        };
-        if let Some((variant, _)) = earlier.iter().find(|(_, shape)| has_form(&row, shape)) {
-            return Err(Error::invalid_input(format!(
-                "RowKey {row_key:?}: it has the form of the variant `{variant}`, and would be read as that"
-            )));
-        }
-    }
-    entity.write_key(key)
+/// Returns `true` if every RowKey of a template begins with the prefix, so that the key needs no check.
+fn writes_prefix(shape: &KeyShape, prefix: &str) -> bool {
+    matches!(shape.row_key, [KeyPiece::Literal(text), ..] if text.starts_with(prefix))
 }

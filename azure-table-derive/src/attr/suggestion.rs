@@ -31,10 +31,13 @@ const OTHER_WORDS: &[(&str, &str)] = &[
 
 /// Returns the error for an attribute that is not one of the `known`, at this `place`.
 pub(crate) fn unknown(name: &str, place: &str, known: &[&str]) -> String {
-    let meant = meant(name, known)
-        .map(|meant| format!("did you mean `{meant}`? "))
-        .unwrap_or_default();
+    let meant = did_you_mean(meant(name, known));
     format!("unknown attribute `{name}`: {meant}{place} write {}", list(known, "or"))
+}
+
+/// Returns the question whether another name was meant, with a space behind it.
+pub(crate) fn did_you_mean(meant: Option<&str>) -> String {
+    meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "))
 }
 
 /// Returns the one of the `known` attributes that a name is a synonym or a misspelling of.

@@ -67,10 +67,8 @@ pub(crate) fn rename_all(item: &Item, ctxt: &Ctxt) -> Option<Case> {
     let rule = item.text(ctxt, "PascalCase")?;
     let case = Case::from_name(&rule.value());
     if case.is_none() {
-        ctxt.error(
-            &rule,
-            format!("unknown case {:?}: write {}", rule.value(), list(&Case::NAMES, "or")),
-        );
+        let names = list(&Case::ALL.map(|(name, _)| name), "or");
+        ctxt.error(&rule, format!("unknown case {:?}: write {names}", rule.value()));
     }
     case
 }

@@ -7,7 +7,8 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::Generics;
 
-use crate::ast::{Field, Form, Mark, Role, Struct, Variants};
+use crate::ast::{Field, Form, Role, Struct, Variants};
+use crate::expand::variant_of::mark;
 use crate::key::KeyName;
 use crate::place::Paths;
 
@@ -22,21 +23,12 @@ pub(crate) fn constants(base: &Struct<'_>, generics: &Generics) -> Option<TokenS
 pub(crate) fn variant_constants(variants: &Variants<'_>, generics: &Generics) -> Option<TokenStream> {
     let constants = variants.named().filter_map(|(variant, ty)| {
         let constant = variant.constant.as_ref()?;
-        let Paths { krate, private } = variants.paths();
-        let (vis, name, tag) = (&variants.input.vis, variant.name(), &variant.tag);
+        let private = variants.paths().private;
+        let (vis, name, mark) = (&variants.input.vis, variant.name(), mark(variants, variant, ty));
         let doc = format!("The rows that are [`{name}`](variant@Self::{name}).");
-        let value = match &variants.mark {
-            Mark::Tag(property) => quote!(by_tag(#property, #tag)),
-            Mark::RowKeyPrefix => {
-                let prefix = variant.attrs.row_key_prefix.as_ref().map(|prefix| prefix.value.value());
-                let prefix = prefix.unwrap_or_default();
-                quote!(by_row_key_prefix(#prefix))
-            }
-            Mark::KeyForm => quote!(by_key_form(&<#ty as #krate::TableEntity>::SCHEMA.key)),
-        };
         Some(quote! {
             #[doc = #doc]
-            #vis const #constant: #private::Variant<Self, #ty> = #private::Variant::#value;
+            #vis const #constant: #private::Variant<Self, #ty> = #private::Variant::new(const { #mark });
         })
     });
     let other = variants.other().and_then(|(variant, _)| {
@@ -44,7 +36,7 @@ pub(crate) fn variant_constants(variants: &Variants<'_>, generics: &Generics) ->
         let vis = &variants.input.vis;
         Some(quote! {
             #[doc(hidden)]
-            #vis const #constant: #private::OtherRows<Self> = #private::OtherRows::new();
+            #vis const #constant: #private::OtherRows<Self> = #private::OtherRows::NEW;
         })
     });
     block(&variants.input.ident, generics, constants.chain(other).collect())
@@ -80,7 +72,7 @@ fn constant(paths: &Paths, field: &Field<'_>) -> Option<TokenStream> {
     if let (Role::Property(_), Form::Json | Form::With(_) | Form::Chunked) = (&field.role, field.form()) {
         return Some(quote! {
             #[doc(hidden)]
-            #vis const #constant: #private::Opaque<Self, #ty> = #private::Opaque::new();
+            #vis const #constant: #private::Opaque<Self, #ty> = #private::Opaque::NEW;
         });
     }
     let (doc, ty, column) = match &field.role {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
+use syn::Generics;
 use syn::ext::IdentExt;
 
 use crate::ast::{Entity, Field, Role, Struct};
@@ -14,30 +15,28 @@ use crate::expand::read::{Reading, Rest, built, metadata};
 use crate::expand::stored::{group_schemas, property_schemas, write_properties};
 use crate::expand::table_name;
 use crate::key::{KeyName, KeyPiece};
-use crate::place::{Generated, Paths, Place, local};
+use crate::place::{Paths, Place, implement, local};
 
 /// Generates the impls, the constants, and the assertions.
 pub(crate) fn expand(entity: &Entity<'_>) -> TokenStream {
-    let table_entity = table_entity(entity);
-    let read_entity = (!entity.base.borrows()).then(|| read_entity(entity));
-    let constants = constants(&entity.base, &write_generics(&entity.base));
-    let assertions = (!entity.base.is_generic()).then(|| {
-        let ident = &entity.base.input.ident;
-        let all = width_assertions(entity).chain(name_assertion(&entity.base, &quote!(#ident)));
+    let base = &entity.base;
+    let generics = write_generics(base);
+    let table_entity = table_entity(entity, &generics);
+    let read_entity = (!base.borrows()).then(|| read_entity(entity));
+    let constants = constants(base, &generics);
+    let assertions = (!base.is_generic()).then(|| {
+        let ident = &base.input.ident;
+        let all = width_assertions(entity).chain(name_assertion(base, &quote!(#ident)));
         all.map(|assertion| quote!(const _: () = #assertion;))
             .collect::<TokenStream>()
     });
-    let base = &entity.base;
-    let named_table = table_name::expand(&base.attrs, &base.input.ident, &write_generics(base), base.paths());
+    let named_table = table_name::expand(&base.attrs, base.input, &generics);
     quote!(#table_entity #read_entity #named_table #constants #assertions)
 }
 
-fn table_entity(entity: &Entity<'_>) -> TokenStream {
+fn table_entity(entity: &Entity<'_>, generics: &Generics) -> TokenStream {
     let base = &entity.base;
     let Paths { krate, private } = base.paths();
-    let ident = &base.input.ident;
-    let generics = write_generics(base);
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
 
     let [partition_fields, row_fields] = KeyName::BOTH.map(|key| key_types(entity.key_fields(key)));
     let schema = schema(entity);
@@ -66,25 +65,23 @@ fn table_entity(entity: &Entity<'_>) -> TokenStream {
         (TokenStream::new(), None)
     };
 
-    quote! {
-        #Generated
-        impl #impl_generics #krate::TableEntity for #ident #ty_generics #where_clause {
-            type PartitionFields = (#partition_fields);
-            type KeyFields = (#partition_fields #row_fields);
-            const SCHEMA: &'static #private::EntitySchema = &#schema;
-            fn write_key(&self, #key: &mut #private::KeyWriter) -> #private::Result<()> {
-                #widths
-                #(#write_key)*
-                ::core::result::Result::Ok(())
-            }
-            fn write_properties(&self, #properties: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
-                #names
-                #write_properties
-                ::core::result::Result::Ok(())
-            }
-            #etag
+    let items = quote! {
+        type PartitionFields = (#partition_fields);
+        type KeyFields = (#partition_fields #row_fields);
+        const SCHEMA: &'static #private::EntitySchema = &#schema;
+        fn write_key(&self, #key: &mut #private::KeyWriter) -> #private::Result<()> {
+            #widths
+            #(#write_key)*
+            ::core::result::Result::Ok(())
         }
-    }
+        fn write_properties(&self, #properties: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
+            #names
+            #write_properties
+            ::core::result::Result::Ok(())
+        }
+        #etag
+    };
+    implement(&quote!(#krate::TableEntity), base.input, generics, &items)
 }
 
 fn key_fields<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = &'e Field<'e>> {
@@ -153,9 +150,6 @@ fn name_assertion(base: &Struct<'_>, ty: &TokenStream) -> Option<TokenStream> {
 fn read_entity(entity: &Entity<'_>) -> TokenStream {
     let base = &entity.base;
     let Paths { krate, private } = base.paths();
-    let ident = &base.input.ident;
-    let generics = read_generics(base);
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
 
     let has = |role| base.field(&role).is_some();
     let minimal = has(Role::Etag) || has(Role::Extra) || base.attrs.upgrade.is_some();
@@ -185,21 +179,17 @@ fn read_entity(entity: &Entity<'_>) -> TokenStream {
         None => read,
         Some(upgrade) => {
             let path = &upgrade.value;
-            let read = quote!((#row, |#row: &#private::Row<'_>| -> #private::Result<Self> { #read }));
-            let call = Place::of(path).derived(quote!(.call_upgrade #read));
-            quote!(#private::Named::<_, Self>::new(#path) #call)
+            quote!(#private::upgraded(#row, |#row: &#private::Row<'_>| -> #private::Result<Self> { #read }, #path))
         }
     };
 
-    quote! {
-        #Generated
-        impl #impl_generics #krate::ReadEntity for #ident #ty_generics #where_clause {
-            const METADATA: #private::MetadataLevel = #metadata;
-            fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
-                #read
-            }
+    let items = quote! {
+        const METADATA: #private::MetadataLevel = #metadata;
+        fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
+            #read
         }
-    }
+    };
+    implement(&quote!(#krate::ReadEntity), base.input, &read_generics(base), &items)
 }
 
 /// Generates the entity, built from the values of its fields.

@@ -42,6 +42,15 @@ impl<'s> FieldType<'s> {
         Place::of(self.ty()).item(self.ty(), &quote!(#private::#of), item)
     }
 
+    /// Generates `<Type as Trait>::item`; or the function of the type, if the bound is one of the impl.
+    fn item_or(&self, of: &str, item: &str, function: TokenStream) -> TokenStream {
+        if self.is_read {
+            return self.item(of, item);
+        }
+        let (private, ty) = (&self.private, self.ty());
+        quote!(#private::#function::<#ty>)
+    }
+
     /// Returns the trait of a property.
     fn property(&self) -> &'static str {
         if self.is_read {
@@ -79,73 +88,45 @@ impl<'s> FieldType<'s> {
 
     /// Generates the statement that writes JSON.
     pub(crate) fn write_json(&self, properties: &Ident, name: &str) -> TokenStream {
-        let (private, member, ty) = (&self.private, self.field.ident, self.ty());
-        let to_edm = if self.is_read {
-            self.item("JsonField", "to_edm")
-        } else {
-            quote!(#private::json_to_edm::<#ty>)
-        };
+        let (member, to_edm) = (self.field.ident, self.item_or("JsonField", "to_edm", quote!(json_to_edm)));
         quote!(#properties.converted(#name, #to_edm(&self.#member))?;)
     }
 
     /// Generates the statement that writes pieces.
     pub(crate) fn write_chunked(&self, properties: &Ident, name: &str) -> TokenStream {
-        let (private, member, ty) = (&self.private, self.field.ident, self.ty());
-        if !self.is_read {
-            return quote!(#private::chunked::write::<#ty>(#properties, #name, &self.#member)?;);
-        }
-        let write = self.item("ChunkedField", "write");
+        let (member, write) = (self.field.ident, self.item_or("ChunkedField", "write", quote!(write_pieces)));
         quote!(#write(&self.#member, #properties, #name)?;)
     }
 
     /// Generates the expression that reads a plain property into its local.
     pub(crate) fn read(&self, property: &Ident, found: &Ident) -> TokenStream {
-        let (private, ty) = (&self.private, self.ty());
-        let read = if self.is_read {
-            self.item(self.property(), "read")
-        } else {
-            quote!(#private::read::<#ty>)
-        };
+        let read = self.item_or(self.property(), "read", quote!(read));
         quote!(#read(#property, &mut #found)?)
     }
 
     /// Generates the expression that reads JSON into its local.
     pub(crate) fn read_json(&self, property: &Ident, found: &Ident) -> TokenStream {
-        let (private, ty) = (&self.private, self.ty());
-        let read = if self.is_read {
-            self.item("JsonField", "read")
-        } else {
-            quote!(#private::read_json::<#ty>)
-        };
+        let read = self.item_or("JsonField", "read", quote!(read_json));
         quote!(#read(#property, &mut #found)?)
     }
 
     /// Generates the value of pieces, which is `None` if no piece exists.
     pub(crate) fn read_chunked(&self, row: &Ident, prefix: &TokenStream, names: &[String]) -> TokenStream {
-        let (private, ty) = (&self.private, self.ty());
-        let pieces = if self.is_read {
-            self.item("ChunkedField", "pieces")
-        } else {
-            quote!(#private::pieces::<#ty>)
-        };
+        let pieces = self.item_or("ChunkedField", "pieces", quote!(pieces));
         quote!(#pieces(#row, #prefix, &[#(#names),*])?)
     }
 
     /// Generates the value found, the value for an absent one, or an error.
     pub(crate) fn required(&self, found: &TokenStream, prefix: &TokenStream, name: &str) -> TokenStream {
         let (private, ty) = (&self.private, self.ty());
-        let required = match (self.field.form(), self.is_read) {
-            (Form::Json, true) => {
-                let absent = self.item("JsonField", "absent");
+        let required = match self.field.form() {
+            Form::Json => {
+                let absent = self.item_or("JsonField", "absent", quote!(json_absent));
                 return quote!(#private::missing::<#ty>(#found.or_else(|| #absent()), #prefix, #name)?);
             }
-            (Form::Json, false) => {
-                return quote!(#private::missing::<#ty>(#found.or_else(|| #private::json_absent::<#ty>()), #prefix, #name)?);
-            }
-            (Form::Chunked, true) => self.item("ChunkedField", "required"),
-            (Form::Chunked, false) => quote!(#private::required_pieces::<#ty>),
-            (Form::Plain, true) => self.item(self.property(), "required"),
-            (Form::Plain | Form::WriteId | Form::With(_), _) => quote!(#private::required::<#ty>),
+            Form::Chunked => self.item_or("ChunkedField", "required", quote!(required_pieces)),
+            Form::Plain => self.item_or(self.property(), "required", quote!(required)),
+            Form::WriteId | Form::With(_) => quote!(#private::required::<#ty>),
         };
         quote!(#required(#found, #prefix, #name)?)
     }

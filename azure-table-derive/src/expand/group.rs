@@ -2,48 +2,41 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::Generics;
 
 use crate::ast::Struct;
 use crate::bound::{read_generics, write_generics};
 use crate::expand::column::constants;
 use crate::expand::read::{Reading, Rest, built, metadata};
 use crate::expand::stored::{group_schemas, owned, property_schemas, write_properties};
-use crate::place::{Generated, Paths, local};
+use crate::place::{Paths, implement, local};
 
 /// Generates the impls and the constants.
 pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
     let generics = write_generics(base);
-    let (write, read) = (write_group(base), (!base.borrows()).then(|| read_group(base)));
+    let (write, read) = (write_group(base, &generics), (!base.borrows()).then(|| read_group(base)));
     let constants = constants(base, &generics);
     quote!(#write #read #constants)
 }
 
-fn write_group(base: &Struct<'_>) -> TokenStream {
+fn write_group(base: &Struct<'_>, generics: &Generics) -> TokenStream {
     let private = base.paths().private;
-    let ident = &base.input.ident;
-    let generics = write_generics(base);
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let (properties, groups) = (property_schemas(base), group_schemas(base));
     let writer = local("properties");
     let write = write_properties(base, &writer);
-    quote! {
-        #Generated
-        impl #impl_generics #private::PropertyGroup for #ident #ty_generics #where_clause {
-            const PROPERTIES: &'static [#private::PropertySchema] = #properties;
-            const GROUPS: &'static [#private::GroupSchema] = #groups;
-            fn write_group(&self, #writer: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
-                #write
-                ::core::result::Result::Ok(())
-            }
+    let items = quote! {
+        const PROPERTIES: &'static [#private::PropertySchema] = #properties;
+        const GROUPS: &'static [#private::GroupSchema] = #groups;
+        fn write_group(&self, #writer: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
+            #write
+            ::core::result::Result::Ok(())
         }
-    }
+    };
+    implement(&quote!(#private::PropertyGroup), base.input, generics, &items)
 }
 
 fn read_group(base: &Struct<'_>) -> TokenStream {
     let Paths { private, .. } = base.paths();
-    let ident = &base.input.ident;
-    let generics = read_generics(base);
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let (row, prefix, name) = (local("row"), local("prefix"), local("name"));
     let metadata = metadata(base, "None");
     let reading = Reading {
@@ -55,17 +48,15 @@ fn read_group(base: &Struct<'_>) -> TokenStream {
     let statements = reading.statements();
     let built = built(base, |index, field| reading.value(index, field));
     let owned = owned(base, &name);
-    quote! {
-        #Generated
-        impl #impl_generics #private::ReadPropertyGroup for #ident #ty_generics #where_clause {
-            const METADATA: #private::MetadataLevel = #metadata;
-            fn read_group(#row: &#private::Row<'_>, #prefix: &str) -> #private::Result<Self> {
-                #statements
-                #built
-            }
-            fn owns(#name: &str) -> bool {
-                match #name { #owned _ => false }
-            }
+    let items = quote! {
+        const METADATA: #private::MetadataLevel = #metadata;
+        fn read_group(#row: &#private::Row<'_>, #prefix: &str) -> #private::Result<Self> {
+            #statements
+            #built
         }
-    }
+        fn owns(#name: &str) -> bool {
+            match #name { #owned _ => false }
+        }
+    };
+    implement(&quote!(#private::ReadPropertyGroup), base.input, &read_generics(base), &items)
 }

@@ -10,12 +10,11 @@ use crate::bound::Bounds;
 use crate::expand::entity::{etag, timestamp};
 use crate::expand::read::{built, default, of_default};
 use crate::key::KeyName;
-use crate::place::{Generated, Paths, Place, local};
+use crate::place::{Paths, Place, implement, local};
 
 /// Generates the impls.
 pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
     let Paths { krate, private } = base.paths();
-    let ident = &base.input.ident;
     let Some(of) = base.attrs.of.as_ref().map(|of| &of.value) else {
         return TokenStream::new();
     };
@@ -31,7 +30,6 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
         }
     }
     let generics = bounds.generics();
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
 
     let row = local("row");
     // The keys are selected too, so that an error can name the row.
@@ -54,24 +52,27 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
     });
     let built = built(base, |_, field| value(base, field));
     let absent = absent(base);
+    let names = quote! {
+        const NAMES: &'static #private::Distinct<#count> = &#private::Distinct::of([#(#names),*]);
+    };
+    let read = quote! {
+        const METADATA: #private::MetadataLevel = #private::MetadataLevel::#metadata;
+        const SELECT: ::core::option::Option<&'static [&'static str]> =
+            ::core::option::Option::Some(<Self as #private::Selection<#count>>::NAMES.names());
+        fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
+            #built
+        }
+    };
+    let impls = [
+        (quote!(#private::Selection<#count>), names),
+        (quote!(#krate::ReadEntity), read),
+        (quote!(#private::Projection<#of>), TokenStream::new()),
+    ]
+    .map(|(of, items)| implement(&of, base.input, &generics, &items));
     quote! {
         const _: () = {
         #absent
-        #[automatically_derived]
-        impl #impl_generics #private::Selection<#count> for #ident #ty_generics #where_clause {
-            const NAMES: &'static #private::Distinct<#count> = &#private::Distinct::of([#(#names),*]);
-        }
-        #Generated
-        impl #impl_generics #krate::ReadEntity for #ident #ty_generics #where_clause {
-            const METADATA: #private::MetadataLevel = #private::MetadataLevel::#metadata;
-            const SELECT: ::core::option::Option<&'static [&'static str]> =
-                ::core::option::Option::Some(<Self as #private::Selection<#count>>::NAMES.names());
-            fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
-                #built
-            }
-        }
-        #[automatically_derived]
-        impl #impl_generics #private::Projection<#of> for #ident #ty_generics #where_clause {}
+        #(#impls)*
         #assertion
         };
     }
@@ -99,7 +100,7 @@ fn absent(base: &Struct<'_>) -> TokenStream {
         // None of them is used in valid code, so `expect` would fail.
         #[allow(dead_code, non_upper_case_globals)]
         trait __Absent: ::core::marker::Sized {
-            #(const #constants: #private::Absent<Self> = #private::Absent::new();)*
+            #(const #constants: #private::Absent<Self> = #private::Absent::NEW;)*
         }
         impl<__E> __Absent for __E {}
     }

@@ -5,14 +5,13 @@ use quote::quote;
 
 use crate::ast::{Choice, ChoiceVariant, Newtype, borrows};
 use crate::bound::Bounds;
-use crate::place::{Generated, Paths, Place, local};
+use crate::place::{Paths, Place, implement, local};
 
 /// Generates the impls of an enum.
 pub(crate) fn choice(choice: &Choice<'_>) -> TokenStream {
     let Paths { private, .. } = Paths::of(&choice.attrs);
     let integer = choice.attrs.integer.is_some();
-    let (ident, generics) = (&choice.input.ident, &choice.input.generics);
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let (input, generics) = (choice.input, &choice.input.generics);
     let (edm_type, written) = if integer {
         let numbers = numbers(choice, "int32");
         let value = stored(choice, &|index, _| {
@@ -31,30 +30,23 @@ pub(crate) fn choice(choice: &Choice<'_>) -> TokenStream {
         } else {
             read_text(choice, &quote!(#value.as_str()?))
         };
-        quote! {
-            #Generated
-            impl #impl_generics #private::ReadProperty for #ident #ty_generics #where_clause {
-                fn from_wire(#value: #private::WireValue<'_>) -> ::core::result::Result<Self, #private::ValueError> {
-                    #body
-                }
+        let items = quote! {
+            fn from_wire(#value: #private::WireValue<'_>) -> ::core::result::Result<Self, #private::ValueError> {
+                #body
             }
-        }
+        };
+        implement(&quote!(#private::ReadProperty), input, generics, &items)
     });
     let key = choice.attrs.key.is_some().then(|| choice_key(choice));
-    quote! {
-        #Generated
-        impl #impl_generics #private::Property for #ident #ty_generics #where_clause {
-            type Compared = Self;
-            const EDM_TYPE: #private::EdmType = #private::EdmType::#edm_type;
-            fn to_edm(
-                &self,
-            ) -> ::core::result::Result<::core::option::Option<#private::Edm<'_>>, #private::ValueError> {
-                #written
-            }
+    let items = quote! {
+        type Compared = Self;
+        const EDM_TYPE: #private::EdmType = #private::EdmType::#edm_type;
+        fn to_edm(&self) -> ::core::result::Result<::core::option::Option<#private::Edm<'_>>, #private::ValueError> {
+            #written
         }
-        #read
-        #key
-    }
+    };
+    let property = implement(&quote!(#private::Property), input, generics, &items);
+    quote!(#property #read #key)
 }
 
 /// Generates the stored value of each variant, as a match.
@@ -184,122 +176,87 @@ fn read_number(choice: &Choice<'_>, value: &Ident) -> TokenStream {
 
 fn choice_key(choice: &Choice<'_>) -> TokenStream {
     let Paths { private, .. } = Paths::of(&choice.attrs);
-    let ident = &choice.input.ident;
-    let (impl_generics, ty_generics, where_clause) = choice.input.generics.split_for_impl();
+    let (input, generics) = (choice.input, &choice.input.generics);
     let (text, value) = (local("text"), text(choice));
     let read = (!borrows(choice.input)).then(|| {
         let body = read_text(choice, &quote!(#text));
-        quote! {
-            #Generated
-            impl #impl_generics #private::ReadTableKey for #ident #ty_generics #where_clause {
-                fn read_key(#text: &str) -> ::core::result::Result<Self, #private::ValueError> {
-                    #body
-                }
+        let items = quote! {
+            fn read_key(#text: &str) -> ::core::result::Result<Self, #private::ValueError> {
+                #body
             }
-        }
+        };
+        implement(&quote!(#private::ReadTableKey), input, generics, &items)
     });
-    quote! {
-        #Generated
-        impl #impl_generics #private::TableKey for #ident #ty_generics #where_clause {
-            fn write_key(
-                &self,
-                #text: &mut ::std::string::String,
-            ) -> ::core::result::Result<(), #private::ValueError> {
-                #text.push_str(#value);
-                ::core::result::Result::Ok(())
-            }
+    let items = quote! {
+        fn write_key(&self, #text: &mut ::std::string::String) -> ::core::result::Result<(), #private::ValueError> {
+            #text.push_str(#value);
+            ::core::result::Result::Ok(())
         }
-        #read
-    }
+    };
+    let write = implement(&quote!(#private::TableKey), input, generics, &items);
+    quote!(#write #read)
 }
 
 /// Generates the impls of a newtype: those of its field.
 pub(crate) fn newtype(newtype: &Newtype<'_>) -> TokenStream {
     let Paths { private, .. } = Paths::of(&newtype.attrs);
-    let (ident, member, ty) = (&newtype.input.ident, &newtype.member, newtype.ty);
-    let bounded = |bound: TokenStream| {
-        let mut bounds = Bounds::new(&newtype.input.generics);
-        bounds.require(ty, &bound);
-        bounds.generics()
-    };
+    let (member, ty) = (&newtype.member, newtype.ty);
     let (value, text) = (local("value"), local("text"));
     let item = |of: &TokenStream, name| Place::of(ty).item(ty, of, name);
-    let implement = |of: &TokenStream, bound: TokenStream, body: TokenStream| {
-        let generics = bounded(bound);
-        let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
-        quote! {
-            #Generated
-            impl #impl_generics #of for #ident #ty_generics #where_clause {
-                #body
-            }
-        }
+    let implemented = |of: &TokenStream, bound: &TokenStream, items: &TokenStream| {
+        let mut bounds = Bounds::new(&newtype.input.generics);
+        bounds.require(ty, bound);
+        implement(of, newtype.input, &bounds.generics(), items)
     };
     let reads = !borrows(newtype.input);
     let made = quote!(|#value| Self { #member: #value });
 
     let property = quote!(#private::Property);
     let [edm_type, sorted, to_edm] = ["EDM_TYPE", "SORTED", "to_edm"].map(|name| item(&property, name));
-    let property = implement(
-        &property,
-        property.clone(),
-        quote! {
-            type Compared = Self;
-            const EDM_TYPE: #private::EdmType = #edm_type;
-            const SORTED: bool = #sorted;
-            fn to_edm(
-                &self,
-            ) -> ::core::result::Result<::core::option::Option<#private::Edm<'_>>, #private::ValueError> {
-                #to_edm(&self.#member)
-            }
-        },
-    );
-    let read = reads.then(|| {
+    let items = quote! {
+        type Compared = Self;
+        const EDM_TYPE: #private::EdmType = #edm_type;
+        const SORTED: bool = #sorted;
+        fn to_edm(&self) -> ::core::result::Result<::core::option::Option<#private::Edm<'_>>, #private::ValueError> {
+            #to_edm(&self.#member)
+        }
+    };
+    let write_property = implemented(&property, &property, &items);
+    let read_property = reads.then(|| {
         let read = quote!(#private::ReadProperty);
         let (from_wire, absent) = (item(&read, "from_wire"), item(&read, "absent"));
-        implement(
-            &read,
-            quote!(#private::Property + #read),
-            quote! {
-                fn from_wire(#value: #private::WireValue<'_>) -> ::core::result::Result<Self, #private::ValueError> {
-                    #from_wire(#value).map(#made)
-                }
-                fn absent() -> ::core::option::Option<Self> {
-                    #absent().map(#made)
-                }
-            },
-        )
+        let items = quote! {
+            fn from_wire(#value: #private::WireValue<'_>) -> ::core::result::Result<Self, #private::ValueError> {
+                #from_wire(#value).map(#made)
+            }
+            fn absent() -> ::core::option::Option<Self> {
+                #absent().map(#made)
+            }
+        };
+        implemented(&read, &quote!(#property + #read), &items)
     });
     let key = newtype.attrs.key.is_some().then(|| {
         let key = quote!(#private::TableKey);
         let [reversed, digits, write_key] = ["REVERSED", "DIGITS", "write_key"].map(|name| item(&key, name));
-        let write = implement(
-            &key,
-            key.clone(),
-            quote! {
-                const REVERSED: bool = #reversed;
-                const DIGITS: ::core::option::Option<usize> = #digits;
-                fn write_key(
-                    &self,
-                    #text: &mut ::std::string::String,
-                ) -> ::core::result::Result<(), #private::ValueError> {
-                    #write_key(&self.#member, #text)
-                }
-            },
-        );
+        let items = quote! {
+            const REVERSED: bool = #reversed;
+            const DIGITS: ::core::option::Option<usize> = #digits;
+            fn write_key(&self, #text: &mut ::std::string::String) -> ::core::result::Result<(), #private::ValueError> {
+                #write_key(&self.#member, #text)
+            }
+        };
+        let write = implemented(&key, &key, &items);
         let read = reads.then(|| {
             let read = quote!(#private::ReadTableKey);
             let read_key = item(&read, "read_key");
-            implement(
-                &read,
-                read.clone(),
-                quote! {
-                    fn read_key(#text: &str) -> ::core::result::Result<Self, #private::ValueError> {
-                        #read_key(#text).map(#made)
-                    }
-                },
-            )
+            let items = quote! {
+                fn read_key(#text: &str) -> ::core::result::Result<Self, #private::ValueError> {
+                    #read_key(#text).map(#made)
+                }
+            };
+            implemented(&read, &read, &items)
         });
         quote!(#write #read)
     });
-    quote!(#property #read #key)
+    quote!(#write_property #read_property #key)
 }

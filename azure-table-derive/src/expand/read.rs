@@ -245,13 +245,11 @@ pub(crate) fn of_default(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
 /// Generates the value of a field whose property is absent, if it has a default.
 pub(crate) fn default(base: &Struct<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let default = field.attrs.default.as_ref()?;
-    let ty = &field.original.ty;
     Some(match &default.value {
         Fallback::OfType => of_default(base, field),
         Fallback::Function(path) => {
-            let (private, place) = (base.paths().private, Place::of(path));
-            let call = place.derived(quote!(.call_default()));
-            quote!(#private::Named::<_, #ty>::new(#path) #call)
+            let call = Place::of(path).derived(quote!(()));
+            quote!(#path #call)
         }
     })
 }

@@ -2,20 +2,15 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Generics, Ident};
+use syn::{DeriveInput, Generics};
 
 use crate::attr::ContainerAttrs;
-use crate::place::{Generated, Paths};
+use crate::place::{Paths, implement};
 
 /// Generates the impl, if the table is named.
-pub(crate) fn expand(attrs: &ContainerAttrs, ident: &Ident, generics: &Generics, paths: Paths) -> Option<TokenStream> {
+pub(crate) fn expand(attrs: &ContainerAttrs, input: &DeriveInput, generics: &Generics) -> Option<TokenStream> {
     let name = &attrs.name.as_ref()?.value;
-    let krate = paths.krate;
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
-    Some(quote! {
-        #Generated
-        impl #impl_generics #krate::entity::NamedTable for #ident #ty_generics #where_clause {
-            const TABLE: &'static str = #name;
-        }
-    })
+    let krate = Paths::of(attrs).krate;
+    let items = quote!(const TABLE: &'static str = #name;);
+    Some(implement(&quote!(#krate::entity::NamedTable), input, generics, &items))
 }

@@ -27,7 +27,7 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
         others.all(|(_, (_, other))| are_apart(ty, other, generics)) && !is_parameter(ty, generics)
     });
 
-    let Paths { krate, .. } = variants.paths();
+    let Paths { krate, private } = variants.paths();
     let ident = &variants.input.ident;
     // Bounds on the forms of keys are bounds on entities.
     let bounded = matches!(variants.mark, Mark::KeyForm).then(|| variant_generics(variants, &TokenStream::new()));
@@ -48,10 +48,14 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
         // If two names of the same type were treated as two types, the compiler points at them.
         let place = Place::of(*ty);
         let (begin, body) = (place.derived(quote!(impl)), place.derived(body));
-        let marked = mark(variants, variant).map(|body| {
+        // Nothing marks the rows of the variant for all others.
+        let marked = variant.attrs.other.is_none().then(|| {
+            let mark = mark(variants, variant, ty);
             quote! {
                 #Generated
-                impl #impl_generics #krate::entity::MarkedVariantOf<#ident #ty_generics> for #ty #where_clause { #body }
+                impl #impl_generics #krate::entity::MarkedVariantOf<#ident #ty_generics> for #ty #where_clause {
+                    const MARK: #private::VariantMark = #mark;
+                }
             }
         });
         quote! {
@@ -63,12 +67,9 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
     impls.collect()
 }
 
-/// Generates the mark of a variant's rows. The variant for all other rows has none.
-fn mark(variants: &Variants<'_>, variant: &Variant<'_>) -> Option<TokenStream> {
+/// Generates the mark of the rows of a variant that holds a `ty`.
+pub(crate) fn mark(variants: &Variants<'_>, variant: &Variant<'_>, ty: &Type) -> TokenStream {
     let Paths { krate, private } = variants.paths();
-    if variant.attrs.other.is_some() {
-        return None;
-    }
     let form = |ty: &Type| quote!(&<#ty as #krate::TableEntity>::SCHEMA.key);
     let mark = match &variants.mark {
         Mark::Tag(property) => {
@@ -76,10 +77,12 @@ fn mark(variants: &Variants<'_>, variant: &Variant<'_>) -> Option<TokenStream> {
             quote!(Tag { property: #property, tag: #tag })
         }
         Mark::RowKeyPrefix => {
-            let prefix = variant.attrs.row_key_prefix.as_ref()?.value.value();
+            let prefix = variant.attrs.row_key_prefix.as_ref().map(|prefix| prefix.value.value());
+            let prefix = prefix.unwrap_or_default();
             quote!(RowKeyPrefix(#prefix))
         }
         Mark::KeyForm => {
+            // A row that fits an earlier variant is read as that variant.
             let earlier = variants
                 .named()
                 .take_while(|(earlier, _)| earlier.ident != variant.ident);
@@ -87,13 +90,11 @@ fn mark(variants: &Variants<'_>, variant: &Variant<'_>) -> Option<TokenStream> {
                 let (name, form) = (earlier.name(), form(ty));
                 quote!((#name, #form))
             });
-            let form = form(variant.ty?);
+            let form = form(ty);
             quote!(KeyForm { form: #form, earlier: &[#(#earlier),*] })
         }
     };
-    Some(quote! {
-        const MARK: #private::VariantMark = #private::VariantMark::#mark;
-    })
+    quote!(#private::VariantMark::#mark)
 }
 
 /// Returns `true` if two types are different for all parameters, judged by their names.

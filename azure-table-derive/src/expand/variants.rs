@@ -3,33 +3,31 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::Type;
 use syn::ext::IdentExt;
+use syn::{Generics, Type};
 
 use crate::ast::{Mark, Variant, Variants, borrows};
 use crate::bound::variant_generics;
 use crate::expand::column::variant_constants;
-use crate::expand::{table_name, variant_of};
-use crate::place::{Generated, Paths, Place, local};
+use crate::expand::table_name;
+use crate::expand::variant_of::{self, mark};
+use crate::place::{Paths, Place, implement, local};
 
 /// Generates the impls, the constants, and the assertions.
 pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
-    let table_entity = table_entity(variants);
+    let generics = variant_generics(variants, &TokenStream::new());
+    let table_entity = table_entity(variants, &generics);
     let read_entity = (!borrows(variants.input)).then(|| read_entity(variants));
-    let constants = variant_constants(variants, &variant_generics(variants, &TokenStream::new()));
+    let constants = variant_constants(variants, &generics);
     let variant_of = variant_of::expand(variants);
     let assertions = assertions(variants);
-    let generics = variant_generics(variants, &TokenStream::new());
-    let named_table = table_name::expand(&variants.attrs, &variants.input.ident, &generics, variants.paths());
+    let named_table = table_name::expand(&variants.attrs, variants.input, &generics);
     quote!(#table_entity #read_entity #named_table #constants #variant_of #assertions)
 }
 
-fn table_entity(variants: &Variants<'_>) -> TokenStream {
+fn table_entity(variants: &Variants<'_>, generics: &Generics) -> TokenStream {
     let Paths { krate, private } = variants.paths();
-    let ident = &variants.input.ident;
-    let name = ident.unraw().to_string();
-    let generics = variant_generics(variants, &TokenStream::new());
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let name = variants.input.ident.unraw().to_string();
     let held = variants.named().map(|(_, ty)| ty);
     let first = variants.named().map(|(_, ty)| ty).next();
     let (key, properties, entity) = (local("key"), local("properties"), local("entity"));
@@ -57,23 +55,12 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
         let set_etag = method(ty, "set_etag");
         quote!(#set_etag(#entity, #etag))
     });
-    let keys = arms(&|variant, ty| match &variant.attrs.row_key_prefix {
-        Some(prefix) => {
-            let (prefix, name) = (prefix.value.value(), variant.name());
-            quote!(#private::write_prefixed_key::<#ty>(#entity, #key, #prefix, #name))
+    let keys = arms(&|variant, ty| match (&variants.mark, &variant.attrs.other) {
+        (Mark::RowKeyPrefix, None) | (Mark::KeyForm, _) => {
+            let (mark, name) = (mark(variants, variant, ty), variant.name());
+            quote!(#private::write_marked_key::<#ty>(#entity, #key, const { #mark }, #name))
         }
-        None if matches!(variants.mark, Mark::KeyForm) => {
-            // A row that fits an earlier variant is read as that variant.
-            let earlier = variants
-                .named()
-                .take_while(|(earlier, _)| earlier.ident != variant.ident);
-            let earlier = earlier.map(|(earlier, ty)| {
-                let name = earlier.name();
-                quote!((#name, &<#ty as #is_entity>::SCHEMA.key))
-            });
-            quote!(#private::write_key_of_form::<#ty>(#entity, #key, &[#(#earlier),*]))
-        }
-        None => {
+        (Mark::RowKeyPrefix, Some(_)) | (Mark::Tag(_), _) => {
             let write_key = method(ty, "write_key");
             quote!(#write_key(#entity, #key))
         }
@@ -93,48 +80,44 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
         }
     });
 
-    quote! {
-        #Generated
-        impl #impl_generics #krate::TableEntity for #ident #ty_generics #where_clause {
-            type PartitionFields = <#first as #is_entity>::PartitionFields;
-            type KeyFields = #private::KeysDifferByVariant;
-            const SCHEMA: &'static #private::EntitySchema = &#private::EntitySchema {
-                name: #name,
-                key: #private::KeyShape {
-                    partition_key: <#first as #is_entity>::SCHEMA.key.partition_key,
-                    row_key: #private::KeyShape::SIMPLE.row_key,
-                },
-                properties: &[],
-                groups: &[],
-            };
-            const VARIANTS: &'static [&'static #private::EntitySchema] = &[#(<#held as #is_entity>::SCHEMA),*];
-            fn key_shape(&self) -> &'static #private::KeyShape {
-                match self { #key_shapes }
-            }
-            fn write_key(&self, #key: &mut #private::KeyWriter) -> #private::Result<()> {
-                match self { #keys }
-            }
-            fn write_properties(&self, #properties: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
-                match self { #written }
-            }
-            fn condition(&self) -> #private::Condition {
-                match self { #conditions }
-            }
-            fn set_etag(&mut self, #etag: &#private::ETag) {
-                match self { #etags }
-            }
+    let items = quote! {
+        type PartitionFields = <#first as #is_entity>::PartitionFields;
+        type KeyFields = #private::KeysDifferByVariant;
+        const SCHEMA: &'static #private::EntitySchema = &#private::EntitySchema {
+            name: #name,
+            key: #private::KeyShape {
+                partition_key: <#first as #is_entity>::SCHEMA.key.partition_key,
+                row_key: #private::KeyShape::SIMPLE.row_key,
+            },
+            properties: &[],
+            groups: &[],
+        };
+        const VARIANTS: &'static [&'static #private::EntitySchema] = &[#(<#held as #is_entity>::SCHEMA),*];
+        fn key_shape(&self) -> &'static #private::KeyShape {
+            match self { #key_shapes }
         }
-    }
+        fn write_key(&self, #key: &mut #private::KeyWriter) -> #private::Result<()> {
+            match self { #keys }
+        }
+        fn write_properties(&self, #properties: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
+            match self { #written }
+        }
+        fn condition(&self) -> #private::Condition {
+            match self { #conditions }
+        }
+        fn set_etag(&mut self, #etag: &#private::ETag) {
+            match self { #etags }
+        }
+    };
+    implement(&quote!(#krate::TableEntity), variants.input, generics, &items)
 }
 
 fn read_entity(variants: &Variants<'_>) -> TokenStream {
     let Paths { krate, private } = variants.paths();
-    let ident = &variants.input.ident;
-    let name = ident.unraw().to_string();
-    let generics = variant_generics(variants, &quote!(+ #krate::ReadEntity));
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
-    let (row, mark) = (local("row"), local("mark"));
+    let name = variants.input.ident.unraw().to_string();
     let is_read = quote!(#krate::ReadEntity);
+    let generics = variant_generics(variants, &quote!(+ #is_read));
+    let (row, mark) = (local("row"), local("mark"));
 
     let levels: Vec<TokenStream> = variants
         .variants
@@ -183,17 +166,15 @@ fn read_entity(variants: &Variants<'_>) -> TokenStream {
         },
     };
 
-    quote! {
-        #Generated
-        impl #impl_generics #krate::ReadEntity for #ident #ty_generics #where_clause {
-            const METADATA: #private::MetadataLevel = #private::metadata(&[#(#levels),*]);
-            fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
-                #selector
-                #(#named)*
-                #last
-            }
+    let items = quote! {
+        const METADATA: #private::MetadataLevel = #private::metadata(&[#(#levels),*]);
+        fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
+            #selector
+            #(#named)*
+            #last
         }
-    }
+    };
+    implement(&is_read, variants.input, &generics, &items)
 }
 
 /// Generates assertions that the variants fit together, which the macro cannot check. Generic enums have none.

@@ -78,12 +78,12 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     );
     has(
         &code,
-        &format!("let __f6 = __f6.take().unwrap_or_else(|| {private}::Named::<_, E>::new(f::g).call_default());"),
+        &format!("let __f6 = __f6.take().unwrap_or_else(|| f::g());"),
     );
     for opaque in ["A", "B", "C"] {
         has(
             &code,
-            &format!("#[doc(hidden)] const {opaque}: {private}::Opaque<Self, {opaque}> = {private}::Opaque::new();"),
+            &format!("#[doc(hidden)] const {opaque}: {private}::Opaque<Self, {opaque}> = {private}::Opaque::NEW;"),
         );
     }
     has(&code, "const D: ::azure_table::Column<Self, D> = ");
@@ -210,22 +210,22 @@ fn enum_is_read_and_written_by_variant() {
     );
     has(
         &code,
-        &format!("pub const ONE: {private}::Variant<Self, X> = {private}::Variant::by_tag(\"Kind\", \"One\");"),
+        &format!("pub const ONE: {private}::Variant<Self, X> = {private}::Variant::new(const {{ {private}::VariantMark::Tag {{ property: \"Kind\", tag: \"One\" }} }});"),
     );
     let code = expansion("#[table(tag = \"Kind\")] enum E { One(X) }");
     has(&code, &format!("{private}::no_tagged(\"E\", \"Kind\", __mark)"));
     let code = expansion("enum E { #[table(row_key_prefix = \"1\")] One(X) }");
     has(
         &code,
-        &format!("{private}::write_prefixed_key::<X>(__entity, __key, \"1\", \"One\")"),
+        &format!("{private}::write_marked_key::<X>(__entity, __key, const {{ {private}::VariantMark::RowKeyPrefix(\"1\") }}, \"One\")"),
     );
     has(&code, &format!("{private}::no_variant(\"E\")"));
-    has(&code, "by_row_key_prefix(\"1\")");
+    has(&code, &format!("Variant::new(const {{ {private}::VariantMark::RowKeyPrefix(\"1\") }})"));
     let code = expansion("enum E<'a> { One(X<'a>) }");
     assert!(!code.contains("ReadEntity"));
     has(
         &code,
-        &format!("by_key_form(&<X<'a> as {krate}::TableEntity>::SCHEMA.key)"),
+        &format!("KeyForm {{ form: &<X<'a> as {krate}::TableEntity>::SCHEMA.key, earlier: &[] }}"),
     );
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use azure_table_core::filter::access::{Access, AccessPath};
 use azure_table_core::filter::expression::Expression;
-use azure_table_core::filter::nested;
+use azure_table_core::filter::nested::Variant;
 use azure_table_core::filter::select::Columns;
 use azure_table_core::filter::typed::{self, Filter, FilterOf};
 use azure_table_core::model::dynamic::DynamicEntity;
@@ -129,7 +129,7 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
                 options: CallOptions::new(),
                 total: TotalTimeout::default(),
             },
-            filter: variant.map(|variant| nested::by_mark::<E, E>(variant.mark).only()),
+            filter: variant.map(|variant| Variant::<E, E>::new(variant.mark).only()),
             shape: Shape::of_type().of_variant(variant),
         }
     }
