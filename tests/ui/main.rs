@@ -3,8 +3,8 @@
 //!
 //! The crate of the derive tests its own messages, on every compiler. This folder has some of them, and the mistakes
 //! that the compiler finds by types. Every error names the attribute or the type, and a remedy. The exceptions are
-//! names that only the compiler knows: `default = "nowhere"`, and `Shop::CACHED` of an ignored field, which has no
-//! constant so that users may define their own.
+//! the functions in `default` and `upgrade`, whose types the compiler compares, and `Shop::CACHED` of an ignored field,
+//! which has no constant so that users may define their own.
 //!
 //! After an intended change, regenerate the messages with `TRYBUILD=overwrite`, and read the difference.
 
