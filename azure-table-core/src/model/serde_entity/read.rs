@@ -2,10 +2,11 @@
 //!
 //! Owns the choice of the members that a value receives, and their types in serde. All text is borrowed from the row.
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
-use serde::de::value::BorrowedStrDeserializer;
+use serde::de::value::{BorrowedStrDeserializer, CowStrDeserializer};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Expected, MapAccess, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 
@@ -191,6 +192,7 @@ impl<'de> MapAccess<'de> for Members<'de> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
         self.member = self.next();
         self.member
+            .as_ref()
             .map(|(name, _)| seed.deserialize(BorrowedStrDeserializer::new(name)))
             .transpose()
     }
@@ -204,61 +206,28 @@ impl<'de> MapAccess<'de> for Members<'de> {
     }
 }
 
-/// A value, and its type if the response annotates it.
-#[derive(Clone, Copy)]
-struct Value<'de> {
-    annotation: Option<EdmType>,
-    scalar: Scalar<'de>,
-}
-
-/// A JSON value.
-#[derive(Clone, Copy)]
-enum Scalar<'de> {
-    Boolean(bool),
-    Number(&'de str),
-    Text(&'de str),
-}
+/// A value of a row.
+struct Value<'de>(WireValue<'de>);
 
 impl<'de> Value<'de> {
     fn of_text(text: &'de str, edm_type: EdmType) -> Self {
-        Self {
+        Self(WireValue {
             annotation: Some(edm_type),
-            scalar: Scalar::Text(text),
-        }
-    }
-
-    /// `None` for a null.
-    fn of(property: &'de RowProperty<'_>) -> Option<Self> {
-        let scalar = match &property.token {
-            Token::Null => return None,
-            Token::Boolean(value) => Scalar::Boolean(*value),
-            Token::Number(digits) => Scalar::Number(digits),
-            Token::Text(text) => Scalar::Text(text),
-        };
-        Some(Self {
-            annotation: property.annotation,
-            scalar,
+            token: Token::Text(text.into()),
         })
     }
 
-    fn wire(self) -> WireValue<'de> {
-        WireValue {
-            annotation: self.annotation,
-            token: match self.scalar {
-                Scalar::Boolean(value) => Token::Boolean(value),
-                Scalar::Number(digits) => Token::Number(digits.into()),
-                Scalar::Text(text) => Token::Text(text.into()),
-            },
-        }
+    fn of(property: &'de RowProperty<'_>) -> Option<Self> {
+        (property.token != Token::Null).then(|| Self(property.value()))
     }
 
     /// Returns the integer that the double holds exactly, if any.
-    fn integral(self) -> Option<i64> {
-        let is_double = match self.annotation {
+    fn integral(&self) -> Option<i64> {
+        let is_double = match self.0.annotation {
             Some(edm_type) => edm_type == EdmType::Double,
-            None => matches!(self.scalar, Scalar::Number(digits) if digits.parse::<i128>().is_err()),
+            None => matches!(&self.0.token, Token::Number(digits) if digits.parse::<i128>().is_err()),
         };
-        let value = is_double.then(|| self.wire().as_f64().ok()).flatten()?;
+        let value = is_double.then(|| self.0.as_f64().ok()).flatten()?;
         (value.fract() == 0.0 && value.abs() <= MAX_EXACT).then_some(value as i64)
     }
 
@@ -271,14 +240,13 @@ impl<'de> Value<'de> {
 
     /// Reads an `f32`. A double is rounded to the nearest one, since serde writes the shortest digits of an `f32`.
     fn single<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        let wire = self.wire();
-        if let Ok(value) = wire.as_i64()
+        if let Ok(value) = self.0.as_i64()
             && value as f32 as i128 != i128::from(value)
         {
             let reason = format!("no f32 is {value} exactly; make it an f64 or an integer field");
             return Err(ReadError::reason(reason));
         }
-        if let Ok(value) = wire.as_f64()
+        if let Ok(value) = self.0.as_f64()
             && value.is_finite()
             && !(value as f32).is_finite()
         {
@@ -290,14 +258,13 @@ impl<'de> Value<'de> {
     }
 
     fn float<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        let wire = self.wire();
-        if self.annotation != Some(EdmType::Int64) {
-            return match wire.as_f64() {
+        if self.0.annotation != Some(EdmType::Int64) {
+            return match self.0.as_f64() {
                 Ok(value) => visitor.visit_f64(value),
                 Err(_) => self.deserialize_any(visitor),
             };
         }
-        let value = wire.as_i64()?;
+        let value = self.0.as_i64()?;
         if value as f64 as i128 != i128::from(value) {
             return Err(ReadError::reason(format!(
                 "no floating point number is the Edm.Int64 {value} exactly; make it an integer field"
@@ -307,21 +274,17 @@ impl<'de> Value<'de> {
     }
 
     fn text<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        match self.scalar {
-            Scalar::Text(text) => visitor.visit_borrowed_str(text),
+        match self.0.token {
+            Token::Text(text) => visit_text(text, visitor),
             _ => self.deserialize_any(visitor),
         }
     }
 }
 
-/// Reads digits without a type annotation.
-fn number<'de, V: Visitor<'de>>(digits: &str, value: Value<'de>, visitor: V) -> Result<V::Value, ReadError> {
-    if let Ok(integer) = digits.parse() {
-        visitor.visit_i64(integer)
-    } else if let Ok(integer) = digits.parse() {
-        visitor.visit_u64(integer)
-    } else {
-        visitor.visit_f64(value.wire().as_f64()?)
+fn visit_text<'de, V: Visitor<'de>>(text: Cow<'de, str>, visitor: V) -> Result<V::Value, ReadError> {
+    match text {
+        Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+        Cow::Owned(text) => visitor.visit_string(text),
     }
 }
 
@@ -345,17 +308,23 @@ impl<'de> Deserializer<'de> for Value<'de> {
     type Error = ReadError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        match (self.annotation, self.scalar) {
-            (None, Scalar::Boolean(value)) => visitor.visit_bool(value),
-            (None, Scalar::Number(digits)) => number(digits, self, visitor),
-            (None | Some(EdmType::String | EdmType::DateTime | EdmType::Guid), Scalar::Text(text)) => {
-                visitor.visit_borrowed_str(text)
+        let value = &self.0;
+        match (value.annotation, &value.token) {
+            (None, Token::Boolean(value)) => visitor.visit_bool(*value),
+            // Digits without a type annotation.
+            (None, Token::Number(digits)) => match (digits.parse(), digits.parse()) {
+                (Ok(integer), _) => visitor.visit_i64(integer),
+                (_, Ok(integer)) => visitor.visit_u64(integer),
+                _ => visitor.visit_f64(value.as_f64()?),
+            },
+            (None | Some(EdmType::String | EdmType::DateTime | EdmType::Guid), Token::Text(text)) => {
+                visit_text(text.clone(), visitor)
             }
-            (Some(EdmType::Boolean), _) => visitor.visit_bool(self.wire().as_bool()?),
-            (Some(EdmType::Int32 | EdmType::Int64), _) => visitor.visit_i64(self.wire().as_i64()?),
-            (Some(EdmType::Double), _) => visitor.visit_f64(self.wire().as_f64()?),
-            (Some(EdmType::Binary), _) => visitor.visit_byte_buf(self.wire().as_binary()?),
-            (Some(EdmType::String | EdmType::DateTime | EdmType::Guid), _) => Err(self.wire().mismatch("text").into()),
+            (Some(EdmType::Boolean), _) => visitor.visit_bool(value.as_bool()?),
+            (Some(EdmType::Int32 | EdmType::Int64), _) => visitor.visit_i64(value.as_i64()?),
+            (Some(EdmType::Double), _) => visitor.visit_f64(value.as_f64()?),
+            (Some(EdmType::Binary), _) => visitor.visit_byte_buf(value.as_binary()?),
+            _ => Err(value.mismatch("text").into()),
         }
     }
 
@@ -379,8 +348,8 @@ impl<'de> Deserializer<'de> for Value<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        match self.scalar {
-            Scalar::Text(text) => visitor.visit_enum(BorrowedStrDeserializer::new(text)),
+        match self.0.token {
+            Token::Text(text) => visitor.visit_enum(CowStrDeserializer::new(text)),
             _ => self.deserialize_any(visitor),
         }
     }

@@ -1,36 +1,89 @@
-//! One value of serde's data model, as an EDM value.
+//! One value of serde's data model, as an EDM value or as the members of an entity.
 //!
-//! Owns the rules of the types, and the errors of the values that no property has.
+//! Owns the rules of the types. What a value may be depends on its [`Place`].
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
-use serde::ser::{Impossible, Serializer};
+use serde::ser::{Impossible, SerializeMap, SerializeStruct, Serializer};
 
 use crate::model::edm::Edm;
 use crate::model::serde_entity::write_error::WriteError;
 
-/// The place of a single value.
-pub(super) trait Target {
+/// The place of a value: a property, a key, or the entity itself.
+pub(super) trait Place: Sized {
+    /// The members of a struct or a map.
+    type Members: SerializeStruct<Ok = (), Error = WriteError> + SerializeMap<Ok = (), Error = WriteError>;
+
     /// Returns `true` if values have the exact types of their Rust types.
     fn is_annotated(&self) -> bool;
 
     fn put(self, value: &Edm<'_>) -> Result<(), WriteError>;
+
+    /// Takes `None` or a value without content.
+    fn absent(self, what: &str) -> Result<(), WriteError>;
+
+    fn unit_variant(self, name: &str) -> Result<(), WriteError>;
+
+    fn members(self, what: &str) -> Result<Self::Members, WriteError>;
+
+    /// Returns the error of a list or a tuple.
+    fn reject(what: &str) -> WriteError;
+
+    /// Returns the error of a variant with content.
+    fn reject_variant(name: &str, content: &str) -> WriteError;
 }
 
-/// Serializes one value.
-pub(super) struct ValueSerializer<T>(pub(super) T);
+/// Serializes one value to its place.
+pub(super) struct ValueSerializer<P>(pub(super) P);
 
-/// Returns the error of a value that is more than one.
-fn not_single(what: &str) -> WriteError {
-    WriteError::reason(format!(
-        "a property holds a single value, this is {what}; flatten it with #[serde(flatten)], or store it as JSON text with \
-         #[serde(with = \"azure_table::entity::json_text\")]"
-    ))
+/// The place of a property or a key, which has a single value. `put` takes it.
+pub(super) struct Single<P> {
+    /// Values have the exact types of their Rust types.
+    pub(super) is_annotated: bool,
+    pub(super) put: P,
 }
 
-impl<T: Target> ValueSerializer<T> {
+/// The serializer of values that are rejected. It is never constructed.
+type No = Impossible<(), WriteError>;
+
+impl<P: FnOnce(&Edm<'_>) -> Result<(), WriteError>> Place for Single<P> {
+    type Members = No;
+
+    fn is_annotated(&self) -> bool {
+        self.is_annotated
+    }
+
+    fn put(self, value: &Edm<'_>) -> Result<(), WriteError> {
+        (self.put)(value)
+    }
+
+    fn absent(self, _: &str) -> Result<(), WriteError> {
+        Ok(())
+    }
+
+    fn unit_variant(self, name: &str) -> Result<(), WriteError> {
+        self.put(&Edm::String(Cow::Borrowed(name)))
+    }
+
+    fn members(self, what: &str) -> Result<No, WriteError> {
+        Err(Self::reject(what))
+    }
+
+    fn reject(what: &str) -> WriteError {
+        WriteError::reason(format!(
+            "a property holds a single value, this is {what}; flatten it with #[serde(flatten)], or store it as JSON text with \
+             #[serde(with = \"azure_table::entity::json_text\")]"
+        ))
+    }
+
+    fn reject_variant(name: &str, content: &str) -> WriteError {
+        Self::reject(&format!("the variant `{name}` with {content}"))
+    }
+}
+
+impl<P: Place> ValueSerializer<P> {
     /// An integer of a type that `is_wide`: more than Edm.Int32.
     fn integer(self, value: i128, is_wide: bool) -> Result<(), WriteError> {
         if self.0.is_annotated() && is_wide {
@@ -68,9 +121,6 @@ fn beyond_int64(value: impl fmt::Display) -> WriteError {
     ))
 }
 
-/// The serializer of values that are rejected. It is never constructed.
-type No = Impossible<(), WriteError>;
-
 macro_rules! integers {
     ($($method:ident $type:ty, $is_wide:literal;)*) => {$(
         fn $method(self, value: $type) -> Result<(), WriteError> {
@@ -79,15 +129,15 @@ macro_rules! integers {
     )*};
 }
 
-impl<T: Target> Serializer for ValueSerializer<T> {
+impl<P: Place> Serializer for ValueSerializer<P> {
     type Ok = ();
     type Error = WriteError;
     type SerializeSeq = No;
     type SerializeTuple = No;
     type SerializeTupleStruct = No;
     type SerializeTupleVariant = No;
-    type SerializeMap = No;
-    type SerializeStruct = No;
+    type SerializeMap = P::Members;
+    type SerializeStruct = P::Members;
     type SerializeStructVariant = No;
 
     integers! {
@@ -142,7 +192,7 @@ impl<T: Target> Serializer for ValueSerializer<T> {
     }
 
     fn serialize_none(self) -> Result<(), WriteError> {
-        Ok(())
+        self.0.absent("`None`")
     }
 
     fn serialize_some<V: Serialize + ?Sized>(self, value: &V) -> Result<(), WriteError> {
@@ -150,15 +200,15 @@ impl<T: Target> Serializer for ValueSerializer<T> {
     }
 
     fn serialize_unit(self) -> Result<(), WriteError> {
-        Ok(())
+        self.0.absent("`()`")
     }
 
     fn serialize_unit_struct(self, _: &'static str) -> Result<(), WriteError> {
-        Ok(())
+        self.0.absent("a struct without fields")
     }
 
     fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), WriteError> {
-        self.serialize_str(variant)
+        self.0.unit_variant(variant)
     }
 
     fn serialize_newtype_struct<V: Serialize + ?Sized>(self, _: &'static str, value: &V) -> Result<(), WriteError> {
@@ -172,19 +222,19 @@ impl<T: Target> Serializer for ValueSerializer<T> {
         variant: &'static str,
         _: &V,
     ) -> Result<(), WriteError> {
-        Err(not_single(&format!("the variant `{variant}` with a value")))
+        Err(P::reject_variant(variant, "a value"))
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<No, WriteError> {
-        Err(not_single("a list"))
+        Err(P::reject("a list"))
     }
 
     fn serialize_tuple(self, _: usize) -> Result<No, WriteError> {
-        Err(not_single("a tuple"))
+        Err(P::reject("a tuple"))
     }
 
     fn serialize_tuple_struct(self, name: &'static str, _: usize) -> Result<No, WriteError> {
-        Err(not_single(&format!("the tuple `{name}`")))
+        Err(P::reject(&format!("the tuple `{name}`")))
     }
 
     fn serialize_tuple_variant(
@@ -194,15 +244,15 @@ impl<T: Target> Serializer for ValueSerializer<T> {
         variant: &'static str,
         _: usize,
     ) -> Result<No, WriteError> {
-        Err(not_single(&format!("the variant `{variant}` with values")))
+        Err(P::reject_variant(variant, "values"))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<No, WriteError> {
-        Err(not_single("a map"))
+    fn serialize_map(self, _: Option<usize>) -> Result<P::Members, WriteError> {
+        self.0.members("a map")
     }
 
-    fn serialize_struct(self, name: &'static str, _: usize) -> Result<No, WriteError> {
-        Err(not_single(&format!("the struct `{name}`")))
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<P::Members, WriteError> {
+        self.0.members(&format!("the struct `{name}`"))
     }
 
     fn serialize_struct_variant(
@@ -212,6 +262,6 @@ impl<T: Target> Serializer for ValueSerializer<T> {
         variant: &'static str,
         _: usize,
     ) -> Result<No, WriteError> {
-        Err(not_single(&format!("the variant `{variant}` with fields")))
+        Err(P::reject_variant(variant, "fields"))
     }
 }
