@@ -108,7 +108,12 @@ impl ToTokens for Generated {
 }
 
 /// Generates the impl of a trait for the item.
-pub(crate) fn implement(of: &TokenStream, input: &DeriveInput, generics: &Generics, items: &TokenStream) -> TokenStream {
+pub(crate) fn implement(
+    of: &TokenStream,
+    input: &DeriveInput,
+    generics: &Generics,
+    items: &TokenStream,
+) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote! {

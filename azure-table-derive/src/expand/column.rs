@@ -9,7 +9,6 @@ use syn::Generics;
 
 use crate::ast::{Field, Form, Role, Struct, Variants};
 use crate::expand::variant_of::mark;
-use crate::key::KeyName;
 use crate::place::Paths;
 
 /// Generates the constants of a struct.
@@ -75,31 +74,15 @@ fn constant(paths: &Paths, field: &Field<'_>) -> Option<TokenStream> {
             #vis const #constant: #private::Opaque<Self, #ty> = #private::Opaque::NEW;
         });
     }
-    let (doc, ty, column) = match &field.role {
-        Role::Property(stored) => (
-            format!("The column `{stored}`: the field [`{name}`](field@Self::{name})."),
-            quote!(#ty),
-            quote!(#private::column(#stored)),
-        ),
-        Role::Key(KeyName::Partition) => (
-            format!("The PartitionKey: the field [`{name}`](field@Self::{name})."),
-            quote!(#ty, #private::InKey),
-            quote!(#private::column("PartitionKey")),
-        ),
-        Role::Key(KeyName::Row) => (
-            format!("The RowKey: the field [`{name}`](field@Self::{name})."),
-            quote!(#ty, #private::InKey),
-            quote!(#private::column("RowKey")),
-        ),
-        Role::Timestamp => (
-            format!("The Timestamp: the field [`{name}`](field@Self::{name})."),
-            quote!(#private::DateTime),
-            quote!(#private::column("Timestamp")),
-        ),
+    let (what, ty, stored) = match &field.role {
+        Role::Property(stored) => (format!("column `{stored}`"), quote!(#ty), stored.as_str()),
+        Role::Key(key) => (key.service().to_owned(), quote!(#ty, #private::InKey), key.service()),
+        Role::Timestamp => ("Timestamp".to_owned(), quote!(#private::DateTime), "Timestamp"),
         Role::KeyPart(_) | Role::Etag | Role::Ignored | Role::Extra | Role::Group(_) => return None,
     };
+    let doc = format!("The {what}: the field [`{name}`](field@Self::{name}).");
     Some(quote! {
         #[doc = #doc]
-        #vis const #constant: #krate::Column<Self, #ty> = #column;
+        #vis const #constant: #krate::Column<Self, #ty> = #private::column(#stored);
     })
 }

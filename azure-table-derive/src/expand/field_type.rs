@@ -88,13 +88,19 @@ impl<'s> FieldType<'s> {
 
     /// Generates the statement that writes JSON.
     pub(crate) fn write_json(&self, properties: &Ident, name: &str) -> TokenStream {
-        let (member, to_edm) = (self.field.ident, self.item_or("JsonField", "to_edm", quote!(json_to_edm)));
+        let (member, to_edm) = (
+            self.field.ident,
+            self.item_or("JsonField", "to_edm", quote!(json_to_edm)),
+        );
         quote!(#properties.converted(#name, #to_edm(&self.#member))?;)
     }
 
     /// Generates the statement that writes pieces.
     pub(crate) fn write_chunked(&self, properties: &Ident, name: &str) -> TokenStream {
-        let (member, write) = (self.field.ident, self.item_or("ChunkedField", "write", quote!(write_pieces)));
+        let (member, write) = (
+            self.field.ident,
+            self.item_or("ChunkedField", "write", quote!(write_pieces)),
+        );
         quote!(#write(&self.#member, #properties, #name)?;)
     }
 

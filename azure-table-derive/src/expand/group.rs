@@ -14,7 +14,10 @@ use crate::place::{Paths, implement, local};
 /// Generates the impls and the constants.
 pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
     let generics = write_generics(base);
-    let (write, read) = (write_group(base, &generics), (!base.borrows()).then(|| read_group(base)));
+    let (write, read) = (
+        write_group(base, &generics),
+        (!base.borrows()).then(|| read_group(base)),
+    );
     let constants = constants(base, &generics);
     quote!(#write #read #constants)
 }
@@ -58,5 +61,10 @@ fn read_group(base: &Struct<'_>) -> TokenStream {
             match #name { #owned _ => false }
         }
     };
-    implement(&quote!(#private::ReadPropertyGroup), base.input, &read_generics(base), &items)
+    implement(
+        &quote!(#private::ReadPropertyGroup),
+        base.input,
+        &read_generics(base),
+        &items,
+    )
 }

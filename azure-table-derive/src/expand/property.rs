@@ -86,22 +86,23 @@ fn read_text(choice: &Choice<'_>, text: &TokenStream) -> TokenStream {
         quote!(#name #(| #aliases)* => ::core::result::Result::Ok(Self::#ident),)
     });
     let names = choice.known().map(|variant| &variant.name);
-    let rest = match choice.other() {
-        Some((variant, ty)) => {
-            let (ident, keep) = (
-                variant.ident,
-                Place::of(ty).item(ty, &quote!(#private::KeepText), "keep"),
-            );
-            quote!(::core::result::Result::Ok(Self::#ident(#keep(#found))))
-        }
-        None => quote!(::core::result::Result::Err(#private::unknown_text(#found, &[#(#names),*]))),
-    };
+    let unknown = quote!(#private::unknown_text(#found, &[#(#names),*]));
+    let rest = rest(choice, &found, &quote!(#private::KeepText), &unknown);
     quote! {
         match #text {
             #(#known)*
             #found => #rest,
         }
     }
+}
+
+/// Generates the result for a value that no variant has: the variant that holds it, or an error.
+fn rest(choice: &Choice<'_>, found: &Ident, kept: &TokenStream, unknown: &TokenStream) -> TokenStream {
+    let Some((variant, ty)) = choice.other() else {
+        return quote!(::core::result::Result::Err(#unknown));
+    };
+    let (ident, keep) = (variant.ident, Place::of(ty).item(ty, kept, "keep"));
+    quote!(::core::result::Result::Ok(Self::#ident(#keep(#found))))
 }
 
 /// Returns the name of the constant with the discriminant of a variant.
@@ -155,16 +156,8 @@ fn read_number(choice: &Choice<'_>, value: &Ident) -> TokenStream {
     let arms = known
         .iter()
         .map(|(constant, ident)| quote!(#constant => ::core::result::Result::Ok(Self::#ident),));
-    let rest = match choice.other() {
-        Some((variant, ty)) => {
-            let (ident, keep) = (
-                variant.ident,
-                Place::of(ty).item(ty, &quote!(#private::KeptNumber), "keep"),
-            );
-            quote!(::core::result::Result::Ok(Self::#ident(#keep(#found))))
-        }
-        None => quote!(::core::result::Result::Err(#private::unknown_number(#found, &[#(#constants),*]))),
-    };
+    let unknown = quote!(#private::unknown_number(#found, &[#(#constants),*]));
+    let rest = rest(choice, &found, &quote!(#private::KeptNumber), &unknown);
     quote! {
         #numbers
         match #value.as_i32()? {

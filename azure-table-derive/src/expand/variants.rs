@@ -42,19 +42,15 @@ fn table_entity(variants: &Variants<'_>, generics: &Generics) -> TokenStream {
     };
     // The error for a type that is not an entity points at the type.
     let method = |ty: &Type, name| Place::of(ty).item(ty, &is_entity, name);
-    let key_shapes = arms(&|_, ty| {
-        let key_shape = method(ty, "key_shape");
-        quote!(#key_shape(#entity))
-    });
-    let conditions = arms(&|_, ty| {
-        let condition = method(ty, "condition");
-        quote!(#condition(#entity))
-    });
+    let call = |name, arguments: TokenStream| {
+        arms(&|_, ty| {
+            let method = method(ty, name);
+            quote!(#method(#arguments))
+        })
+    };
     let etag = local("etag");
-    let etags = arms(&|_, ty| {
-        let set_etag = method(ty, "set_etag");
-        quote!(#set_etag(#entity, #etag))
-    });
+    let (key_shapes, conditions) = (call("key_shape", quote!(#entity)), call("condition", quote!(#entity)));
+    let etags = call("set_etag", quote!(#entity, #etag));
     let keys = arms(&|variant, ty| match (&variants.mark, &variant.attrs.other) {
         (Mark::RowKeyPrefix, None) | (Mark::KeyForm, _) => {
             let (mark, name) = (mark(variants, variant, ty), variant.name());

@@ -76,10 +76,7 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
             "<C as {private}::ChunkedField>::required(<C as {private}::ChunkedField>::pieces(__row, \"\", &[\"c\", \"was\"])?, \"\", \"c\")?"
         ),
     );
-    has(
-        &code,
-        &format!("let __f6 = __f6.take().unwrap_or_else(|| f::g());"),
-    );
+    has(&code, "let __f6 = __f6.take().unwrap_or_else(|| f::g());");
     for opaque in ["A", "B", "C"] {
         has(
             &code,
@@ -210,17 +207,24 @@ fn enum_is_read_and_written_by_variant() {
     );
     has(
         &code,
-        &format!("pub const ONE: {private}::Variant<Self, X> = {private}::Variant::new(const {{ {private}::VariantMark::Tag {{ property: \"Kind\", tag: \"One\" }} }});"),
+        &format!(
+            "pub const ONE: {private}::Variant<Self, X> = {private}::Variant::new(const {{ {private}::VariantMark::Tag {{ property: \"Kind\", tag: \"One\" }} }});"
+        ),
     );
     let code = expansion("#[table(tag = \"Kind\")] enum E { One(X) }");
     has(&code, &format!("{private}::no_tagged(\"E\", \"Kind\", __mark)"));
     let code = expansion("enum E { #[table(row_key_prefix = \"1\")] One(X) }");
     has(
         &code,
-        &format!("{private}::write_marked_key::<X>(__entity, __key, const {{ {private}::VariantMark::RowKeyPrefix(\"1\") }}, \"One\")"),
+        &format!(
+            "{private}::write_marked_key::<X>(__entity, __key, const {{ {private}::VariantMark::RowKeyPrefix(\"1\") }}, \"One\")"
+        ),
     );
     has(&code, &format!("{private}::no_variant(\"E\")"));
-    has(&code, &format!("Variant::new(const {{ {private}::VariantMark::RowKeyPrefix(\"1\") }})"));
+    has(
+        &code,
+        &format!("Variant::new(const {{ {private}::VariantMark::RowKeyPrefix(\"1\") }})"),
+    );
     let code = expansion("enum E<'a> { One(X<'a>) }");
     assert!(!code.contains("ReadEntity"));
     has(
