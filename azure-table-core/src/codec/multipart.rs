@@ -42,7 +42,6 @@ impl<'a> Message<'a> {
     }
 
     /// Returns `true` if all header lines are text with a colon.
-    #[cfg(feature = "inbound")]
     pub fn has_headers(&self) -> bool {
         str::from_utf8(self.head).is_ok_and(|head| head.lines().all(|line| line.contains(':')))
     }
@@ -76,7 +75,6 @@ pub fn boundary(content_type: &str) -> Result<&str> {
 ///
 /// As the service does, accepts a batch without its last boundary, and a change set without a line end before a
 /// boundary (recorded of the C++ SDK).
-#[cfg(any(test, feature = "inbound"))]
 pub fn parts<'a>(body: &'a [u8], boundary: &str, is_change_set: bool) -> Result<Vec<Message<'a>>> {
     let delimiter = format!("--{boundary}");
     let mut parts = Vec::new();
@@ -201,7 +199,6 @@ impl<'a> Iterator for HttpParts<'a> {
 }
 
 /// Reads the HTTP message in a part of type `application/http`.
-#[cfg(any(test, feature = "inbound"))]
 pub fn http_message(part: &[u8]) -> Result<Message<'_>> {
     message(part, true)
 }
@@ -212,7 +209,8 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
     if has_start_line {
         // Some writers put an extra empty line before it.
         while start_line.is_empty() && at < text.len() {
-            start_line = utf8(next_line(text, &mut at))?;
+            let line = str::from_utf8(next_line(text, &mut at));
+            start_line = line.map_err(|_| malformed("a header line of a part is not UTF-8"))?;
         }
     }
     let (from, mut to, mut etag) = (at, at, None);
@@ -250,15 +248,10 @@ fn value_of<'a>(line: &'a [u8], name: &str) -> Option<&'a str> {
     str::from_utf8(value.trim_ascii()).ok()
 }
 
-/// Returns the lines of a head, including their ends.
+/// Returns the lines of a head.
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = head;
-    std::iter::from_fn(move || {
-        let end = memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
-        let line;
-        (line, rest) = rest.split_at(end);
-        (!line.is_empty()).then_some(line)
-    })
+    let mut at = 0;
+    std::iter::from_fn(move || (at < head.len()).then(|| next_line(head, &mut at)))
 }
 
 /// Returns the line at `at` without its end, and moves `at` past it.
@@ -272,10 +265,6 @@ fn next_line<'a>(text: &'a [u8], at: &mut usize) -> &'a [u8] {
 fn trim_line_end(text: &[u8]) -> &[u8] {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     text.strip_suffix(b"\r").unwrap_or(text)
-}
-
-fn utf8(line: &[u8]) -> Result<&str> {
-    std::str::from_utf8(line).map_err(|_| malformed("a header line of a part is not UTF-8"))
 }
 
 fn malformed(what: &'static str) -> Error {

@@ -22,7 +22,6 @@ pub fn decode(text: &str) -> Option<String> {
 }
 
 /// Returns the value of a parameter in a query, or `None` if it is missing or unreadable.
-#[cfg(feature = "inbound")]
 pub fn parameter(query: &str, name: &str) -> Option<String> {
     query.split('&').find_map(|pair| {
         let (found, value) = pair.split_once('=')?;
@@ -31,7 +30,6 @@ pub fn parameter(query: &str, name: &str) -> Option<String> {
 }
 
 /// Decodes a name or a value of a query. A space may be `%20` or `+`.
-#[cfg(feature = "inbound")]
 pub fn decode_query(text: &str) -> Option<String> {
     if text.contains('+') {
         decode(&text.replace('+', " "))

@@ -22,7 +22,6 @@ const MAX_DEPTH: usize = 16;
 const MAX_ELEMENTS: usize = 4_096;
 
 /// The start of live responses.
-#[cfg(feature = "inbound")]
 pub const BYTE_ORDER_MARK: &str = "\u{feff}";
 const DECLARATION: &str = r#"<?xml version="1.0" encoding="utf-8"?>"#;
 
@@ -98,6 +97,7 @@ impl Element {
     pub fn read(document: &[u8]) -> Option<Self> {
         let mut reader = Reader::from_str(std::str::from_utf8(document).ok()?.trim_start_matches('\u{feff}'));
         // The open elements, outermost first. The first one collects the root.
+        reader.config_mut().expand_empty_elements = true;
         let mut open = vec![Self::default()];
         let mut elements = 0;
         loop {
@@ -108,13 +108,6 @@ impl Element {
                         return None;
                     }
                     open.push(Self::new(start.local_name().as_ref()));
-                }
-                Event::Empty(empty) => {
-                    elements += 1;
-                    if elements > MAX_ELEMENTS {
-                        return None;
-                    }
-                    open.last_mut()?.children.push(Self::new(empty.local_name().as_ref()));
                 }
                 Event::End(_) => {
                     let mut closed = open.pop()?;
@@ -134,7 +127,7 @@ impl Element {
                 }
                 Event::DocType(_) => return None,
                 Event::Eof => break,
-                Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
+                Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::Empty(_) => {}
             }
         }
         let mut outside = open.pop()?;
@@ -180,7 +173,6 @@ pub fn error(text: &str) -> Option<(String, Option<String>)> {
 }
 
 /// Formats an error as a document of the Table service. `prefix` is that of its elements, `m:` or empty.
-#[cfg(feature = "inbound")]
 pub fn error_document(prefix: &str, code: &str, message: &str) -> String {
     let namespace = prefix.trim_end_matches(':');
     let colon = if namespace.is_empty() { "" } else { ":" };

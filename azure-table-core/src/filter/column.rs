@@ -238,11 +238,7 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     /// Each value is a separate comparison. The service documents a limit of 15 in one filter, and the whole filter is
     /// part of the request's URL. For more keys use `TableClient::get_many` or `TableQuery::fan_out`.
     pub fn is_in<O: Operand<R::Compared>>(self, values: impl IntoIterator<Item = O>) -> Filter<E> {
-        values
-            .into_iter()
-            .map(|value| self.eq(value))
-            .reduce(|any, one| any | one)
-            .unwrap_or_else(typed::nothing)
+        typed::any_of(values.into_iter().map(|value| self.eq(value)))
     }
 
     /// Matches rows whose text begins with `prefix`.

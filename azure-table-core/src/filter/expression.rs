@@ -84,22 +84,20 @@ impl Expression {
 
     /// Requires both conditions. Chains stay flat.
     pub fn and(self, other: Self) -> Self {
-        Self::And(match (self, other) {
-            (Self::And(left), Self::And(right)) => concatenated(left, right),
-            (Self::And(left), right) => concatenated(left, [right].into()),
-            (left, Self::And(right)) => concatenated([left].into(), right),
-            (left, right) => [left, right].into(),
-        })
+        let parts = |one: Self| match one {
+            Self::And(parts) => parts,
+            one => [one].into(),
+        };
+        Self::And(concatenated(parts(self), parts(other)))
     }
 
     /// Requires either condition. Chains stay flat.
     pub fn or(self, other: Self) -> Self {
-        Self::Or(match (self, other) {
-            (Self::Or(left), Self::Or(right)) => concatenated(left, right),
-            (Self::Or(left), right) => concatenated(left, [right].into()),
-            (left, Self::Or(right)) => concatenated([left].into(), right),
-            (left, right) => [left, right].into(),
-        })
+        let parts = |one: Self| match one {
+            Self::Or(parts) => parts,
+            one => [one].into(),
+        };
+        Self::Or(concatenated(parts(self), parts(other)))
     }
 
     /// Returns the depth of nested parentheses in the text.

@@ -2,7 +2,7 @@
 //!
 //! Only conditions that must all hold narrow the range. It is never too narrow, but may be wider than the filter.
 
-use std::cmp::Ordering;
+use std::cmp::{self, Ordering};
 
 use crate::filter::expression::{Comparison, Expression};
 use crate::model::edm::{Edm, EdmValue};
@@ -45,7 +45,6 @@ impl<'f> KeyRange<'f> {
     }
 
     /// Returns `true` if a row, and so all rows after it, are outside of the range.
-    #[cfg(feature = "inbound")]
     pub fn is_past(&self, partition_key: &str, row_key: &str) -> bool {
         let is_in_only_partition = self.is_one_partition() && partition_key == self.partitions.from;
         self.partitions.is_past(partition_key) || is_in_only_partition && self.rows.is_past(row_key)
@@ -164,6 +163,12 @@ impl<'f> Furthest<'f> {
     }
 }
 
+impl To<'_> {
+    fn compare(&self, other: &Self) -> Ordering {
+        ordinal::compare(self.key, other.key).then(self.is_inside.cmp(&other.is_inside))
+    }
+}
+
 impl<'f> Limits<'f> {
     fn narrow(&mut self, operator: Comparison, key: &'f str) {
         let begins = matches!(operator, Comparison::Eq | Comparison::Ge | Comparison::Gt);
@@ -173,31 +178,17 @@ impl<'f> Limits<'f> {
         }
         if matches!(operator, Comparison::Eq | Comparison::Le | Comparison::Lt) {
             let is_inside = operator != Comparison::Lt;
-            let is_nearer = self.to.is_none_or(|to| match ordinal::compare(key, to.key) {
-                Ordering::Less => true,
-                Ordering::Equal => !is_inside,
-                Ordering::Greater => false,
-            });
-            if is_nearer {
-                self.to = Some(To { key, is_inside });
+            let to = To { key, is_inside };
+            if self.to.is_none_or(|known| to.compare(&known).is_lt()) {
+                self.to = Some(to);
             }
         }
     }
 
     /// Returns the smallest limits that contain both.
     fn with(self, other: Self) -> Self {
-        let from = match ordinal::compare(self.from, other.from) {
-            Ordering::Greater => other.from,
-            _ => self.from,
-        };
-        let to = self
-            .to
-            .zip(other.to)
-            .map(|(a, b)| match ordinal::compare(a.key, b.key) {
-                Ordering::Less => b,
-                Ordering::Equal if !a.is_inside => b,
-                _ => a,
-            });
+        let from = cmp::min_by(self.from, other.from, |a, b| ordinal::compare(a, b));
+        let to = self.to.zip(other.to).map(|(a, b)| cmp::max_by(a, b, To::compare));
         Self { from, to }
     }
 
@@ -205,18 +196,13 @@ impl<'f> Limits<'f> {
         match (self.to, other.to) {
             (_, None) => false,
             (None, Some(_)) => true,
-            (Some(a), Some(b)) => ordinal::compare(a.key, b.key)
-                .then(a.is_inside.cmp(&b.is_inside))
-                .is_gt(),
+            (Some(a), Some(b)) => a.compare(&b).is_gt(),
         }
     }
 
     fn is_past(&self, key: &str) -> bool {
-        self.to.is_some_and(|to| match ordinal::compare(key, to.key) {
-            Ordering::Less => false,
-            Ordering::Equal => !to.is_inside,
-            Ordering::Greater => true,
-        })
+        self.to
+            .is_some_and(|to| to.compare(&To { key, is_inside: true }).is_lt())
     }
 
     fn is_empty(&self) -> bool {

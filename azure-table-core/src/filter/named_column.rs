@@ -92,11 +92,7 @@ impl<E> NamedColumn<E> {
 
     /// Matches rows whose value is one of `values`; no row if `values` is empty. See [`Column::is_in`] for the limits.
     pub fn is_in<V: Into<EdmValue>>(&self, values: impl IntoIterator<Item = V>) -> Filter<E> {
-        values
-            .into_iter()
-            .map(|value| self.eq(value))
-            .reduce(|any, one| any | one)
-            .unwrap_or_else(typed::nothing)
+        typed::any_of(values.into_iter().map(|value| self.eq(value)))
     }
 
     /// Matches rows whose text begins with `prefix`. Sent as a range. The column must be text.

@@ -181,6 +181,11 @@ pub fn nothing<E>() -> Filter<E> {
     ))
 }
 
+/// Returns a condition that a row meets if it meets one of these; no row without any.
+pub fn any_of<E>(filters: impl Iterator<Item = Filter<E>>) -> Filter<E> {
+    filters.reduce(|any, one| any | one).unwrap_or_else(nothing)
+}
+
 #[doc(hidden)]
 pub fn fault<E>(why: String) -> Filter<E> {
     Filter {

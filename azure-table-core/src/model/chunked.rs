@@ -161,7 +161,7 @@ pub fn read<T: Chunked>(row: &Row<'_>, name: &str) -> Result<T> {
         let Some(property) = row.get(name) else {
             return T::absent().ok_or_else(|| fault("it is missing"));
         };
-        return join(vec![property.read_as(T::EDM_TYPE)?]).ok_or_else(|| fault("its piece has another type"));
+        return T::join(vec![property.read_as(T::EDM_TYPE)?]).ok_or_else(|| fault("its piece has another type"));
     };
     let count = usize::try_from(count.read::<i32>()?).map_err(|_| fault("the number of its pieces is negative"))?;
     let mut pieces = Vec::new();
@@ -179,7 +179,7 @@ pub fn read<T: Chunked>(row: &Row<'_>, name: &str) -> Result<T> {
         }
         pieces.push(value);
     }
-    join(pieces).ok_or_else(|| fault("its pieces have another type"))
+    T::join(pieces).ok_or_else(|| fault("its pieces have another type"))
 }
 
 /// Returns `true` if a piece is full. Text may end one unit early, before a character of two units.
@@ -189,10 +189,6 @@ fn is_full(piece: &Edm<'_>) -> bool {
         Edm::Binary(bytes) => bytes.len() == MAX_BINARY_BYTES,
         _ => false,
     }
-}
-
-fn join<T: Chunked>(pieces: Vec<Edm<'_>>) -> Option<T> {
-    T::join(pieces)
 }
 
 #[cfg(test)]

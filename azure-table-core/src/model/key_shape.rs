@@ -178,27 +178,16 @@ impl KeyWriter {
 
     /// Returns the PartitionKey, which needs all of its fields.
     pub(crate) fn finish_partition(mut self) -> Result<String> {
-        while self.key == 0 {
-            match self.shape.partition_key.get(self.piece) {
-                None => break,
-                Some(KeyPiece::Literal(literal)) => {
-                    self.texts.text().push_str(literal);
-                    self.piece += 1;
-                }
-                Some(KeyPiece::Field(name) | KeyPiece::Padded(name, _)) => {
-                    return Err(Error::invalid_input(format!(
-                        "PartitionKey, field `{name}`: a whole partition needs every field of its key"
-                    )));
-                }
-            }
+        if let Some(("PartitionKey", name)) = self.next_field()? {
+            return Err(Error::invalid_input(format!(
+                "PartitionKey, field `{name}`: a whole partition needs every field of its key"
+            )));
         }
         let (partition_key, _) = self.texts.into_pair();
         check_key("PartitionKey", &partition_key)?;
         Ok(partition_key)
     }
-}
 
-impl KeyWriter {
     /// Returns the common beginning of all keys with these fields, including the literals after the last field.
     pub(crate) fn finish_start(mut self) -> Result<KeyStart> {
         let next = self.next_field()?.map(|_| self.key);
@@ -313,17 +302,14 @@ impl<'a> KeyParts<'a> {
                 self.count
             ))
         })?;
-        let value = match self.piece(index) {
-            Some(KeyPiece::Padded(_, width)) => lengthen::<T>(text, *width).and_then(|text| T::read_key(&text)),
-            _ => T::read_key(text),
+        let (name, value) = match self.piece(index) {
+            Some(KeyPiece::Padded(name, width)) => {
+                (*name, lengthen::<T>(text, *width).and_then(|text| T::read_key(&text)))
+            }
+            Some(KeyPiece::Field(name)) => (*name, T::read_key(text)),
+            _ => ("", T::read_key(text)),
         };
-        value.map_err(|e| {
-            let name = match self.piece(index) {
-                Some(KeyPiece::Field(name) | KeyPiece::Padded(name, _)) => name,
-                _ => "",
-            };
-            Error::invalid_response(format!("key field `{name}`: {e}"))
-        })
+        value.map_err(|e| Error::invalid_response(format!("key field `{name}`: {e}")))
     }
 
     fn piece(&self, index: usize) -> Option<&'static KeyPiece> {
@@ -341,8 +327,6 @@ fn end_of(piece: &KeyPiece, next: Option<&KeyPiece>, text: &str) -> Option<usize
         _ => Some(text.len()),
     }
 }
-
-impl KeyShape {}
 
 /// Returns the template of a key, as a user would write it.
 pub fn form(pieces: &[KeyPiece]) -> String {

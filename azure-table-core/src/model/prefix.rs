@@ -217,40 +217,28 @@ pub trait KeyPrefixFrom<G> {
 }
 
 /// Implements the trait once: all field types of a key, and the fields that are passed.
-macro_rules! prefix {
-    ([$($all:ident)+] ($($given:ident $field:ident $n:tt),+)) => {
-        impl<$($all,)+ $($given),+> KeyPrefixFrom<($($given,)+)> for ($($all,)+)
+macro_rules! prefixes {
+    ([$($all:ident)+] [($next:ident $of:ident $at:tt) $($later:tt)*] $(($given:ident $field:ident $n:tt))*) => {
+        impl<$($all,)+ $($given,)* $next> KeyPrefixFrom<($($given,)* $next,)> for ($($all,)+)
         where
-            $($given: Operand<$field>, $field: TableKey,)+
+            $($given: Operand<$field>, $field: TableKey,)*
+            $next: Operand<$of>,
+            $of: TableKey,
         {
-            fn write_prefix(fields: ($($given,)+), key: &mut KeyWriter) -> Result<()> {
-                $(key.field(&fields.$n.into_operand())?;)+
-                Ok(())
+            fn write_prefix(fields: ($($given,)* $next,), key: &mut KeyWriter) -> Result<()> {
+                $(key.field(&fields.$n.into_operand())?;)*
+                key.field(&fields.$at.into_operand())
             }
         }
+        prefixes!([$($all)+] [$($later)*] $(($given $field $n))* ($next $of $at));
     };
+    ($all:tt [] $($done:tt)+) => {};
 }
-
-/// Implements the trait for the field types of each key, once for each number of leading fields.
-macro_rules! prefixes {
-    ($($all:tt <- [$($given:tt)+])*) => {
-        $($(prefix!($all $given);)+)*
-    };
-}
-prefixes! {
-    [A] <- [(GA A 0)]
-    [A B] <- [(GA A 0) (GA A 0, GB B 1)]
-    [A B C] <- [(GA A 0) (GA A 0, GB B 1) (GA A 0, GB B 1, GC C 2)]
-    [A B C D] <- [(GA A 0) (GA A 0, GB B 1) (GA A 0, GB B 1, GC C 2) (GA A 0, GB B 1, GC C 2, GD D 3)]
-    [A B C D E] <- [(GA A 0) (GA A 0, GB B 1) (GA A 0, GB B 1, GC C 2) (GA A 0, GB B 1, GC C 2, GD D 3)
-        (GA A 0, GB B 1, GC C 2, GD D 3, GE E 4)]
-    [A B C D E F] <- [(GA A 0) (GA A 0, GB B 1) (GA A 0, GB B 1, GC C 2) (GA A 0, GB B 1, GC C 2, GD D 3)
-        (GA A 0, GB B 1, GC C 2, GD D 3, GE E 4) (GA A 0, GB B 1, GC C 2, GD D 3, GE E 4, GF F 5)]
-    [A B C D E F G] <- [(GA A 0) (GA A 0, GB B 1) (GA A 0, GB B 1, GC C 2) (GA A 0, GB B 1, GC C 2, GD D 3)
-        (GA A 0, GB B 1, GC C 2, GD D 3, GE E 4) (GA A 0, GB B 1, GC C 2, GD D 3, GE E 4, GF F 5)
-        (GA A 0, GB B 1, GC C 2, GD D 3, GE E 4, GF F 5, GG G 6)]
-    [A B C D E F G H] <- [(GA A 0) (GA A 0, GB B 1) (GA A 0, GB B 1, GC C 2) (GA A 0, GB B 1, GC C 2, GD D 3)
-        (GA A 0, GB B 1, GC C 2, GD D 3, GE E 4) (GA A 0, GB B 1, GC C 2, GD D 3, GE E 4, GF F 5)
-        (GA A 0, GB B 1, GC C 2, GD D 3, GE E 4, GF F 5, GG G 6)
-        (GA A 0, GB B 1, GC C 2, GD D 3, GE E 4, GF F 5, GG G 6, GH H 7)]
-}
+prefixes!([A] [(GA A 0)]);
+prefixes!([A B] [(GA A 0) (GB B 1)]);
+prefixes!([A B C] [(GA A 0) (GB B 1) (GC C 2)]);
+prefixes!([A B C D] [(GA A 0) (GB B 1) (GC C 2) (GD D 3)]);
+prefixes!([A B C D E] [(GA A 0) (GB B 1) (GC C 2) (GD D 3) (GE E 4)]);
+prefixes!([A B C D E F] [(GA A 0) (GB B 1) (GC C 2) (GD D 3) (GE E 4) (GF F 5)]);
+prefixes!([A B C D E F G] [(GA A 0) (GB B 1) (GC C 2) (GD D 3) (GE E 4) (GF F 5) (GG G 6)]);
+prefixes!([A B C D E F G H] [(GA A 0) (GB B 1) (GC C 2) (GD D 3) (GE E 4) (GF F 5) (GG G 6) (GH H 7)]);

@@ -152,7 +152,6 @@ pub fn check_list(policies: &[StoredAccessPolicy]) -> Result<()> {
 
 /// Returns the document for a response. A policy that leaves everything to the signatures has no `AccessPolicy`
 /// element.
-#[cfg(any(test, feature = "inbound"))]
 pub fn list_to_answer(policies: &[StoredAccessPolicy]) -> Bytes {
     StoredAccessPolicy::list_to_xml(policies, |fields| !fields.is_empty())
 }

@@ -22,11 +22,10 @@ static PARSED: Mutex<Option<(HeaderValue, SystemTime)>> = Mutex::new(None);
 /// # Errors
 /// - `InvalidInput`: the time is before 1970 or after 9999.
 pub fn http_date(time: SystemTime) -> Result<HeaderValue> {
-    let since = time
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .ok()
-        .map(|since| since.as_secs());
-    let second = since.filter(|second| *second <= LAST_SECOND);
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok();
+    let second = since
+        .map(|since| since.as_secs())
+        .filter(|second| *second <= LAST_SECOND);
     let second =
         second.ok_or_else(|| Error::invalid_input("the clock of this machine is before 1970 or after 9999"))?;
     let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);

@@ -13,7 +13,6 @@ use crate::model::datetime::{self, DateTime};
 /// The query parameters of shared access signatures. All other parameters of a query belong to the request.
 ///
 /// Source: REST "Create an account SAS", "Create a service SAS", "Create a user delegation SAS".
-#[cfg(feature = "inbound")]
 pub const SAS_PARAMETERS: [&str; 24] = [
     "sv", "ss", "srt", "sp", "se", "st", "spr", "sip", "sig", "tn", "spk", "srk", "epk", "erk", "si", "skoid", "sktid",
     "skt", "ske", "sks", "skv", "skdutid", "sduoid", "ses",
@@ -105,30 +104,15 @@ pub fn table_string_to_sign(parameters: &SasParameters, account: &str, table: &s
 ///
 /// Source: REST "Create a user delegation SAS".
 pub fn user_delegation_string_to_sign(parameters: &SasParameters, account: &str, table: &str) -> String {
+    const DELEGATION: [&str; 15] = [
+        "skoid", "sktid", "skt", "ske", "sks", "skv", "skdutid", "sduoid", "sip", "spr", "sv", "spk", "srk", "epk",
+        "erk",
+    ];
     let resource = format!("/table/{account}/{}", table.to_lowercase());
     let value = |name| parameters.get(name);
-    [
-        value("sp"),
-        value("st"),
-        value("se"),
-        &resource,
-        value("skoid"),
-        value("sktid"),
-        value("skt"),
-        value("ske"),
-        value("sks"),
-        value("skv"),
-        value("skdutid"),
-        value("sduoid"),
-        value("sip"),
-        value("spr"),
-        value("sv"),
-        value("spk"),
-        value("srk"),
-        value("epk"),
-        value("erk"),
-    ]
-    .join("\n")
+    let mut lines = vec![value("sp"), value("st"), value("se"), &resource];
+    lines.extend(DELEGATION.map(value));
+    lines.join("\n")
 }
 
 /// The first version whose account signatures have a line for the encryption scope.
@@ -137,18 +121,8 @@ const WITH_ENCRYPTION_SCOPE: &str = "2020-12-06";
 /// Returns the string to sign of an account's signature. It ends with a line end.
 pub fn account_string_to_sign(parameters: &SasParameters, account: &str) -> String {
     let value = |name| parameters.get(name);
-    let mut lines = vec![
-        account,
-        value("sp"),
-        value("ss"),
-        value("srt"),
-        value("st"),
-        value("se"),
-        value("sip"),
-        value("spr"),
-        value("sv"),
-    ];
-    // Versions are dates, so they compare as text.
+    let mut lines = vec![account];
+    lines.extend(["sp", "ss", "srt", "st", "se", "sip", "spr", "sv"].map(value));
     if value("sv") >= WITH_ENCRYPTION_SCOPE {
         lines.push(value("ses"));
     }

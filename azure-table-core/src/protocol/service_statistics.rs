@@ -51,7 +51,6 @@ impl GeoReplicationStatus {
         }
     }
 
-    #[cfg(any(test, feature = "inbound"))]
     fn text(&self) -> &str {
         match self {
             Self::Live => "live",
@@ -85,7 +84,6 @@ impl ServiceStatistics {
 }
 
 /// Returns the statistics of a secondary that follows the primary.
-#[cfg(feature = "inbound")]
 pub fn live(last_sync_time: DateTime) -> ServiceStatistics {
     ServiceStatistics {
         status: GeoReplicationStatus::Live,
@@ -94,7 +92,6 @@ pub fn live(last_sync_time: DateTime) -> ServiceStatistics {
 }
 
 /// Returns the response with these statistics.
-#[cfg(any(test, feature = "inbound"))]
 pub fn to_xml(statistics: &ServiceStatistics) -> bytes::Bytes {
     let time = statistics.last_sync_time.and_then(|time| time.try_into().ok());
     let time = time.map_or(String::new(), httpdate::fmt_http_date);

@@ -32,7 +32,6 @@ impl JsonError {
     }
 
     /// Returns the byte offset of the error, and its reason.
-    #[cfg(feature = "inbound")]
     pub fn into_parts(self) -> (usize, Cow<'static, str>) {
         (self.0.at, self.0.what)
     }
@@ -94,16 +93,9 @@ impl<'a> Reader<'a> {
 
     /// Returns the next member with its original text, from the quote to the colon.
     pub fn next_member_text(&mut self, first: &mut bool) -> Result<Option<(Cow<'a, str>, &'a str)>> {
-        match self.peek() {
-            Some(b'}') => {
-                self.at += 1;
-                return Ok(None);
-            }
-            Some(b',') if !*first => self.at += 1,
-            Some(_) if *first => {}
-            _ => return Err(self.error("expected `,` or `}`")),
+        if !self.follows(b'}', first, "expected `,` or `}`")? {
+            return Ok(None);
         }
-        *first = false;
         if self.peek() != Some(b'"') {
             return Err(self.error("expected a member's name"));
         }
@@ -131,14 +123,20 @@ impl<'a> Reader<'a> {
 
     /// Returns `true` if another element follows. The caller must then read it.
     pub fn next_element(&mut self, first: &mut bool) -> Result<bool> {
+        self.follows(b']', first, "expected `,` or `]`")
+    }
+
+    /// Returns `true` and skips the comma if another member or element follows. Otherwise skips the `end`.
+    #[inline]
+    fn follows(&mut self, end: u8, first: &mut bool, expected: &'static str) -> Result<bool> {
         match self.peek() {
-            Some(b']') => {
+            Some(byte) if byte == end => {
                 self.at += 1;
                 return Ok(false);
             }
             Some(b',') if !*first => self.at += 1,
             Some(_) if *first => {}
-            _ => return Err(self.error("expected `,` or `]`")),
+            _ => return Err(self.error(expected)),
         }
         *first = false;
         Ok(true)
@@ -275,15 +273,11 @@ impl<'a> Reader<'a> {
         self.at += 1;
         let start = self.plain();
         let borrowed = &self.text[start..self.at];
-        match self.text.as_bytes().get(self.at) {
-            Some(b'"') => {
-                self.at += 1;
-                Ok(Cow::Borrowed(borrowed))
-            }
-            Some(b'\\') => self.escaped(borrowed.to_owned()).map(Cow::Owned),
-            Some(_) => Err(self.error("a control character must be escaped")),
-            None => Err(self.error("the string does not end")),
+        if self.text.as_bytes().get(self.at) != Some(&b'"') {
+            return self.escaped(borrowed.to_owned()).map(Cow::Owned);
         }
+        self.at += 1;
+        Ok(Cow::Borrowed(borrowed))
     }
 
     /// Skips characters that need no unescaping. Returns the start of them.
@@ -355,17 +349,10 @@ impl<'a> Reader<'a> {
     }
 
     fn hex4(&mut self) -> Result<u32> {
-        let digits = self.text.as_bytes().get(self.at..self.at + 4).unwrap_or_default();
-        let mut code = 0;
-        if digits.len() != 4 {
-            return Err(self.error("expected four hexadecimal digits"));
-        }
-        for digit in digits {
-            let digit = char::from(*digit)
-                .to_digit(16)
-                .ok_or_else(|| self.error("expected four hexadecimal digits"))?;
-            code = code << 4 | digit;
-        }
+        let digits = self.text.get(self.at..self.at + 4).unwrap_or_default();
+        let is_hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let code = is_hexadecimal.then(|| u32::from_str_radix(digits, 16).ok()).flatten();
+        let code = code.ok_or_else(|| self.error("expected four hexadecimal digits"))?;
         self.at += 4;
         Ok(code)
     }

@@ -16,7 +16,6 @@ pub struct TimeText {
 
 impl TimeText {
     /// Formats the seconds with the fewest digits, as requests and responses of Azure Storage do.
-    #[cfg(feature = "inbound")]
     pub fn shortest(time: DateTime) -> Self {
         let (text, length) = datetime::ascii(time);
         Self { text, length }
@@ -38,7 +37,6 @@ impl TimeText {
     }
 
     /// Appends the ETag of an entity with this time. `quote` is the quote around it, which JSON escapes.
-    #[cfg(feature = "inbound")]
     pub fn put_etag(&self, out: &mut Vec<u8>, quote: &str) {
         // The colons of `2017-11-10T02:44:53.636692Z` are encoded.
         let time = self.as_bytes();
@@ -59,7 +57,6 @@ impl TimeText {
     }
 
     /// Returns the ETag of an entity with this time.
-    #[cfg(feature = "inbound")]
     pub fn etag(&self) -> String {
         let mut text = Vec::with_capacity(48);
         self.put_etag(&mut text, "\"");
@@ -78,7 +75,6 @@ impl fmt::Display for TimeText {
 /// The text between the quotes may be any: an unknown one is a version that does not match (Azurite issue 1229, seen
 /// live). Azurite's own tests expect the service to reject a strong ETag, and to accept `w/`; no recording shows
 /// either.
-#[cfg(feature = "inbound")]
 pub fn is_etag(text: &str) -> bool {
     let quoted = text.strip_prefix(['W', 'w']).and_then(|rest| rest.strip_prefix("/\""));
     quoted
@@ -87,7 +83,6 @@ pub fn is_etag(text: &str) -> bool {
 }
 
 /// Returns `true` for the ETag of an entity in which each quote around the time is doubled.
-#[cfg(feature = "inbound")]
 pub fn is_etag_with_doubled_quotes(text: &str) -> bool {
     text.contains("\"datetime''") && text.ends_with("''\"")
 }
@@ -107,7 +102,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "inbound")]
     #[test]
     fn etag_is_a_single_weak_tag_in_quotes() {
         let written = TimeText::shortest("2017-11-10T02:44:47.62Z".parse().unwrap()).etag();

@@ -29,11 +29,7 @@ pub fn annotation(value: &Edm<'_>, annotates: impl FnOnce(f64) -> bool) -> Optio
     match value {
         Edm::String(_) | Edm::Boolean(_) | Edm::Int32(_) => None,
         Edm::Double(value) if value.is_finite() && !annotates(*value) => None,
-        Edm::Double(_) => Some(annotation_of(EdmType::Double)),
-        Edm::Int64(_) => Some(annotation_of(EdmType::Int64)),
-        Edm::DateTime(_) => Some(annotation_of(EdmType::DateTime)),
-        Edm::Guid(_) => Some(annotation_of(EdmType::Guid)),
-        Edm::Binary(_) => Some(annotation_of(EdmType::Binary)),
+        value => Some(annotation_of(value.edm_type())),
     }
 }
 

@@ -9,36 +9,21 @@ const SECONDS_PER_DAY: u64 = 86_400;
 
 /// Returns the ticks of a text of this form. `None` for any other text, which may still be a valid date.
 pub(super) fn read(text: &str) -> Option<i64> {
-    let [
-        y1,
-        y2,
-        y3,
-        y4,
-        b'-',
-        mo1,
-        mo2,
-        b'-',
-        d1,
-        d2,
-        b'T',
-        h1,
-        h2,
-        b':',
-        mi1,
-        mi2,
-        b':',
-        s1,
-        s2,
-        rest @ ..,
-        b'Z',
-    ] = text.as_bytes()
-    else {
+    let (seconds, rest) = text.as_bytes().split_first_chunk::<{ "2026-01-02T03:04:05".len() }>()?;
+    let rest = rest.strip_suffix(b"Z")?;
+    if [4, 7, 10, 13, 16].map(|at| seconds[at]) != *b"--T::" {
         return None;
-    };
-    let year = number(&[*y1, *y2, *y3, *y4])?;
-    let month = number(&[*mo1, *mo2])?;
-    let day = number(&[*d1, *d2])?;
-    let (hour, minute, second) = (number(&[*h1, *h2])?, number(&[*mi1, *mi2])?, number(&[*s1, *s2])?);
+    }
+    let (year, month, day) = (
+        number(&seconds[..4])?,
+        number(&seconds[5..7])?,
+        number(&seconds[8..10])?,
+    );
+    let (hour, minute, second) = (
+        number(&seconds[11..13])?,
+        number(&seconds[14..16])?,
+        number(&seconds[17..])?,
+    );
     let (year, month, day) = (year as u16, month as u8, day as u8);
     // The `time` crate checks second 60, because it knows the leap seconds.
     if year == 0 || day == 0 || day > civil::days_in_month(year, month) || hour > 23 || minute > 59 || second > 59 {

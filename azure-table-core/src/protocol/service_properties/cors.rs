@@ -111,20 +111,13 @@ impl CorsRule {
                 CORS_METHODS.join(", ")
             ));
         }
-        let is_prefix = |name: &&String| name.len() > 1 && name.ends_with('*');
-        for (what, items, prefixes) in [
-            ("allowed origins", &self.allowed_origins, 0),
-            (
-                "allowed headers",
-                &self.allowed_headers,
-                self.allowed_headers.iter().filter(is_prefix).count(),
-            ),
-            (
-                "exposed headers",
-                &self.exposed_headers,
-                self.exposed_headers.iter().filter(is_prefix).count(),
-            ),
+        for (what, items, may_be_prefixes) in [
+            ("allowed origins", &self.allowed_origins, false),
+            ("allowed headers", &self.allowed_headers, true),
+            ("exposed headers", &self.exposed_headers, true),
         ] {
+            let is_prefix = |name: &&String| may_be_prefixes && name.len() > 1 && name.ends_with('*');
+            let prefixes = items.iter().filter(is_prefix).count();
             if items.len() - prefixes > MAX_CORS_NAMES {
                 let found = items.len() - prefixes;
                 return refuse(format!("{found} {what}, the limit is {MAX_CORS_NAMES}"));
