@@ -24,9 +24,7 @@ pub use self::assert::{
     SamePartition, assert_digits, assert_distinct, assert_entity, assert_form, assert_partition, assert_untagged,
 };
 pub use self::field::{EtagField, ExtraField, FromJson, OfDefault, TimestampField, ToJson, WriteIdField};
-pub use self::function::{
-    Converted, Named, Nothing, Reads, Typed, WhenAbsent, Writes, lacking, lend, upgraded,
-};
+pub use self::function::{Converted, Named, Nothing, Reads, Typed, WhenAbsent, Writes, lacking, lend, upgraded};
 pub use self::projection::{
     Absent, ColumnOf, ColumnOfName, Distinct, Selection, SoleField, SoleRowField, partition_field, row_field, select,
     select_found,

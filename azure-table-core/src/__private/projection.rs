@@ -1,18 +1,17 @@
 //! The items that derived code of projections uses.
 
-use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use super::assert::is_same;
 use crate::filter::column::{Column, InKey, Stored};
 use crate::filter::nested::Nested;
 use crate::filter::refused::Opaque;
-use crate::model::edm::{EdmType, Token};
+
 use crate::model::entity::TableEntity;
-use crate::model::error::{Error, ErrorInternals, Result};
+use crate::model::error::Result;
 use crate::model::key::ReadTableKey;
 use crate::model::property::ReadProperty;
-use crate::model::row::{Row, RowProperty};
+use crate::model::row::Row;
 
 /// The stored names that a projection selects. A separate trait, because only a constant can hold them.
 pub trait Selection<const N: usize> {
@@ -121,11 +120,7 @@ pub trait ColumnOf<E, T> {
 
 impl<E, T: ReadProperty> ColumnOf<E, T> for Column<E, T, Stored> {
     fn found(self, row: &Row<'_>) -> Result<Option<T>> {
-        let name = self.selected();
-        if name == "Timestamp" {
-            return timestamp(row);
-        }
-        row.get(name).map(RowProperty::read).transpose()
+        row.found(self.selected())
     }
 
     fn required(self, row: &Row<'_>) -> Result<T> {
@@ -139,27 +134,8 @@ impl<E, T: ReadTableKey> ColumnOf<E, T> for Column<E, T, InKey> {
     }
 
     fn required(self, row: &Row<'_>) -> Result<T> {
-        let name = self.selected();
-        let text = if name == "PartitionKey" {
-            row.partition_key()?
-        } else {
-            row.row_key()?
-        };
-        T::read_key(text).map_err(|e| Error::invalid_response(format!("{name}: {e}")))
+        row.key(self.selected())
     }
-}
-
-/// Reads the Timestamp as the type of the entity's constant for it.
-fn timestamp<T: ReadProperty>(row: &Row<'_>) -> Result<Option<T>> {
-    let Some(text) = row.timestamp_text() else {
-        return Ok(None);
-    };
-    let property = RowProperty {
-        name: Cow::Borrowed("Timestamp"),
-        annotation: Some(EdmType::DateTime),
-        token: Token::Text(Cow::Borrowed(text)),
-    };
-    property.read().map(Some)
 }
 
 /// Returns the value of a column, or that for an absent property.

@@ -83,8 +83,6 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     }
 }
 
-impl<E> Assignment<E> {}
-
 /// Returns the name and the value.
 ///
 /// # Errors

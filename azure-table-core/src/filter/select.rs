@@ -1,13 +1,10 @@
 //! Tuples of columns to select from a table.
 
-use std::borrow::Cow;
-
 use crate::filter::column::{Column, InKey, Stored};
-use crate::model::edm::{EdmType, Token, WireValue};
-use crate::model::error::{Error, ErrorInternals, Result};
+use crate::model::error::Result;
 use crate::model::key::ReadTableKey;
 use crate::model::property::ReadProperty;
-use crate::model::row::Row;
+use crate::model::row::{self, Row};
 
 /// A column that can be selected by itself.
 #[diagnostic::on_unimplemented(
@@ -35,27 +32,8 @@ impl<E, T: ReadProperty> SelectColumn<E> for Column<E, T, Stored> {
     }
 
     fn read_from(&self, row: &Row<'_>, name: &str) -> Result<T> {
-        if name == "Timestamp" {
-            return read_timestamp(row);
-        }
-        match row.get(name) {
-            Some(property) => property.read(),
-            None => T::absent().ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing"))),
-        }
+        row::required(row.found(name)?, name)
     }
-}
-
-/// Reads the Timestamp, which is stored apart from the properties of a row.
-fn read_timestamp<T: ReadProperty>(row: &Row<'_>) -> Result<T> {
-    let fault = |why: &dyn std::fmt::Display| Error::invalid_response(format!("Timestamp: {why}"));
-    let Some(text) = row.timestamp_text() else {
-        return T::absent().ok_or_else(|| fault(&"it is missing"));
-    };
-    let value = WireValue {
-        annotation: Some(EdmType::DateTime),
-        token: Token::Text(Cow::Borrowed(text)),
-    };
-    T::from_wire(value).map_err(|e| fault(&e))
 }
 
 impl<E, T: ReadTableKey> SelectColumn<E> for Column<E, T, InKey> {
@@ -66,12 +44,7 @@ impl<E, T: ReadTableKey> SelectColumn<E> for Column<E, T, InKey> {
     }
 
     fn read_from(&self, row: &Row<'_>, name: &str) -> Result<T> {
-        let text = if name == "PartitionKey" {
-            row.partition_key()?
-        } else {
-            row.row_key()?
-        };
-        T::read_key(text).map_err(|e| Error::invalid_response(format!("{name}: {e}")))
+        row.key(name)
     }
 }
 

@@ -155,7 +155,19 @@ impl Attempt {
 
 impl fmt::Debug for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.parts.fmt(f)
+        let parts = &self.parts;
+        f.debug_struct("Attempt")
+            .field("operation", &parts.operation)
+            .field("table", &parts.table)
+            .field("number", &parts.number)
+            .field("location", &parts.location)
+            .field("elapsed", &parts.elapsed)
+            .field("status", &parts.status)
+            .field("code", &parts.code)
+            .field("failure", &parts.failure)
+            .field("request_id", &parts.request_id)
+            .field("client_request_id", &parts.client_request_id)
+            .finish_non_exhaustive()
     }
 }
 
@@ -207,47 +219,34 @@ impl Diagnostics {
     }
 }
 
-/// The internals of the attempts of a call: the pipeline fills them.
-#[doc(hidden)]
-pub trait DiagnosticsInternals {
-    fn add(&mut self, attempt: Attempt);
-
-    /// Returns the service's time at which the call was sent, or a little earlier.
-    ///
-    /// It is the time of a response less the duration of its attempt. `None` if no response has a `Date`.
-    fn sent_at(&self) -> Option<SystemTime>;
-
-    /// Takes the request ID of the last attempt.
-    fn take_request_id(&mut self) -> Option<String>;
-
-    /// Adds the attempts of a nested call.
-    fn append(&mut self, inner: &Self);
+/// Adds an attempt.
+pub fn add(diagnostics: &mut Diagnostics, attempt: Attempt) {
+    if diagnostics.attempts.len() == MOST_ATTEMPTS {
+        diagnostics.attempts.remove(0);
+        diagnostics.omitted += 1;
+    }
+    diagnostics.attempts.push(attempt);
 }
 
-impl DiagnosticsInternals for Diagnostics {
-    fn add(&mut self, attempt: Attempt) {
-        if self.attempts.len() == MOST_ATTEMPTS {
-            self.attempts.remove(0);
-            self.omitted += 1;
-        }
-        self.attempts.push(attempt);
+/// Adds the attempts of a nested call.
+pub fn append(diagnostics: &mut Diagnostics, inner: &Diagnostics) {
+    diagnostics.omitted += inner.omitted;
+    for attempt in &inner.attempts {
+        add(diagnostics, attempt.clone());
     }
+}
 
-    fn sent_at(&self) -> Option<SystemTime> {
-        let sent_at = |attempt: &Attempt| attempt.service_time()?.checked_sub(attempt.elapsed());
-        self.attempts.iter().filter_map(sent_at).min()
-    }
+/// Returns the service's time at which the call was sent, or a little earlier.
+///
+/// It is the time of a response less the duration of its attempt. `None` if no response has a `Date`.
+pub fn sent_at(diagnostics: &Diagnostics) -> Option<SystemTime> {
+    let sent_at = |attempt: &Attempt| attempt.service_time()?.checked_sub(attempt.elapsed());
+    diagnostics.attempts.iter().filter_map(sent_at).min()
+}
 
-    fn take_request_id(&mut self) -> Option<String> {
-        self.attempts.last_mut()?.parts.request_id.take()
-    }
-
-    fn append(&mut self, inner: &Self) {
-        self.omitted += inner.omitted;
-        for attempt in &inner.attempts {
-            self.add(attempt.clone());
-        }
-    }
+/// Takes the request ID of the last attempt.
+pub fn take_request_id(diagnostics: &mut Diagnostics) -> Option<String> {
+    diagnostics.attempts.last_mut()?.parts.request_id.take()
 }
 
 /// Writes one line per attempt.

@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::model::datetime::DateTime;
-use crate::model::edm::{Edm, EdmType, EdmValue, Token, base64_text, double_text};
+use crate::model::edm::{Edm, EdmType, EdmValue, Token};
 use crate::model::entity::{MetadataLevel, ReadEntity, TableEntity};
 use crate::model::entity_key::key_texts;
-use crate::model::error::{Error, ErrorInternals, Result};
+use crate::model::error::{ErrorInternals, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::key_shape::{KeyShape, KeyWriter};
 use crate::model::property::ReadProperty;
@@ -121,10 +121,8 @@ impl DynamicEntity {
     /// - [`InvalidResponse`](crate::model::error::ErrorKind::InvalidResponse): it is missing, or of a type that does
     ///   not widen to `T` without loss.
     pub fn property<T: ReadProperty>(&self, name: &str) -> Result<T> {
-        let read = match self.properties.get(name) {
-            Some(value) => row_property(name, value).read(),
-            None => T::absent().ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing"))),
-        };
+        let found = self.properties.get(name).map(|value| row_property(name, value).read());
+        let read = found.transpose().and_then(|found| row::required(found, name));
         read.map_err(|e| e.at_entity(&self.partition_key, &self.row_key))
     }
 }
@@ -135,11 +133,7 @@ fn row_property<'a>(name: &'a str, value: &'a EdmValue) -> RowProperty<'a> {
         Edm::String(text) => (true, Token::Text(Cow::Borrowed(text))),
         Edm::Boolean(value) => (false, Token::Boolean(*value)),
         Edm::Int32(value) => (false, Token::Number(value.to_string().into())),
-        Edm::Int64(value) => (true, Token::Text(value.to_string().into())),
-        Edm::Double(value) => (true, Token::Text(double_text(*value).into())),
-        Edm::DateTime(value) => (true, Token::Text(value.to_string().into())),
-        Edm::Guid(value) => (true, Token::Text(value.to_string().into())),
-        Edm::Binary(bytes) => (true, Token::Text(base64_text(bytes).into())),
+        value => (true, Token::Text(value.to_string().into())),
     };
     let annotation: Option<EdmType> = annotated.then(|| value.edm_type());
     RowProperty {

@@ -6,11 +6,10 @@
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::diagnostics::Diagnostics;
-pub use crate::model::error::internals::ErrorInternals;
+pub use crate::model::error::internals::{ErrorInternals, ErrorParts};
 pub use crate::model::error::response_headers::ResponseHeaders;
 pub use crate::model::error::value_error::ValueError;
 use crate::model::operation_kind::OperationKind;
@@ -30,8 +29,6 @@ pub const MAY_HAVE_APPLIED: &str = "; the write may have been applied";
 
 /// The result of every operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-type Source = Arc<dyn StdError + Send + Sync + 'static>;
 
 /// The kind of a failure, to branch on.
 ///
@@ -112,29 +109,7 @@ impl ErrorKind {
 /// assert!(error.to_string().contains("1st"));
 /// ```
 pub struct Error {
-    inner: Box<Inner>,
-}
-
-#[derive(Clone)]
-struct Inner {
-    kind: ErrorKind,
-    message: Cow<'static, str>,
-    operation: Option<OperationKind>,
-    table: Option<String>,
-    entity: Option<(String, String)>,
-    status: Option<u16>,
-    code: Option<String>,
-    service_message: Option<String>,
-    request_id: Option<String>,
-    client_request_id: Option<String>,
-    batch_index: Option<usize>,
-    batch_size: Option<usize>,
-    attempts: u32,
-    may_have_applied: bool,
-    retry_after: Option<Duration>,
-    headers: ResponseHeaders,
-    diagnostics: Diagnostics,
-    source: Option<Source>,
+    inner: Box<ErrorParts>,
 }
 
 impl Error {

@@ -73,8 +73,6 @@ impl Guid {
     }
 }
 
-impl Guid {}
-
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(std::str::from_utf8(&self.ascii()).unwrap_or_default())

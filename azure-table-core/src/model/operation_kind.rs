@@ -115,17 +115,19 @@ pub enum TokenRight {
 }
 
 /// The facts about an operation that are known before any call.
-struct Facts {
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
     name: &'static str,
-    subject: Subject,
-    effect: Effect,
+    pub subject: Subject,
+    pub effect: Effect,
     /// By itself: see `Call::is_idempotent`.
-    is_idempotent: bool,
+    pub is_idempotent: bool,
     /// The status of a rejection that is a result, such as the 404 of a read.
     expected_status: Option<u16>,
     /// The letters that a shared access signature needs: all letters of one of these alternatives. Empty if no
     /// signature suffices, or if the letters depend on the request.
-    sas_letters: &'static [&'static str],
+    pub sas_letters: &'static [&'static str],
 }
 
 impl Facts {
@@ -223,23 +225,8 @@ impl OperationKind {
 }
 
 #[doc(hidden)]
-pub const fn effect(operation: OperationKind) -> Effect {
-    operation.facts().effect
-}
-
-#[doc(hidden)]
-pub const fn is_idempotent(operation: OperationKind) -> bool {
-    operation.facts().is_idempotent
-}
-
-#[doc(hidden)]
-pub const fn subject(operation: OperationKind) -> Subject {
-    operation.facts().subject
-}
-
-#[doc(hidden)]
-pub const fn sas_letters(operation: OperationKind) -> &'static [&'static str] {
-    operation.facts().sas_letters
+pub const fn facts(operation: OperationKind) -> Facts {
+    operation.facts()
 }
 
 /// Returns the right that a token needs. The data roles divide entities and tables by effect.
@@ -252,7 +239,7 @@ pub const fn token_right(operation: OperationKind) -> TokenRight {
         }
         OperationKind::GetServiceProperties | OperationKind::GetServiceStatistics => TokenRight::Action("read"),
         OperationKind::SetServiceProperties => TokenRight::Action("write"),
-        _ => match effect(operation) {
+        _ => match operation.facts().effect {
             Effect::Read => TokenRight::Read,
             Effect::Write => TokenRight::Write,
         },

@@ -9,11 +9,13 @@
 //! costs no allocation after the first row of a page, and a hand-written `ReadEntity` is a loop over names.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmType, Token, WireValue};
 use crate::model::error::{Error, ErrorInternals, Result, ValueError};
 use crate::model::etag::ETag;
+use crate::model::key::ReadTableKey;
 use crate::model::key_shape::{KeyParts, KeyShape};
 use crate::model::property::ReadProperty;
 
@@ -96,10 +98,7 @@ impl<'a> Row<'a> {
     /// - [`InvalidResponse`](crate::model::error::ErrorKind::InvalidResponse): it is missing, or of a type that does
     ///   not widen to `T` without loss.
     pub fn property<T: ReadProperty>(&self, name: &str) -> Result<T> {
-        match self.get(name) {
-            Some(property) => property.read(),
-            None => T::absent().ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing"))),
-        }
+        required(self.get(name).map(RowProperty::read).transpose()?, name)
     }
 
     /// Returns the texts of the key fields.
@@ -108,6 +107,28 @@ impl<'a> Row<'a> {
     /// - [`InvalidResponse`](crate::model::error::ErrorKind::InvalidResponse): the keys do not have this shape.
     pub fn key_parts<'r>(&'r self, shape: &'r KeyShape) -> Result<KeyParts<'r>> {
         KeyParts::split(shape, self.partition_key()?, self.row_key()?)
+    }
+
+    /// Returns the value of a property or of the Timestamp, or `None` if it is absent.
+    pub(crate) fn found<T: ReadProperty>(&self, name: &str) -> Result<Option<T>> {
+        if name != "Timestamp" {
+            return self.get(name).map(RowProperty::read).transpose();
+        }
+        let timestamp = self.timestamp_text().map(|text| RowProperty {
+            name: Cow::Borrowed("Timestamp"),
+            annotation: Some(EdmType::DateTime),
+            token: Token::Text(Cow::Borrowed(text)),
+        });
+        timestamp.map(|timestamp| timestamp.read()).transpose()
+    }
+
+    /// Returns the value of a key that is one field.
+    pub(crate) fn key<T: ReadTableKey>(&self, name: &str) -> Result<T> {
+        let text = match name {
+            "PartitionKey" => self.partition_key()?,
+            _ => self.row_key()?,
+        };
+        T::read_key(text).map_err(|e| Error::invalid_response(format!("{name}: {e}")))
     }
 
     pub(crate) fn clear(&mut self) {
@@ -125,6 +146,12 @@ pub fn locate(row: &Row<'_>, error: Error) -> Error {
         (Some(partition_key), Some(row_key)) => error.at_entity(partition_key, row_key),
         _ => error,
     }
+}
+
+/// Returns the value, or that for an absent property, or an error.
+pub(crate) fn required<T: ReadProperty>(value: Option<T>, name: impl Display) -> Result<T> {
+    let value = value.or_else(T::absent);
+    value.ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing")))
 }
 
 fn missing(name: &str) -> Error {

@@ -83,8 +83,6 @@ pub fn read_with<E>(row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<E>) -> 
     })
 }
 
-impl<E> Versioned<E> {}
-
 impl<E> Deref for Versioned<E> {
     type Target = E;
     fn deref(&self) -> &E {

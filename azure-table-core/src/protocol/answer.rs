@@ -11,7 +11,7 @@
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, DATE, ETAG, HeaderName};
+use http::header::{AsHeaderName, CONTENT_TYPE, DATE, ETAG, HeaderName};
 use http::{HeaderMap, Response, StatusCode};
 use serde::Deserialize;
 
@@ -56,17 +56,9 @@ pub fn expect(response: Response<Bytes>, expected: &[StatusCode]) -> Result<Resp
 
 /// Returns the error that a response reports.
 pub fn error(response: &Response<Bytes>) -> Error {
-    let header = |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok());
-    let status = response.status();
-    let code = header("x-ms-error-code");
-    let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
-    error_of(
-        status.as_u16(),
-        code,
-        content_type,
-        response.body(),
-        request_id(response),
-    )
+    let (status, code) = (response.status().as_u16(), header(response, "x-ms-error-code"));
+    let content_type = header(response, CONTENT_TYPE);
+    error_of(status, code, content_type, response.body(), request_id(response))
 }
 
 /// Returns the error for a status, the code of its header and its body: of a whole response or of one part of a batch.
@@ -140,7 +132,7 @@ pub fn json(response: &Response<Bytes>) -> Result<&[u8]> {
     if is_json_object(body) {
         return Ok(body);
     }
-    let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
+    let content_type = header(response, CONTENT_TYPE);
     let text = String::from_utf8_lossy(body);
     Err(
         Error::invalid_response(strange(content_type, text.trim_start_matches('\u{feff}').trim_start()))
@@ -157,7 +149,10 @@ pub fn is_json_object(body: &[u8]) -> bool {
 
 /// Returns `true` if the service reports a missing entity, and not a missing table.
 pub fn is_missing_entity(error: &Error) -> bool {
-    matches!(error.cause_code(), Some("ResourceNotFound" | "EntityNotFound"))
+    matches!(
+        error.parts().code.as_deref(),
+        Some("ResourceNotFound" | "EntityNotFound")
+    )
 }
 
 fn strange(content_type: Option<&str>, text: &str) -> String {
@@ -200,11 +195,7 @@ fn split_message(message: &str) -> (Option<usize>, &str) {
 
 /// Returns the service's id of the request.
 pub fn request_id(response: &Response<Bytes>) -> Option<String> {
-    response
-        .headers()
-        .get(X_MS_REQUEST_ID)
-        .and_then(|v| v.to_str().ok())
-        .map(str::to_owned)
+    header(response, X_MS_REQUEST_ID).map(str::to_owned)
 }
 
 /// Returns the service's time.
@@ -223,7 +214,12 @@ pub fn etag(response: &Response<Bytes>) -> Option<ETag> {
 }
 
 pub fn etag_text(response: &Response<Bytes>) -> Option<&str> {
-    response.headers().get(ETAG)?.to_str().ok()
+    header(response, ETAG)
+}
+
+/// Returns the text of a header.
+pub fn header(response: &Response<Bytes>, name: impl AsHeaderName) -> Option<&str> {
+    response.headers().get(name)?.to_str().ok()
 }
 
 #[cfg(test)]

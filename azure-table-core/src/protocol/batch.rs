@@ -16,13 +16,12 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 
 use crate::codec::batch_body::{BatchBody, InnerRequest, Place};
-use crate::codec::json::write::append_entity;
+use crate::codec::json::write::append;
 use crate::model::entity::{MetadataLevel, TableEntity};
 use crate::model::entity_key::key_texts;
 use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::guid::Guid;
-use crate::model::operation_kind::OperationKind;
-use crate::model::property_writer::Rare;
+use crate::model::operation_kind::{Effect, OperationKind};
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::{JSON, header_value, odata};
 use crate::protocol::operation::{OperationInternals, OperationParts, TableOperation};
@@ -260,18 +259,13 @@ impl ChangeSet {
     /// [`add`](Self::add) then adds the operation, or reports the rule that it breaks.
     pub fn insert<E: TableEntity + ?Sized>(&mut self, entity: &E) -> bool {
         key_texts(entity).is_ok_and(|keys| {
-            let write = |bytes: &mut Vec<u8>| append_entity(bytes, entity, keys.pair());
-            let is_added = self.insert_alike(keys.pair(), write).is_some();
+            let is_added = self.insert_alike(entity, keys.pair()).is_some();
             keys.done();
             is_added
         })
     }
 
-    fn insert_alike(
-        &mut self,
-        keys: (&str, &str),
-        write: impl FnOnce(&mut Vec<u8>) -> Result<Option<Box<Rare>>>,
-    ) -> Option<()> {
+    fn insert_alike<E: TableEntity + ?Sized>(&mut self, entity: &E, keys: (&str, &str)) -> Option<()> {
         let kind = OperationKind::Insert;
         let (_, first) = self.insert.as_ref().filter(|(asked, _)| !asked.entity)?;
         let (partition_key, row_key) = keys;
@@ -282,6 +276,7 @@ impl ChangeSet {
         let profile = self.endpoint.profile();
         let limit = self.most_bytes();
         let add = |body: &mut BatchBody| {
+            let write = |bytes: &mut Vec<u8>| append(bytes, keys, |writer| entity.write_properties(writer));
             let (place, rare) = body.add_alike(first, write)?;
             let rare = rare.map(|rare| *rare).unwrap_or_default();
             let entity = body.body_of(&place);
@@ -393,11 +388,11 @@ impl ChangeSet {
 
     fn rejected(&self, rule: BatchRule, why: String, operation: &TableOperation) -> Broken {
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
-        let error = Error::invalid_input(why)
-            .in_operation(OperationKind::Batch, Some(&self.table))
-            .at_entity(partition_key, row_key)
-            .at_batch_index(Some(self.len()));
-        Broken { rule, error }
+        let error = Error::invalid_input(why).at_entity(partition_key, row_key);
+        Broken {
+            rule,
+            ..self.invalid(error)
+        }
     }
 
     /// Reports an operation that cannot be sent.
@@ -417,11 +412,14 @@ impl ChangeSet {
             operations: self.operations,
             body: request.body().clone(),
         });
-        let call = match is_retrieve {
-            true => Call::new(OperationKind::Batch, request).of_reads(),
-            false => Call::new(OperationKind::Batch, request).writing(RowWrites::Batch(Arc::clone(&sent))),
-        };
-        Ok((call.in_table(&self.table), sent))
+        let mut call = Call::new(OperationKind::Batch, request).in_table(&self.table);
+        if is_retrieve {
+            call.effect = Effect::Read;
+            call.expected = OperationKind::Get.expected_status();
+        } else {
+            call.rows = RowWrites::Batch(Arc::clone(&sent));
+        }
+        Ok((call, sent))
     }
 
     /// Returns the table of the operations.
@@ -449,7 +447,7 @@ pub(crate) fn batch_boundary() -> String {
 
 /// Builds the request around the body of a batch.
 pub fn request(endpoint: &Endpoint, body: BatchBody) -> Result<Request<Bytes>> {
-    let mut request = odata(endpoint, Method::POST, "$batch", MetadataLevel::None.accept())?;
+    let mut request = odata(endpoint, Method::POST, "$batch", MetadataLevel::None)?;
     let content_type = format!("multipart/mixed; boundary={}", body.boundary());
     let content_type = header_value("Content-Type", &content_type)?;
     request.headers_mut().insert(CONTENT_TYPE, content_type);

@@ -41,12 +41,7 @@ pub fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<TableRe
     let response = answer::expect(response, &[StatusCode::ACCEPTED]).map_err(whole)?;
     // The service has processed the batch: if its response is unreadable, the batch may have been applied.
     let unreadable = |e: Error| e.with_request_id(request_id.clone()).maybe_applied(true);
-    let content_type = response
-        .headers()
-        .get(CONTENT_TYPE)
-        .and_then(|v| v.to_str().ok())
-        .unwrap_or_default();
-    let messages = messages(content_type, response.body()).map_err(unreadable)?;
+    let messages = messages(&response).map_err(unreadable)?;
     // The results share one text.
     let etags: Vec<&str> = messages.iter().filter_map(|message| message.etag).collect();
     let etags = etags.concat();
@@ -100,8 +95,7 @@ pub fn only(response: Response<Bytes>) -> Result<Response<Bytes>> {
         return Ok(response);
     }
     let unreadable = |why: Error| why.with_request_id(answer::request_id(&response)).maybe_applied(true);
-    let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
-    let messages = messages(content_type.unwrap_or_default(), response.body()).map_err(unreadable)?;
+    let messages = messages(&response).map_err(unreadable)?;
     let [message] = &messages[..] else {
         let why = format!(
             "the batch had one operation, its response has {} results",
@@ -149,8 +143,7 @@ pub struct PartRefusal {
 /// Returns the operation that failed, if any. It is the only part of the response then, as recorded of both services
 /// and of Azurite.
 pub fn refusal(response: &Response<Bytes>) -> Option<PartRefusal> {
-    let content_type = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
-    let message = HttpParts::of(response.body(), content_type).ok()?.next()?.ok()?;
+    let message = parts(response).ok()?.next()?.ok()?;
     let status = message.status().ok().filter(|status| *status >= 400)?;
     let header_code = message.header("x-ms-error-code");
     let error = answer::error_of(status, header_code, message.header("content-type"), message.body, None);
@@ -190,9 +183,16 @@ pub fn table_is_missing(response: &Response<Bytes>, operation: OperationKind, ru
 }
 
 /// Returns the responses to the operations: inside one change set, or directly where the service sends them so.
-fn messages<'a>(content_type: &str, body: &'a [u8]) -> Result<Vec<Message<'a>>> {
+fn parts(response: &Response<Bytes>) -> Result<HttpParts<'_>> {
+    HttpParts::of(
+        response.body(),
+        answer::header(response, CONTENT_TYPE).unwrap_or_default(),
+    )
+}
+
+fn messages(response: &Response<Bytes>) -> Result<Vec<Message<'_>>> {
     let mut messages = Vec::with_capacity(MAX_BATCH_OPERATIONS);
-    for message in HttpParts::of(body, content_type)? {
+    for message in parts(response)? {
         messages.push(message?);
     }
     Ok(messages)

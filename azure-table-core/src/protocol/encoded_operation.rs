@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::codec::json::write::Written;
 use crate::model::etag::Condition;
-use crate::model::guid::Guid;
+use crate::model::property_writer::Rare;
 
 /// The encoded form of an operation.
 #[derive(Clone, Debug)]
@@ -26,10 +26,7 @@ pub(super) struct Encoded {
 /// The fields that few operations need.
 #[derive(Clone, Debug)]
 pub(super) struct More {
-    /// The value of the entity's `write_id` field.
-    pub write_id: Option<Guid>,
-    /// The first limit of Azure Storage that the entity exceeds.
-    pub exceeds: Option<Box<str>>,
+    pub rare: Rare,
     pub condition: Condition,
     /// The response to the insert must contain the entity.
     pub is_echoed: bool,
@@ -40,8 +37,7 @@ pub(super) struct More {
 impl Default for More {
     fn default() -> Self {
         Self {
-            write_id: None,
-            exceeds: None,
+            rare: Rare::default(),
             condition: Condition::Exists,
             is_echoed: false,
             needs_write_id: false,
@@ -54,13 +50,10 @@ impl Encoded {
     pub(super) fn of(written: Written, row_key: &str, condition: Condition) -> Self {
         let is_plain = written.rare.is_none() && condition == Condition::Exists;
         let more = (!is_plain).then(|| {
-            let rare = written.rare.map(|rare| *rare).unwrap_or_default();
             Box::new(More {
-                write_id: rare.write_id,
-                exceeds: rare.exceeds,
+                rare: written.rare.map(|rare| *rare).unwrap_or_default(),
                 condition,
-                is_echoed: false,
-                needs_write_id: false,
+                ..More::default()
             })
         });
         // A body has at most 4 MiB.
@@ -91,7 +84,7 @@ impl Encoded {
     }
 
     pub(super) fn exceeds(&self) -> Option<&str> {
-        self.more.as_ref()?.exceeds.as_deref()
+        self.more.as_ref()?.rare.exceeds.as_deref()
     }
 
     pub(super) fn needs_write_id(&self) -> bool {

@@ -29,7 +29,7 @@ pub fn call(
     if let Some(select) = select {
         path.pair("$select", select);
     }
-    let request = odata(endpoint, Method::GET, path.as_str(), metadata.accept())?;
+    let request = odata(endpoint, Method::GET, path.as_str(), metadata)?;
     let call = Call::new(OperationKind::Get, request);
     Ok(call.in_table(table).at_entity((partition_key, row_key)))
 }

@@ -50,14 +50,14 @@ impl MetadataLevel {
 /// Builds a request with the headers that every OData operation has.
 ///
 /// Source: REST "Setting the OData data service version headers", "Payload format for Table service operations".
-pub fn odata(endpoint: &Endpoint, method: Method, path: &str, accept: &'static str) -> Result<Request<Bytes>> {
+pub fn odata(endpoint: &Endpoint, method: Method, path: &str, metadata: MetadataLevel) -> Result<Request<Bytes>> {
     let mut request = Request::new(Bytes::new());
     *request.method_mut() = method;
     *request.uri_mut() = endpoint.uri(path)?;
     let headers = request.headers_mut();
     // Reserves room for the headers that every attempt adds, so that the map grows once.
     headers.reserve(MOST_HEADERS);
-    headers.insert(ACCEPT, HeaderValue::from_static(accept));
+    headers.insert(ACCEPT, HeaderValue::from_static(metadata.accept()));
     headers.insert(DATA_SERVICE_VERSION, HeaderValue::from_static("3.0"));
     Ok(request)
 }

@@ -236,7 +236,7 @@ impl TableOperation {
     ///
     /// No other write has the same id.
     pub fn write_id(&self) -> Option<Guid> {
-        self.encoded.as_ref().ok()?.more.as_ref()?.write_id
+        self.encoded.as_ref().ok()?.more.as_ref()?.rare.write_id
     }
 
     /// Checks that this service can store the entity.
@@ -441,7 +441,7 @@ impl OperationInternals for TableOperation {
     fn call(self, endpoint: &Endpoint, table: &str) -> Result<Call> {
         self.check_for(endpoint.profile())?;
         let parts = self.parts(table, endpoint.profile())?;
-        let mut request = odata(endpoint, parts.method, &parts.path, parts.metadata.accept())?;
+        let mut request = odata(endpoint, parts.method, &parts.path, parts.metadata)?;
         for (name, value) in parts.headers.into_iter().flatten() {
             request.headers_mut().insert(name, header_value("ETag", value)?);
         }
@@ -450,12 +450,12 @@ impl OperationInternals for TableOperation {
         {
             set_json(&mut request, Bytes::from_owner(SentBody(encoded.clone())));
         }
-        let call = Call::new(self.kind, request);
-        let call = match self.keys() {
-            Some(keys) => call.in_table(table).at_entity(keys),
-            None => call.in_table(table),
-        };
-        Ok(call.writing(RowWrites::One(self)))
+        let mut call = Call::new(self.kind, request).in_table(table);
+        if let Some(keys) = self.keys() {
+            call = call.at_entity(keys);
+        }
+        call.rows = RowWrites::One(self);
+        Ok(call)
     }
 }
 

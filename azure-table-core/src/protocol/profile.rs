@@ -157,6 +157,31 @@ const COSMOS: Rules = Rules {
     ],
 };
 
+impl Rules {
+    /// Returns a text that is the same for all names of one table, for use in a set.
+    pub fn table_in_set(&self, mut name: String) -> String {
+        if self.ignores_case_of_table_names {
+            name.make_ascii_lowercase();
+        }
+        name
+    }
+
+    /// Returns the audience of tokens for a service at this host, by its cloud.
+    pub fn token_audience(&self, host: &str) -> &'static str {
+        let host = host.to_ascii_lowercase();
+        // The public cloud's ending is empty, so it comes last.
+        let mut audiences = self.token_audiences.iter().rev();
+        let found = audiences.find(|(ending, _)| host.ends_with(ending));
+        found.map_or("", |(_, audience)| audience)
+    }
+
+    /// Returns `true` if tokens for this service, in any cloud, have this audience.
+    pub fn is_token_audience(&self, audience: &str) -> bool {
+        let mut audiences = self.token_audiences.iter();
+        audiences.any(|(_, known)| known.eq_ignore_ascii_case(audience))
+    }
+}
+
 impl Profile {
     /// Returns `true` if two table names name the same table.
     ///
@@ -238,20 +263,7 @@ pub trait ProfileInternals: Copy {
 
     fn is_cosmos(self) -> bool;
 
-    /// Returns the profile that a recording is marked with. Returns `None` without a mark, so that the URL decides.
-    #[cfg(feature = "inbound")]
-    fn marked(cosmos: bool) -> Option<Self>;
-
     fn rules(self) -> &'static Rules;
-
-    /// Returns a text that is the same for all names of one table, for use in a set.
-    fn table_in_set(self, name: String) -> String;
-
-    /// Returns the audience of tokens for a service at this host, by its cloud.
-    fn token_audience(self, host: &str) -> &'static str;
-
-    /// Returns `true` if tokens for this service, in any cloud, have this audience.
-    fn is_token_audience(self, audience: &str) -> bool;
 }
 
 impl ProfileInternals for Profile {
@@ -267,36 +279,11 @@ impl ProfileInternals for Profile {
         self == Self::Cosmos
     }
 
-    #[cfg(feature = "inbound")]
-    fn marked(cosmos: bool) -> Option<Self> {
-        cosmos.then_some(Self::Cosmos)
-    }
-
     fn rules(self) -> &'static Rules {
         match self {
             Self::Storage => &STORAGE,
             Self::Cosmos => &COSMOS,
         }
-    }
-
-    fn table_in_set(self, mut name: String) -> String {
-        if self.rules().ignores_case_of_table_names {
-            name.make_ascii_lowercase();
-        }
-        name
-    }
-
-    fn token_audience(self, host: &str) -> &'static str {
-        let host = host.to_ascii_lowercase();
-        // The public cloud's ending is empty, so it comes last.
-        let mut audiences = self.rules().token_audiences.iter().rev();
-        let found = audiences.find(|(ending, _)| host.ends_with(ending));
-        found.map_or("", |(_, audience)| audience)
-    }
-
-    fn is_token_audience(self, audience: &str) -> bool {
-        let mut audiences = self.rules().token_audiences.iter();
-        audiences.any(|(_, known)| known.eq_ignore_ascii_case(audience))
     }
 }
 
@@ -379,10 +366,10 @@ mod tests {
                 "https://cosmos.azure.us",
             ),
         ] {
-            assert_eq!(profile.token_audience(host), audience, "{host}");
-            assert!(profile.is_token_audience(audience));
+            assert_eq!(profile.rules().token_audience(host), audience, "{host}");
+            assert!(profile.rules().is_token_audience(audience));
         }
-        assert!(!Profile::Storage.is_token_audience("https://cosmos.azure.com"));
+        assert!(!STORAGE.is_token_audience("https://cosmos.azure.com"));
     }
 
     #[test]

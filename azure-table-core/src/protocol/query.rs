@@ -144,7 +144,7 @@ impl QueryRequest {
         for (name, value) in from.into_iter().flat_map(Continuation::parameters) {
             path.pair(name, value);
         }
-        let request = odata(endpoint, Method::GET, path.as_str(), self.metadata.accept())?;
+        let request = odata(endpoint, Method::GET, path.as_str(), self.metadata)?;
         let call = Call::new(self.operation(), request);
         Ok(match self.table() {
             Some(table) => call.in_table(table),

@@ -17,7 +17,6 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::codec::json::read;
-use crate::codec::json::write::Object;
 use crate::filter::literal::Literal;
 use crate::model::datetime::DateTime;
 use crate::model::dynamic::DynamicEntity;
@@ -25,7 +24,7 @@ use crate::model::edm::EdmValue;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::operation_kind::OperationKind;
 use crate::model::ordinal;
-use crate::protocol::query::{List, QueryRequest};
+use crate::protocol::query::QueryRequest;
 use crate::protocol::row_write::RowWrite;
 pub use crate::protocol::row_write::WrittenRow;
 
@@ -70,11 +69,9 @@ pub fn request(table: &str, writes: &[RowWrite<'_>]) -> Option<QueryRequest> {
         format!("{partition} and RowKey ge {least} and RowKey le {most}")
     };
     Some(QueryRequest {
-        list: List::Entities(table.to_owned()),
         filter: Some(filter),
-        select: None,
-        top: None,
         metadata: MetadataLevel::Minimal,
+        ..QueryRequest::entities(table)
     })
 }
 
@@ -125,10 +122,11 @@ fn of_row(write: &RowWrite<'_>, stored: &[DynamicEntity], first_sent: DateTime) 
     let Some(row) = of_write(write, stored) else {
         return Evidence::Nothing;
     };
+    let json = || Bytes::from(serde_json::to_vec(row).unwrap_or_default());
     let ours = || {
         Evidence::Ours(WrittenRow {
             etag: row.etag.as_ref().map(|etag| etag.as_str().to_owned()),
-            entity: write.facts.is_echoed.then(|| json(row)),
+            entity: write.facts.is_echoed.then(json),
         })
     };
     if let Some(id) = write.write_id {
@@ -150,20 +148,6 @@ fn of_row(write: &RowWrite<'_>, stored: &[DynamicEntity], first_sent: DateTime) 
         (false, true) if write.write_id.is_none() && !write.facts.needs_write_id => ours(),
         (false, _) => Evidence::Nothing,
     }
-}
-
-/// Returns a row as the service would have sent it.
-fn json(row: &DynamicEntity) -> Bytes {
-    let mut object = Object::new();
-    object.text("PartitionKey", &row.partition_key);
-    object.text("RowKey", &row.row_key);
-    if let Some(timestamp) = row.timestamp {
-        object.text("Timestamp", &timestamp.to_string());
-    }
-    for (name, value) in &row.properties {
-        object.property(name, value);
-    }
-    object.finish()
 }
 
 fn has_what_was_written(write: &RowWrite<'_>, row: &DynamicEntity) -> bool {

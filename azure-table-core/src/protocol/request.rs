@@ -42,7 +42,7 @@ impl Call {
             operation,
             table: None,
             entity: None,
-            effect: operation_kind::effect(operation),
+            effect: operation_kind::facts(operation).effect,
             location: Location::Primary,
             expected: operation.expected_status(),
             rows: RowWrites::None,
@@ -52,26 +52,9 @@ impl Call {
         }
     }
 
-    /// Marks a batch of operations that only read one entity each.
-    pub fn of_reads(self) -> Self {
-        Self {
-            effect: Effect::Read,
-            expected: OperationKind::Get.expected_status(),
-            ..self
-        }
-    }
-
     pub fn in_table(self, table: &str) -> Self {
         Self {
             table: Some(table.into()),
-            ..self
-        }
-    }
-
-    /// Addresses the call to the secondary, and to no other location.
-    pub fn in_secondary(self) -> Self {
-        Self {
-            location: Location::Secondary,
             ..self
         }
     }
@@ -112,30 +95,17 @@ impl Call {
     pub fn is_idempotent(&self) -> bool {
         match self.effect {
             Effect::Read => true,
-            Effect::Write if self.rows.is_empty() => operation_kind::is_idempotent(self.operation),
+            Effect::Write if self.rows.is_empty() => operation_kind::facts(self.operation).is_idempotent,
             Effect::Write => self
                 .rows
                 .iter()
-                .all(|row| operation_kind::is_idempotent(row.kind) && row.if_match.is_none()),
+                .all(|row| operation_kind::facts(row.kind).is_idempotent && row.if_match.is_none()),
         }
     }
 
     /// Returns `true` if the response contains responses to operations.
     pub fn has_answers_inside(&self) -> bool {
         self.is_enclosed || self.is_batch()
-    }
-
-    /// Sets the writes to rows.
-    pub fn writing(self, rows: RowWrites) -> Self {
-        Self { rows, ..self }
-    }
-
-    /// Sets the protocol version that the request needs with a token.
-    pub fn with_token_version(self, version: &'static str) -> Self {
-        Self {
-            version_with_token: Some(version),
-            ..self
-        }
     }
 
     pub fn at_entity(self, (partition_key, row_key): (&str, &str)) -> Self {

@@ -61,8 +61,6 @@ letters! {
     }
 }
 
-impl TablePermissions {}
-
 /// Parses letters in any order. Returns `None` if the text is empty, or a letter is unknown or repeated.
 pub fn read_table_letters(letters: &str) -> Option<TablePermissions> {
     let one = |letter| {

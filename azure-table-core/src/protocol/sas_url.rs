@@ -10,10 +10,8 @@ use std::net::IpAddr;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
 use crate::protocol::endpoint::{self, Endpoint};
+use crate::protocol::other_service;
 use crate::protocol::sas_token::{self, SasToken};
-
-/// The storage services that have hosts of their own, apart from the Table service.
-const OTHER_SERVICES: [&str; 5] = ["blob", "queue", "file", "dfs", "web"];
 
 /// The ports of the service itself, which a custom domain uses too. Emulators listen on other ports.
 const SERVICE_PORTS: [u16; 2] = [80, 443];
@@ -119,13 +117,8 @@ fn parts(url: &str) -> Result<Parts<'_>> {
     let token = SasToken::read(query).map_err(refused)?;
     let (uri, authority, _) = endpoint::parts(address).map_err(|e| refused(&e.to_string()))?;
     let host = authority.host().to_owned();
-    if let Some(other) = OTHER_SERVICES
-        .iter()
-        .find(|name| host.contains(&format!(".{name}.core.")))
-    {
-        return Err(refused(&format!(
-            "the address is that of another service: replace `.{other}.` by `.table.`"
-        )));
+    if let Some(other) = other_service::fault(&host) {
+        return Err(refused(&other));
     }
     let path = address.splitn(4, '/').nth(3).unwrap_or_default();
     Ok(Parts {

@@ -7,6 +7,7 @@ use http::{Method, Response, StatusCode};
 
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, ErrorInternals, Result, ValueError};
+use crate::model::location::Location;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
@@ -49,8 +50,9 @@ pub fn properties_set(response: Response<Bytes>) -> Result<()> {
 pub fn get_statistics(endpoint: &Endpoint) -> Result<Call> {
     endpoint.profile().require(Feature::ServiceStatistics)?;
     let uri = endpoint.secondary_uri("?restype=service&comp=stats")?;
-    let request = xml(uri, Method::GET, None);
-    Ok(Call::new(OperationKind::GetServiceStatistics, request).in_secondary())
+    let mut call = Call::new(OperationKind::GetServiceStatistics, xml(uri, Method::GET, None));
+    call.location = Location::Secondary;
+    Ok(call)
 }
 
 pub fn statistics(response: Response<Bytes>) -> Result<ServiceStatistics> {
@@ -59,7 +61,7 @@ pub fn statistics(response: Response<Bytes>) -> Result<ServiceStatistics> {
 
 /// Builds `GET /Tables?$top=1`.
 pub fn ping(endpoint: &Endpoint) -> Result<Call> {
-    let request = odata(endpoint, Method::GET, "Tables?$top=1", MetadataLevel::None.accept())?;
+    let request = odata(endpoint, Method::GET, "Tables?$top=1", MetadataLevel::None)?;
     Ok(Call::new(OperationKind::Ping, request))
 }
 

@@ -40,6 +40,7 @@ fn call(operation: OperationKind, endpoint: &Endpoint, table: &str, list: Option
     endpoint.profile().require(Feature::AccessPolicies)?;
     let uri = endpoint.uri(&format!("{}?comp=acl", url::encode(table)))?;
     let method = if list.is_some() { Method::PUT } else { Method::GET };
-    let call = Call::new(operation, xml(uri, method, list));
-    Ok(call.in_table(table).with_token_version(DELEGATION_VERSION))
+    let mut call = Call::new(operation, xml(uri, method, list)).in_table(table);
+    call.version_with_token = Some(DELEGATION_VERSION);
+    Ok(call)
 }

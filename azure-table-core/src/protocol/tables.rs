@@ -85,7 +85,7 @@ pub fn found_nothing(is_in_doubt: bool) -> Deletion {
 
 /// Builds `POST /Tables`.
 pub fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
-    let mut request = odata(endpoint, Method::POST, "Tables", MetadataLevel::None.accept())?;
+    let mut request = odata(endpoint, Method::POST, "Tables", MetadataLevel::None)?;
     request
         .headers_mut()
         .insert(PREFER, HeaderValue::from_static("return-no-content"));
@@ -116,12 +116,7 @@ pub fn created_or_existed(response: Response<Bytes>, is_in_doubt: bool) -> Resul
 
 /// Builds `DELETE /Tables('…')`.
 pub fn delete(endpoint: &Endpoint, table: &str) -> Result<Call> {
-    let request = odata(
-        endpoint,
-        Method::DELETE,
-        &path::table(table),
-        MetadataLevel::None.accept(),
-    )?;
+    let request = odata(endpoint, Method::DELETE, &path::table(table), MetadataLevel::None)?;
     Ok(Call::new(OperationKind::DeleteTable, request).in_table(table))
 }
 
@@ -150,7 +145,7 @@ fn is_missing(error: &Error) -> bool {
 
 /// Builds `GET /Tables('…')`.
 pub fn get(endpoint: &Endpoint, table: &str) -> Result<Call> {
-    let request = odata(endpoint, Method::GET, &path::table(table), MetadataLevel::None.accept())?;
+    let request = odata(endpoint, Method::GET, &path::table(table), MetadataLevel::None)?;
     Ok(Call::new(OperationKind::GetTable, request).in_table(table))
 }
 

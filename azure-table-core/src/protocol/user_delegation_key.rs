@@ -106,7 +106,6 @@ pub fn signing_key(key: &UserDelegationKey) -> Result<SigningKey> {
 }
 
 /// Returns the response that contains the key.
-#[cfg(any(test, feature = "inbound"))]
 pub fn to_xml(key: &UserDelegationKey) -> Bytes {
     let delegated = key.delegated_tenant_id.as_ref();
     Element::new("UserDelegationKey")
@@ -137,7 +136,6 @@ pub fn parameters(key: &UserDelegationKey) -> [(&'static str, String); 7] {
 }
 
 /// Creates a key as the service does, with the given value.
-#[cfg(any(test, feature = "inbound"))]
 pub fn create(
     (object_id, tenant_id): (&str, &str),
     info: KeyInfo,
@@ -168,7 +166,6 @@ impl PartialEq for UserDelegationKey {
 impl Eq for UserDelegationKey {}
 
 /// The letter of the Table service in signatures.
-#[cfg(any(test, feature = "inbound"))]
 const SERVICE: &str = "t";
 
 impl fmt::Debug for UserDelegationKey {
@@ -188,7 +185,9 @@ pub fn get(endpoint: &Endpoint, info: &KeyInfo) -> Result<Call> {
     info.check()?;
     let uri = endpoint.uri("?restype=service&comp=userdelegationkey")?;
     let request = xml(uri, Method::POST, Some(info.to_xml()));
-    Ok(Call::new(OperationKind::GetUserDelegationKey, request).with_token_version(DELEGATION_VERSION))
+    let mut call = Call::new(OperationKind::GetUserDelegationKey, request);
+    call.version_with_token = Some(DELEGATION_VERSION);
+    Ok(call)
 }
 
 /// Reads the key from a response.
@@ -222,7 +221,6 @@ impl KeyInfo {
     }
 
     /// Parses the body of a request.
-    #[cfg(any(test, feature = "inbound"))]
     pub fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
         let root = Element::read(document)
             .filter(|root| root.name() == "KeyInfo")

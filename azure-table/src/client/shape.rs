@@ -225,7 +225,9 @@ fn key<E>(row: &Row<'_>) -> Result<Key<E>> {
 fn unlike(error: Error) -> Error {
     match error.kind() {
         ErrorKind::InvalidResponse => {
-            error.advising("if the row is of another kind, exclude it with `without_row_keys`")
+            let why = &error.parts().message;
+            let advice = format!("{why}; if the row is of another kind, exclude it with `without_row_keys`");
+            error.with_message(advice)
         }
         _ => error,
     }

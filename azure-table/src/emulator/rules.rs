@@ -387,7 +387,7 @@ mod tests {
             assert!(client.max_batch_bytes <= rules.max_batch_bytes);
             assert_eq!(rules.name.rules().profile, rules.profile);
             #[cfg(feature = "entra")]
-            assert_eq!(rules.profile.token_audience(""), rules.token_audience);
+            assert_eq!(rules.profile.rules().token_audience(""), rules.token_audience);
             // The client checks values and entities against the limits of Storage, for any service.
             assert!(property_writer::MAX_STRING_UNITS <= rules.max_string_units);
             assert!(property_writer::MAX_BINARY_BYTES <= rules.max_binary_bytes);

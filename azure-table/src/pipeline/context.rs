@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_core::model::diagnostics::{Attempt, Diagnostics, DiagnosticsInternals};
+use azure_table_core::model::diagnostics::{self, Attempt, Diagnostics};
 
 /// Records the attempts of calls.
 ///
@@ -83,7 +83,7 @@ impl OperationContext {
         if let Some(charge) = attempt.request_charge() {
             log.request_charge = Some(log.request_charge.unwrap_or_default() + charge);
         }
-        log.diagnostics.add(attempt);
+        diagnostics::add(&mut log.diagnostics, attempt);
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {

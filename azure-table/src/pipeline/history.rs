@@ -136,20 +136,20 @@ impl CallHistory {
         if let Some((partition_key, row_key)) = self.entity.as_deref().map(KeyTexts::pair) {
             error = error.at_entity(partition_key, row_key);
         }
-        if let Some(advice) = self.advice.as_ref().filter(|_| !error.has_message()) {
-            error = error.with_message(advice.clone());
-        }
-        if let Some(wait) = self.asked_wait.filter(|_| !error.has_message()) {
-            error = error.with_message(format!("it requests a wait of {wait:?}"));
-        }
-        error
+        error = error
             .in_operation(self.operation, self.table.as_deref())
-            .after_attempts(self.attempts)
-            .with_client_request_id(Some(self.client_request_id.to_string()))
-            .with_retry_after(self.asked_wait)
-            .with_headers(self.headers.clone())
-            .with_diagnostics(self.diagnostics.clone())
-            .maybe_applied(maybe)
+            .maybe_applied(maybe);
+        let parts = error.parts_mut();
+        if parts.message.is_empty() {
+            let wait = self.asked_wait.map(|wait| format!("it requests a wait of {wait:?}"));
+            parts.message = self.advice.clone().or(wait).unwrap_or_default().into();
+        }
+        parts.attempts = self.attempts;
+        parts.client_request_id = Some(self.client_request_id.to_string());
+        parts.retry_after = self.asked_wait;
+        parts.headers = self.headers.clone();
+        parts.diagnostics = self.diagnostics.clone();
+        error
     }
 }
 
@@ -158,7 +158,7 @@ impl CallHistory {
 /// A rejection (4xx, `ServerBusy`, not implemented) means that the service did not apply it. A success that cannot be
 /// read means that it did.
 fn leaves_open(error: &Error) -> bool {
-    match error.cause_status() {
+    match error.parts().status {
         Some(501) => false,
         Some(status) => matches!(status, 200..=399 | 408 | 500..) && error.cause_kind() != ErrorKind::Throttled,
         None => false,

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use azure_table_core::model::clock::Instant;
-use azure_table_core::model::diagnostics::DiagnosticsInternals;
+use azure_table_core::model::diagnostics;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::location::Location;
 use azure_table_core::protocol::answer;
@@ -79,7 +79,7 @@ impl<'a> Notifications<'a> {
             context.add(attempt.clone());
         }
         span.received(self.call, ended, &attempt);
-        self.history.diagnostics.add(attempt);
+        diagnostics::add(&mut self.history.diagnostics, attempt);
     }
 
     /// The clock was corrected by the service's time.

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use azure_table_core::model::clock;
 use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::diagnostics::{Diagnostics, DiagnosticsInternals};
+use azure_table_core::model::diagnostics::{self, Diagnostics};
 use azure_table_core::model::dynamic::DynamicEntity;
 use azure_table_core::model::entity::{MetadataLevel, ReadEntity};
 use azure_table_core::model::error::Result;
@@ -132,10 +132,11 @@ impl Pipeline {
     ) -> Result<(Response<Bytes>, Option<i64>)> {
         let run: BoxFuture<'_, _> = Box::pin(self.run(&mut call, options));
         let answered = run.await;
-        diagnostics.append(match &answered {
+        let inner = match &answered {
             Ok(answer) => &answer.call.diagnostics,
             Err(e) => e.diagnostics(),
-        });
+        };
+        diagnostics::append(diagnostics, inner);
         let response = answered?.response;
         let offset = ahead(&response);
         Ok((response, offset))

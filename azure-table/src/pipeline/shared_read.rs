@@ -123,11 +123,11 @@ fn timed_out(call: &Call, diagnostics: Diagnostics) -> Error {
         "the `timeout` of the call ended while it waited for a request that it shares with other reads",
     );
     let last = diagnostics.attempts().last();
-    let error = error
-        .in_operation(call.operation, call.table.as_deref())
-        .after_attempts(last.map_or(0, Attempt::number))
-        .with_client_request_id(last.map(|attempt| attempt.client_request_id().to_owned()))
-        .with_diagnostics(diagnostics);
+    let mut error = error.in_operation(call.operation, call.table.as_deref());
+    let parts = error.parts_mut();
+    parts.attempts = last.map_or(0, Attempt::number);
+    parts.client_request_id = last.map(|attempt| attempt.client_request_id().to_owned());
+    parts.diagnostics = diagnostics;
     match call.entity.as_deref().map(KeyTexts::pair) {
         Some((partition_key, row_key)) => error.at_entity(partition_key, row_key),
         None => error,

@@ -58,13 +58,20 @@ fn name(pair: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_core::protocol::addressed_account::ACCOUNTS;
-
     use super::*;
 
     #[test]
     fn recorder_finds_the_account_of_an_endpoint() {
-        for (url, account, is_secondary) in ACCOUNTS {
+        for (url, account, is_secondary) in [
+            ("https://contoso.table.core.windows.net", Some("contoso"), false),
+            (
+                "https://contoso-secondary.z13.table.storage.azure.net",
+                Some("contoso"),
+                true,
+            ),
+            ("http://127.0.0.1:10002/dev-secondary", Some("dev"), true),
+            ("https://tables.example.com", None, false),
+        ] {
             let address = Address::of(&format!("{url}/T(PartitionKey='a/b',RowKey='')").parse().unwrap());
             assert_eq!(address.account.as_deref(), account, "{url}");
             assert_eq!((address.is_secondary, &*address.base), (is_secondary, url));

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azure_table_core::model::clock;
-use azure_table_core::protocol::profile::{Profile, ProfileInternals};
+use azure_table_core::protocol::profile::Profile;
 use azure_table_core::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::header::{DATE, HeaderValue};
@@ -119,7 +119,7 @@ impl Replay {
             hidden: Redaction::default(),
             mask: None,
             in_any_order: false,
-            profile: Profile::marked(cosmos),
+            profile: cosmos.then_some(Profile::Cosmos),
         })
     }
 

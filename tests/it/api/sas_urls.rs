@@ -152,7 +152,7 @@ fn incomplete_sas_url_names_what_is_missing_without_the_signature() {
         ),
         (
             service(&format!("https://contoso.blob.core.windows.net/?{TOKEN}")),
-            "the address is that of another service: replace `.blob.` by `.table.`",
+            "it is the address of Blob storage, the tables are at https://contoso.table.core.windows.net",
         ),
         (
             service(&format!("{cloud}/?sv=1&sr=b&sig=SECRET")),

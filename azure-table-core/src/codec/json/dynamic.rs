@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::codec::odata;
 use crate::codec::odata::value::{ENTITY_ANNOTATION, TYPE_ANNOTATION};
 use crate::model::dynamic::DynamicEntity;
-use crate::model::edm::{Edm, EdmType, EdmValue, Token, WireValue, base64_text, double_text};
+use crate::model::edm::{Edm, EdmType, EdmValue, Token, WireValue, double_text};
 use crate::model::error::ValueError;
 use crate::model::etag::ETag;
 
@@ -33,12 +33,8 @@ impl Serialize for DynamicEntity {
                 Edm::String(text) => map.serialize_entry(name, text)?,
                 Edm::Boolean(value) => map.serialize_entry(name, value)?,
                 Edm::Int32(value) => map.serialize_entry(name, value)?,
-                Edm::Int64(value) => map.serialize_entry(name, &value.to_string())?,
-                // Written as text, since a format may round its own numbers.
-                Edm::Double(value) => map.serialize_entry(name, &double_text(*value))?,
-                Edm::DateTime(value) => map.serialize_entry(name, value)?,
-                Edm::Guid(value) => map.serialize_entry(name, &value.to_string())?,
-                Edm::Binary(bytes) => map.serialize_entry(name, &base64_text(bytes))?,
+                // A double too, since a format may round its own numbers.
+                value => map.serialize_entry(name, &value.to_string())?,
             }
         }
         map.end()

@@ -55,15 +55,7 @@ pub fn properties(keys: (&str, &str), write: impl FnOnce(&mut PropertyWriter<'_>
 ///
 /// # Errors
 /// `bytes` may then end with a part of the entity.
-pub fn append_entity<E: TableEntity + ?Sized>(
-    bytes: &mut Vec<u8>,
-    entity: &E,
-    keys: (&str, &str),
-) -> Result<Option<Box<Rare>>> {
-    append(bytes, keys, |writer| entity.write_properties(writer))
-}
-
-fn append(
+pub fn append(
     bytes: &mut Vec<u8>,
     (partition_key, row_key): (&str, &str),
     write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,

@@ -3,7 +3,7 @@
 //! Owns the flag and the last failure behind it. The flag hides that failure from callers, so that no branch on a
 //! conflict handles a write that may have caused it. The client itself asks the cause.
 
-use super::{Error, ErrorInternals, Inner};
+use super::{Error, ErrorInternals, ErrorParts};
 
 impl Error {
     /// Returns `true` if a write is in doubt: a response was lost, or the service failed while it processed the write.
@@ -35,7 +35,7 @@ impl Error {
     }
 
     /// Returns the error if the write is not in doubt.
-    pub(super) fn certain(&self) -> Option<&Inner> {
+    pub(super) fn certain(&self) -> Option<&ErrorParts> {
         (!self.inner.may_have_applied).then_some(&self.inner)
     }
 }

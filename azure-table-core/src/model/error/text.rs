@@ -13,7 +13,7 @@ impl fmt::Display for Error {
         if let Some(operation) = inner.operation {
             f.write_str(operation.name())?;
             if let Some(table) = &inner.table {
-                let place = match operation_kind::subject(operation) {
+                let place = match operation_kind::facts(operation).subject {
                     Subject::Table => "",
                     _ => " in table",
                 };
@@ -102,14 +102,14 @@ mod tests {
 
     #[test]
     fn the_text_is_one_line_and_names_operation_table_code_and_request() {
-        let error = Error::answered(
+        let mut error = Error::answered(
             409,
             Some("EntityAlreadyExists".into()),
             Some("The specified entity\nalready exists.".into()),
             Some("b3-1".into()),
         )
-        .in_operation(OperationKind::Insert, Some("Blogs"))
-        .after_attempts(1);
+        .in_operation(OperationKind::Insert, Some("Blogs"));
+        error.parts_mut().attempts = 1;
         assert_eq!(
             error.to_string(),
             "insert in table Blogs: the service answered 409 EntityAlreadyExists: \

@@ -125,7 +125,11 @@ pub(super) fn shut_down() -> Error {
 
 /// Returns an error for the caller of one write, which was sent with others in a batch of `sent` operations.
 pub(super) fn of_write(error: Error, kind: OperationKind, keys: (&str, &str), table: &TableName, sent: usize) -> Error {
+    let (partition_key, row_key) = keys;
+    let mut error = error.in_operation(kind, Some(table.as_str())).at_batch_index(None);
+    let parts = error.parts_mut();
+    parts.operation = Some(kind);
+    parts.entity = Some((partition_key.to_owned(), row_key.to_owned()));
+    parts.batch_size = (sent > 1).then_some(sent);
     error
-        .of_grouped_write(kind, keys, sent)
-        .in_operation(kind, Some(table.as_str()))
 }

@@ -59,10 +59,10 @@ impl Arguments for Ensured {
         }
         let profile = steps.endpoint().profile();
         let present = names(&steps, &self.namespace).await?.into_iter();
-        let present: HashSet<String> = present.map(|name| profile.table_in_set(name)).collect();
+        let present: HashSet<String> = present.map(|name| profile.rules().table_in_set(name)).collect();
         let mut outcome = Vec::with_capacity(tables.len());
         for table in tables {
-            let creation = if present.contains(&profile.table_in_set(table.as_str().to_owned())) {
+            let creation = if present.contains(&profile.rules().table_in_set(table.as_str().to_owned())) {
                 Creation::Existed
             } else {
                 // Another client may have created it since, which is not a failure.

@@ -50,7 +50,11 @@ impl Scope {
             ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => Self::Row,
             // Without a code the response is from something in between, such as a proxy.
             ErrorKind::NotFound | ErrorKind::Conflict
-                if error.cause_code().is_some_and(|code| !code.starts_with("Table")) =>
+                if error
+                    .parts()
+                    .code
+                    .as_ref()
+                    .is_some_and(|code| !code.starts_with("Table")) =>
             {
                 Self::Row
             }

@@ -319,7 +319,7 @@ impl<O: Outcomes> PartitionWrite<O> {
 /// Returns the error of writes whose batch is in doubt, and whose repetition failed at the row of another caller.
 fn lost_beside_another(error: &Error) -> Error {
     let why = "the response of its batch was lost, and the batch failed at another row when it was sent again";
-    Error::new(ErrorKind::Connection, why)
-        .with_diagnostics(error.diagnostics().clone())
-        .maybe_applied(true)
+    let mut lost = Error::new(ErrorKind::Connection, why).maybe_applied(true);
+    lost.parts_mut().diagnostics = error.diagnostics().clone();
+    lost
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::diagnostics::DiagnosticsInternals;
+use azure_table_core::model::diagnostics;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::answer;
@@ -355,8 +355,8 @@ impl<P> PageStream<P> {
         let mut page = Page {
             items: rows,
             continuation: next,
-            requested_at: call.diagnostics.sent_at().and_then(|at| at.try_into().ok()),
-            request_id: call.diagnostics.take_request_id(),
+            requested_at: diagnostics::sent_at(&call.diagnostics).and_then(|at| at.try_into().ok()),
+            request_id: diagnostics::take_request_id(&mut call.diagnostics),
             request_charge: call.diagnostics.request_charge(),
         };
         if let Some(wanted) = &mut self.query.limit {
@@ -402,7 +402,7 @@ impl<P> PageStream<P> {
     /// Adds the likely cause to the error of a rejected query: a filter or URL that is too long.
     fn advise(&self, error: Error) -> Error {
         let is_refused = matches!(error.status(), Some(400 | 404 | 413 | 414 | 431 | 501));
-        if !is_refused || error.has_message() || error.code() == Some("TableNotFound") {
+        if !is_refused || !error.parts().message.is_empty() || error.code() == Some("TableNotFound") {
             return error;
         }
         if let (Some(fault), Some(400 | 501)) = (&self.query.fault, error.status()) {

@@ -45,8 +45,8 @@ pub(crate) enum Rights {
 
 /// Returns the resource type of an operation in an account's signature, or `None` if no signature permits it.
 const fn resource_type(operation: OperationKind) -> Option<char> {
-    match operation_kind::subject(operation) {
-        _ if operation_kind::sas_letters(operation).is_empty() => None,
+    match operation_kind::facts(operation).subject {
+        _ if operation_kind::facts(operation).sas_letters.is_empty() => None,
         Subject::Service => Some('s'),
         Subject::Table => Some('c'),
         Subject::Entity => Some(ENTITY),
@@ -102,7 +102,7 @@ impl Grant {
             _ => {}
         }
         let has_all = |needed: &&str| needed.chars().all(|letter| letters.contains(letter));
-        if operation_kind::sas_letters(operation).iter().any(has_all) {
+        if operation_kind::facts(operation).sas_letters.iter().any(has_all) {
             Ok(())
         } else {
             Err(Refusal::PERMISSION_MISMATCH)

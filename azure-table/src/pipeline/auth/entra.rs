@@ -165,7 +165,7 @@ impl EntraCredential {
         let learned = self.shared.learned.read().unwrap_or_else(PoisonError::into_inner);
         let audience = match (learned.get(endpoint.host()), &self.source) {
             (Some(learned), _) => learned.clone(),
-            (None, Source::One(_)) => Audience::new(None, endpoint.profile().token_audience(endpoint.host())),
+            (None, Source::One(_)) => Audience::new(None, endpoint.profile().rules().token_audience(endpoint.host())),
             (None, Source::ByTenant(_)) => return None,
         };
         Some(self.with_named_scope(audience))
@@ -223,7 +223,7 @@ impl EntraCredential {
             let named = scope.trim_end_matches(DEFAULT_SCOPE).trim_end_matches('/');
             named.eq_ignore_ascii_case(resource)
         };
-        endpoint.profile().is_token_audience(resource)
+        endpoint.profile().rules().is_token_audience(resource)
             || own.eq_ignore_ascii_case(resource)
             || self.scope.as_ref().is_some_and(is_of)
     }

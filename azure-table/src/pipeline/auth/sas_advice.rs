@@ -61,7 +61,7 @@ fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime)
             value("sp"),
             operation.name()
         ),
-        "AuthorizationPermissionMismatch" => match operation_kind::sas_letters(operation).first() {
+        "AuthorizationPermissionMismatch" => match operation_kind::facts(operation).sas_letters.first() {
             Some(needed) => {
                 let name = operation.name();
                 let needed = needed.chars().map(String::from).collect::<Vec<_>>().join(" and ");
@@ -116,7 +116,7 @@ fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime)
 }
 
 fn lacks_letters(allowed: &str, operation: OperationKind) -> bool {
-    let needed = operation_kind::sas_letters(operation);
+    let needed = operation_kind::facts(operation).sas_letters;
     let is_allowed = |needed: &&str| needed.chars().all(|letter| allowed.contains(letter));
     !allowed.is_empty() && !needed.is_empty() && !needed.iter().any(is_allowed)
 }

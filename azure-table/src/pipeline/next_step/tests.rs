@@ -51,8 +51,8 @@ const LONG_RESPONSE: Failure<'static> = Failure::Transport(Delivery::ResponseToo
 fn failed(operation: OperationKind, state: &CallState, failure: Failure<'static>) -> FailedAttempt<'static> {
     FailedAttempt {
         operation,
-        effect: operation_kind::effect(operation),
-        is_idempotent: operation_kind::is_idempotent(operation),
+        effect: operation_kind::facts(operation).effect,
+        is_idempotent: operation_kind::facts(operation).is_idempotent,
         attempt: state.attempt,
         elapsed: Duration::ZERO,
         remaining: None,
