@@ -1,11 +1,13 @@
 //! The public modules.
 //!
-//! Owns the pages of the modules whose types live in several layers: each names its types, and when to use them. The
-//! module `emulator` is a layer itself, and `lib.rs` exports the names of a typical program. Each name has one path.
+//! Owns their pages: each names its types, and when to use them. `lib.rs` exports the names of a typical program. Each
+//! name has one path.
 
 pub mod auth;
 pub mod batch;
 pub mod bulk;
+#[cfg(feature = "emulator")]
+pub mod emulator;
 pub mod entity;
 pub mod filter;
 pub mod key;
@@ -14,4 +16,6 @@ pub mod query;
 pub mod retry;
 pub mod service;
 pub mod telemetry;
+#[cfg(feature = "test-util")]
+pub mod testing;
 pub mod transport;

@@ -9,21 +9,21 @@ extern crate self as azure_table;
 pub mod __private;
 mod api;
 mod client;
-#[cfg(feature = "emulator")]
-pub mod emulator;
 pub mod guide;
 #[cfg(feature = "patterns")]
 pub mod patterns;
 mod pipeline;
 pub mod prelude;
-#[cfg(feature = "faults")]
-pub mod testing;
 
 #[cfg(all(feature = "derive", feature = "test-util", feature = "emulator"))]
 pub use azure_table_derive::test;
 #[cfg(feature = "derive")]
 pub use azure_table_derive::{Projection, PropertyGroup, TableEntity, TableProperty};
 
+#[cfg(feature = "emulator")]
+pub use crate::api::emulator;
+#[cfg(feature = "test-util")]
+pub use crate::api::testing;
 pub use crate::api::{auth, batch, bulk, entity, filter, key, operation, query, retry, service, telemetry, transport};
 pub use crate::client::batch::TableBatch;
 pub use crate::client::bulk::bulk_builder::Bulk;
@@ -34,10 +34,6 @@ pub use crate::client::query::TableQuery;
 pub use crate::client::query::page_stream::Page;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table_handle::TableClient;
-#[cfg(feature = "emulator-http")]
-pub use crate::emulator::http::{EmulatorServer, RunningEmulator};
-#[cfg(feature = "emulator")]
-pub use crate::emulator::in_process::Emulator;
 pub use crate::pipeline::auth::Credential;
 #[cfg(feature = "entra")]
 pub use crate::pipeline::auth::entra::EntraCredential;
@@ -96,3 +92,9 @@ pub use azure_table_core::protocol::sas_token::SasToken;
 pub use azure_table_core::protocol::table_result::TableResult;
 #[doc(inline)]
 pub use azure_table_core::protocol::tables::Deletion;
+#[cfg(feature = "emulator")]
+#[doc(inline)]
+pub use azure_table_emulator::Emulator;
+#[cfg(feature = "emulator-http")]
+#[doc(inline)]
+pub use azure_table_emulator::{EmulatorServer, RunningEmulator};

@@ -28,14 +28,15 @@ ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / os.environ.get("AZURE_TABLE_MUTANTS", "target/mutants")
 COPY = WORK / "copy"
 OUTCOMES = WORK / "outcomes.txt"
-PACKAGES = ["-p", "azure-table", "-p", "azure-table-core", "-p", "azure-table-tests"]
+CRATES = ("azure-table", "azure-table-core", "azure-table-emulator", "azure-table-testing")
+PACKAGES = [argument for name in (*CRATES, "azure-table-tests") for argument in ("-p", name)]
 # The tests run far more often than they are compiled.
-OPTIMIZED = [f"--config=profile.dev.package.{name}.opt-level=1" for name in ("azure-table", "azure-table-core")]
+OPTIMIZED = [f"--config=profile.dev.package.{name}.opt-level=1" for name in CRATES]
 # Measures time on a machine that is busy with mutants.
 TIMED_TESTS = ["--skip", "long_scan_delays"]
 LONG_TESTS = ["matrix", "history", "dropped"]
 # Each crate asks for the active mutant itself.
-CRATE_ROOTS = ("azure-table/src/lib.rs", "azure-table-core/src/lib.rs")
+CRATE_ROOTS = tuple(f"{name}/src/lib.rs" for name in CRATES)
 
 ACTIVE_MUTANT = """
 pub(crate) fn active_mutant() -> u32 {
@@ -162,7 +163,7 @@ def build(sources, targets):
             return {
                 message["target"]["name"]: message["executable"]
                 for message in messages
-                if message.get("executable") and message["target"]["name"] in ("azure_table", "azure_table_core", "faults", "it")
+                if message.get("executable") and message["target"]["name"] in (*(name.replace("-", "_") for name in CRATES), "faults", "it")
             }
         errors = [m["message"] for m in messages if m["reason"] == "compiler-message" and m["message"]["level"] == "error"]
         spans = [span for error in errors for span in error["spans"] if span["is_primary"]]
@@ -238,7 +239,7 @@ class TestRuns:
 
     def __init__(self, programs):
         skips = [argument for name in LONG_TESTS for argument in ("--skip", name)]
-        self.unit_tests = {"azure-table": programs["azure_table"], "azure-table-core": programs["azure_table_core"]}
+        self.unit_tests = {name: programs[name.replace("-", "_")] for name in CRATES}
         self.of_module = {}
         self.of_all = [
             Tests(programs["faults"], "tests", *skips),

@@ -1,7 +1,7 @@
 //! The functions that attributes name: that in `upgrade`, and the items of the module in `with`.
 //!
-//! A direct call of an item of a module would be checked by its types alone, and the compiler could only report the type that
-//! it found. So the function is wrapped, and the call is a method of the wrapper. If the function fits, the method is
+//! A direct call of an item of a module would be checked by its types alone, and the compiler could only report the
+//! type that it found. So the function is wrapped, and the call is a method of the wrapper. If it fits, the method is
 //! that of [`Named`] or [`Lent`]. Otherwise the method search continues along `Deref`, past functions that fit the
 //! contents of an `Option`, to [`Refused`]. Its method has a bound that no type meets, and the error for that bound
 //! shows what to write.

@@ -59,15 +59,11 @@ impl Guid {
     #[inline(never)]
     pub(crate) fn ascii(&self) -> [u8; 36] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
         let mut text = [b'-'; 36];
-        let mut at = 0;
-        for (n, byte) in self.0.iter().enumerate() {
-            if HYPHENS.contains(&n) {
-                at += 1;
-            }
+        for (byte, at) in self.0.iter().zip(PLACES) {
             text[at] = DIGITS[usize::from(byte >> 4)];
             text[at + 1] = DIGITS[usize::from(byte & 0x0f)];
-            at += 2;
         }
         text
     }

@@ -7,7 +7,6 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::model::chunked;
 use crate::model::edm::EdmType;
 use crate::model::key_shape::{KeyPiece, KeyShape, form};
 
@@ -88,11 +87,15 @@ pub const fn is_same(schema: &EntitySchema, other: &EntitySchema) -> bool {
 
 /// Returns `true` if `name` is an older name of a stored property, or of a chunk of one.
 pub fn has_older_name(schema: &EntitySchema, name: &str) -> bool {
+    let is_piece = |rest: &str| rest == "chunks" || (!rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()));
     schema.stored().iter().any(|(whole, property)| {
         let prefix = whole.strip_suffix(property.name).unwrap_or_default();
         let own = name.strip_prefix(prefix).unwrap_or_default();
-        let mut aliases = property.aliases.iter();
-        aliases.any(|alias| own == *alias || property.is_chunked && chunked::owns(alias, own))
+        property.aliases.iter().any(|alias| match own.strip_prefix(alias) {
+            Some("") => true,
+            Some(rest) => property.is_chunked && rest.strip_prefix('_').is_some_and(is_piece),
+            None => false,
+        })
     })
 }
 

@@ -263,6 +263,9 @@ pub trait ProfileInternals: Copy {
 
     fn is_cosmos(self) -> bool;
 
+    /// Returns the profile that a recording is marked with. Returns `None` without a mark, so that the URL decides.
+    fn marked(cosmos: bool) -> Option<Self>;
+
     fn rules(self) -> &'static Rules;
 }
 
@@ -277,6 +280,10 @@ impl ProfileInternals for Profile {
 
     fn is_cosmos(self) -> bool {
         self == Self::Cosmos
+    }
+
+    fn marked(cosmos: bool) -> Option<Self> {
+        cosmos.then_some(Self::Cosmos)
     }
 
     fn rules(self) -> &'static Rules {

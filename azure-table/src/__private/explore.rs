@@ -1,7 +1,7 @@
 //! Explorations: a body that runs repeatedly, each time with another order of its requests.
 //!
 //! Owns the settings of an exploration, and the arguments of `#[azure_table::test(explore)]`. One run is in
-//! `explore/run.rs`, its service in `explore/world.rs`. The search is in `testing/explore`; it knows neither client nor
+//! `explore/run.rs`, its service in `explore/world.rs`. The search is in `azure-table-testing`; it knows neither client nor
 //! emulator.
 
 mod run;
@@ -17,11 +17,11 @@ use crate::__private::explore::run::Runs;
 pub use crate::__private::explore::world::World;
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
-use crate::emulator::in_process::Emulator;
-use crate::testing::explore::races::Dependence;
-use crate::testing::explore::search::{self, Bounds};
-use crate::testing::explore::tree::Allowance;
-use crate::testing::{Bound, Exploration};
+use azure_table_emulator::Emulator;
+use azure_table_testing::explore::races::Dependence;
+use azure_table_testing::explore::search::{self, Bounds};
+use azure_table_testing::explore::tree::Allowance;
+use azure_table_testing::{Bound, Exploration};
 
 /// The default bounds.
 const MAX_SCHEDULES: u64 = 10_000;

@@ -14,8 +14,8 @@ use tokio::runtime::Builder;
 
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
-use crate::emulator::in_process::Emulator;
-use crate::testing::{Faults, Spy};
+use azure_table_emulator::Emulator;
+use azure_table_testing::{Faults, Spy};
 
 /// The options of the attribute and of the arguments.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@ const MODULES: [(&str, &str); 15] = [
     ("auth", "api/auth.rs"),
     ("batch", "api/batch.rs"),
     ("bulk", "api/bulk.rs"),
-    ("emulator", "emulator.rs"),
+    ("emulator", "api/emulator.rs"),
     ("entity", "api/entity.rs"),
     ("filter", "api/filter.rs"),
     ("key", "api/key.rs"),
@@ -22,7 +22,7 @@ const MODULES: [(&str, &str); 15] = [
     ("retry", "api/retry.rs"),
     ("service", "api/service.rs"),
     ("telemetry", "api/telemetry.rs"),
-    ("testing", "testing.rs"),
+    ("testing", "api/testing.rs"),
     ("transport", "api/transport.rs"),
 ];
 
@@ -36,10 +36,18 @@ fn exported(file: &str) -> Vec<String> {
     let statements = text
         .split("pub use ")
         .skip(1)
-        .filter(|rest| rest.starts_with("crate::") || rest.starts_with("azure_table_core::"))
+        .filter(|rest| {
+            let crates = [
+                "crate::",
+                "azure_table_core::",
+                "azure_table_emulator::",
+                "azure_table_testing::",
+            ];
+            crates.iter().any(|name| rest.starts_with(name))
+        })
         .map(|rest| rest.split(';').next().unwrap());
     statements
-        .filter(|statement| !statement.starts_with("crate::api::{"))
+        .filter(|statement| !statement.starts_with("crate::api::"))
         .flat_map(|statement| {
             let names = match statement.split_once('{') {
                 Some((_, names)) => names.trim_end().trim_end_matches('}'),

@@ -70,7 +70,7 @@ const ALLOWED: [(&str, &str, &str); 18] = [
         "the server ends a connection",
     ),
     (
-        "azure-table/src/emulator/tests/durable/crash.rs",
+        "azure-table-emulator/src/tests/durable/crash.rs",
         "crash_loses_no_acknowledged_or_visible_change_and_tears_no_batch",
         "how many crashes, 150 by default",
     ),

@@ -5,7 +5,7 @@
 //! many entities, `-- rates` the inserts per second under each policy.
 //!
 //! A kill does not lose or tear unsynced writes. Crashes that do are in
-//! `azure-table/src/emulator/tests/durable/crash.rs`.
+//! `azure-table-emulator/src/tests/durable/crash.rs`.
 
 #![expect(
     clippy::panic,

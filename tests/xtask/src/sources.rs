@@ -9,11 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of product code, from the root of a checkout.
-pub const CRATES: [&str; 4] = [
+pub const CRATES: [&str; 5] = [
     "azure-table/src",
     "azure-table-core/src",
     "azure-table-derive/src",
     "azure-table-emulator/src",
+    "azure-table-testing/src",
 ];
 
 /// A file of product code.
@@ -35,14 +36,16 @@ impl SourceFile {
     pub(crate) fn new(path: String, text: String) -> Self {
         let (mut code, mut skeleton) = blanked(&text);
         blank_tests(&mut code, &mut skeleton);
-        let mut module: Vec<String> = path.trim_end_matches(".rs").split("/src/").map(str::to_owned).collect();
-        let below = module.pop().unwrap_or_default();
-        module.extend(
-            below
-                .split('/')
-                .filter(|m| !matches!(*m, "lib" | "main"))
-                .map(str::to_owned),
-        );
+        let stem = path.trim_end_matches(".rs");
+        // A program beside its library is a crate of its own.
+        let (root, below) = match stem.split_once("/src/program/") {
+            Some((package, below)) => (format!("{package}/src/program"), below),
+            None => stem
+                .split_once("/src/")
+                .map_or_else(|| (String::new(), stem), |(package, below)| (package.to_owned(), below)),
+        };
+        let below = below.split('/').filter(|name| !matches!(*name, "lib" | "main"));
+        let module = [root].into_iter().chain(below.map(str::to_owned)).collect();
         Self {
             path,
             text,
@@ -202,8 +205,7 @@ pub fn rust_files(folder: &Path) -> Vec<(PathBuf, String)> {
 
 /// Returns `true` if the whole file is unit tests, by its path from the root.
 pub fn is_test(path: &str) -> bool {
-    path.split('/')
-        .any(|part| matches!(part, "tests" | "tests.rs" | "vectors.rs"))
+    path.split('/').any(|part| matches!(part, "tests" | "tests.rs"))
 }
 
 /// Returns the text with blanks for comments, and with blanks for literals too.
@@ -376,7 +378,7 @@ fn paths_in(file: &SourceFile, tokens: &[&str], names: &BTreeMap<String, Vec<Str
         here.extend(inner.iter().map(|(name, _)| (*name).to_owned()));
         let start = match token {
             "crate" => here[..1].to_vec(),
-            "azure_table_core" => vec!["azure-table-core".to_owned()],
+            "azure_table_core" | "azure_table_emulator" | "azure_table_testing" => vec![token.replace('_', "-")],
             "self" => here,
             "super" => {
                 here.pop();

@@ -1,8 +1,8 @@
 //! Integers and times as key text: decimal digits of a fixed width.
 //!
 //! Owns the text of `u8` to `u64`, of `i8` to `i64` and of the ticks of [`DateTime`] and [`Duration`], ascending and
-//! descending. Each of these values is first mapped to an unsigned number in the order of the values ([`Numbered`]). Its digits are the
-//! key.
+//! descending. Each of these values is first mapped to an unsigned number in the order of the values ([`Numbered`]).
+//! Its digits are the key.
 
 use std::fmt::Write as _;
 use std::time::Duration;

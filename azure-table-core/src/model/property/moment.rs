@@ -17,8 +17,8 @@ use crate::model::key::{ReadTableKey, TableKey};
 use crate::model::operand::Operand;
 use crate::model::property::{Property, ReadProperty};
 
-/// Implements the traits for a type that is stored as another: a time as a [`DateTime`], rounded down to 100 ns, a date as
-/// a `Day`.
+/// Implements the traits for a type that is stored as another: a time as a [`DateTime`], rounded down to 100 ns, a
+/// date as a `Day`.
 macro_rules! stored_as {
     ($stored:ty: $($(#[$feature:meta])? $type:ty;)*) => {$(
         $(#[$feature])?

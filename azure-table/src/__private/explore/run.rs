@@ -17,10 +17,10 @@ use azure_table_core::model::{clock, timestamp_watch};
 use tokio::runtime::Builder;
 
 use crate::__private::explore::world::World;
-use crate::emulator::EmulatorClock;
-use crate::emulator::in_process::Emulator;
-use crate::testing::explore::gate::{Chooser, Gate};
-use crate::testing::explore::search::{Finished, Runner};
+use azure_table_emulator::Emulator;
+use azure_table_emulator::EmulatorClock;
+use azure_table_testing::explore::gate::{Chooser, Gate};
+use azure_table_testing::explore::search::{Finished, Runner};
 
 /// The delay of a timer that fires only if no other does, and no request waits.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);

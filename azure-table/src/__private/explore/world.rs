@@ -2,7 +2,6 @@
 //!
 //! Owns [`World`], and an emulator whose clock follows tokio's.
 
-use std::fmt;
 use std::iter;
 use std::sync::Arc;
 
@@ -16,9 +15,9 @@ use tokio::time::Instant;
 
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
-use crate::emulator::in_process::Emulator;
-use crate::testing::explore::event::MAIN;
-use crate::testing::explore::gate::{Gate, GatedTransport};
+use azure_table_emulator::Emulator;
+use azure_table_testing::explore::event::MAIN;
+use azure_table_testing::explore::gate::{Gate, GatedTransport};
 
 /// The service of one run of an exploration, and the clients of its tasks. Feature `test-util` with `emulator`.
 ///
@@ -30,17 +29,7 @@ use crate::testing::explore::gate::{Gate, GatedTransport};
 #[derive(Clone, Debug)]
 pub struct World {
     service: Arc<Service>,
-    gate: GateOfRun,
-}
-
-/// The gate, without its contents in `Debug`.
-#[derive(Clone)]
-struct GateOfRun(Gate);
-
-impl fmt::Debug for GateOfRun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Gate")
-    }
+    gate: Gate,
 }
 
 impl World {
@@ -48,7 +37,7 @@ impl World {
     pub(super) fn new(emulator: Emulator, gate: Gate) -> Self {
         Self {
             service: Arc::new(Service::begun(emulator)),
-            gate: GateOfRun(gate),
+            gate,
         }
     }
 
@@ -97,7 +86,7 @@ impl World {
 
     fn client_named(&self, name: &str) -> TableServiceClient {
         TableServiceClient::on(GatedTransport {
-            gate: self.gate.0.clone(),
+            gate: self.gate.clone(),
             client: name.into(),
             behind: Arc::clone(&self.service) as Arc<dyn Transport>,
         })

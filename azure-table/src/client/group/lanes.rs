@@ -378,7 +378,7 @@ mod tests {
         let Next::Send(batch) = lanes.next(&started[0]) else {
             panic!("one write waits");
         };
-        let mut ends = pin!(lanes.flush().wait());
+        let mut ends = pin!(lanes.flush());
         let mut poll = || ends.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         // The callers have their results.
         drop(batch);

@@ -21,8 +21,8 @@ use http::Response;
 use crate::client::ops::operation::{Operation, Prepared, Spec, operation};
 use crate::pipeline::Pipeline;
 
-/// Defines a builder of one request: its output, its kind, its request and the reading of its response. The `table` of a
-/// request on the service is `None`.
+/// Defines a builder of one request: its output, its kind, its request and the reading of its response. The `table` is
+/// `None` for a request on the service.
 macro_rules! single_request {
     ($(#[$doc:meta])+ $name:ident -> $output:ty, $kind:ident, $call:expr, $answer:expr) => {
         operation! {

@@ -1,0 +1,117 @@
+//! Callers: the checks of the front end, and the permissions of a request by its signature or its token.
+//!
+//! Decides which credential of a request applies, and where a token is rejected. `access/token.rs` decides which tokens
+//! are valid. Keys of accounts are in `access/shared_key.rs`, shared access signatures in `access/sas.rs`, the
+//! permissions that each operation needs in `operations/grant.rs`. Not confirmed: that an `Authorization` header takes
+//! precedence over a shared access signature; the response to a token sent without TLS; that Cosmos DB names the token
+//! authority, as Storage does.
+//!
+//! Source: REST "Authorize with Shared Key", "Authorize with Microsoft Entra ID"; a recorded challenge.
+
+pub(crate) mod sas;
+pub(crate) mod shared_key;
+pub(crate) mod token;
+
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::protocol::inbound::Inbound;
+use http::request::Parts;
+
+use crate::access::shared_key::{header, no_account};
+use crate::operations::Caller;
+use crate::operations::grant::{Grant, Rights};
+use crate::response::Trace;
+use crate::response::format::is_xml;
+use crate::rules::refusal::{Refusal, Result};
+use crate::rules::version::{self, CHALLENGES, TAKES_TOKENS};
+use crate::rules::{MAX_BODY_BYTES, TENANT};
+use crate::settings::Settings;
+use crate::store::Store;
+use crate::store::site::Site;
+
+/// Performs the checks of the front end, and identifies the caller. A preflight request has no credential.
+pub(crate) fn enter<'a>(
+    (site, settings): (&'a Site, &'a Settings),
+    head: &Parts,
+    request: &Inbound<'_>,
+    trace: &Trace,
+    store: &Store,
+) -> Result<Caller<'a>> {
+    let caller = |grant| Caller { site, grant, settings };
+    if site.rules.has_service_operations && request.method == "OPTIONS" {
+        return Ok(caller(Grant::of(Rights::Preflight)));
+    }
+    if site.rules.checks_version && !version::is_taken(&trace.version, settings.has_strict_versions) {
+        return Err(Refusal::INVALID_HEADER_VALUE);
+    }
+    if !site.rules.has_service_operations && is_xml(request) {
+        return Err(Refusal::NOT_SUPPORTED);
+    }
+    let grant = check(site, settings, head, &trace.version, (store, trace.time))?;
+    if request.body.len() > MAX_BODY_BYTES {
+        return Err(Refusal::BODY_TOO_LARGE);
+    }
+    if site.is_secondary && request.method != "GET" && !site.rules.writes_at_secondary {
+        return Err(Refusal::WRITE_TO_SECONDARY);
+    }
+    Ok(caller(grant))
+}
+
+/// Authorizes a request to `site` by its signature or its token, and returns its permissions.
+fn check(
+    site: &Site,
+    settings: &Settings,
+    head: &Parts,
+    version: &str,
+    (store, now): (&Store, DateTime),
+) -> Result<Grant> {
+    let key = settings.key(&site.account);
+    let authorization = header(&head.headers, "authorization");
+    let token = authorization.and_then(|text| text.strip_prefix("Bearer "));
+    match (sas::of(head.uri.query()), authorization, token) {
+        (Some(signature), _, Some(token)) if sas::is_bound(&signature) => {
+            check_token(site, settings, token.trim(), (version, now))?;
+            if signature.get("sduoid") != TENANT {
+                return Err(Refusal::AUTHENTICATION_FAILED.because("the signature is for another user than the token"));
+            }
+            sas::check(&signature, site, settings, head, (store, now))
+        }
+        (Some(signature), None, _) if !sas::is_bound(&signature) => {
+            sas::check(&signature, site, settings, head, (store, now))
+        }
+        (_, _, Some(token)) => {
+            check_token(site, settings, token.trim(), (version, now)).map(|()| Grant::of(Rights::Token))
+        }
+        (_, None, _) if version >= CHALLENGES => Err(Refusal::NO_AUTHENTICATION),
+        _ => shared_key::check(site, key, head, (!settings.accepts_old_requests).then_some(now))
+            .map(|()| Grant::of(Rights::Key))
+            .map_err(|why| Refusal::AUTHENTICATION_FAILED.because(why)),
+    }
+}
+
+fn check_token(site: &Site, settings: &Settings, token: &str, (version, now): (&str, DateTime)) -> Result<()> {
+    let failed = |why: &'static str| Err(Refusal::AUTHENTICATION_FAILED.because(why));
+    if settings.key(&site.account).is_none() {
+        return Err(Refusal::AUTHENTICATION_FAILED.because(no_account(site)));
+    }
+    if !site.is_https {
+        return failed("a token, but no HTTPS");
+    }
+    if version < TAKES_TOKENS {
+        return failed("a token, and an x-ms-version that is older than tokens");
+    }
+    if settings.tokens.contains(token) {
+        return Ok(());
+    }
+    let why = match token::is_well_formed(token) {
+        false if version >= CHALLENGES => return Err(Refusal::MALFORMED_AUTHORIZATION),
+        false => "a token of several words".into(),
+        true => match token::fault(token, &settings.token_audiences, now) {
+            None => return Ok(()),
+            Some(why) => why,
+        },
+    };
+    Err(match version >= CHALLENGES {
+        true => Refusal::INVALID_TOKEN.because(why),
+        false => Refusal::AUTHENTICATION_FAILED.because(why),
+    })
+}

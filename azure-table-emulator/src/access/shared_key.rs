@@ -1,0 +1,103 @@
+//! Authorization by SharedKey and SharedKeyLite, with the checks of the service, including the age of a request.
+//!
+//! The strings to sign are in `protocol/signature.rs`.
+//!
+//! Source: REST "Authorize with Shared Key".
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::error_text::Shown;
+use azure_table_core::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
+use http::HeaderMap;
+use http::request::Parts;
+
+use crate::store::site::Site;
+
+/// The reason for rejecting a readable signature, of any kind.
+pub(crate) const WRONG_SIGNATURE: &str = "the signature does not match the account's key";
+/// The maximum age of a request on arrival.
+const MAX_AGE: Duration = Duration::from_secs(15 * 60);
+/// Returns the reason if no account has the name.
+pub(crate) fn no_account(site: &Site) -> String {
+    format!("no account {}", Shown(&site.account))
+}
+
+/// Checks the signature, and the age of the request if `now` is given.
+///
+/// Fails with the reason, which shows nothing of the header: a client may have put a key where the account belongs.
+pub(crate) fn check(
+    site: &Site,
+    key: Option<&SigningKey>,
+    head: &Parts,
+    now: Option<DateTime>,
+) -> std::result::Result<(), Cow<'static, str>> {
+    let key = key.ok_or_else(|| no_account(site))?;
+    let authorization = header(&head.headers, "authorization").ok_or("no Authorization")?;
+    let (scheme, credential) = authorization
+        .split_once(' ')
+        .filter(|(scheme, _)| ["SharedKey", "SharedKeyLite"].contains(scheme))
+        .ok_or("Authorization is neither SharedKey nor SharedKeyLite")?;
+    let (account, signature) = credential
+        .trim()
+        .split_once(':')
+        .ok_or("Authorization is not ACCOUNT:SIGNATURE")?;
+    if account != site.account {
+        return Err("Authorization names another account than the address".into());
+    }
+    // The documentation gives x-ms-date precedence. Clients send both with the same value, or only one.
+    let date = header(&head.headers, "x-ms-date")
+        .or_else(|| header(&head.headers, "date"))
+        .ok_or("no x-ms-date")?;
+    if let Some(now) = now {
+        check_date(date, now)?;
+    }
+    let signed = |name| header(&head.headers, name).unwrap_or_default();
+    let is_of = |path: &str| {
+        let resource = canonicalized_resource(account, path, head.uri.query());
+        let to_sign = match scheme {
+            "SharedKey" => shared_key(
+                head.method.as_str(),
+                signed("content-md5"),
+                signed("content-type"),
+                date,
+                resource,
+            )
+            .concat(),
+            _ => shared_key_lite(date, resource).concat(),
+        };
+        key.verify(&to_sign, signature)
+    };
+    let path = head.uri.path();
+    let is_signed = is_of(path) || site.primary_path(path).is_some_and(|path| is_of(&path));
+    is_signed.then_some(()).ok_or(WRONG_SIGNATURE.into())
+}
+
+pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Only old requests are rejected; how far ahead a clock may be is not documented.
+fn check_date(date: &str, now: DateTime) -> std::result::Result<(), Cow<'static, str>> {
+    let sent = httpdate::parse_http_date(date).ok();
+    let sent = sent.and_then(|time| DateTime::try_from(time).ok());
+    let sent = sent.ok_or("x-ms-date cannot be read")?;
+    match now.duration_since(sent) {
+        Ok(age) if age > MAX_AGE => Err(format!("x-ms-date is {} old", in_words(age)).into()),
+        _ => Ok(()),
+    }
+}
+
+/// Formats a duration for a person to read.
+pub(crate) fn in_words(time: Duration) -> String {
+    let minutes = time.as_secs() / 60;
+    let (count, unit) = match minutes {
+        0 => (time.as_secs(), "second"),
+        1..60 => (minutes, "minute"),
+        60..1_440 => (minutes / 60, "hour"),
+        1_440..1_051_200 => (minutes / 1_440, "day"),
+        _ => (minutes / 525_600, "year"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,147 @@
+//! Tokens of Entra ID: specific ones, and all those for a specific audience.
+//!
+//! Owns the checks of a token: the form of a JWT, its audience and its times. Signatures are not verified, so that a
+//! test can create its own tokens, or use real ones without the keys of their issuer. `access.rs` decides when a token
+//! is required. Errors show no part of a token and no claim other than its audience and its age.
+//!
+//! Source: RFC 6750 "Bearer token usage"; RFC 7519 "JSON Web Token"; recordings of azure-data-tables,
+//! `list_tables_with_invalid_credential` (2024) and `error_handling` (2026).
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::error_text::Shown;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Deserialize;
+
+use crate::access::shared_key::in_words;
+
+/// Returns `true` if text has the form of a token: one word of the allowed characters.
+pub(super) fn is_well_formed(token: &str) -> bool {
+    let word = token.trim_end_matches('=');
+    !word.is_empty()
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte))
+}
+
+/// The claims that are checked.
+#[derive(Deserialize)]
+struct Claims {
+    aud: Audience,
+    exp: f64,
+    nbf: Option<f64>,
+}
+
+/// One audience, or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Audience {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// The header of a token, before its claims.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(rename = "alg")]
+    _alg: String,
+}
+
+/// Returns the reason why a token is not valid for any of `audiences` now, or `None` if it is.
+pub(super) fn fault(token: &str, audiences: &BTreeSet<String>, now: DateTime) -> Option<Cow<'static, str>> {
+    if audiences.is_empty() {
+        return Some("a token that the emulator does not know".into());
+    }
+    let Some(claims) = claims(token) else {
+        return Some("a token that is not a JWT with aud and exp".into());
+    };
+    let given = match &claims.aud {
+        Audience::One(audience) => std::slice::from_ref(audience),
+        Audience::Several(audiences) => audiences,
+    };
+    if !given.iter().any(|audience| audiences.contains(canonical(audience))) {
+        let shown = given.first().map_or("", String::as_str);
+        return Some(format!("a token for another audience, {}", Shown(shown)).into());
+    }
+    // Saturating casts: a time out of range never passes.
+    if let Ok(late) = now.duration_since(DateTime::from_unix_seconds(claims.exp as i64)) {
+        return Some(format!("the token expired {} ago", in_words(late)).into());
+    }
+    match claims.nbf.map(|begin| DateTime::from_unix_seconds(begin as i64)) {
+        Some(begin) if begin > now => Some("the token is not valid yet".into()),
+        _ => None,
+    }
+}
+
+/// Returns an audience without the trailing slash that some clients add.
+pub(crate) fn canonical(audience: &str) -> &str {
+    audience.trim_end_matches('/')
+}
+
+fn claims(token: &str) -> Option<Claims> {
+    let (head, rest) = token.split_once('.')?;
+    let (claims, signature) = rest.split_once('.')?;
+    let read = |part: &str| URL_SAFE_NO_PAD.decode(part).ok();
+    read(signature)?;
+    serde_json::from_slice::<Head>(&read(head)?).ok()?;
+    serde_json::from_slice(&read(claims)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(claims: &str) -> String {
+        let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
+        format!("{}.{}.{}", part(r#"{"alg":"none"}"#), part(claims), part("x"))
+    }
+
+    #[test]
+    fn tokens_are_checked_by_audience_and_times() {
+        let audiences = BTreeSet::from(["https://storage.azure.com".to_owned()]);
+        let now = DateTime::from_unix_seconds(1_000);
+        let fault = |token: &str| super::fault(token, &audiences, now);
+        for good in [
+            r#"{"aud":"https://storage.azure.com","exp":1001}"#,
+            r#"{"aud":"https://storage.azure.com/","exp":1001.5,"nbf":1000}"#,
+            r#"{"aud":["other","https://storage.azure.com"],"exp":9e99,"oid":"x"}"#,
+        ] {
+            assert_eq!(fault(&token(good)), None, "{good}");
+        }
+        for (bad, why) in [
+            (
+                r#"{"aud":"https://vault.azure.net","exp":1001}"#,
+                "another audience, \"https://vault.azure.net\"",
+            ),
+            (
+                r#"{"aud":"https://storage.azure.com","exp":1000}"#,
+                "expired 0 seconds ago",
+            ),
+            (
+                r#"{"aud":"https://storage.azure.com","exp":1001,"nbf":1001}"#,
+                "not valid yet",
+            ),
+            (r#"{"aud":"https://storage.azure.com"}"#, "not a JWT"),
+            (r#"{"exp":1001}"#, "not a JWT"),
+            ("[]", "not a JWT"),
+        ] {
+            assert!(fault(&token(bad)).unwrap().contains(why), "{bad}");
+        }
+        for text in ["", "a", "a.b", "a.b.c", "e30.e30.e30", "...."] {
+            assert!(fault(text).unwrap().contains("not a JWT"), "{text}");
+        }
+    }
+
+    #[test]
+    fn token_must_be_one_word() {
+        for good in ["good", "a.b-c_d~e+f/g==", &token("{}")] {
+            assert!(is_well_formed(good), "{good}");
+        }
+        for bad in ["", "=", "fake token credential", "é", "a=b"] {
+            assert!(!is_well_formed(bad), "{bad}");
+        }
+    }
+}

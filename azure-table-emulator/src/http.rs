@@ -1,0 +1,365 @@
+//! The emulator on a port, over HTTP/1.1 or HTTPS.
+//!
+//! Owns the listener, its address and its shutdown. A connection and the framing of messages are in
+//! `http/connection.rs`, the limits of all connections in `http/admission.rs`, TLS in `http/certificate.rs`. The
+//! emulator receives only complete requests.
+
+mod admission;
+#[cfg(feature = "http")]
+mod certificate;
+mod connection;
+mod observed;
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use azure_table_core::model::clock;
+use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_core::protocol::signature::DEVELOPMENT_KEY;
+use azure_table_core::transport::Transport;
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::http::admission::Admission;
+use crate::http::connection::{Connection, Tls};
+use crate::in_process::Emulator;
+
+#[cfg(feature = "http")]
+pub use crate::http::certificate::ServerCertificate;
+
+/// The pause after a failed accept, for example when the process is out of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// The time limit for the head of a request, and again for its body and for each piece of its response.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// The maximum number of open connections.
+const MAX_CONNECTIONS: usize = 10_000;
+/// The maximum total size of request bodies that are being read, in bytes: 64 of the largest.
+const MAX_BODIES: usize = 256 << 20;
+/// The time limit for requests in flight once the shutdown has begun.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// An [`Emulator`] that listens on a port. Feature `emulator-http`.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// use azure_table::{Emulator, EmulatorServer};
+/// let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await?;
+/// let running = server.spawn();
+/// assert!(running.connection_string().contains("AccountName=devstoreaccount1"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct EmulatorServer {
+    emulator: Emulator,
+    /// The transport between the connections and the emulator.
+    front: Option<Arc<dyn Transport>>,
+    listener: TcpListener,
+    address: SocketAddr,
+    read_timeout: Duration,
+    max_connections: usize,
+    max_body_bytes: usize,
+    tls: Tls,
+}
+
+impl EmulatorServer {
+    /// Binds a port. With port 0 the system selects a free one.
+    ///
+    /// Connections wait until the server runs.
+    ///
+    /// # Errors
+    /// - The port cannot be bound, for example with [`AddrInUse`](io::ErrorKind::AddrInUse).
+    pub async fn bind(emulator: Emulator, address: impl ToSocketAddrs) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok(Self {
+            emulator,
+            front: None,
+            listener,
+            address,
+            read_timeout: READ_TIMEOUT,
+            max_connections: MAX_CONNECTIONS,
+            max_body_bytes: MAX_BODIES,
+            tls: Tls::None,
+        })
+    }
+
+    /// Serves HTTPS with this certificate instead of HTTP. Feature `emulator-http`.
+    ///
+    /// ```no_run
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use azure_table::{Emulator, EmulatorServer, TableServiceClient};
+    /// use azure_table::emulator::ServerCertificate;
+    /// use azure_table::transport::HttpTransport;
+    /// let pem = std::fs::read("certificate.pem")?; // of 127.0.0.1
+    /// let certificate = ServerCertificate::from_pem(&pem, std::fs::read("key.pem")?)?;
+    /// let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await?.https(certificate);
+    ///
+    /// let transport = HttpTransport::builder().root_certificates(&pem).build()?;
+    /// let service = TableServiceClient::from_connection_string(&server.connection_string())?.transport(transport);
+    /// let running = server.spawn();
+    /// service.table::<azure_table::DynamicEntity>("Blogs")?.create_table().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn https(mut self, certificate: ServerCertificate) -> Self {
+        self.tls = Tls::By(certificate);
+        self
+    }
+
+    /// Adds another transport in front of the emulator, such as `testing::Faults`.
+    ///
+    /// `wrap` receives the emulator without its observer: the server reports the responses that its clients receive. If
+    /// the transport fails, the server closes the connection without a response, or in the middle of a truncated one.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use azure_table::testing::{Fault, Faults};
+    /// use azure_table::{Emulator, EmulatorServer, NoRetry, TableServiceClient};
+    /// let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await?;
+    /// let connection_string = server.connection_string();
+    /// let running = server.through(|emulator| {
+    ///     let faults = Faults::new(emulator);
+    ///     faults.add(Fault::LoseResponse);
+    ///     faults
+    /// });
+    /// let running = running.spawn();
+    /// let service = TableServiceClient::from_connection_string(&connection_string)?.retry(NoRetry);
+    /// let lost = service.dynamic_table("Blogs")?.create_table().await.unwrap_err();
+    /// assert!(lost.may_have_applied());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn through<T: Transport>(mut self, wrap: impl FnOnce(Emulator) -> T) -> Self {
+        self.front = Some(Arc::new(wrap(self.emulator.clone().without_observer())));
+        self
+    }
+
+    /// Sets the time limit for the head of a request, again for its body, and again for each piece of its response that
+    /// the client does not read. The default is 30 s.
+    ///
+    /// Once the limit is exceeded, the server closes the connection. It closes an idle connection after this time too.
+    #[must_use]
+    pub fn read_timeout(mut self, timeout: Duration) -> Self {
+        self.read_timeout = timeout;
+        self
+    }
+
+    /// Sets the maximum number of open connections, at least 1; 10,000 by default.
+    ///
+    /// A connection beyond the limit replaces the one that has waited longest for its client: for a complete request,
+    /// for the next request, or for a response to be read. It also does so when the process runs out of file handles.
+    #[must_use]
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.max_connections = connections;
+        self
+    }
+
+    /// Sets the maximum total size of request bodies that are being read, in bytes; 256 MiB by default.
+    ///
+    /// Further bodies wait, within their time limit. Bodies of at most 16 KiB neither wait nor count.
+    #[must_use]
+    pub fn max_body_bytes(mut self, bytes: usize) -> Self {
+        self.max_body_bytes = bytes;
+        self
+    }
+
+    /// Returns the address that the server listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the connection string of the account `devstoreaccount1` at this address.
+    ///
+    /// For an unspecified address (`0.0.0.0`) it names the loopback address.
+    pub fn connection_string(&self) -> String {
+        self.connection_string_of(DEVELOPMENT_ACCOUNT).unwrap_or_default()
+    }
+
+    /// Returns the connection string of an account, or `None` if no such account exists.
+    pub fn connection_string_of(&self, account: &str) -> Option<String> {
+        let key = &self.emulator.settings().accounts.get(account)?.key_text;
+        let scheme = self.tls.scheme();
+        let address = reachable(self.address);
+        Some(format!(
+            "DefaultEndpointsProtocol={scheme};AccountName={account};AccountKey={key};\
+             TableEndpoint={scheme}://{address}/{account};"
+        ))
+    }
+
+    /// Returns `true` if other machines can reach the account `devstoreaccount1` with the public key of all emulators.
+    ///
+    /// This is the case if the address is not a loopback address and the account has no [other
+    /// key](Emulator::with_account). A program that lets its user choose the address should warn about it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> std::io::Result<()> {
+    /// use azure_table::{Emulator, EmulatorServer};
+    /// let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await?;
+    /// assert!(!server.is_open_to_network());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn is_open_to_network(&self) -> bool {
+        is_open(self.address.ip(), &self.emulator)
+    }
+
+    /// Serves requests until `shutdown` completes.
+    ///
+    /// Requests that have been received completely are answered, for at most 10 s. Then all connections are closed.
+    pub async fn serve_until(self, shutdown: impl Future<Output = ()>) {
+        let mut shutdown = pin!(shutdown);
+        // Dropping the set aborts its tasks: no connection outlives the server.
+        let mut connections = JoinSet::new();
+        let graceful = GracefulShutdown::new();
+        let admission = Admission::new(self.max_connections, self.max_body_bytes);
+        loop {
+            let accepted = std::future::poll_fn(|cx| match shutdown.as_mut().poll(cx) {
+                Poll::Ready(()) => Poll::Ready(None),
+                Poll::Pending => self.listener.poll_accept(cx).map(Some),
+            });
+            match accepted.await {
+                None => break,
+                Some(Ok((stream, peer))) => {
+                    let place = admission.admit();
+                    let connection = Connection {
+                        emulator: self.emulator.clone(),
+                        front: self.front.clone(),
+                        peer,
+                        timeout: self.read_timeout,
+                        place: Arc::clone(&place),
+                        scheme: self.tls.scheme(),
+                    };
+                    place.of_task(connections.spawn(self.tls.clone().serve(connection, graceful.watcher(), stream)));
+                }
+                Some(Err(_)) => {
+                    admission.make_room();
+                    clock::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+            while connections.try_join_next().is_some() {}
+        }
+        drop(self.listener);
+        let _ = clock::within(GRACE, graceful.shutdown()).await;
+    }
+
+    /// Runs the server on a spawned task until the returned value is dropped or [stopped](RunningEmulator::stop).
+    ///
+    /// Call it within a tokio runtime.
+    pub fn spawn(self) -> RunningEmulator {
+        let (address, connection_string) = (self.address, self.connection_string());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = tokio::spawn(self.serve_until(async {
+            let _ = stopped.await;
+        }));
+        RunningEmulator {
+            address,
+            connection_string,
+            stop: Some(stop),
+            task,
+        }
+    }
+}
+
+/// Returns `true` if other machines can reach the development account with the public key.
+fn is_open(address: IpAddr, emulator: &Emulator) -> bool {
+    let account = emulator.settings().accounts.get(DEVELOPMENT_ACCOUNT);
+    let has_public_key = account.is_some_and(|account| account.key_text == DEVELOPMENT_KEY);
+    has_public_key && !address.to_canonical().is_loopback()
+}
+
+/// Replaces an unspecified address by the loopback address: clients cannot connect to the former everywhere.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    address
+}
+
+/// A server on a spawned task. Dropping it stops the server immediately.
+#[must_use = "dropping it stops the server"]
+pub struct RunningEmulator {
+    address: SocketAddr,
+    connection_string: String,
+    stop: Option<oneshot::Sender<()>>,
+    task: JoinHandle<()>,
+}
+
+impl RunningEmulator {
+    /// Returns the address that the server listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the connection string of the account `devstoreaccount1`.
+    pub fn connection_string(&self) -> &str {
+        &self.connection_string
+    }
+
+    /// Stops the server after it has answered the requests received so far, for at most 10 s.
+    pub async fn stop(mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        let _ = (&mut self.task).await;
+    }
+}
+
+impl fmt::Debug for RunningEmulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningEmulator")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for RunningEmulator {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn development_account_is_reachable_from_other_machines_with_its_public_key() {
+        let public = Emulator::new();
+        let own = Emulator::new()
+            .with_account(DEVELOPMENT_ACCOUNT, "AAECAwQFBgc=")
+            .unwrap();
+        let public_again = own.clone().with_account(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
+        for (address, is_beyond) in [
+            ("127.0.0.1", false),
+            ("127.1.2.3", false),
+            ("::1", false),
+            ("::ffff:127.0.0.1", false),
+            ("0.0.0.0", true),
+            ("::", true),
+            ("192.168.0.1", true),
+            ("::ffff:192.168.0.1", true),
+        ] {
+            let address = address.parse().unwrap();
+            assert_eq!(is_open(address, &public), is_beyond, "{address}");
+            assert_eq!(is_open(address, &public_again), is_beyond, "{address}");
+            assert!(!is_open(address, &own), "{address}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The responses of an emulator on a port: those of a transport in front of it, and those to incomplete requests.
+//!
+//! Reports each outcome, also of a request that no caller waits for any more. The event is in `response/observer.rs`.
+
+use azure_table_core::transport::injected_fault::InjectedFault;
+use azure_table_core::transport::{Transport, TransportError};
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, Uri};
+
+use crate::head;
+use crate::in_process::Emulator;
+use crate::response::format::ErrorForm;
+use crate::response::observer::{Observe, Seen};
+use crate::response::{Answer, Trace};
+use crate::rules::STORAGE;
+use crate::rules::refusal::Refusal;
+
+/// A request whose response is pending. If it is dropped, it is reported without a response: a fault may block it
+/// forever.
+struct Pending<'a> {
+    observe: &'a Observe,
+    seen: Option<Seen>,
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if let Some(seen) = self.seen.take() {
+            seen.show_lost(self.observe, "the connection closed before the response".to_owned());
+        }
+    }
+}
+
+impl Emulator {
+    /// Responds to a request through a transport in front of this emulator, and reports the outcome to the observer.
+    pub(crate) async fn answer_through(
+        &self,
+        front: &dyn Transport,
+        request: Request<Bytes>,
+    ) -> std::result::Result<Response<Bytes>, TransportError> {
+        let Some(observe) = &self.observer else {
+            return front.send(request).await;
+        };
+        let mut pending = Pending {
+            observe,
+            seen: Some(Seen::of(request.method(), request.uri(), self.clock().now())),
+        };
+        let outcome = front.send(request).await;
+        if let Some(seen) = pending.seen.take() {
+            match &outcome {
+                Ok(response) => {
+                    let fault = response.extensions().get::<InjectedFault>();
+                    seen.show(observe, response, fault.map(InjectedFault::to_string));
+                }
+                Err(error) => {
+                    let cause = std::error::Error::source(error);
+                    seen.show_lost(observe, cause.map_or_else(|| error.to_string(), ToString::to_string));
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Returns the emulator without its observer.
+    pub(crate) fn without_observer(mut self) -> Self {
+        self.observer = None;
+        self
+    }
+
+    /// Rejects a request without reading its body.
+    pub(crate) fn refuse(&self, headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
+        let trace = Trace {
+            rules: &STORAGE,
+            ..head::trace(headers, None, self.settings())
+        };
+        Answer::refusal(refusal, ErrorForm::default(), &trace).into_response(&trace)
+    }
+
+    /// Reports a response that did not come from the service.
+    pub(crate) fn show(&self, method: &Method, uri: &Uri, response: &Response<Bytes>) {
+        if let Some(observe) = &self.observer {
+            Seen::of(method, uri, self.clock().now()).show(observe, response, None);
+        }
+    }
+}

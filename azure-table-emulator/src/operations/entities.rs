@@ -1,0 +1,141 @@
+//! Operations on one entity: reads and changes.
+//!
+//! Translates a call into a change of a row, and the outcome into a response. `store.rs` changes the row.
+//! `operations/batch.rs` makes many changes together with both halves of a write from here.
+//!
+//! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
+//! Entity", "Delete Entity", "Query Entities".
+
+use azure_table_core::protocol::inbound::Verb;
+use azure_table_core::protocol::inbound::target::Target;
+
+use crate::load::{Demand, PartitionKey, Work};
+use crate::operations::Call;
+use crate::operations::payload::entity_address;
+use crate::operations::query;
+use crate::request::body;
+use crate::response::format::Prefer;
+use crate::response::{Answer, Content, Trace};
+use crate::rules::refusal::{Refusal, Result};
+use crate::store::row::RowId;
+use crate::store::{Action, Applied, Change, SharedStore, Store};
+
+/// Handles `GET /table(PartitionKey='…',RowKey='…')`.
+pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Result<Answer> {
+    let level = call.level()?;
+    body::check_keys(id, call.site().rules)?;
+    let stored = store.table(call.replica(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
+    let row = stored.rows.get(id).filter(|_| call.caller.grant.rows.contains(id));
+    let row = row.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
+    let mut answer = Answer::json(200, call.shape(table, level).entity(id, row), level);
+    answer.etag = Some(row.etag(call.site().rules));
+    Ok(answer)
+}
+
+/// Applies the only change of a request, and returns the response.
+pub(crate) fn write(shared: &SharedStore, call: &Call<'_>, change: Result<Change>, trace: &Trace) -> Result<Answer> {
+    let table = call.target.table().unwrap_or_default();
+    let mut store = shared.write();
+    let change = change.map_err(|refusal| {
+        // Faults of an entity are reported after a missing table (recorded).
+        match refusal == Refusal::PROPERTIES_NEED_VALUE && store.table(call.replica(), table).is_none() {
+            true => Refusal::TABLE_NOT_FOUND,
+            false => refusal,
+        }
+    })?;
+    let timestamp = |time| call.caller.settings.timestamp(time);
+    let applied = store
+        .apply_stamped(call.replica(), table, vec![change], trace.time, timestamp)
+        .map_err(|(_, refusal)| refusal)?;
+    match applied.into_iter().next() {
+        Some(applied) => written(&store, call, applied),
+        None => Ok(Answer::no_content()),
+    }
+}
+
+/// Returns the change of a call.
+pub(crate) fn change(call: &Call<'_>) -> Result<Change> {
+    let rules = call.site().rules;
+    let (id, action) = match (call.target, call.verb) {
+        (Target::Entities(_), Verb::Post) => {
+            let (id, properties) = body::insert(call.json()?, rules)?;
+            if call.prefer != Some(Prefer::NoContent) {
+                call.level()?;
+            }
+            (id, Action::Insert(properties))
+        }
+        (Target::Entity(_, id), verb) => {
+            let action = match verb {
+                Verb::Put => Action::Replace(body::update(call.json()?, rules)?, call.condition()?),
+                Verb::Merge => Action::Merge(body::update(call.json()?, rules)?, call.condition()?),
+                Verb::Delete => Action::Delete(call.condition()?.ok_or(Refusal::INVALID_INPUT.because("no If-Match"))?),
+                Verb::Get | Verb::Post => return Err(Refusal::METHOD_NOT_ALLOWED),
+            };
+            (id.clone(), action)
+        }
+        (Target::WrongKeys(table), _) => return Err(Refusal::number_of_keys(&call.site().account, table)),
+        _ => return Err(Refusal::METHOD_NOT_ALLOWED),
+    };
+    body::check_keys(&id, rules)?;
+    // Seen for an insert. Here a row that may not be read appears missing, one that may not be written does not.
+    if !call.caller.grant.rows.contains(&id) {
+        return Err(Refusal::AUTHORIZATION_FAILURE);
+    }
+    Ok(Change { id, action })
+}
+
+/// Returns the response to an applied change.
+pub(crate) fn written(store: &Store, call: &Call<'_>, applied: Applied) -> Result<Answer> {
+    let table = call.target.table().unwrap_or_default();
+    if call.verb != Verb::Post {
+        let is_upsert = call.verb != Verb::Delete && call.condition()?.is_none();
+        let media_type = call.site().rules.empty_media_type.filter(|_| is_upsert);
+        return Ok(Answer {
+            etag: applied.etag,
+            prefer: call.prefer,
+            content: Content::Other(media_type.unwrap_or_default().to_owned()),
+            ..Answer::no_content()
+        });
+    }
+    let location = format!(
+        "{}/{}",
+        call.site().base,
+        entity_address(table, &applied.id, call.site().rules)
+    );
+    let answer = if call.prefer == Some(Prefer::NoContent) {
+        Answer::no_content()
+    } else {
+        let level = call.level()?;
+        let stored = store
+            .table(call.site().primary(), table)
+            .and_then(|table| table.rows.get(&applied.id));
+        let row = stored.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
+        Answer::json(201, call.shape(table, level).entity(&applied.id, row), level)
+    };
+    Ok(Answer {
+        etag: applied.etag,
+        location: Some(location),
+        prefer: call.prefer,
+        ..answer
+    })
+}
+
+/// Returns the demand of an operation on entities. A query belongs to the partition where it begins; the rows that it
+/// examined are counted once it is done.
+pub(crate) fn demand(call: &Call<'_>, change: Option<&Change>) -> Option<Demand> {
+    let (partition, work) = match (call.target, call.verb) {
+        (Target::Entity(_, id), Verb::Get) => (id.partition_key.clone(), Work::Read),
+        (Target::Entity(_, id), _) => (id.partition_key.clone(), Work::Write(1)),
+        (Target::Entities(_), Verb::Get) => (query::first_partition(call).ok()?, Work::Read),
+        (Target::Entities(_), Verb::Post) => (change?.id.partition_key.clone(), Work::Write(1)),
+        _ => return None,
+    };
+    let site = call.site();
+    let region = if site.is_secondary { "-secondary" } else { "" };
+    Some(Demand {
+        account: format!("{}{region}", site.account),
+        table: site.rules.table_key(call.target.table()?),
+        partition: PartitionKey::new(partition),
+        work,
+    })
+}

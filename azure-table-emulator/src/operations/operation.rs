@@ -1,0 +1,119 @@
+//! The operation of a request: a call, a write of one entity, or a batch.
+//!
+//! Owns the table of resources and verbs. `service.rs` passes a request through its stages.
+
+use azure_table_core::protocol::inbound::batch::Batch;
+use azure_table_core::protocol::inbound::target::{Target, TargetFault};
+use azure_table_core::protocol::inbound::{Headers, Inbound, Verb};
+
+use crate::load::{Busy, Demand};
+use crate::operations::batch::{self, BatchCalls};
+use crate::operations::{Call, Caller};
+use crate::operations::{cors, documents, entities, query, tables};
+use crate::response::format::ErrorForm;
+use crate::response::{Answer, Trace};
+use crate::rules::refusal::{Refusal, Result};
+use crate::store::account::Replica;
+use crate::store::{Change, SharedStore};
+
+/// A parsed operation, ready for the store.
+pub(crate) enum Operation<'a> {
+    /// `OPTIONS` for any resource, whether it exists or not.
+    Preflight(Replica<'a>, &'a Headers<'a>),
+    Call(Call<'a>),
+    Write(Call<'a>, Result<Change>),
+    Batch(BatchCalls<'a>),
+}
+
+impl<'a> Operation<'a> {
+    pub(crate) fn parse(
+        caller: &'a Caller<'a>,
+        request: &'a Inbound<'a>,
+        batch: Option<&'a Batch<'a>>,
+    ) -> Result<Self> {
+        if caller.is_preflight() {
+            return Ok(Self::Preflight(caller.site.replica(), &request.headers));
+        }
+        match &request.target {
+            Ok(Target::Batch) => return Ok(Self::Batch(BatchCalls::parse(caller, request, batch))),
+            // Reported before a fault of the method.
+            Err(fault) if *fault != TargetFault::Component => return Err((*fault).into()),
+            Ok(_) | Err(_) => {}
+        }
+        let call = Call::parse(caller, request)?;
+        Ok(match (call.target, call.verb) {
+            (Target::Entities(_) | Target::Entity(..), Verb::Post | Verb::Put | Verb::Merge | Verb::Delete) => {
+                let change = entities::change(&call);
+                Self::Write(call, change)
+            }
+            _ => Self::Call(call),
+        })
+    }
+
+    /// Returns the work of the servers behind the front end. Returns `None` for an operation on tables or the service.
+    pub(crate) fn demand(&self) -> Option<Demand> {
+        match self {
+            Self::Preflight(..) => None,
+            Self::Call(call) => entities::demand(call, None),
+            Self::Write(call, change) => entities::demand(call, change.as_ref().ok()),
+            Self::Batch(calls) => calls.demand(),
+        }
+    }
+
+    /// Executes the operation. The store is locked only for the work in it, and never across an `await`.
+    pub(crate) async fn execute(self, store: &SharedStore, trace: &Trace) -> Result<Answer> {
+        match self {
+            Self::Preflight(replica, headers) => {
+                let rules = store.read().properties(replica).cors.unwrap_or_default();
+                cors::preflight(&rules, headers)
+            }
+            Self::Call(call) => execute(store, &call, trace).await,
+            Self::Write(call, change) => entities::write(store, &call, change, trace),
+            Self::Batch(calls) => calls.execute(store, trace).await,
+        }
+    }
+
+    /// Returns the response for exceeded capacity. Storage names the limit only in the text, and no retry time.
+    pub(crate) fn throttled(&self, busy: &Busy, request: &Inbound<'_>, trace: &Trace) -> Answer {
+        let rules = trace.rules;
+        let (refusal, wait) = match busy {
+            Busy::Account(wait) => (&rules.account_busy, wait),
+            Busy::Server(wait) => (&rules.server_busy, wait),
+        };
+        let form = ErrorForm::of(request);
+        let Some(header) = rules.retry_after else {
+            return Answer::refusal(refusal, form, trace);
+        };
+        let wait = wait.as_millis().max(1).to_string();
+        let throttled = |refusal: &Refusal| Answer {
+            more: vec![(header, wait)],
+            ..Answer::refusal(refusal, form, trace)
+        };
+        if matches!(self, Self::Batch(_)) {
+            batch::throttled(throttled(&rules.at_index(refusal.clone(), 0)), rules)
+        } else {
+            throttled(refusal)
+        }
+    }
+}
+
+async fn execute(store: &SharedStore, call: &Call<'_>, trace: &Trace) -> Result<Answer> {
+    match (call.target, call.verb) {
+        (Target::Tables, Verb::Get) => tables::list(store, call).await,
+        (Target::Tables, Verb::Post) => tables::create(&mut store.write(), call, trace),
+        (Target::Table(table), Verb::Get) => tables::get(&store.read(), call, table),
+        (Target::Table(table), Verb::Delete) => tables::delete(&mut store.write(), call, table, trace),
+        (Target::Policies(table), Verb::Get) => documents::policies(&store.read(), call, table),
+        (Target::Policies(table), Verb::Put) => documents::set_policies(&mut store.write(), call, table, trace),
+        (Target::Entities(table), Verb::Get) => query::page(store, call, table).await,
+        (Target::Entity(table, id), Verb::Get) => entities::get(&store.read(), call, table, id),
+        (Target::Properties, Verb::Get) => Ok(documents::properties(&store.read(), call)),
+        (Target::Properties, Verb::Put) => documents::set_properties(&mut store.write(), call, trace),
+        (Target::Statistics, Verb::Get) => documents::statistics(call, trace),
+        (Target::DelegationKey, Verb::Post) => documents::user_delegation_key(call, trace),
+        (Target::TablesBelow(table), _) => Err(tables::list_below(&store.read(), call, table)),
+        (Target::WrongKeys(table), _) => Err(tables::wrong_keys(&store.read(), call, table)),
+        (Target::Service, _) => Err(Refusal::NOT_IMPLEMENTED),
+        _ => Err(Refusal::METHOD_NOT_ALLOWED),
+    }
+}

@@ -1,0 +1,250 @@
+//! Query Entities: one page of a table.
+//!
+//! A page ends at `$top`, at 1000 rows, at [`MAX_PAGE_BYTES`], at the emulator's page size or at the conditions of
+//! [`PageEnds`](crate::PageEnds). If rows are left in the range of keys that the filter allows, a token names
+//! the position to continue at. As live, the next page may be empty.
+//!
+//! A page is read in turns, between which other tasks run. It shows the state of the table in which it began, without
+//! later writes or parts of a batch. The live service guarantees that for each partition of a page ("Windows Azure
+//! Table", 2009: snapshot isolation within one query and partition). If the table is deleted or restored meanwhile, the
+//! page restarts. Not imitated by default: pages that end after five seconds or at a partition of the service.
+//!
+//! Source: REST "Query Entities", "Query timeout and pagination".
+
+use std::sync::Arc;
+
+use azure_table_core::filter::key_range::KeyRange;
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::ordinal;
+
+use crate::operations::Call;
+use crate::operations::grant::RowRange;
+use crate::operations::payload::Shape;
+use crate::operations::scan::{RowFilter, Turn};
+use crate::request::continuation::{self, Next, Position};
+use crate::request::options::Options;
+use crate::response::Answer;
+use crate::response::format::Level;
+use crate::rules::refusal::{Refusal, Result};
+use crate::rules::{Continuation, Rules};
+use crate::settings::PageEnds;
+use crate::store::SharedStore;
+use crate::store::account::Table;
+use crate::store::row::RowId;
+use crate::store::rows::{Changed, Placed, Reader};
+
+/// The maximum size of a page's body in bytes, unless its only row is longer (4 MiB).
+///
+/// A page of the longest entities would otherwise have 1 GiB, which no client reads.
+const MAX_PAGE_BYTES: usize = 4 << 20;
+
+/// Handles `GET /table()`.
+pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> Result<Answer> {
+    let level = call.level()?;
+    let condition = RowFilter::new(call.filter()?);
+    let range = condition.range();
+    // Rows outside the range of a shared access signature are silently omitted (seen live).
+    let granted = &call.caller.grant.rows;
+    let (partition_key, row_key) = range.start();
+    let first = RowId::new(partition_key, row_key).max(granted.start.clone());
+    let rules = call.site().rules;
+    let start = match (position(&call.options, rules)?, rules.continuation) {
+        (Some(Position::Keys(from)), _) => Position::Keys(from.max(first.clone())),
+        (Some(place @ Position::Place(_)), _) => place,
+        (None, Continuation::Keys) => Position::Keys(first.clone()),
+        (None, Continuation::Places) => Position::Place(0),
+    };
+    let query = Query {
+        condition: &condition,
+        is_filtered: call.options.filter.is_some(),
+        first,
+        range,
+        granted,
+        limit: call.caller.page_size(call.options.top),
+        earlier: call.options.next_partition_key.as_deref(),
+        ends: call.caller.settings.page_ends,
+        shape: call.shape(table, level),
+    };
+    'state: loop {
+        let mut page = Page::begin(&query, start.clone());
+        let mut reader: Option<Arc<Reader>> = None;
+        loop {
+            {
+                let store = shared.read();
+                let table = store.table(call.replica(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
+                if reader.as_ref().is_some_and(|reader| !table.rows.knows(reader)) {
+                    continue 'state;
+                }
+                if let Some(next) = page.take_turn(table, reader.as_deref()) {
+                    return Ok(page.into_answer(next, level));
+                }
+                reader.get_or_insert_with(|| table.rows.register());
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// The query of a page.
+struct Query<'q> {
+    condition: &'q RowFilter<'q>,
+    is_filtered: bool,
+    /// The lowest keys of a row in its range.
+    first: RowId,
+    range: KeyRange<'q>,
+    granted: &'q RowRange,
+    limit: usize,
+    /// The token of the page.
+    earlier: Option<&'q str>,
+    ends: PageEnds,
+    shape: Shape<'q>,
+}
+
+impl Query<'_> {
+    fn reaches(&self, id: &RowId) -> bool {
+        !self.range.is_past(&id.partition_key, &id.row_key) && !self.granted.is_past(id)
+    }
+}
+
+/// A page that is being read.
+struct Page<'q> {
+    query: &'q Query<'q>,
+    /// The first row that was not examined.
+    from: Position,
+    /// The time at which the table was created.
+    created: DateTime,
+    body: Vec<u8>,
+    rows: usize,
+    looked_at: usize,
+    /// The partition of the row that was examined last, if needed.
+    partition: Option<Box<str>>,
+    /// The size of the text after the last row, in bytes.
+    end: usize,
+}
+
+impl<'q> Page<'q> {
+    fn begin(query: &'q Query<'q>, from: Position) -> Self {
+        let body = query.shape.page();
+        let mut end = Vec::new();
+        query.shape.end(&mut end);
+        Self {
+            query,
+            from,
+            created: DateTime::MIN,
+            body,
+            rows: 0,
+            looked_at: 0,
+            partition: None,
+            end: end.len(),
+        }
+    }
+
+    /// Continues reading until the page or the turn ends. Returns the position of the next page.
+    fn take_turn(&mut self, table: &Table, reader: Option<&Reader>) -> Option<Next> {
+        let nothing = Changed::new();
+        let changed = reader.map(Reader::changed);
+        let changed = changed.as_deref().unwrap_or(&nothing);
+        self.created = table.created;
+        let mut turn = Turn::new();
+        let mut next = Some(Next::new());
+        if self.query.limit == 0 {
+            return next;
+        }
+        let query = self.query;
+        let from = self.from.clone();
+        let is_by_place = matches!(from, Position::Place(_));
+        let rows: Box<dyn Iterator<Item = Placed<'_>> + '_> = match &from {
+            Position::Keys(start) => {
+                let rows = table.rows.before(changed, start);
+                let rows = rows.take_while(|(id, _)| query.reaches(id));
+                Box::new(rows.map(|(id, row)| (0, id, row)))
+            }
+            Position::Place(from) => table.rows.by_place(changed, query.range, *from),
+        };
+        for placed @ (place, id, row) in rows {
+            if !turn.take(query.condition.comparisons(), row.members.annotated().len()) {
+                self.from = match is_by_place {
+                    true => Position::Place(place),
+                    false => Position::Keys(id.clone()),
+                };
+                next = None;
+                break;
+            }
+            // In the order of insertion, rows with other keys are among them.
+            if is_by_place && (*id < query.first || !query.reaches(id)) {
+                continue;
+            }
+            if let Some(position) = self.look_at(placed) {
+                next = Some(position);
+                break;
+            }
+        }
+        next
+    }
+
+    /// Adds the row if it matches. Returns the position of the next page if this one ends before the row.
+    fn look_at(&mut self, placed: Placed<'_>) -> Option<Next> {
+        let (_, id, row) = placed;
+        let ends = self.query.ends;
+        if ends.at_partitions && self.partition.as_ref() != Some(&id.partition_key) {
+            if self.partition.is_some() {
+                return Some(self.next_at(placed, None));
+            }
+            self.partition = Some(id.partition_key.clone());
+        }
+        if self.rows == self.query.limit || ends.examined.is_some_and(|most| self.looked_at == most) {
+            return Some(self.next_at(placed, Some(&id.row_key)));
+        }
+        if self.query.condition.accepts(id, row) {
+            let before = self.body.len();
+            self.query.shape.row(&mut self.body, id, row);
+            let most = ends.bytes.unwrap_or(MAX_PAGE_BYTES).min(MAX_PAGE_BYTES);
+            if self.rows > 0 && self.body.len() + self.end > most {
+                self.body.truncate(before);
+                return Some(self.next_at(placed, Some(&id.row_key)));
+            }
+            self.rows += 1;
+        }
+        self.looked_at += 1;
+        None
+    }
+
+    /// Returns the position of a row, without its RowKey if a page ends with a partition.
+    fn next_at(&self, (place, id, _): Placed<'_>, row_key: Option<&str>) -> Next {
+        match self.from {
+            Position::Keys(_) => continuation::of_row(&id.partition_key, row_key),
+            Position::Place(_) => {
+                let page = continuation::Page {
+                    earlier: self.query.earlier,
+                    items: self.rows,
+                    is_filtered: self.query.is_filtered,
+                };
+                continuation::of_place(place, self.created, page)
+            }
+        }
+    }
+
+    fn into_answer(mut self, next: Next, level: Level) -> Answer {
+        self.query.shape.end(&mut self.body);
+        Answer {
+            more: next,
+            rows: self.looked_at as u64,
+            ..Answer::json(200, self.body, level)
+        }
+    }
+}
+
+/// Returns the first partition in which a page may begin.
+pub(crate) fn first_partition(call: &Call<'_>) -> Result<Box<str>> {
+    let (first, _) = KeyRange::of(call.filter()?).start();
+    match position(&call.options, call.site().rules)? {
+        Some(Position::Keys(from)) if ordinal::compare(&from.partition_key, first).is_gt() => Ok(from.partition_key),
+        _ => Ok(first.into()),
+    }
+}
+
+/// Returns the first row of the page, if the request names one.
+fn position(options: &Options, rules: &Rules) -> Result<Option<Position>> {
+    let (partition, row) = (&options.next_partition_key, &options.next_row_key);
+    continuation::row(partition.as_deref(), row.as_deref(), rules)
+}

@@ -1,0 +1,117 @@
+//! Rows that are stored before the first request.
+//!
+//! Owns [`seed`] and [`seed_lines`]. They bypass HTTP and signatures, and nothing else: the rows are the same as after
+//! an upsert by a client.
+
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::edm::Edm;
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::entity_key::key_texts;
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::error_text::Shown;
+use azure_table_core::model::name::TableName;
+use azure_table_core::model::property_writer::{self, PropertySink};
+use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+
+use crate::request::body;
+use crate::rules::Rules;
+use crate::settings::Settings;
+use crate::snapshot::entity;
+use crate::store::account::Replica;
+use crate::store::members::Properties;
+use crate::store::row::RowId;
+use crate::store::{Action, Change, SharedStore};
+
+/// The properties that an entity writes.
+#[derive(Default)]
+struct Written(Properties);
+
+impl PropertySink for Written {
+    fn put(&mut self, name: &str, value: &Edm<'_>) {
+        self.0.push((name.into(), value.clone().into_owned()));
+    }
+}
+
+/// Inserts or replaces entities in a table. Creates the table if it is missing. See
+/// [`Emulator::seed`](crate::Emulator::seed).
+pub(crate) fn seed<E: TableEntity>(
+    shared: &SharedStore,
+    settings: &Settings,
+    table: &str,
+    entities: impl IntoIterator<Item = E>,
+) -> Result<()> {
+    let replica = Replica::primary(DEVELOPMENT_ACCOUNT, settings.rules());
+    check_name(table, replica.rules)?;
+    let now = settings.clock.now();
+    if shared.read().table(replica, table).is_none() {
+        let created = shared.write().create_table(replica, table, now);
+        created.map_err(|refusal| refused(table, &refusal.message))?;
+    }
+    for entity in entities {
+        let (partition_key, row_key) = key_texts(&entity)?.into_pair();
+        let mut written = Written::default();
+        let mut writer = property_writer::writer(&mut written, &partition_key, &row_key);
+        entity.write_properties(&mut writer)?;
+        property_writer::finish(writer)?;
+        let id = RowId::new(partition_key, row_key);
+        // The property writer leaves the limits on sizes to the service.
+        body::check(&id, &written.0, replica.rules).map_err(|refusal| {
+            let entity = format!("entity ({}, {})", Shown(&id.partition_key), Shown(&id.row_key));
+            refused(table, &format!("{entity}: {}: {}", refusal.code, refusal.message))
+        })?;
+        let change = Change {
+            id,
+            action: Action::Replace(written.0, None),
+        };
+        // The lock is released in between, so that an iterator may use the emulator itself.
+        shared
+            .write()
+            .apply(replica, table, vec![change], now)
+            .map_err(|(_, refusal)| refused(table, &refusal.message))?;
+    }
+    shared.block_until_stored()
+}
+
+/// Inserts or replaces the entities of JSON lines in a table, all or none. Creates the table if it is missing. See
+/// [`Emulator::seed_lines`](crate::Emulator::seed_lines).
+pub(crate) fn seed_lines(
+    shared: &SharedStore,
+    replica: Replica<'_>,
+    table: &str,
+    lines: &str,
+    now: DateTime,
+) -> Result<usize> {
+    check_name(table, replica.rules)?;
+    let lines = lines.strip_prefix('\u{feff}').unwrap_or(lines);
+    let lines = (1..).zip(lines.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let changes = lines.map(|(number, line)| {
+        let (id, properties, _) = entity::parse(line, replica.rules).map_err(|fault| fault.in_line(number, line))?;
+        let action = Action::Replace(properties, None);
+        Ok(Change { id, action })
+    });
+    let changes = changes.collect::<Result<Vec<_>>>()?;
+    let count = changes.len();
+    let mut store = shared.write();
+    let is_new = store.table(replica, table).is_none();
+    let created = is_new.then(|| store.create_table(replica, table, now));
+    let applied = created.unwrap_or(Ok(())).and_then(|()| {
+        let applied = store.apply(replica, table, changes, now);
+        applied.map(drop).map_err(|(_, refusal)| refusal)
+    });
+    drop(store);
+    applied.map_err(|refusal| refused(table, &refusal.message))?;
+    shared.block_until_stored()?;
+    Ok(count)
+}
+
+fn check_name(table: &str, rules: &Rules) -> Result<()> {
+    rules.table_names.check_new(table).or_else(|refusal| {
+        // Its message is more specific.
+        TableName::new(table)?;
+        Err(refused(table, &refusal.message))
+    })
+}
+
+fn refused(table: &str, why: &str) -> Error {
+    Error::invalid_input(format!("table {table}: {why}"))
+}

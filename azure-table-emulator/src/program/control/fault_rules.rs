@@ -1,0 +1,333 @@
+//! The rules of faults as JSON.
+//!
+//! Owns the form of a rule and its limits. The faults and their rules belong to the test kit (`azure_table::testing`).
+//! This file has those that a client of a port can distinguish.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_testing::{AddedRule, Fault, FaultRule, Faults, ResponseTemplate};
+use http::header::{HeaderName, HeaderValue};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+use crate::control::json;
+use crate::control::response::push_line;
+
+/// The maximum number of rules: each request passes all of them.
+const MOST_RULES: usize = 100;
+/// The maximum delay, in milliseconds: a day.
+const MOST_MILLISECONDS: u64 = 86_400_000;
+
+/// The headers that frame a response; the server sets them.
+const FRAMING: [&str; 3] = ["connection", "content-length", "transfer-encoding"];
+
+/// The operations of requests, besides `reads` and `writes`.
+const OPERATIONS: [(&str, OperationKind); 19] = [
+    ("insert", OperationKind::Insert),
+    ("replace", OperationKind::Replace),
+    ("merge", OperationKind::Merge),
+    ("insertOrReplace", OperationKind::InsertOrReplace),
+    ("insertOrMerge", OperationKind::InsertOrMerge),
+    ("delete", OperationKind::Delete),
+    ("get", OperationKind::Get),
+    ("query", OperationKind::Query),
+    ("batch", OperationKind::Batch),
+    ("createTable", OperationKind::CreateTable),
+    ("deleteTable", OperationKind::DeleteTable),
+    ("getTable", OperationKind::GetTable),
+    ("listTables", OperationKind::ListTables),
+    ("getAccessPolicies", OperationKind::GetAccessPolicies),
+    ("setAccessPolicies", OperationKind::SetAccessPolicies),
+    ("getServiceProperties", OperationKind::GetServiceProperties),
+    ("setServiceProperties", OperationKind::SetServiceProperties),
+    ("getServiceStatistics", OperationKind::GetServiceStatistics),
+    ("getUserDelegationKey", OperationKind::GetUserDelegationKey),
+];
+
+/// The faults of the port and their rules.
+pub(super) struct FaultRules {
+    faults: Faults,
+    rules: Mutex<Rules>,
+}
+
+#[derive(Default)]
+struct Rules {
+    count: u64,
+    active: Vec<Active>,
+}
+
+struct Active {
+    id: u64,
+    json: RuleJson,
+    rule: AddedRule,
+}
+
+/// The form of a fault's members.
+enum Kind {
+    /// It has none.
+    Plain(Fault),
+    /// `bytes`.
+    Cut,
+    /// `milliseconds`.
+    Timed(fn(Duration) -> Fault),
+    /// `status`, `code`, `message` and `headers`.
+    Responding(fn(ResponseTemplate) -> Fault),
+}
+
+static KINDS: [(&str, Kind); 12] = [
+    ("loseRequest", Kind::Plain(Fault::LoseRequest)),
+    ("loseResponse", Kind::Plain(Fault::LoseResponse)),
+    ("cutResponse", Kind::Cut),
+    ("delayRequest", Kind::Timed(Fault::DelayRequest)),
+    ("delayResponse", Kind::Timed(Fault::DelayResponse)),
+    ("hangRequest", Kind::Plain(Fault::HangRequest)),
+    ("hangResponse", Kind::Plain(Fault::HangResponse)),
+    ("respond", Kind::Responding(Fault::Respond)),
+    ("respondAfterApplying", Kind::Responding(Fault::RespondAfterApplying)),
+    ("failBatchPart", Kind::Responding(Fault::FailBatchPart)),
+    ("dateAhead", Kind::Timed(Fault::DateAhead)),
+    ("dateBehind", Kind::Timed(Fault::DateBehind)),
+];
+
+/// A rule: a fault, its parameters, and the requests that it affects.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RuleJson {
+    fault: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    milliseconds: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bytes: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    headers: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    operations: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    table: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nth: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    every: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chance: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at_most: Option<u64>,
+    // Members of the response, accepted so that it can be sent back.
+    #[serde(default, rename = "id", skip_serializing)]
+    _id: IgnoredAny,
+    #[serde(default, rename = "matched", skip_serializing)]
+    _matched: IgnoredAny,
+    #[serde(default, rename = "hits", skip_serializing)]
+    _hits: IgnoredAny,
+}
+
+/// An active rule with its counts.
+#[derive(Serialize)]
+struct ActiveJson<'a> {
+    id: u64,
+    #[serde(flatten)]
+    rule: &'a RuleJson,
+    matched: u64,
+    hits: u64,
+}
+
+impl FaultRules {
+    pub(super) fn new(faults: Faults) -> Self {
+        Self {
+            faults,
+            rules: Mutex::default(),
+        }
+    }
+
+    /// Returns the active rules in their order, as lines.
+    pub(super) fn lines(&self) -> String {
+        let mut lines = String::new();
+        for Active { id, json, rule } in &self.rules().active {
+            let json = ActiveJson {
+                id: *id,
+                rule: json,
+                matched: rule.matched(),
+                hits: rule.hits(),
+            };
+            push_line(&mut lines, &json);
+        }
+        lines
+    }
+
+    /// Adds rules after the existing ones, or replaces these. All of them, or none.
+    pub(super) fn add(&self, text: &str, replace: bool) -> Result<(), String> {
+        let mut rules = Vec::new();
+        let parts = json::values(text).map_err(|(number, why)| format!("rule {number}: {why}"))?;
+        for (number, part) in (1..).zip(parts) {
+            let json: RuleJson = json::object(part).map_err(|why| format!("rule {number}: {why}"))?;
+            let rule = json.rule().map_err(|why| format!("rule {number}: {why}"))?;
+            rules.push((json, rule));
+        }
+        if rules.is_empty() {
+            return Err("body: it has no rule, such as {\"fault\":\"loseResponse\"}".to_owned());
+        }
+        let mut own = self.rules();
+        let count = rules.len() + if replace { 0 } else { own.active.len() };
+        if count > MOST_RULES {
+            return Err(format!("rules: {count}, the limit is {MOST_RULES}"));
+        }
+        if replace {
+            self.faults.clear();
+            own.active.clear();
+        }
+        for (json, rule) in rules {
+            own.count += 1;
+            let id = own.count;
+            let rule = self.faults.add(rule);
+            own.active.push(Active { id, json, rule });
+        }
+        Ok(())
+    }
+
+    /// Removes a rule. Returns `false` if it does not exist.
+    pub(super) fn remove(&self, id: u64) -> bool {
+        let mut rules = self.rules();
+        let Some(place) = rules.active.iter().position(|active| active.id == id) else {
+            return false;
+        };
+        self.faults.remove(&rules.active.remove(place).rule);
+        true
+    }
+
+    pub(super) fn clear(&self) {
+        let mut rules = self.rules();
+        self.faults.clear();
+        rules.active.clear();
+    }
+
+    fn rules(&self) -> MutexGuard<'_, Rules> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RuleJson {
+    fn rule(&self) -> Result<FaultRule, String> {
+        let mut rule = FaultRule::new(self.fault()?);
+        for name in &self.operations {
+            rule = match (name.as_str(), OPERATIONS.iter().find(|(known, _)| known == name)) {
+                (_, Some((_, kind))) => rule.on(*kind),
+                ("reads", None) => rule.on_reads(),
+                ("writes", None) => rule.on_writes(),
+                (_, None) => {
+                    let known = OPERATIONS.map(|(name, _)| name).join(", ");
+                    return Err(format!("operations: {name:?} is not one of reads, writes, {known}"));
+                }
+            };
+        }
+        if let Some(table) = &self.table {
+            rule = rule.table(table);
+        }
+        let chosen = [self.nth, self.first, self.every];
+        let count = chosen.iter().flatten().count() + usize::from(self.chance.is_some());
+        if count > 1 {
+            return Err(format!("nth, first, every, chance: {count} of them, the limit is 1"));
+        }
+        for (name, value) in ["nth", "first", "every"].into_iter().zip(chosen) {
+            rule = match (name, value) {
+                (_, None) => rule,
+                (_, Some(0)) => return Err(format!("{name}: 0, it must be 1 or more")),
+                ("nth", Some(n)) => rule.nth(n),
+                ("first", Some(n)) => rule.first(n),
+                (_, Some(n)) => rule.every(n),
+            };
+        }
+        if let Some(chance) = self.chance {
+            if !(0.0..=1.0).contains(&chance) {
+                return Err(format!("chance: {chance}, it must be 0 to 1"));
+            }
+            rule = rule.chance(chance);
+        }
+        Ok(match self.at_most {
+            Some(hits) => rule.at_most(hits),
+            None => rule,
+        })
+    }
+
+    fn fault(&self) -> Result<Fault, String> {
+        let kind = KINDS.iter().find(|(name, _)| *name == self.fault);
+        let (_, kind) = kind.ok_or_else(|| {
+            let known: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
+            format!("fault: {:?} is not one of {}", self.fault, known.join(", "))
+        })?;
+        self.check_members(kind)?;
+        Ok(match kind {
+            Kind::Plain(fault) => fault.clone(),
+            Kind::Cut => Fault::CutResponse {
+                at: self.bytes.ok_or("bytes: missing, the bytes of the body that arrive")?,
+            },
+            Kind::Timed(fault) => fault(self.time()?),
+            Kind::Responding(fault) => fault(self.response()?),
+        })
+    }
+
+    /// Rejects members that have no meaning for the fault.
+    fn check_members(&self, kind: &Kind) -> Result<(), String> {
+        let has_time = matches!(kind, Kind::Timed(_));
+        let has_response = matches!(kind, Kind::Responding(_));
+        for (name, is_given, is_known) in [
+            ("milliseconds", self.milliseconds.is_some(), has_time),
+            ("bytes", self.bytes.is_some(), matches!(kind, Kind::Cut)),
+            ("status", self.status.is_some(), has_response),
+            ("code", self.code.is_some(), has_response),
+            ("message", self.message.is_some(), has_response),
+            ("headers", !self.headers.is_empty(), has_response),
+        ] {
+            if is_given && !is_known {
+                return Err(format!("{name}: not a member of {}", self.fault));
+            }
+        }
+        Ok(())
+    }
+
+    fn time(&self) -> Result<Duration, String> {
+        match self.milliseconds {
+            None => Err(format!("milliseconds: missing, from 0 to {MOST_MILLISECONDS}")),
+            Some(time) if time > MOST_MILLISECONDS => {
+                Err(format!("milliseconds: {time}, it must be 0 to {MOST_MILLISECONDS}"))
+            }
+            Some(time) => Ok(Duration::from_millis(time)),
+        }
+    }
+
+    fn response(&self) -> Result<ResponseTemplate, String> {
+        let status = self.status.ok_or("status: missing, from 200 to 599")?;
+        if !(200..=599).contains(&status) {
+            return Err(format!("status: {status}, it must be 200 to 599"));
+        }
+        let mut response = ResponseTemplate::new(status);
+        if let Some(code) = &self.code {
+            response = response.code(code);
+        }
+        if let Some(message) = &self.message {
+            if self.code.is_none() {
+                return Err("message: it needs a code".to_owned());
+            }
+            response = response.message(message);
+        }
+        for (name, value) in &self.headers {
+            HeaderName::try_from(name).map_err(|_| format!("headers: {name:?} is not a header name"))?;
+            if FRAMING.contains(&name.to_ascii_lowercase().as_str()) {
+                return Err(format!("headers: {name} belongs to the connection"));
+            }
+            HeaderValue::try_from(value).map_err(|_| format!("headers: {name}: {value:?} is not a header value"))?;
+            response = response.header(name, value);
+        }
+        Ok(response)
+    }
+}

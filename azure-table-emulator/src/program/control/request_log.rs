@@ -1,0 +1,132 @@
+//! The log of requests: the latest as lines of JSON, and those that follow.
+//!
+//! Limits its size. A reader that is slower than the requests misses lines, and notices that by their numbers.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use azure_table_core::model::datetime::DateTime;
+use azure_table_emulator::ResponseEvent;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::control::response::push_line;
+
+/// The number of requests that are kept.
+const MOST: usize = 1_000;
+/// The number of characters of a target that are kept.
+const MOST_OF_TARGET: usize = 1_000;
+
+/// The log, shared by clones.
+#[derive(Clone, Default)]
+pub(crate) struct RequestLog {
+    requests: Arc<Mutex<Requests>>,
+    /// The number of the latest request.
+    newest: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Requests {
+    count: u64,
+    lines: VecDeque<(u64, String)>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    number: u64,
+    at: DateTime,
+    method: &'a str,
+    target: &'a str,
+    /// `None` if the connection was closed without a complete response.
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<usize>,
+    milliseconds: f64,
+}
+
+impl RequestLog {
+    pub(crate) fn record(&self, event: &ResponseEvent) {
+        let mut requests = self.requests();
+        requests.count += 1;
+        let number = requests.count;
+        let end = event.target.char_indices().nth(MOST_OF_TARGET);
+        let mut line = String::new();
+        push_line(
+            &mut line,
+            &Line {
+                number,
+                at: event.at,
+                method: event.method.as_str(),
+                target: &event.target[..end.map_or(event.target.len(), |(end, _)| end)],
+                status: event.status.map(|status| status.as_u16()),
+                code: event.code,
+                why: event.why.as_deref(),
+                operations: event.operations,
+                // In whole microseconds.
+                milliseconds: event.duration.as_micros() as f64 / 1_000.0,
+            },
+        );
+        if requests.lines.len() == MOST {
+            requests.lines.pop_front();
+        }
+        requests.lines.push_back((number, line));
+        drop(requests);
+        self.newest.send_replace(number);
+    }
+
+    pub(super) fn clear(&self) {
+        self.requests().lines.clear();
+    }
+
+    /// Returns the kept lines.
+    pub(super) fn lines(&self) -> String {
+        self.after(0).1
+    }
+
+    /// Returns a reader of the kept and of all future lines.
+    pub(super) fn follow(&self) -> Follower {
+        Follower {
+            newest: self.newest.subscribe(),
+            log: self.clone(),
+            seen: 0,
+        }
+    }
+
+    /// Returns the number of the latest request, and the lines after `seen`.
+    fn after(&self, seen: u64) -> (u64, String) {
+        let requests = self.requests();
+        let lines = requests.lines.iter().filter(|(number, _)| *number > seen);
+        (requests.count, lines.map(|(_, line)| line.as_str()).collect())
+    }
+
+    fn requests(&self) -> MutexGuard<'_, Requests> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A reader of the log.
+pub(super) struct Follower {
+    newest: watch::Receiver<u64>,
+    log: RequestLog,
+    seen: u64,
+}
+
+impl Follower {
+    /// Waits for lines. Returns `None` only when the program ends.
+    pub(super) async fn next(&mut self) -> Option<String> {
+        loop {
+            self.newest.borrow_and_update();
+            let (newest, lines) = self.log.after(self.seen);
+            self.seen = newest;
+            if !lines.is_empty() {
+                return Some(lines);
+            }
+            self.newest.changed().await.ok()?;
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The life of the server: its start, a signal, and its end.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use azure_table_core::protocol::profile::Profile;
+use azure_table_emulator::{Emulator, EmulatorServer};
+use azure_table_emulator::{EmulatorSnapshot, ServerCertificate};
+
+use crate::control::{Control, RequestLog};
+use crate::folder;
+use crate::introduction::{self, Ports};
+use crate::options::Options;
+use crate::output::{People, Result, because, of};
+use crate::preset::Preset;
+use crate::stop::Signals;
+
+/// The time limit for requests in flight after a signal. Containers are killed 10 s after the request to stop, and the
+/// snapshot must be written by then.
+const GRACE: Duration = Duration::from_secs(3);
+/// The seed of `--timestamp-skew`.
+const SKEW_SEED: u64 = 0;
+
+/// Serves until a signal, and keeps the tables.
+pub(crate) async fn serve(options: Options) -> Result<()> {
+    let people = match options.ready_json {
+        true => People::Stderr,
+        false => People::Stdout,
+    };
+    let signals = Signals::listen()?;
+    let certificate = options.certificate.as_ref();
+    let certificate = certificate.map(|(certificate, key)| read_certificate(certificate, key));
+    let certificate = certificate.transpose()?;
+    let log = RequestLog::default();
+    let emulator = emulator(&options, people, &log)?;
+    let address = SocketAddr::new(options.host, options.port);
+    let server = EmulatorServer::bind(emulator.clone(), address).await;
+    let server = server.map_err(|e| why_not(address, "--port", &e))?;
+    let control = bind_control(&options, log).await?;
+    // After the port is bound, so that a failure creates no file. Early clients wait.
+    if let Some(path) = &options.snapshot {
+        restore(&emulator, path)?;
+    }
+    let fingerprint = certificate
+        .as_ref()
+        .map(|certificate| certificate.fingerprint().to_owned());
+    let server = configured(server, &options, certificate);
+    let ports = Ports {
+        server: &server,
+        control: control.as_ref().map(Control::url),
+        fingerprint,
+    };
+    introduction::introduce(&emulator, &ports, &options, people)?;
+    let (server, steering) = match control {
+        Some(control) => {
+            let (server, steering) = control.steer(emulator.clone(), server, options.model);
+            (server, Some(tokio::spawn(steering)))
+        }
+        None => (server, None),
+    };
+    until_signal(server, signals, options.snapshot.is_some(), people).await;
+    // The control port could still make changes that the snapshot would miss.
+    if let Some(steering) = steering {
+        steering.abort();
+        let _ = steering.await;
+    }
+    keep(&emulator, options.snapshot.as_deref(), people).await?;
+    people.tell("stopped");
+    Ok(())
+}
+
+fn emulator(options: &Options, people: People, log: &RequestLog) -> Result<Emulator> {
+    let opened = match &options.data {
+        Some(folder) => folder::open(folder, options.sync, options.profile)?,
+        None if options.profile == Profile::Cosmos => Emulator::cosmos(),
+        None => Emulator::new(),
+    };
+    let mut emulator = options.accounts.iter().fold(opened, |emulator, account| {
+        // The value was validated when it was parsed.
+        emulator
+            .clone()
+            .with_account(&account.name, &account.key)
+            .unwrap_or(emulator)
+    });
+    for audience in &options.token_audiences {
+        emulator = emulator.with_token_audience(audience);
+    }
+    emulator = emulator
+        .with_strict_versions(options.strict_versions)
+        .with_timestamp_skew(options.timestamp_skew, SKEW_SEED);
+    emulator = emulator.with_service_model(options.model.map(Preset::model));
+    let people = (!options.quiet).then_some(people);
+    let log = options.control.is_some().then(|| log.clone());
+    if people.is_some() || log.is_some() {
+        emulator = emulator.with_observer(move |request| {
+            if let Some(people) = people {
+                people.tell(request);
+            }
+            if let Some(log) = &log {
+                log.record(request);
+            }
+        });
+    }
+    Ok(emulator)
+}
+
+fn read_certificate(certificate: &Path, key: &Path) -> Result<ServerCertificate> {
+    let read = |path: &Path| std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
+    let files = format!("{} and {}", certificate.display(), key.display());
+    Ok(ServerCertificate::from_pem(read(certificate)?, read(key)?).map_err(|e| because(&files, &e))?)
+}
+
+async fn bind_control(options: &Options, log: RequestLog) -> Result<Option<Control>> {
+    let Some(control) = &options.control else {
+        return Ok(None);
+    };
+    let bound = Control::bind(control, log).await;
+    let bound = bound.map_err(|e| {
+        let address = SocketAddr::new(control.host, control.port);
+        format!("--control: {}", why_not(address, "--control", &e))
+    });
+    Ok(Some(bound?))
+}
+
+fn configured(mut server: EmulatorServer, options: &Options, certificate: Option<ServerCertificate>) -> EmulatorServer {
+    if let Some(certificate) = certificate {
+        server = server.https(certificate);
+    }
+    if let Some(connections) = options.max_connections {
+        server = server.max_connections(connections);
+    }
+    if let Some(bytes) = options.max_body_bytes {
+        server = server.max_body_bytes(bytes);
+    }
+    match options.timeout {
+        Some(timeout) => server.read_timeout(timeout),
+        None => server,
+    }
+}
+
+/// Restores a snapshot. Creates a missing file immediately, so that a file that cannot be written is reported at the
+/// start.
+fn restore(emulator: &Emulator, path: &Path) -> Result<()> {
+    match EmulatorSnapshot::read(path) {
+        Ok(snapshot) => emulator
+            .restore(&snapshot)
+            .map_err(|e| because(&format!("snapshot {}", path.display()), &e).into()),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let written = emulator.snapshot().write(path);
+            Ok(written.map_err(|e| format!("snapshot {e}"))?)
+        }
+        Err(e) => Err(format!("snapshot {e}").into()),
+    }
+}
+
+/// Serves until a signal, and for at most `GRACE` the requests in flight. A second signal ends the process.
+async fn until_signal(server: EmulatorServer, mut signals: Signals, has_snapshot: bool, people: People) {
+    let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
+    let at_once = match has_snapshot {
+        true => "at once, without the snapshot",
+        false => "at once",
+    };
+    let served = server.serve_until(async {
+        let signal = signals.next().await;
+        people.tell(format_args!("{signal}: stopping; send it again to stop {at_once}"));
+        let _ = stopping.send(());
+        tokio::spawn(async move {
+            signals.next().await;
+            std::process::exit(130);
+        });
+    });
+    tokio::select! {
+        () = served => {}
+        () = async {
+            let _ = stopped.await;
+            tokio::time::sleep(GRACE).await;
+        } => people.tell("requests in flight were not answered"),
+    }
+}
+
+/// Waits until all changes are in the folder, or writes the snapshot.
+async fn keep(emulator: &Emulator, snapshot: Option<&Path>, people: People) -> Result<()> {
+    emulator.flush().await.map_err(|e| because("data", &e))?;
+    let Some(path) = snapshot else {
+        return Ok(());
+    };
+    let snapshot = emulator.snapshot();
+    snapshot.write(path).map_err(|e| {
+        let contents = of(&snapshot);
+        format!("snapshot {e}: it could not be written, {contents} are lost")
+    })?;
+    people.tell(format_args!("snapshot   {} written, {}", path.display(), of(&snapshot)));
+    Ok(())
+}
+
+fn why_not(address: SocketAddr, option: &str, error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::AddrInUse => format!(
+            "port {} is in use, perhaps by Azurite or another emulator; choose one with {option}, 0 for any free one",
+            address.port()
+        ),
+        ErrorKind::PermissionDenied => format!(
+            "port {} may not be used by this user; choose one with {option}",
+            address.port()
+        ),
+        ErrorKind::AddrNotAvailable => format!("{} is not an address of this machine", address.ip()),
+        _ => format!("{address}: {error}"),
+    }
+}

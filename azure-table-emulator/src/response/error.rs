@@ -1,0 +1,197 @@
+//! Errors as responses, with the texts and in the form of each service.
+//!
+//! Owns the bodies of errors, and the texts of Cosmos DB that differ from those of Storage (`rules/refusal.rs`).
+//!
+//! Source: REST "Status and error codes"; recorded error bodies of both services.
+
+use azure_table_core::codec::odata::time::TimeText;
+use azure_table_core::codec::xml;
+use azure_table_core::model::guid::Guid;
+
+use crate::json_text::{name, text_member};
+use crate::response::format::{ErrorForm, Level, Prefer};
+use crate::response::observer::Note;
+use crate::response::{Answer, Content, Trace};
+use crate::rules::refusal::{RaisedBy, Refusal};
+
+/// The software that the service names (recorded in 2024 and 2026).
+const SDK: &str = "documentdb-dotnet-sdk/2.14.0 Host/64-bit MicrosoftWindowsNT/10.0.20348.0";
+
+impl Answer {
+    /// Creates the response of an error, in the form that the request requires.
+    pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Self {
+        match trace.rules.has_storage_form {
+            true => with_request_id(refusal, form, trace),
+            false => with_activity_id(refusal, &form, trace.id),
+        }
+    }
+
+    /// Creates the only part of the response to a change set with an empty or broken part: XML, and two headers
+    /// (recorded of azure-data-tables, `empty_batch`, 2023, and of a C++ SDK).
+    pub(crate) fn of_unreadable_part(trace: &Trace) -> Self {
+        let refusal = Refusal::UNREADABLE_VALUE;
+        let document = xml::error_document("", refusal.code, &with_id_and_time(&refusal, trace));
+        Self {
+            is_odata: false,
+            refused: Some((refusal.raised_by, refusal.code)),
+            note: Note::of(&refusal),
+            ..Self::new(
+                refusal.status,
+                document.into(),
+                Content::Other("application/xml;charset=utf-8".to_owned()),
+            )
+        }
+    }
+}
+
+fn with_id_and_time(refusal: &Refusal, trace: &Trace) -> String {
+    let time = TimeText::seven_digits(trace.time);
+    format!("{}\nRequestId:{}\nTime:{time}", refusal.message, trace.id)
+}
+
+/// Creates an error as the storage services write it: XML if the response would be.
+fn with_request_id(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Answer {
+    let message = with_id_and_time(refusal, trace);
+    let (body, content) = if form.is_xml {
+        let document = xml::error_document("m:", refusal.code, &message);
+        (document.into(), Content::Xml)
+    } else {
+        let content = match refusal.raised_by {
+            RaisedBy::FrontEnd | RaisedBy::Challenge => Content::Other("application/json".to_owned()),
+            RaisedBy::Parsing | RaisedBy::Store => Content::Json(form.level),
+        };
+        (error_object(refusal.code, "en-US", &message), content)
+    };
+    // Only errors with `Cache-Control` have the preference (recorded of seven SDKs).
+    let has_preference = !form.is_xml && refusal.raised_by == RaisedBy::Store;
+    Answer {
+        prefer: form.prefer.filter(|_| has_preference),
+        is_odata: !form.is_xml,
+        refused: Some((refusal.raised_by, refusal.code)),
+        note: Note::of(refusal),
+        ..Answer::new(refusal.status, body, content)
+    }
+}
+
+/// Creates an error in JSON, even if XML was requested (recorded).
+fn with_activity_id(refusal: &Refusal, form: &ErrorForm, id: Guid) -> Answer {
+    let (code, text) = words(refusal, id);
+    let mut body = error_object(code, "en-us", &format!("{text}\nRequestID:{id}\n"));
+    body.extend_from_slice(b"\r\n");
+    let content = match &form.accept {
+        _ if form.is_xml => Content::Json(Level::Full),
+        Some(accept) if repeats_accept(refusal) => Content::Other(accept.clone()),
+        _ if !repeats_level(refusal, form) => Content::Json(Level::Full),
+        _ if form.is_plain => Content::Other("application/json".to_owned()),
+        _ => Content::Json(form.level),
+    };
+    // A challenge names the token authority, for either service.
+    let raised_by = match refusal.raised_by {
+        RaisedBy::Challenge => RaisedBy::Challenge,
+        _ => RaisedBy::Store,
+    };
+    Answer {
+        refused: Some((raised_by, code)),
+        note: Note::of(&Refusal {
+            code,
+            ..refusal.clone()
+        }),
+        ..Answer::new(refusal.status, body, content)
+    }
+}
+
+/// Returns `true` if an error has the metadata level of the request instead of the full one. This applies to errors of
+/// unconditional requests by the rows and tables, of a filter, and of a table's name that is too long (recorded of
+/// azure-data-tables, 2024 and 2026). None has it in a batch, nor has an existing table if no content is preferred
+/// (recorded).
+fn repeats_level(refusal: &Refusal, form: &ErrorForm) -> bool {
+    let is_quiet_table = refusal.code == Refusal::TABLE_ALREADY_EXISTS.code && form.prefer == Some(Prefer::NoContent);
+    let is_of_rows = matches!(refusal.status, 404 | 409) && !form.is_conditional && !is_quiet_table;
+    is_of_rows || is_one_of(refusal, &[Refusal::INVALID_URL, Refusal::TABLE_NAME_TOO_LONG])
+}
+
+/// Returns `true` if an error has the media type that the request accepts, as it was sent: those of a shared access
+/// signature (recorded of seven SDKs).
+fn repeats_accept(refusal: &Refusal) -> bool {
+    is_one_of(refusal, &[Refusal::PERMISSION_MISMATCH, Refusal::NO_RANGES])
+}
+
+/// In a batch an error is none of them, because its text begins with an index.
+fn is_one_of(refusal: &Refusal, known: &[Refusal]) -> bool {
+    let mut known = known.iter();
+    known.any(|known| known.message == refusal.message && known.raised_by == refusal.raised_by)
+}
+
+/// Returns the index of the failed operation of a batch, and the text.
+fn indexed(refusal: &Refusal) -> (Option<&str>, &str) {
+    match refusal.message.split_once(':') {
+        Some((index, rest)) if index.parse::<usize>().is_ok() => (Some(index), rest),
+        _ => (None, &refusal.message),
+    }
+}
+
+/// Returns the code and the text, if they were seen to differ. In a batch the operation's index precedes the text.
+fn words(refusal: &Refusal, id: Guid) -> (&'static str, String) {
+    static OTHER: [(Refusal, &str, &str); 5] = [
+        // The brackets are empty (recorded in 2026).
+        (
+            Refusal::TABLE_ALREADY_EXISTS,
+            "TableAlreadyExists",
+            "The specified table: [] already exists.",
+        ),
+        (
+            Refusal::TABLE_NOT_FOUND,
+            "ResourceNotFound",
+            "The specified resource does not exist.",
+        ),
+        (
+            Refusal::PROPERTIES_NEED_VALUE,
+            "PropertiesNeedValue",
+            "PartitionKey/RowKey cannot be empty",
+        ),
+        (
+            Refusal::UNREADABLE_VALUE,
+            "InvalidInput",
+            "One of the input values is invalid.",
+        ),
+        (
+            Refusal::PERMISSION_MISMATCH,
+            "Forbidden",
+            "This request is not authorized to perform this operation using this permission.",
+        ),
+    ];
+    let (index, text) = indexed(refusal);
+    let other = OTHER
+        .iter()
+        .find(|(known, ..)| known.code == refusal.code && known.message == text);
+    let (code, text) = match other {
+        Some((_, code, other)) => (*code, *other),
+        None => (refusal.code, text),
+    };
+    let activity = format_args!("\r\nActivityId: {id}, {SDK}");
+    // A batch that is rejected for its rows together has one (recorded).
+    let is_of_rows = [Refusal::DUPLICATE_ROW.code, Refusal::OTHER_PARTITION.code].contains(&code);
+    let text = match index {
+        Some(index) if is_of_rows => format!("{index}:{text}{activity}"),
+        // In a batch one more line end follows (recorded).
+        Some(index) => format!("{index}:{text}\n"),
+        // Errors by the state of rows have no activity id (recorded of all three), errors of the request have one.
+        None if matches!(refusal.status, 404 | 409 | 412) => text.to_owned(),
+        None => format!("{text}{activity}"),
+    };
+    (code, text)
+}
+
+/// Returns the JSON of an error.
+fn error_object(code: &str, language: &str, message: &str) -> Vec<u8> {
+    let mut body = vec![b'{'];
+    name(&mut body, "odata.error");
+    body.push(b'{');
+    text_member(&mut body, "code", code);
+    name(&mut body, "message");
+    body.push(b'{');
+    text_member(&mut body, "lang", language);
+    text_member(&mut body, "value", message);
+    body.extend_from_slice(b"}}}");
+    body
+}

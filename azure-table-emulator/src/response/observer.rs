@@ -1,0 +1,277 @@
+//! Observers: an event for each request, for a program's log or a test.
+//!
+//! Owns [`ResponseEvent`] and decides which parts of a request are shown: no header, and only the query parameters that
+//! are not part of a signature. It is the service's view; the client's view of its own calls is `pipeline/observer.rs`.
+//!
+//! The log shows only values that are known to be harmless, and of query options only known names. Anything else may be
+//! part of a signature, whatever its name and encoding.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use azure_table_core::codec::url;
+use azure_table_core::model::clock::Instant;
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::error_text::is_bidirectional_control;
+use bytes::Bytes;
+use http::{Method, Response, StatusCode, Uri};
+
+use crate::rules::refusal::Refusal;
+
+/// The number of characters of a target in a log line.
+const MOST_OF_TARGET: usize = 500;
+/// The parameters that are shown, in addition to all that begin with `$` or `Next`. An unknown one may be part of a
+/// signature.
+const SHOWN: [&str; 4] = ["comp", "restype", "timeout", "api-version"];
+
+/// A request that an [`Emulator`](crate::Emulator) answered. Feature `emulator`.
+///
+/// `Display` writes a log line: time, method, target, status, error code, operations of a batch, duration, and the
+/// reason of a rejection. It cuts the target after 500 characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResponseEvent {
+    /// The time at which the request arrived, by the emulator's clock.
+    pub at: DateTime,
+    /// The method as it was sent, tunnelled or not.
+    pub method: Method,
+    /// The path and the query in readable form: decoded, on one line, without signatures.
+    pub target: String,
+    /// The status of the response; `None` if the connection was closed without a complete response.
+    ///
+    /// Only with a transport that `EmulatorServer::through` puts in front of an emulator: because of its fault, or
+    /// because the client disconnected.
+    pub status: Option<StatusCode>,
+    /// The error code of a rejection, `EntityAlreadyExists` for example.
+    ///
+    /// For a batch it is the code of the failed operation, though the status is 202.
+    pub code: Option<&'static str>,
+    /// The reason of a rejection, if the emulator knows more than the live service reports: `no account "nobody"` for
+    /// example.
+    ///
+    /// For people to read; the wording may change.
+    pub why: Option<String>,
+    /// The number of operations of a batch, if it could be read.
+    pub operations: Option<usize>,
+    /// The time from the last byte of the request to the response, by tokio's clock.
+    pub duration: Duration,
+}
+
+impl fmt::Display for ResponseEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {} {} {}",
+            in_millis(self.at),
+            self.method,
+            cut(&self.target),
+            self.status.as_ref().map_or("closed", StatusCode::as_str)
+        )?;
+        if let Some(code) = self.code {
+            write!(f, " {code}")?;
+        }
+        match self.operations {
+            Some(1) => f.write_str(" 1 operation")?,
+            Some(count) => write!(f, " {count} operations")?,
+            None => {}
+        }
+        if self.duration < Duration::from_millis(1) {
+            write!(f, " {} µs", self.duration.as_micros())?;
+        } else {
+            write!(f, " {:.1} ms", self.duration.as_secs_f64() * 1_000.0)?;
+        }
+        match &self.why {
+            Some(why) => write!(f, " ({why})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns a target as shown in a log line.
+fn cut(target: &str) -> Cow<'_, str> {
+    match target.char_indices().nth(MOST_OF_TARGET) {
+        None => target.into(),
+        Some((end, _)) => format!("{}…", &target[..end]).into(),
+    }
+}
+
+/// Returns a time with milliseconds.
+fn in_millis(time: DateTime) -> String {
+    let second = DateTime::from_unix_seconds(time.unix_seconds()).to_string();
+    let millis = time.unix_millis().rem_euclid(1_000);
+    format!("{}.{millis:03}Z", second.trim_end_matches('Z'))
+}
+
+/// Details about a response that it does not contain, or that are hard to find in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Note {
+    code: Option<&'static str>,
+    why: Option<Cow<'static, str>>,
+    operations: Option<usize>,
+}
+
+impl Note {
+    pub(crate) fn of(refusal: &Refusal) -> Self {
+        Self {
+            code: Some(refusal.code),
+            why: refusal.why.clone(),
+            operations: None,
+        }
+    }
+
+    /// Notes why the service sent no response.
+    pub(crate) fn because(why: String) -> Self {
+        Self {
+            why: Some(why.into()),
+            ..Self::default()
+        }
+    }
+
+    /// Adds the number of operations of the batch.
+    pub(crate) fn of_batch(self, operations: usize) -> Self {
+        Self {
+            operations: Some(operations),
+            ..self
+        }
+    }
+}
+
+/// The function that receives the events.
+pub(crate) type Observe = Arc<dyn Fn(&ResponseEvent) + Send + Sync>;
+
+/// A request in flight.
+pub(crate) struct Seen {
+    at: DateTime,
+    method: Method,
+    target: String,
+    begun: Instant,
+}
+
+impl Seen {
+    pub(crate) fn of(method: &Method, uri: &Uri, at: DateTime) -> Self {
+        Self {
+            at,
+            method: method.clone(),
+            target: target(uri),
+            begun: Instant::now(),
+        }
+    }
+
+    /// Reports a response, and the fault that was injected into it.
+    pub(crate) fn show(self, observe: &Observe, response: &Response<Bytes>, fault: Option<String>) {
+        let note = response.extensions().get::<Note>().cloned().unwrap_or_default();
+        let why = note.why.map(|why| on_one_line(&why));
+        let why = fault
+            .into_iter()
+            .chain(why)
+            .reduce(|fault, why| format!("{fault}; {why}"));
+        self.report(observe, Some(response.status()), Note { why: None, ..note }, why);
+    }
+
+    /// Reports a request without a complete response.
+    #[cfg(feature = "http")]
+    pub(crate) fn show_lost(self, observe: &Observe, why: String) {
+        self.report(observe, None, Note::default(), Some(why));
+    }
+
+    fn report(self, observe: &Observe, status: Option<StatusCode>, note: Note, why: Option<String>) {
+        observe(&ResponseEvent {
+            at: self.at,
+            method: self.method,
+            target: self.target,
+            status,
+            code: note.code,
+            why,
+            operations: note.operations,
+            duration: self.begun.elapsed(),
+        });
+    }
+}
+
+fn target(uri: &Uri) -> String {
+    let mut text = shown(uri.path());
+    let mut separator = '?';
+    for pair in uri.query().unwrap_or_default().split('&') {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = shown(name);
+        if name.starts_with('$') || name.starts_with("Next") || SHOWN.contains(&name.as_str()) {
+            text.extend([separator]);
+            text.extend([name.as_str(), "=", &shown(&value.replace('+', " "))]);
+            separator = '&';
+        }
+    }
+    text
+}
+
+/// Decodes a text if the result is text, and escapes characters that would break the line.
+fn shown(text: &str) -> String {
+    on_one_line(&url::decode(text).unwrap_or_else(|| text.to_owned()))
+}
+
+fn on_one_line(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_bidirectional_control(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_signature_is_shown() {
+        let uri = "http://h/acct/Blogs()?%24filter=A%20eq%20%271%0A2%27&sv=2019-02-02&tn=Blogs&sp=r&%73ig=SECRET%3D&sig=SECRET\
+                   &SIG=SECRET&$top=5&timeout=30&NextRowKey=1!4!cjE-";
+        assert_eq!(
+            target(&uri.parse().unwrap()),
+            "/acct/Blogs()?$filter=A eq '1\\n2'&$top=5&timeout=30&NextRowKey=1!4!cjE-"
+        );
+        assert_eq!(target(&"http://h/a/%FF?%24top=%FF".parse().unwrap()), "/a/%FF?$top=%FF");
+    }
+
+    #[test]
+    fn bidirectional_controls_are_escaped() {
+        let uri = "http://h/a/T()?$filter=A%20eq%20%27%E2%80%8E%E2%80%8F%D8%9C%E2%80%AE%E2%81%A6%27";
+        assert_eq!(
+            target(&uri.parse().unwrap()),
+            r"/a/T()?$filter=A eq '\u{200e}\u{200f}\u{61c}\u{202e}\u{2066}'"
+        );
+    }
+
+    #[test]
+    fn log_line_has_time_method_target_status_code_and_duration() {
+        let mut request = ResponseEvent {
+            at: "2026-01-02T03:04:05.0067Z".parse().unwrap(),
+            method: Method::POST,
+            target: "/acct/Tables".to_owned(),
+            status: Some(StatusCode::CONFLICT),
+            code: Some("TableAlreadyExists"),
+            why: None,
+            operations: None,
+            duration: Duration::from_micros(1_234),
+        };
+        let line = "2026-01-02T03:04:05.006Z POST /acct/Tables 409 TableAlreadyExists 1.2 ms";
+        assert_eq!(request.to_string(), line);
+        request.status = Some(StatusCode::NO_CONTENT);
+        request.code = None;
+        request.duration = Duration::from_nanos(999_900);
+        request.operations = Some(100);
+        request.why = Some("no If-Match".to_owned());
+        request.target = format!("/{}", "é".repeat(600));
+        assert_eq!(
+            request.to_string(),
+            format!(
+                "2026-01-02T03:04:05.006Z POST /{}… 204 100 operations 999 µs (no If-Match)",
+                "é".repeat(499)
+            )
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! Table names: the valid names of each service, and its errors for all others.
+//!
+//! Owns the checks of a name in a body and in a URL. `rules.rs` decides which names refer to the same table.
+//!
+//! Source: REST "Understanding the Table service data model"; recordings of azure-data-tables (2024 and 2026),
+//! `table_name_errors*` of both services, `create_table_underscore_name` and `create_table_unicode_name` of Cosmos DB.
+//! Not confirmed: which of two faults of a name is reported; the response to a reserved name (InvalidInput); that
+//! Cosmos DB accepts a name of one character.
+
+use azure_table_core::model::name::TableName;
+
+use crate::rules::refusal::{RaisedBy, Refusal, Result};
+
+/// The names that a service accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TableNames {
+    /// 3 to 63 ASCII letters and digits, a letter first.
+    Alphanumeric,
+    /// Any name shorter than 255 characters without `\ / # ?` that does not end with a space.
+    AnyScript,
+}
+
+/// The characters that no name of [`TableNames::AnyScript`] contains.
+const FORBIDDEN: [char; 4] = ['\\', '/', '#', '?'];
+/// The length from which such a name is too long.
+const TOO_LONG: usize = 255;
+
+impl TableNames {
+    /// Checks the name of a new table.
+    pub(crate) fn check_new(self, name: &str) -> Result<()> {
+        match self {
+            Self::Alphanumeric if name.eq_ignore_ascii_case("tables") => Err(Refusal::INVALID_INPUT),
+            // Names with a dollar sign belong to the service.
+            Self::Alphanumeric if name.len() >= 3 && name.starts_with('$') => Err(Refusal::INVALID_TABLE_NAME),
+            Self::Alphanumeric => check_alphanumeric(name),
+            Self::AnyScript => check_any_script(name),
+        }
+    }
+
+    /// Checks the name of the table that an operation on entities or policies addresses. Its error has no
+    /// `Cache-Control`, unlike that for a new table (recorded).
+    pub(crate) fn check_addressed(self, name: &str) -> Result<()> {
+        match self {
+            Self::Alphanumeric => check_alphanumeric(name).map_err(|refusal| Refusal {
+                raised_by: RaisedBy::Parsing,
+                ..refusal
+            }),
+            // Such a table counts as missing (recorded in 2026).
+            Self::AnyScript => Ok(()),
+        }
+    }
+
+    /// Checks the name of a table to be deleted.
+    pub(crate) fn check_deleted(self, name: &str) -> Result<()> {
+        match self {
+            Self::Alphanumeric => Ok(()),
+            Self::AnyScript if name.contains('/') => Err(Refusal::INVALID_ADDRESS),
+            Self::AnyScript if name.contains(FORBIDDEN) => Err(Refusal::NO_SUCH_HANDLER),
+            Self::AnyScript => Ok(()),
+        }
+    }
+}
+
+fn check_alphanumeric(name: &str) -> Result<()> {
+    if !(3..=63).contains(&name.chars().count()) {
+        return Err(Refusal::TABLE_NAME_LENGTH);
+    }
+    let is_reserved = name.eq_ignore_ascii_case("tables");
+    if !is_reserved && TableName::new(name).is_err() {
+        return Err(Refusal::INVALID_TABLE_NAME);
+    }
+    Ok(())
+}
+
+fn check_any_script(name: &str) -> Result<()> {
+    if let Some(wrong) = name.chars().find(|c| FORBIDDEN.contains(c)) {
+        return Err(Refusal::character_of_table_name(wrong));
+    }
+    if name.ends_with(' ') {
+        return Err(Refusal::TABLE_NAME_ENDS_WITH_SPACE);
+    }
+    if !(1..TOO_LONG).contains(&name.chars().count()) {
+        return Err(Refusal::TABLE_NAME_TOO_LONG);
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The service: the stages of a request, each once.
+//!
+//! | stage | value | files |
+//! |---|---|---|
+//! | head | [`Trace`] | `head.rs` |
+//! | site | `Site` | `site.rs` |
+//! | caller | `Caller` | `access.rs` |
+//! | operation | [`Operation`] | `operations` |
+//! | store | `Change` | `store.rs` |
+//! | response | [`Answer`] | `response.rs` |
+//!
+//! With a service model the operation waits for its turn (`load/stamp.rs`) before it reaches the store. The caller is
+//! authorized on arrival, with the stored access policies of that time. Timestamps are those of the turn.
+//!
+//! Not confirmed: which of several faults of a request is reported; the headers of throttling responses, and that a
+//! batch is rejected as a whole; that the responses for a partition and for its server are the same; that Cosmos DB's
+//! always name a retry time (reports differ).
+//!
+//! Source: REST "Table service REST API", "Common REST API error codes"; azure-sdk-for-net issues 13554 and 26960.
+
+use std::sync::Arc;
+
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::protocol::inbound::Inbound;
+use azure_table_core::protocol::inbound::target::Paths;
+use bytes::Bytes;
+use http::{Method, Response};
+
+use crate::access;
+use crate::head;
+use crate::load::Busy;
+use crate::load::stamp::{Stamp, Turn};
+use crate::operations::cors;
+use crate::operations::operation::Operation;
+use crate::response::format::ErrorForm;
+use crate::response::{Answer, Trace};
+use crate::rules::refusal::Result;
+use crate::settings::Settings;
+use crate::site;
+use crate::store::SharedStore;
+use crate::store::site::Site;
+
+/// A service: its store, its settings, and its servers if a model is set.
+#[derive(Clone)]
+pub(crate) struct Service {
+    pub(crate) store: SharedStore,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) stamp: Option<Arc<Stamp>>,
+}
+
+impl Service {
+    /// Responds to a request, immediately or when the servers have processed it. Failures are responses too.
+    pub(crate) async fn answer(&self, request: http::Request<Bytes>) -> Response<Bytes> {
+        let settings = &*self.settings;
+        let (head, body) = request.into_parts();
+        if let Some(response) = head::fault(&head.uri) {
+            if let Some(turn) = self.turn(None, &head.method).await {
+                turn.end(0).await;
+            }
+            return response;
+        }
+        let mut trace = head::trace(&head.headers, head.uri.query(), settings);
+        let site = site::of(&head.uri).map(|site| site.under(settings));
+        trace.rules = site.as_ref().map_or(trace.rules, |site| site.rules);
+        let paths = site.as_ref().map_or(Paths::default(), Site::paths);
+        let request = Inbound::at(paths, (&head.method, &head.uri), &head.headers, &body);
+        self.catch_up(trace.time);
+        let caller = match &site {
+            Ok(site) => access::enter((site, settings), &head, &request, &trace, &self.store.read()),
+            Err(refusal) => Err(refusal.clone()),
+        };
+        let batch = caller.is_ok().then(|| request.batch()).flatten();
+        let operation = match &caller {
+            Ok(caller) => Operation::parse(caller, &request, batch.as_ref()),
+            Err(refusal) => Err(refusal.clone()),
+        };
+        let turn = self.turn(operation.as_ref().ok(), &head.method).await;
+        if turn.is_some() {
+            trace.time = settings.clock.now();
+            self.catch_up(trace.time);
+        }
+        let busy = turn.as_ref().and_then(|turn| turn.busy.as_ref());
+        let outcome = self.execute(operation, busy, &request, &trace).await;
+        let (response, rows) = self.respond(outcome, site.as_ref().ok(), &request, &trace).await;
+        if let Some(turn) = turn {
+            Box::pin(turn.end(rows)).await;
+        }
+        response
+    }
+
+    /// Waits for the turn of a request, if a model is set.
+    async fn turn(&self, operation: Option<&Operation<'_>>, method: &Method) -> Option<Turn<'_>> {
+        let stamp = self.stamp.as_ref()?;
+        let demand = operation.and_then(Operation::demand);
+        // Boxed to keep the future small without a model.
+        Some(Box::pin(Turn::wait(stamp, demand, method)).await)
+    }
+
+    /// Copies what the secondary shows at this time.
+    fn catch_up(&self, now: DateTime) {
+        let lag = self.settings.secondary_lag;
+        if !lag.is_zero() {
+            self.store.write().catch_up(now - lag);
+        }
+    }
+
+    async fn execute(
+        &self,
+        operation: Result<Operation<'_>>,
+        busy: Option<&Busy>,
+        request: &Inbound<'_>,
+        trace: &Trace,
+    ) -> Result<Answer> {
+        self.store.check()?;
+        match busy {
+            None => operation?.execute(&self.store, trace).await,
+            Some(busy) => Ok(operation?.throttled(busy, request, trace)),
+        }
+    }
+
+    /// Returns the response, and the number of rows that a query examined.
+    async fn respond(
+        &self,
+        outcome: Result<Answer>,
+        site: Option<&Site>,
+        request: &Inbound<'_>,
+        trace: &Trace,
+    ) -> (Response<Bytes>, u64) {
+        let site = site.filter(|site| site.rules.has_service_operations && request.method != "OPTIONS");
+        let rules = site.map(|site| self.store.read().properties(site.replica()).cors.unwrap_or_default());
+        // After the last access to the store, so that the response shows nothing that could still be lost.
+        let outcome = self.store.settled().await.and(outcome);
+        let answer = outcome.unwrap_or_else(|refusal| Answer::refusal(&refusal, ErrorForm::of(request), trace));
+        let rows = answer.rows;
+        let mut response = answer.into_response(trace);
+        if let Some(rules) = rules {
+            cors::add_headers(&rules, request, &mut response);
+        }
+        (response, rows)
+    }
+}

@@ -1,0 +1,306 @@
+//! The settings of an emulator: accounts and tokens, its clock, the ends of pages.
+//!
+//! Owns [`EmulatorClock`]. Everything time-dependent in the emulator reads it once per request:
+//!
+//! - Timestamps and ETags
+//! - the age of a request, the times of signatures and policies
+//! - the lag of the secondary
+//! - the time at which a deleted table's name is available again
+//!
+//! The system's time comes from `model/clock.rs`.
+//!
+//! Owns [`PageEnds`], so that tests see every kind of page that the live service returns. The content of a page is in
+//! `operations/query.rs`. Owns
+//! [`TimestampSkew`], which gives servers whose clocks differ, and ensures that no two Timestamps are equal: an ETag is
+//! derived from one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::protocol::signature::SigningKey;
+
+use crate::rules::{Rules, STORAGE};
+
+/// The values set by the `with_…` methods of an emulator.
+#[derive(Clone, Default)]
+pub(crate) struct Settings {
+    pub(crate) accounts: BTreeMap<String, Account>,
+    /// The tokens of Entra ID that are accepted.
+    pub(crate) tokens: BTreeSet<String>,
+    /// The audiences whose tokens are all accepted, without a slash at the end.
+    pub(crate) token_audiences: BTreeSet<String>,
+    /// Requests of any age are accepted: clients sign with the system's time, and the clock may be far ahead.
+    pub(crate) accepts_old_requests: bool,
+    /// Only known versions of the protocol are accepted.
+    pub(crate) has_strict_versions: bool,
+    pub(crate) page_size: usize,
+    pub(crate) page_ends: PageEnds,
+    pub(crate) clock: EmulatorClock,
+    /// The differences of Timestamps from the clock; `None` if they are the clock's.
+    pub(crate) timestamp_skew: Option<TimestampSkew>,
+    /// The time for which a deleted table's name is not available.
+    pub(crate) deletion_time: Duration,
+    pub(crate) secondary_lag: Duration,
+    /// The rules at every URL; `None` if the URL decides.
+    pub(crate) rules: Option<&'static Rules>,
+}
+
+impl Settings {
+    /// Returns the rules for a URL that names no service.
+    pub(crate) fn rules(&self) -> &'static Rules {
+        self.rules.unwrap_or(&STORAGE)
+    }
+
+    /// Returns the Timestamp of a write at `time`, which is later than that of the previous write.
+    pub(crate) fn timestamp(&self, time: DateTime) -> DateTime {
+        self.timestamp_skew.as_ref().map_or(time, |skew| skew.of(time))
+    }
+
+    pub(crate) fn key(&self, account: &str) -> Option<&SigningKey> {
+        self.accounts.get(account).map(|account| &account.key)
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Account {
+    pub(crate) key: SigningKey,
+    /// The key's text, for connection strings.
+    #[cfg(feature = "http")]
+    pub(crate) key_text: String,
+}
+
+/// The conditions that end a page of entities before it is full. Feature `emulator`.
+///
+/// A live page ends after five seconds, at the border of a range of partitions, or for undocumented reasons. So it may
+/// have few rows or none without being the last.
+///
+/// With these conditions a test sets the end: after [a number of examined rows](Self::examined), at [a number of
+/// bytes](Self::bytes), or [with each partition](Self::at_partitions). The first condition that applies ends the page.
+/// `$top` and [`Emulator::with_page_size`](crate::Emulator::with_page_size) still apply.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// use azure_table::{DynamicEntity, Emulator, Filter, TableServiceClient};
+/// use azure_table::emulator::PageEnds;
+/// let emulator = Emulator::new().with_page_ends(PageEnds::new().examined(2));
+/// let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs")?;
+/// blogs.create_table().await?;
+/// for row in ["1", "2", "3", "4", "5"] {
+///     blogs.insert(&DynamicEntity::new("Channel9", row)).await?;
+/// }
+/// let filter = Filter::raw("RowKey ne '1' and RowKey ne '3' and RowKey ne '4'");
+/// let mut pages = blogs.query().filter(filter).pages();
+/// let mut rows = Vec::new();
+/// while let Some(page) = pages.try_next().await? {
+///     rows.push(page.items().len());
+/// }
+/// assert_eq!(rows, [1, 0, 1]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Source: REST "Query timeout and pagination".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageEnds {
+    pub(crate) examined: Option<usize>,
+    pub(crate) bytes: Option<usize>,
+    pub(crate) at_partitions: bool,
+}
+
+impl PageEnds {
+    /// Creates conditions that end no page before it is full.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends a page after this number of examined rows (at least 1), whether they match the filter or not.
+    ///
+    /// Pages of a filtered query are then short, or empty.
+    #[must_use]
+    pub fn examined(mut self, rows: usize) -> Self {
+        self.examined = Some(rows.max(1));
+        self
+    }
+
+    /// Ends a page before the row that would take the response body beyond `bytes` bytes, at most 4 MiB.
+    ///
+    /// A page has at least one row, however long it is. Without this condition a page ends at 4 MiB.
+    #[must_use]
+    pub fn bytes(mut self, bytes: usize) -> Self {
+        self.bytes = Some(bytes);
+        self
+    }
+
+    /// Ends a page at the end of each partition.
+    ///
+    /// The continuation token then names only a partition. On Cosmos DB a token is always a single text.
+    #[must_use]
+    pub fn at_partitions(mut self) -> Self {
+        self.at_partitions = true;
+        self
+    }
+}
+
+/// The clock of an [`Emulator`](crate::Emulator). Feature `emulator`.
+///
+/// Clones share one clock. It starts at the system's time ([`system`](Self::system)) or stands still
+/// ([`fixed`](Self::fixed)), and can be moved in either case. Timestamps of rows never go back and never repeat,
+/// whatever the clock does.
+///
+/// Clients sign with the system's time. As in the service, a request older than 15 minutes by this clock is rejected.
+/// To test expiry, use a shared access signature, or set the clock close to the system's time.
+///
+/// ```
+/// use std::time::Duration;
+/// use azure_table::{DateTime, Emulator};
+/// use azure_table::emulator::EmulatorClock;
+/// let clock = EmulatorClock::fixed("2030-01-01T00:00:00Z".parse::<DateTime>().unwrap());
+/// let emulator = Emulator::new().with_clock(clock.clone());
+/// clock.advance(Duration::from_secs(60));
+/// assert_eq!(emulator.clock().now().to_string(), "2030-01-01T00:01:00Z");
+/// ```
+#[derive(Clone)]
+pub struct EmulatorClock(Arc<Mutex<Time>>);
+
+#[derive(Clone, Copy)]
+enum Time {
+    /// The system's time plus `ahead`.
+    Running {
+        ahead: Duration,
+    },
+    Standing(DateTime),
+}
+
+impl EmulatorClock {
+    /// Creates a clock that shows the system's time.
+    pub fn system() -> Self {
+        Self::of(Time::Running { ahead: Duration::ZERO })
+    }
+
+    /// Creates a clock that stands still until it is moved.
+    pub fn fixed(at: DateTime) -> Self {
+        Self::of(Time::Standing(at))
+    }
+
+    fn of(time: Time) -> Self {
+        Self(Arc::new(Mutex::new(time)))
+    }
+
+    /// Returns the current time of the clock.
+    pub fn now(&self) -> DateTime {
+        match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Time::Running { ahead } => DateTime::now() + ahead,
+            Time::Standing(at) => at,
+        }
+    }
+
+    /// Moves the clock forward. A running clock keeps running, ahead of the system's time.
+    pub fn advance(&self, by: Duration) {
+        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Time::Running { ahead } => *ahead = ahead.saturating_add(by),
+            Time::Standing(at) => *at += by,
+        }
+    }
+
+    /// Moves the clock to `at`, forward or back, and stops it there.
+    pub fn set(&self, at: DateTime) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Time::Standing(at);
+    }
+
+    /// Moves the clock back to the system's time and lets it run.
+    pub fn reset(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Time::Running { ahead: Duration::ZERO };
+    }
+}
+
+impl Default for EmulatorClock {
+    /// Returns a clock that shows the system's time.
+    fn default() -> Self {
+        Self::system()
+    }
+}
+
+impl fmt::Debug for EmulatorClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EmulatorClock({})", self.now())
+    }
+}
+
+/// The random differences of Timestamps from the clock. Clones share the draws.
+#[derive(Clone)]
+pub(crate) struct TimestampSkew {
+    most: Duration,
+    drawn: Arc<Mutex<Drawn>>,
+}
+
+struct Drawn {
+    random: fastrand::Rng,
+    /// The Timestamps that a later draw could repeat.
+    recent: BTreeSet<DateTime>,
+}
+
+impl TimestampSkew {
+    /// Creates skew by up to `most` in either direction.
+    pub(crate) fn new(most: Duration, seed: u64) -> Self {
+        let random = fastrand::Rng::with_seed(seed);
+        let recent = BTreeSet::new();
+        Self {
+            most,
+            drawn: Arc::new(Mutex::new(Drawn { random, recent })),
+        }
+    }
+
+    /// Returns the Timestamp of a write at `time`, which is later than that of the previous write.
+    pub(crate) fn of(&self, time: DateTime) -> DateTime {
+        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = time - self.most;
+        let width = (time + self.most).ticks() - first.ticks();
+        let offset = drawn.random.i64(0..=width);
+        while drawn.recent.first().is_some_and(|early| *early < first) {
+            drawn.recent.pop_first();
+        }
+        let mut ticks = first.ticks() + offset;
+        loop {
+            let drawn_time = DateTime::from_ticks(ticks).unwrap_or(DateTime::MAX);
+            if drawn.recent.insert(drawn_time) || drawn_time == DateTime::MAX {
+                return drawn_time;
+            }
+            ticks += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timestamps_surround_the_clock_and_never_repeat() {
+        let begun = DateTime::from_unix_seconds(1_800_000_000);
+        let most = Duration::from_micros(100);
+        let skew = TimestampSkew::new(most, 1);
+        // Close enough that one draw in ten repeats an earlier one.
+        let times: Vec<DateTime> = (0..10_000).map(|n| begun + Duration::from_micros(n)).collect();
+        let drawn: Vec<DateTime> = times.iter().map(|time| skew.of(*time)).collect();
+        let late = Duration::from_micros(10);
+        for (time, drawn) in times.iter().zip(&drawn) {
+            assert!(
+                *drawn >= *time - most && *drawn <= *time + most + late,
+                "{drawn} at {time}"
+            );
+        }
+        assert!(drawn.iter().zip(&times).any(|(drawn, time)| drawn < time));
+        assert!(!drawn.is_sorted());
+        let unique: BTreeSet<_> = drawn.iter().collect();
+        assert_eq!(unique.len(), drawn.len());
+        let held = skew.drawn.lock().unwrap().recent.len();
+        assert!(held < 1_000, "{held} are remembered");
+
+        let again = TimestampSkew::new(most, 1);
+        assert!(times.iter().zip(&drawn).all(|(time, drawn)| again.of(*time) == *drawn));
+    }
+}

@@ -1,0 +1,115 @@
+//! Sites: the account that a URL names, and the service at its host.
+//!
+//! Owns both forms of base URL: the account in the path, as emulators have it, and the account in the host name.
+//! `protocol/inbound/target.rs` parses the resource below, `store/site.rs` owns the value.
+//!
+//! Not confirmed: further segments of a path besides the recorded ones; the response to an unknown `comp`, or to one
+//! without its `restype`; the URL length from which a request is rejected; code and form of the rejection of a path
+//! with a percent sign that encodes nothing (the live service's server responds in HTML).
+//!
+//! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
+
+use azure_table_core::protocol::addressed_account::AddressedAccount;
+use http::Uri;
+
+use crate::rules::Rules;
+use crate::rules::refusal::{Refusal, Result};
+use crate::store::site::Site;
+
+/// Returns the site of a request.
+pub(crate) fn of(uri: &Uri) -> Result<Site> {
+    let authority = uri.authority().ok_or(Refusal::NO_HOST)?;
+    if !is_encoded(uri.path()) {
+        return Err(Refusal::INVALID_URI);
+    }
+    let scheme = uri.scheme_str().unwrap_or("http");
+    // Without the host of a service, the first segment is the account, even if nothing follows.
+    let prefix = match authority.host().contains(".table.") {
+        true => String::new(),
+        false => format!("/{}", uri.path().split('/').nth(1).unwrap_or_default()),
+    };
+    let account = AddressedAccount::of(authority.host(), &prefix).ok_or(Refusal::INVALID_URI)?;
+    Ok(Site {
+        account: account.name.to_owned(),
+        is_secondary: account.is_secondary,
+        is_behind: false,
+        rules: Rules::at(authority.host()),
+        is_https: scheme == "https",
+        base: format!("{scheme}://{authority}{prefix}"),
+        prefix,
+    })
+}
+
+/// Returns `true` if two digits follow every percent sign. The live service never sees another path: its server rejects
+/// it, like one that is too long (orleans issue 772). Paths inside a batch are not checked.
+fn is_encoded(path: &str) -> bool {
+    let mut parts = path.split('%').skip(1).map(str::as_bytes);
+    parts.all(|part| part.len() >= 2 && part[..2].iter().all(u8::is_ascii_hexdigit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn emulator_finds_the_account_of_any_endpoint() {
+        for (url, account, is_secondary) in [
+            ("https://contoso.table.core.windows.net", Some("contoso"), false),
+            (
+                "https://contoso-secondary.z13.table.storage.azure.net",
+                Some("contoso"),
+                true,
+            ),
+            ("http://127.0.0.1:10002/dev-secondary", Some("dev"), true),
+            ("https://tables.example.com", None, false),
+        ] {
+            let site = of(&format!("{url}/Tables").parse().unwrap()).unwrap();
+            match account {
+                Some(account) => assert_eq!((&*site.account, site.is_secondary), (account, is_secondary), "{url}"),
+                // An emulator has no custom domains: the first segment is the account.
+                None => assert_eq!(site.account, "Tables", "{url}"),
+            }
+        }
+    }
+
+    #[test]
+    fn account_is_in_the_path_or_in_the_host() {
+        for (uri, account, base, secondary) in [
+            (
+                "http://127.0.0.1:10002/dev/Tables",
+                "dev",
+                "http://127.0.0.1:10002/dev",
+                false,
+            ),
+            (
+                "http://127.0.0.1:10002/dev-secondary/T()",
+                "dev",
+                "http://127.0.0.1:10002/dev-secondary",
+                true,
+            ),
+            (
+                "http://dev.table.localhost:10002/T()",
+                "dev",
+                "http://dev.table.localhost:10002",
+                false,
+            ),
+            (
+                "https://x-secondary.table.core.windows.net/",
+                "x",
+                "https://x-secondary.table.core.windows.net",
+                true,
+            ),
+        ] {
+            let site = of(&uri.parse().unwrap()).unwrap();
+            assert_eq!(
+                (&*site.account, &*site.base, site.is_secondary),
+                (account, base, secondary)
+            );
+        }
+        assert_eq!(of(&"/dev/Tables".parse().unwrap()).unwrap_err(), Refusal::NO_HOST);
+        for wrong in ["", "dev/t%", "dev/t%2", "dev/t%zz", "dev/%%"] {
+            let uri = format!("http://localhost/{wrong}").parse().unwrap();
+            assert_eq!(of(&uri).unwrap_err(), Refusal::INVALID_URI, "{wrong}");
+        }
+    }
+}

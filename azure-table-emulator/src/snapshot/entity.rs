@@ -1,0 +1,101 @@
+//! A row as a line of a snapshot.
+//!
+//! Owns the line in both directions. Values are parsed and checked like an insert of the same JSON (`request/body.rs`);
+//! this file locates a fault in the line.
+
+use azure_table_core::codec::json::write::Object;
+use azure_table_core::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::edm::{Token, token, unannotated};
+use azure_table_core::model::error_text::Shown;
+use azure_table_core::model::name::property_name_fault;
+use bytes::Bytes;
+
+use crate::request::body;
+use crate::rules::refusal::Refusal;
+use crate::rules::{MAX_PROPERTIES, Rules};
+use crate::snapshot::line::Fault;
+use crate::store::members::Properties;
+use crate::store::row::{Row, RowId, check_limits, is_key};
+
+const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];
+/// Far above any entity, as in a request's body.
+const MOST_MEMBERS: usize = 4 * MAX_PROPERTIES;
+
+/// Writes a row as a line with the keys first. If the keys have another position among the properties, the Timestamp is
+/// first, so that no property is mistaken for the beginning of a table's line.
+pub(crate) fn write(id: &RowId, row: &Row) -> Bytes {
+    let places = KEYS.map(|key| row.properties().position(|(name, _)| name == key));
+    let has_keys_within = !matches!(places, [None, None] | [Some(0), Some(1)]);
+    let mut object = Object::new();
+    if !has_keys_within {
+        object.text("PartitionKey", &id.partition_key);
+        object.text("RowKey", &id.row_key);
+    }
+    object.text("Timestamp", &row.timestamp.to_string());
+    for (name, value) in row.properties() {
+        if has_keys_within || !is_key(&name) {
+            object.property(&name, &value);
+        }
+    }
+    object.finish()
+}
+
+/// Returns the keys, the properties and the Timestamp of a line.
+pub(crate) fn parse(line: &str, rules: &Rules) -> std::result::Result<(RowId, Properties, Option<DateTime>), Fault> {
+    let timestamp = look(line)?;
+    let refused = |refusal: Refusal| Fault::of_line(format!("{}: {}", refusal.code, refusal.message));
+    let (id, properties) = body::insert(line.as_bytes(), rules).map_err(refused)?;
+    check_limits(&id, &properties, rules)
+        .map_err(refused)
+        .map_err(|fault| fault.of_entity(&id.partition_key, &id.row_key))?;
+    Ok((id, properties, timestamp))
+}
+
+/// Finds the fault of a line, and its Timestamp.
+fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
+    let members = members(line)?;
+    for key in KEYS {
+        if !members.iter().any(|member| member.name == key) {
+            return Err(Fault::of_line(format!("{key} is missing")));
+        }
+    }
+    let mut timestamp = None;
+    for Member { name, at, value } in members {
+        let wrong = |why: &dyn std::fmt::Display| Fault::at(at, format!("property {}: {why}", Shown(&name)));
+        match &*name {
+            "Timestamp" => {
+                let value = unannotated(value);
+                timestamp = Some(value.as_datetime().map_err(|e| wrong(&e))?);
+            }
+            "PartitionKey" | "RowKey" => drop(value.as_str().map_err(|e| wrong(&e))?.len()),
+            // As in an insert, null means absence.
+            _ if *token(&value) == Token::Null => {}
+            _ => {
+                if let Some(fault) = property_name_fault(&name) {
+                    return Err(wrong(&fault));
+                }
+                value.to_edm().map_err(|e| wrong(&e))?;
+            }
+        }
+    }
+    Ok(timestamp)
+}
+
+fn members(line: &str) -> std::result::Result<Vec<Member<'_>>, Fault> {
+    let most = MOST_MEMBERS;
+    member::members(line.as_bytes(), most, OtherAnnotations::Kept, |fault| match fault {
+        MemberFault::Json(error) => {
+            let (at, what) = error.into_parts();
+            Fault::at(at, what.into_owned())
+        }
+        MemberFault::Type(at, property) => {
+            Fault::at(at, format!("property {}: its type is not an EDM type", Shown(property)))
+        }
+        MemberFault::Duplicate(at, name) => Fault::at(at, format!("property {}: it occurs twice", Shown(name))),
+        MemberFault::TooMany(at) => Fault::at(
+            at,
+            format!("more than {most} properties, the limit is {MAX_PROPERTIES}"),
+        ),
+    })
+}

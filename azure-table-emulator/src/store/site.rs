@@ -1,0 +1,76 @@
+//! The account that a request addresses, in its location.
+//!
+//! Owns [`Site`], the value that all later stages use. `site.rs` finds it in a URL.
+
+use azure_table_core::protocol::inbound::target::Paths;
+
+use crate::rules::Rules;
+use crate::settings::Settings;
+use crate::store::account::Replica;
+
+/// The addressed account, and its base URL.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) account: String,
+    pub(crate) is_secondary: bool,
+    /// It shows an older state than the primary.
+    pub(crate) is_behind: bool,
+    /// The rules of the service at that host.
+    pub(crate) rules: &'static Rules,
+    pub(crate) is_https: bool,
+    /// Scheme, host and account prefix, without a slash at the end. `Location` and metadata URLs begin with it.
+    pub(crate) base: String,
+    /// The part of the path that belongs to the base: `/account`, or nothing.
+    pub(crate) prefix: String,
+}
+
+impl Site {
+    /// Returns `true` if the account is in the path. Accounts of Cosmos DB never are, so clients take such a URL for
+    /// Table storage's and may merge without a tunnel.
+    pub(crate) fn is_of_emulators(&self) -> bool {
+        !self.prefix.is_empty()
+    }
+
+    /// Applies the settings of an emulator to the site.
+    pub(crate) fn under(mut self, settings: &Settings) -> Self {
+        self.rules = settings.rules.unwrap_or(self.rules);
+        self.is_behind = self.is_secondary && !settings.secondary_lag.is_zero();
+        self
+    }
+
+    /// Returns the account in the addressed location.
+    pub(crate) fn replica(&self) -> Replica<'_> {
+        Replica {
+            account: &self.account,
+            is_behind: self.is_behind,
+            rules: self.rules,
+        }
+    }
+
+    /// Returns the account in the primary, which receives all writes.
+    pub(crate) fn primary(&self) -> Replica<'_> {
+        Replica::primary(&self.account, self.rules)
+    }
+
+    /// Returns `true` if two names are those of the same table.
+    pub(crate) fn is_same_table(&self, one: &str, other: &str) -> bool {
+        self.rules.table_key(one) == self.rules.table_key(other)
+    }
+
+    /// Returns the path with the account of the primary, if the request addresses the secondary by its path. A request
+    /// may be signed for either path; Azurite accepts both.
+    pub(crate) fn primary_path(&self, path: &str) -> Option<String> {
+        let below = path
+            .strip_prefix(&self.prefix)
+            .filter(|_| self.is_secondary && !self.prefix.is_empty())?;
+        Some(format!("/{}{below}", self.account))
+    }
+
+    /// Returns the paths of its resources.
+    pub(crate) fn paths(&self) -> Paths<'_> {
+        Paths {
+            prefix: &self.prefix,
+            ignores_further_segments: self.rules.ignores_further_segments,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The requests of a run: those that wait, and those that were chosen.
+//!
+//! Owns their identities. A request is identified by its client and its number among that client's requests, which are
+//! equal in runs that differ only in the order of requests that commute.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::explore::footprint::Footprint;
+
+/// The name of the body's own client.
+pub const MAIN: &str = "main";
+
+/// A request of a run: the client's name and the number of the request among those of the client, from 0.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RequestId {
+    pub client: Arc<str>,
+    pub number: u32,
+}
+
+/// The fate of a chosen request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    Delivered,
+    /// It never reaches the service.
+    RequestLost,
+    /// The service executes it, and its response is lost.
+    ResponseLost,
+}
+
+impl Outcome {
+    pub fn is_fault(self) -> bool {
+        self != Self::Delivered
+    }
+}
+
+/// A step of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    Request(RequestId),
+    /// The clock advances while requests wait.
+    Clock,
+}
+
+/// A step and its outcome.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Choice {
+    pub step: Step,
+    pub outcome: Outcome,
+}
+
+impl Choice {
+    pub fn clock() -> Self {
+        Self {
+            step: Step::Clock,
+            outcome: Outcome::Delivered,
+        }
+    }
+
+    pub fn of(request: &Waiting, outcome: Outcome) -> Self {
+        Self {
+            step: Step::Request(request.id.clone()),
+            outcome,
+        }
+    }
+}
+
+/// The events that had to happen before a request was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cause {
+    #[default]
+    Start,
+    /// This event of the run: all tasks rested before and after it.
+    Event(usize),
+    /// A timer, which fires when all tasks are blocked: all of the first events, in this number.
+    AllOf(usize),
+}
+
+/// A request that waits at the gate.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    pub id: RequestId,
+    /// Method, path and query, without the account.
+    pub line: Arc<str>,
+    pub footprint: Arc<Footprint>,
+    pub cause: Cause,
+}
+
+impl PartialEq for Waiting {
+    /// The cause is ignored: a request may wait longer in one run than in another.
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && self.line == other.line && self.footprint == other.footprint
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.id.client, self.line)
+    }
+}
+
+/// A step that was taken.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub choice: Choice,
+    /// The rows that it touched in the service: none if the request was lost.
+    pub footprint: Arc<Footprint>,
+    pub cause: Cause,
+    /// The position of the request among the waiting ones of its client, oldest first.
+    pub place: usize,
+    /// The task of the previous event could have continued.
+    pub is_switch: bool,
+}
+
+impl Event {
+    /// Returns the client of the request, if the step is one.
+    pub fn client(&self) -> Option<&Arc<str>> {
+        self.choice.step.client()
+    }
+}
+
+impl Step {
+    pub fn client(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Request(id) => Some(&id.client),
+            Self::Clock => None,
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The result of an exploration.
+//!
+//! Owns [`Exploration`], and [`FailedSchedule`] with its story.
+
+use std::fmt;
+use std::time::Duration;
+
+/// The result of `explore`: counts, and the first order in which the body failed.
+///
+/// `Display` prints it: one line, and after a failure its message, its story and how to replay it.
+#[derive(Clone, Debug, Default)]
+pub struct Exploration {
+    pub schedules: u64,
+    pub pruned: u64,
+    pub requests: u64,
+    pub elapsed: Duration,
+    pub bound: Option<Bound>,
+    pub failure: Option<Box<FailedSchedule>>,
+}
+
+impl Exploration {
+    /// Returns the number of orders that were run to completion.
+    ///
+    /// Orders that differ only in requests that commute count as one.
+    pub fn schedules(&self) -> u64 {
+        self.schedules
+    }
+
+    /// Returns the number of runs that were stopped early because all their continuations were run in another order.
+    pub fn pruned(&self) -> u64 {
+        self.pruned
+    }
+
+    /// Returns the number of requests in all runs.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Returns the duration of the exploration.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// Returns `true` if every order was run, and the body never failed.
+    ///
+    /// With `isolated`, this is no proof for a body that takes the order of writes to different rows from their ETags.
+    /// The guide `explorations` lists all limits.
+    pub fn is_proof(&self) -> bool {
+        self.bound.is_none() && self.failure.is_none()
+    }
+
+    /// Returns the bound that ended the exploration, or `None` if every order was run, or one failed.
+    pub fn bound(&self) -> Option<Bound> {
+        self.bound
+    }
+
+    /// Returns the failed order with the fewest faults, and among those the one with the fewest switches between tasks.
+    pub fn failure(&self) -> Option<&FailedSchedule> {
+        self.failure.as_deref()
+    }
+}
+
+impl fmt::Display for Exploration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(failure) = &self.failure {
+            writeln!(f, "{failure}")?;
+        }
+        let (schedules, pruned) = (self.schedules, self.pruned);
+        write!(
+            f,
+            "{schedules} schedules run to their end, {pruned} pruned, {} requests, ",
+            self.requests
+        )?;
+        write!(f, "{} ms", self.elapsed.as_millis())?;
+        match (self.bound, &self.failure) {
+            (Some(bound), _) => write!(f, "; {bound}"),
+            (None, None) => f.write_str("; all orders seen"),
+            (None, Some(_)) => Ok(()),
+        }
+    }
+}
+
+/// The bound that ended an [`Exploration`] before every order was run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Bound {
+    /// The maximum number of runs.
+    Schedules(u64),
+    /// The maximum time.
+    Time(Duration),
+    /// One schedule was replayed.
+    Replay,
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Schedules(runs) => write!(f, "stopped after {runs} runs: not all orders were seen"),
+            Self::Time(time) => write!(f, "stopped after {time:?}: not all orders were seen"),
+            Self::Replay => f.write_str("one schedule replayed"),
+        }
+    }
+}
+
+/// An order of requests in which the body failed.
+///
+/// `Display` prints the message, the story, and how to replay the order.
+#[derive(Clone, Debug)]
+pub struct FailedSchedule {
+    pub message: String,
+    pub story: String,
+    pub schedule: String,
+    pub faults: usize,
+    pub is_isolated: bool,
+}
+
+impl FailedSchedule {
+    /// Returns the message of the body's panic, or its error.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Returns the order as a story: for each request a line with its task, the request, and the outcome that the task
+    /// saw.
+    pub fn story(&self) -> &str {
+        &self.story
+    }
+
+    /// Returns the text for replaying the order: `#[azure_table::test(explore(replay = "…"))]`.
+    pub fn schedule(&self) -> &str {
+        &self.schedule
+    }
+
+    /// Returns the number of requests and responses that are lost in this order.
+    pub fn faults(&self) -> usize {
+        self.faults
+    }
+}
+
+impl fmt::Display for FailedSchedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let isolated = if self.is_isolated { "isolated, " } else { "" };
+        writeln!(f, "{}", self.message)?;
+        if !self.story.is_empty() {
+            writeln!(f, "\nin this order:\n{}", self.story)?;
+        }
+        write!(f, "replay: explore({isolated}replay = {:?})", self.schedule)
+    }
+}

@@ -1,0 +1,127 @@
+//! The races of a run: pairs of steps that could also have happened in the other order.
+//!
+//! Owns [`Dependence`], the rule which two steps commute. Two steps that commute lead to the same state in either
+//! order, so one order stands for both. That holds only if their tasks share nothing but the service. The test declares
+//! that with `isolated`, and each task has its own client. Otherwise no two steps commute, and every order is run.
+//! Writes to two rows do not commute either if a run reads the Timestamps of both.
+//!
+//! Owns the happens-before order of a run's events, and the points to backtrack to, as in source sets.
+//!
+//! Source: Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial order reduction", POPL 2014, section 5.
+
+use std::sync::Arc;
+
+use azure_table_core::model::timestamp_watch::DatedRows;
+
+use crate::explore::event::{Cause, Event, MAIN, Step};
+use crate::explore::footprint::Footprint;
+
+/// The rule of one exploration.
+#[derive(Clone, Debug)]
+pub struct Dependence {
+    pub is_isolated: bool,
+    /// The rows whose Timestamps show the order of their writes to the program.
+    pub dated: Arc<DatedRows>,
+}
+
+impl Dependence {
+    /// Returns `true` if the order of the two steps matters.
+    pub fn holds(&self, a: (&Step, &Footprint), b: (&Step, &Footprint)) -> bool {
+        let (Some(first), Some(second)) = (a.0.client(), b.0.client()) else {
+            // The clock advances for all tasks.
+            return true;
+        };
+        // The body starts the tasks and waits for them: its own requests are ordered with all others.
+        let is_ordered = !self.is_isolated || first == second || &**first == MAIN || &**second == MAIN;
+        let is_dated = |footprint: &Footprint| footprint.writes_one_of(&self.dated);
+        is_ordered || a.1.conflicts(b.1) || is_dated(a.1) && is_dated(b.1)
+    }
+}
+
+/// A point of a run at which one of these other steps is to be tried.
+#[derive(Debug)]
+pub struct Reversal {
+    /// The number of the event before which another step is tried.
+    pub at: usize,
+    pub initials: Vec<Step>,
+}
+
+/// Returns the points at which the races of a run are reversed.
+pub fn reversals(events: &[Event], dependence: &Dependence) -> Vec<Reversal> {
+    let mut before = Order::default();
+    let mut reversals = Vec::new();
+    for (later, event) in events.iter().enumerate() {
+        let direct = direct(events, later, dependence);
+        before.add(&direct);
+        for &earlier in &direct {
+            if is_cause(event.cause, earlier) || before.has_between(earlier, later, &direct) {
+                continue;
+            }
+            // The events that do not depend on the earlier event, then the later one.
+            let mut others: Vec<usize> = (earlier + 1..later)
+                .filter(|&other| !before.is(earlier, other))
+                .collect();
+            others.push(later);
+            let is_initial = |&&one: &&usize| !others.iter().any(|&other| other < one && before.is(other, one));
+            let initials = others.iter().filter(is_initial);
+            reversals.push(Reversal {
+                at: earlier,
+                initials: initials.map(|&one| events[one].choice.step.clone()).collect(),
+            });
+        }
+    }
+    reversals
+}
+
+/// Returns the events that come before `later` in every order: its cause, and those that it does not commute with.
+fn direct(events: &[Event], later: usize, dependence: &Dependence) -> Vec<usize> {
+    let event = &events[later];
+    let is_before = |earlier: &usize| {
+        let other = &events[*earlier];
+        is_cause(event.cause, *earlier)
+            || dependence.holds(
+                (&other.choice.step, &other.footprint),
+                (&event.choice.step, &event.footprint),
+            )
+    };
+    (0..later).filter(is_before).collect()
+}
+
+fn is_cause(cause: Cause, earlier: usize) -> bool {
+    match cause {
+        Cause::Start => false,
+        Cause::Event(event) => earlier == event,
+        Cause::AllOf(count) => earlier < count,
+    }
+}
+
+/// The happens-before order: for each event a bit set of the events before it.
+#[derive(Debug, Default)]
+struct Order(Vec<Vec<u64>>);
+
+impl Order {
+    /// Adds an event directly after these.
+    fn add(&mut self, direct: &[usize]) {
+        let mut before = vec![0; self.0.len() / 64 + 1];
+        for &earlier in direct {
+            for (own, other) in before.iter_mut().zip(&self.0[earlier]) {
+                *own |= other;
+            }
+            before[earlier / 64] |= 1 << (earlier % 64);
+        }
+        self.0.push(before);
+    }
+
+    /// Returns `true` if `earlier` comes before `later` in every order.
+    fn is(&self, earlier: usize, later: usize) -> bool {
+        let before = self.0[later].get(earlier / 64).copied().unwrap_or_default();
+        before >> (earlier % 64) & 1 == 1
+    }
+
+    /// Returns `true` if an event lies between the two in every order. `direct` are those directly before `later`.
+    fn has_between(&self, earlier: usize, later: usize, direct: &[usize]) -> bool {
+        direct
+            .iter()
+            .any(|&between| between < later && between > earlier && self.is(earlier, between))
+    }
+}

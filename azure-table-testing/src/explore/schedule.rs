@@ -1,0 +1,161 @@
+//! The choices of a run as text, and a run with the choices of such a text.
+//!
+//! Owns [`Schedule`]. `a*2 b:lost a` chooses two requests of the client `a`, then one of `b` that never arrives, then
+//! one of `a`. `b:unanswered` loses the response, `clock` advances the clock, and `b.2` is the second of the waiting
+//! requests of `b`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::explore::event::{Choice, Event, Outcome, Step, Waiting};
+use crate::explore::gate::{Chooser, End};
+
+/// The choices of one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule(Vec<Turn>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Turn {
+    Clock,
+    Request {
+        client: String,
+        /// The position among the waiting requests of the client, oldest first.
+        place: usize,
+        outcome: Outcome,
+    },
+}
+
+impl Schedule {
+    /// Returns the choices of a run.
+    pub fn of(events: &[Event]) -> Self {
+        let turn = |event: &Event| match &event.choice.step {
+            Step::Clock => Turn::Clock,
+            Step::Request(id) => Turn::Request {
+                client: id.client.to_string(),
+                place: event.place,
+                outcome: event.choice.outcome,
+            },
+        };
+        Self(events.iter().map(turn).collect())
+    }
+}
+
+/// Chooses by a schedule; after its end, the oldest request.
+#[derive(Debug)]
+pub struct Replayed(pub(crate) Schedule);
+
+impl Chooser for Replayed {
+    fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Result<Choice, End> {
+        let choice = match self.0.0.get(events.len()) {
+            None => waiting.first().map(|waiting| Choice::of(waiting, Outcome::Delivered)),
+            Some(Turn::Clock) => Some(Choice::clock()),
+            Some(Turn::Request { client, place, outcome }) => {
+                let mut of_client = waiting.iter().filter(|waiting| *waiting.id.client == **client);
+                of_client.nth(*place).map(|waiting| Choice::of(waiting, *outcome))
+            }
+        };
+        choice.ok_or_else(|| {
+            let waiting: Vec<String> = waiting.iter().map(|waiting| format!("`{waiting}`")).collect();
+            let wanted = self.0.0.get(events.len()).map(ToString::to_string);
+            End::NoSuchRequest(format!(
+                "step {} is `{}`, and these wait: {}",
+                events.len() + 1,
+                wanted.unwrap_or_default(),
+                waiting.join(", ")
+            ))
+        })
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, equal) in self.0.chunk_by(PartialEq::eq).enumerate() {
+            let space = if number == 0 { "" } else { " " };
+            let count = match equal.len() {
+                1 => String::new(),
+                count => format!("*{count}"),
+            };
+            write!(f, "{space}{}{count}", equal[0])?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Request { client, place, outcome } = self else {
+            return f.write_str("clock");
+        };
+        f.write_str(client)?;
+        if *place > 0 {
+            write!(f, ".{}", place + 1)?;
+        }
+        f.write_str(match outcome {
+            Outcome::Delivered => "",
+            Outcome::RequestLost => ":lost",
+            Outcome::ResponseLost => ":unanswered",
+        })
+    }
+}
+
+impl FromStr for Schedule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut schedule = Self::default();
+        for word in text.split_whitespace() {
+            let (turn, count) = word.split_once('*').unwrap_or((word, "1"));
+            let count: usize = count
+                .parse()
+                .map_err(|_| format!("`{word}`: `{count}` is not a number"))?;
+            let turn = turn.parse().map_err(|why| format!("`{word}`: {why}"))?;
+            schedule.0.extend(std::iter::repeat_n(turn, count));
+        }
+        Ok(schedule)
+    }
+}
+
+impl FromStr for Turn {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "clock" {
+            return Ok(Self::Clock);
+        }
+        let (text, outcome) = match text.split_once(':') {
+            None => (text, Outcome::Delivered),
+            Some((text, "lost")) => (text, Outcome::RequestLost),
+            Some((text, "unanswered")) => (text, Outcome::ResponseLost),
+            Some((_, other)) => return Err(format!("a request is `lost` or `unanswered`, not `{other}`")),
+        };
+        let (client, place) = match text.split_once('.') {
+            None => (text, 1),
+            Some((client, place)) => (client, place.parse().map_err(|_| format!("`{place}` is not a number"))?),
+        };
+        Ok(Self::Request {
+            client: client.to_owned(),
+            place: usize::checked_sub(place, 1).ok_or("the first request is 1")?,
+            outcome,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedule_is_parsed_from_its_text() {
+        for text in ["", "main*3 a b a", "a:lost a b.2:unanswered clock*2 main"] {
+            assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
+        }
+        assert_eq!("a  a\nb".parse::<Schedule>().unwrap().to_string(), "a*2 b");
+        let fault = |text: &str| text.parse::<Schedule>().unwrap_err();
+        assert_eq!(
+            fault("a b:gone"),
+            "`b:gone`: a request is `lost` or `unanswered`, not `gone`"
+        );
+        assert_eq!(fault("a*x"), "`a*x`: `x` is not a number");
+        assert_eq!(fault("a.0"), "`a.0`: the first request is 1");
+    }
+}

@@ -1,0 +1,235 @@
+//! One exploration: runs until every order was tried, a bound is reached, or one fails.
+//!
+//! Owns the order of the search: first without faults, then with one more each time. So the first failure has the
+//! fewest faults. A search begins again when a run reads Timestamps, since they show the order of writes. The caller
+//! executes the runs.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use azure_table_core::model::timestamp_watch::DatedRows;
+
+use crate::explore::event::{Event, Step};
+use crate::explore::gate::{Chooser, End, Ran};
+use crate::explore::outcome::{Bound, Exploration, FailedSchedule};
+use crate::explore::races::Dependence;
+use crate::explore::schedule::{Replayed, Schedule};
+use crate::explore::story::{Story, StoryLine};
+use crate::explore::switches::FewSwitches;
+use crate::explore::tree::{Allowance, Tree};
+
+/// The maximum number of runs, and the maximum time, for shortening a failed run.
+const MOST_TO_SHORTEN: u64 = 5_000;
+const TIME_TO_SHORTEN: Duration = Duration::from_secs(5);
+
+/// The bounds of a search.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    pub dependence: Dependence,
+    pub allowance: Allowance,
+    pub max_schedules: u64,
+    pub max_time: Duration,
+}
+
+/// A run and its result.
+#[derive(Debug)]
+pub struct Finished {
+    pub ran: Ran,
+    /// The reason why the body failed, if it did.
+    pub failure: Option<String>,
+    /// The rows whose Timestamps the run read.
+    pub dated: DatedRows,
+}
+
+/// Executes runs.
+pub trait Runner {
+    /// Runs the body with these choices, and records its story if `tells` is set.
+    fn run(&mut self, chooser: Arc<Mutex<dyn Chooser>>, tells: bool) -> Finished;
+}
+
+/// Runs every order within the bounds.
+pub fn search(runner: &mut impl Runner, mut bounds: Bounds) -> Exploration {
+    let begun = Instant::now();
+    let mut faults = 0;
+    loop {
+        let allowance = Allowance {
+            faults,
+            ..bounds.allowance
+        };
+        // Orders without faults are among those with some, and each walk again runs all orders.
+        let mut found = Exploration::default();
+        match walk(runner, &bounds, allowance, begun, &mut found) {
+            Walked::FoundDated(dated) => bounds.dependence.dated = Arc::new(dated),
+            Walked::All if faults < bounds.allowance.faults => faults += 1,
+            Walked::All | Walked::Stopped => {
+                found.elapsed = begun.elapsed();
+                return found;
+            }
+        }
+    }
+}
+
+/// Runs one schedule.
+pub fn replay(runner: &mut impl Runner, bounds: &Bounds, schedule: Schedule) -> Exploration {
+    let begun = Instant::now();
+    let failed = tell(runner, bounds, schedule);
+    Exploration {
+        schedules: 1,
+        failure: failed.map(Box::new),
+        bound: Some(Bound::Replay),
+        elapsed: begun.elapsed(),
+        ..Exploration::default()
+    }
+}
+
+/// The end of a walk.
+enum Walked {
+    /// Every order was run.
+    All,
+    /// A run failed, or a bound was reached.
+    Stopped,
+    /// A run read Timestamps of rows whose writes commute in this walk.
+    FoundDated(DatedRows),
+}
+
+fn walk(
+    runner: &mut impl Runner,
+    bounds: &Bounds,
+    allowance: Allowance,
+    begun: Instant,
+    found: &mut Exploration,
+) -> Walked {
+    let tree = Arc::new(Mutex::new(Tree::new(bounds.dependence.clone(), allowance)));
+    loop {
+        let finished = runner.run(Arc::clone(&tree) as Arc<Mutex<dyn Chooser>>, false);
+        let events = &finished.ran.events;
+        found.requests += events.iter().filter(|event| event.choice.step != Step::Clock).count() as u64;
+        let failure = match finished.ran.end {
+            Some(End::Pruned) => {
+                found.pruned += 1;
+                None
+            }
+            _ => {
+                found.schedules += 1;
+                failure_of(&finished)
+            }
+        };
+        if let Some(why) = failure {
+            found.failure = Some(Box::new(failed(runner, bounds, allowance, &finished, why)));
+            return Walked::Stopped;
+        }
+        if let Some(dated) = newly_dated(&bounds.dependence, &finished) {
+            return Walked::FoundDated(dated);
+        }
+        if !tree.lock().unwrap_or_else(PoisonError::into_inner).advance(events) {
+            return Walked::All;
+        }
+        found.bound = match () {
+            () if found.schedules + found.pruned >= bounds.max_schedules => {
+                Some(Bound::Schedules(bounds.max_schedules))
+            }
+            () if begun.elapsed() >= bounds.max_time => Some(Bound::Time(bounds.max_time)),
+            () => continue,
+        };
+        return Walked::Stopped;
+    }
+}
+
+/// Returns all rows whose Timestamps runs read, if this run adds some.
+fn newly_dated(dependence: &Dependence, finished: &Finished) -> Option<DatedRows> {
+    if !dependence.is_isolated {
+        // No writes commute.
+        return None;
+    }
+    let mut dated = DatedRows::clone(&dependence.dated);
+    let mut is_new = dated.extend(finished.dated.clone());
+    if finished
+        .ran
+        .events
+        .iter()
+        .any(|event| event.footprint.compares_timestamps())
+    {
+        is_new |= dated.extend(DatedRows::any());
+    }
+    is_new.then_some(dated)
+}
+
+fn failure_of(finished: &Finished) -> Option<String> {
+    match &finished.ran.end {
+        None | Some(End::Pruned) => finished.failure.clone(),
+        Some(End::Differs(what)) => Some(format!(
+            "the body is not deterministic: after the same choices, {what}. Take times and random numbers from the \
+             service or from a seed, and share no state between runs"
+        )),
+        Some(End::NoSuchRequest(what)) => Some(format!("the replay does not fit the body: {what}")),
+        Some(End::TooLong) => Some("the run did not end within 10,000 requests".to_owned()),
+    }
+}
+
+/// Shortens a failed run, and records its story.
+fn failed(
+    runner: &mut impl Runner,
+    bounds: &Bounds,
+    allowance: Allowance,
+    found: &Finished,
+    why: String,
+) -> FailedSchedule {
+    let events = &found.ran.events;
+    let shortest = match found.ran.end {
+        // A run that is not deterministic cannot be shortened.
+        Some(_) => None,
+        None => {
+            let switches = events.iter().filter(|event| event.is_switch).count();
+            shortest(runner, allowance, switches)
+        }
+    };
+    let mut schedules = shortest.into_iter().chain([Schedule::of(events)]);
+    let failed = schedules.find_map(|schedule| tell(runner, bounds, schedule));
+    failed.unwrap_or_else(|| {
+        let why = match found.ran.end {
+            Some(_) => why,
+            None => format!("{why}\nThe same choices did not fail again: the body is not deterministic"),
+        };
+        failed_schedule(why, &[], events, bounds)
+    })
+}
+
+/// Returns the failed run with the fewest switches, if one has fewer than this.
+fn shortest(runner: &mut impl Runner, allowance: Allowance, switches: usize) -> Option<Schedule> {
+    let begun = Instant::now();
+    let mut runs = 0;
+    for most in 0..switches {
+        let few = Arc::new(Mutex::new(FewSwitches::new(allowance, most)));
+        loop {
+            let finished = runner.run(Arc::clone(&few) as Arc<Mutex<dyn Chooser>>, false);
+            if finished.ran.end.is_none() && finished.failure.is_some() {
+                return Some(Schedule::of(&finished.ran.events));
+            }
+            runs += 1;
+            if runs >= MOST_TO_SHORTEN || begun.elapsed() >= TIME_TO_SHORTEN {
+                return None;
+            }
+            if !few.lock().unwrap_or_else(PoisonError::into_inner).advance() {
+                break;
+            }
+        }
+    }
+    None
+}
+
+/// Runs a schedule and records its story. Returns `None` if it does not fail.
+fn tell(runner: &mut impl Runner, bounds: &Bounds, schedule: Schedule) -> Option<FailedSchedule> {
+    let finished = runner.run(Arc::new(Mutex::new(Replayed(schedule))), true);
+    let (why, Ran { story, events, .. }) = (failure_of(&finished)?, &finished.ran);
+    Some(failed_schedule(why, story, events, bounds))
+}
+
+fn failed_schedule(message: String, story: &[StoryLine], events: &[Event], bounds: &Bounds) -> FailedSchedule {
+    FailedSchedule {
+        message,
+        story: Story(story).to_string(),
+        schedule: Schedule::of(events).to_string(),
+        faults: events.iter().filter(|event| event.choice.outcome.is_fault()).count(),
+        is_isolated: bounds.dependence.is_isolated,
+    }
+}

@@ -1,0 +1,208 @@
+//! The tree of choices, walked depth first.
+//!
+//! Owns [`Tree`]: one node for each step of the run, with the steps that remain to be tried there. A run follows the
+//! existing nodes and adds further ones. Orders that differ only in steps that commute are run once: a node gets
+//! another step only for a race (`races.rs`), and a step that was tried sleeps until a step follows that it does not
+//! commute with.
+
+use std::sync::Arc;
+
+use crate::explore::event::{Choice, Event, Outcome, Step, Waiting};
+use crate::explore::footprint::Footprint;
+use crate::explore::gate::{Chooser, End};
+use crate::explore::races::{self, Dependence};
+
+/// The remaining faults and jumps of the clock of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    /// The maximum number of faults.
+    pub faults: usize,
+    /// The maximum number of steps of the clock.
+    pub clock: usize,
+}
+
+impl Allowance {
+    /// Returns the remaining allowance after a choice.
+    pub fn after(self, choice: &Choice) -> Self {
+        Self {
+            faults: self.faults - usize::from(choice.outcome.is_fault()),
+            clock: self.clock - usize::from(choice.step == Step::Clock),
+        }
+    }
+
+    /// Returns the possible outcomes of a request, the first to be tried last.
+    pub fn outcomes(self, footprint: &Footprint) -> &'static [Outcome] {
+        match (self.faults, footprint.writes()) {
+            (0, _) => &[Outcome::Delivered],
+            // A lost read has the same effect in both directions.
+            (_, false) => &[Outcome::RequestLost, Outcome::Delivered],
+            (_, true) => &[Outcome::ResponseLost, Outcome::RequestLost, Outcome::Delivered],
+        }
+    }
+}
+
+/// The tree of an exploration.
+#[derive(Debug)]
+pub struct Tree {
+    nodes: Vec<Node>,
+    dependence: Dependence,
+    allowance: Allowance,
+}
+
+#[derive(Debug)]
+struct Node {
+    waiting: Vec<Waiting>,
+    /// Steps to be tried here, some of them tried already.
+    wanted: Vec<Step>,
+    /// Steps that need not be tried: they were tried here, or their continuations were run from an earlier node.
+    asleep: Vec<(Step, Arc<Footprint>)>,
+    chosen: Choice,
+    /// The other outcomes of the chosen step, the next one last.
+    outcomes: Vec<Outcome>,
+    /// The remaining allowance before the step.
+    left: Allowance,
+}
+
+impl Tree {
+    pub fn new(dependence: Dependence, allowance: Allowance) -> Self {
+        Self {
+            nodes: Vec::new(),
+            dependence,
+            allowance,
+        }
+    }
+
+    /// Moves to the next run, after one with these events. Returns `false` after the last.
+    pub fn advance(&mut self, events: &[Event]) -> bool {
+        for reversal in races::reversals(events, &self.dependence) {
+            if let Some(node) = self.nodes.get_mut(reversal.at) {
+                node.want(&reversal.initials);
+            }
+        }
+        while let Some(node) = self.nodes.last_mut() {
+            if node.turn() {
+                return true;
+            }
+            self.nodes.pop();
+        }
+        false
+    }
+
+    /// Returns the steps that sleep after the last event, and the remaining allowance.
+    fn heritage(&self, events: &[Event]) -> (Vec<(Step, Arc<Footprint>)>, Allowance) {
+        let (Some(node), Some(event)) = (self.nodes.last(), events.last()) else {
+            return (Vec::new(), self.allowance);
+        };
+        let sleeps = |(step, footprint): &&(Step, Arc<Footprint>)| {
+            !self
+                .dependence
+                .holds((&event.choice.step, &event.footprint), (step, footprint))
+        };
+        let asleep = node.asleep.iter().filter(sleeps).cloned().collect();
+        (asleep, node.left.after(&node.chosen))
+    }
+}
+
+impl Chooser for Tree {
+    fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Result<Choice, End> {
+        if let Some(node) = self.nodes.get(events.len()) {
+            return match difference(&node.waiting, waiting) {
+                None => Ok(node.chosen.clone()),
+                Some(difference) => Err(End::Differs(difference)),
+            };
+        }
+        let (asleep, left) = self.heritage(events);
+        let is_awake = |waiting: &&Waiting| !asleep.iter().any(|(step, _)| is(step, waiting));
+        // The same task continues, for few switches.
+        let last = events.last().and_then(Event::client);
+        let mut awake = waiting.iter().filter(is_awake);
+        let first = awake.clone().find(|waiting| last == Some(&waiting.id.client));
+        let Some(chosen) = first.or_else(|| awake.next()) else {
+            return Err(End::Pruned);
+        };
+        let step = Step::Request(chosen.id.clone());
+        let mut wanted = vec![step.clone()];
+        if left.clock > 0 {
+            wanted.push(Step::Clock);
+        }
+        let mut node = Node {
+            waiting: waiting.to_vec(),
+            wanted,
+            asleep,
+            chosen: Choice::of(chosen, Outcome::Delivered),
+            outcomes: Vec::new(),
+            left,
+        };
+        node.choose(step);
+        let choice = node.chosen.clone();
+        self.nodes.push(node);
+        Ok(choice)
+    }
+}
+
+impl Node {
+    /// Chooses a step, with all its possible outcomes.
+    fn choose(&mut self, step: Step) {
+        let request = self.waiting.iter().find(|waiting| is(&step, waiting));
+        let outcomes = request.map_or(&[Outcome::Delivered][..], |request| {
+            self.left.outcomes(&request.footprint)
+        });
+        self.outcomes = outcomes.to_vec();
+        let outcome = self.outcomes.pop().unwrap_or(Outcome::Delivered);
+        self.chosen = Choice { step, outcome };
+    }
+
+    /// Marks one of these steps to be tried, unless one is already.
+    fn want(&mut self, initials: &[Step]) {
+        let is_known = |step: &Step| self.wanted.contains(step) || self.asleep.iter().any(|(other, _)| other == step);
+        if initials.iter().any(is_known) {
+            return;
+        }
+        let waits = |step: &&Step| self.waiting.iter().any(|waiting| is(step, waiting));
+        match initials.iter().find(waits) {
+            Some(step) => self.wanted.push(step.clone()),
+            // None of them waits here: any waiting request may lead to it.
+            None => {
+                let all = self.waiting.iter().map(|waiting| Step::Request(waiting.id.clone()));
+                let others: Vec<Step> = all.filter(|step| !self.wanted.contains(step)).collect();
+                self.wanted.extend(others);
+            }
+        }
+    }
+
+    /// Chooses the next untried step. Returns `false` if all were tried.
+    fn turn(&mut self) -> bool {
+        if let Some(outcome) = self.outcomes.pop() {
+            self.chosen.outcome = outcome;
+            return true;
+        }
+        let tried = self.chosen.step.clone();
+        let footprint = self.waiting.iter().find(|waiting| is(&tried, waiting));
+        let footprint = footprint.map_or_else(|| Arc::new(Footprint::nothing()), |it| Arc::clone(&it.footprint));
+        self.asleep.push((tried, footprint));
+        let is_awake = |step: &&Step| !self.asleep.iter().any(|(other, _)| other == *step);
+        match self.wanted.iter().find(is_awake).cloned() {
+            Some(step) => {
+                self.choose(step);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+fn is(step: &Step, waiting: &Waiting) -> bool {
+    matches!(step, Step::Request(id) if *id == waiting.id)
+}
+
+/// Describes the difference between the requests that waited in an earlier run and those that wait now.
+fn difference(earlier: &[Waiting], now: &[Waiting]) -> Option<String> {
+    let lacks = earlier.iter().find(|waiting| !now.contains(waiting));
+    let is_new = now.iter().find(|waiting| !earlier.contains(waiting));
+    match (lacks, is_new) {
+        (None, None) => None,
+        (Some(lacks), Some(is_new)) => Some(format!("`{lacks}` waited before, and now `{is_new}`")),
+        (Some(lacks), None) => Some(format!("`{lacks}` waited before, and now it does not")),
+        (None, Some(is_new)) => Some(format!("`{is_new}` waits, and did not before")),
+    }
+}

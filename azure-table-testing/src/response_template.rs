@@ -1,0 +1,294 @@
+//! A response that a test returns instead of the service's.
+//!
+//! Owns [`ResponseTemplate`]: its status, code, headers and rows, as a separate response and as a part of a batch's.
+//!
+//! Faults and scripts share this type: a rule replaces the service's response with it, and a step of a `Script` is a
+//! `Fault`. So a script needs no second list of failures. For a late response of a script, wrap the script in `Faults`.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use azure_table_core::codec::json::write;
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::entity_key::key_texts;
+use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::etag::Condition;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, ETAG};
+use http::{HeaderMap, Response};
+
+/// The ETag of a row without one.
+const SOME_ETAG: &str = "W/\"datetime'2020-01-01T00%3A00%3A00Z'\"";
+/// The Timestamp of such a row.
+const SOME_TIMESTAMP: &str = "2020-01-01T00:00:00Z";
+/// The content type. The service adds the charset, which the client ignores.
+const JSON: &str = "application/json";
+
+/// The boundaries of a batch and of its change set.
+const OUTER: &str = "batchresponse_test";
+const INNER: &str = "changesetresponse_test";
+
+/// A response in the service's form: a status, and an error as JSON, rows from Rust values, or the parts of a batch.
+///
+/// A [`Script`](crate::Script) and [`Faults`](crate::Faults) respond with it in place of the service.
+/// If the response is invalid HTTP, or contains a row that the service would reject, the request
+/// fails as if it had never been sent. The error names the reason.
+///
+/// ```
+/// use azure_table::DynamicEntity;
+/// use azure_table::testing::ResponseTemplate;
+/// let gone = ResponseTemplate::new(404).code("TableNotFound").message("The table specified does not exist.");
+/// let slow_down = ResponseTemplate::new(503).header("Retry-After", "2");
+/// let stored = ResponseTemplate::row(&DynamicEntity::new("Channel9", "1"));
+/// let page = ResponseTemplate::page([&DynamicEntity::new("Channel9", "2")]).continuation("Channel9", "3");
+/// ```
+///
+/// Source: REST "Status and error codes", "Query Entities", "Query timeout and pagination".
+#[derive(Clone, Debug)]
+#[must_use = "a response template does nothing until a rule or a script returns it"]
+pub struct ResponseTemplate {
+    status: u16,
+    headers: Vec<(String, String)>,
+    content: Content,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    None,
+    Error {
+        code: String,
+        message: String,
+    },
+    Json(Bytes),
+    /// A complete response, with its headers.
+    Whole(Box<HeaderMap>, Bytes),
+    /// The parts of a batch.
+    Parts(Vec<ResponseTemplate>),
+    /// The reason why the response cannot be built.
+    Impossible(String),
+}
+
+impl ResponseTemplate {
+    /// Creates a response without code, headers and body. The status is from 100 to 999.
+    pub fn new(status: u16) -> Self {
+        Self::of(status, Content::None)
+    }
+
+    fn of(status: u16, content: Content) -> Self {
+        Self {
+            status,
+            headers: Vec::new(),
+            content,
+        }
+    }
+
+    /// Creates the response to a write: 204 and an ETag, which [`etag`](Self::etag) changes.
+    ///
+    /// Source: REST "Insert Entity", "Update Entity".
+    pub fn written() -> Self {
+        Self::new(204).etag(SOME_ETAG)
+    }
+
+    /// Creates the response to a get: 200 and the entity in its stored form, with minimal metadata.
+    ///
+    /// Its ETag is that of the entity, or a fixed one. Its Timestamp is the beginning of 2020.
+    ///
+    /// Source: REST "Query Entities".
+    pub fn row<E: TableEntity + ?Sized>(entity: &E) -> Self {
+        match row(entity) {
+            Ok((etag, body)) => Self::of(200, Content::Json(body.into())).etag(etag),
+            Err(e) => Self::of(200, Content::Impossible(e.to_string())),
+        }
+    }
+
+    /// Creates the response to a query: 200 and these entities in this order, each in the form of [`row`](Self::row).
+    ///
+    /// [`continuation`](Self::continuation) adds the position of a further page.
+    ///
+    /// Source: REST "Query Entities".
+    pub fn page<'e, E: TableEntity + 'e>(entities: impl IntoIterator<Item = &'e E>) -> Self {
+        let rows: Result<Vec<Vec<u8>>> = entities.into_iter().map(|it| row(it).map(|(_, row)| row)).collect();
+        match rows {
+            Ok(rows) => {
+                let body = [&b"{\"value\":["[..], &rows.join(&b','), b"]}"].concat();
+                Self::of(200, Content::Json(body.into()))
+            }
+            Err(e) => Self::of(200, Content::Impossible(e.to_string())),
+        }
+    }
+
+    /// Creates the response to a batch of writes: 202 and a part for each operation.
+    ///
+    /// A batch that fails as a whole has one part, an error.
+    ///
+    /// ```
+    /// use azure_table::testing::ResponseTemplate;
+    /// let written = ResponseTemplate::written;
+    /// let applied = ResponseTemplate::batch([written(), written().etag("W/\"2\"")]);
+    ///
+    /// let conflict = ResponseTemplate::new(409).code("EntityAlreadyExists").message("1:It exists.");
+    /// let failed = ResponseTemplate::batch([conflict]);
+    /// ```
+    ///
+    /// Source: REST "Performing entity group transactions".
+    pub fn batch(parts: impl IntoIterator<Item = Self>) -> Self {
+        Self::of(202, Content::Parts(parts.into_iter().collect()))
+    }
+
+    /// Creates a 503 `ServerBusy` with a retry time.
+    ///
+    /// Whole seconds are sent as `Retry-After`, other times as `x-ms-retry-after-ms`.
+    ///
+    /// Source: REST "Status and error codes", "Retry-After".
+    pub fn server_busy(wait: Duration) -> Self {
+        let busy = Self::new(503).code("ServerBusy").message("The server is busy.");
+        if wait.subsec_nanos() == 0 {
+            busy.header("Retry-After", wait.as_secs().to_string())
+        } else {
+            busy.header("x-ms-retry-after-ms", wait.as_millis().to_string())
+        }
+    }
+
+    /// Creates a 429, the throttling response of Cosmos DB, with a retry time in milliseconds.
+    ///
+    /// Source: "Diagnose and troubleshoot Azure Cosmos DB request rate too large (429) exceptions".
+    pub fn too_many_requests(wait: Duration) -> Self {
+        Self::new(429)
+            .code("TooManyRequests")
+            .message("The request rate is too large.")
+            .header("x-ms-retry-after-ms", wait.as_millis().to_string())
+    }
+
+    /// Creates a 500 `InternalError`.
+    pub fn internal_error() -> Self {
+        Self::new(500)
+            .code("InternalError")
+            .message("The server encountered an internal error. Please retry the request.")
+    }
+
+    /// Sets the service's error code, which replaces any rows.
+    pub fn code(mut self, code: impl Into<String>) -> Self {
+        let (_, message) = self.error();
+        self.content = Content::Error {
+            code: code.into(),
+            message,
+        };
+        self
+    }
+
+    /// Sets the service's error message, in addition to a [`code`](Self::code).
+    ///
+    /// In a batch response Storage puts the index of the operation before it: `2:The …`.
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        let (code, _) = self.error();
+        self.content = Content::Error {
+            code,
+            message: message.into(),
+        };
+        self
+    }
+
+    fn error(&mut self) -> (String, String) {
+        match std::mem::replace(&mut self.content, Content::None) {
+            Content::Error { code, message } => (code, message),
+            _ => Default::default(),
+        }
+    }
+
+    /// Adds a header.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets the ETag of the row that was written or read. Replaces the previous one.
+    ///
+    /// The rows of a page have their own ETags.
+    pub fn etag(mut self, etag: impl Into<String>) -> Self {
+        self.headers
+            .retain(|(name, _)| !name.eq_ignore_ascii_case(ETAG.as_str()));
+        self.header("ETag", etag)
+    }
+
+    /// Sets the continuation token: the position of the next page, opaque to clients and never empty here.
+    ///
+    /// Source: REST "Query timeout and pagination".
+    pub fn continuation(self, next_partition_key: impl Into<String>, next_row_key: impl Into<String>) -> Self {
+        self.header("x-ms-continuation-NextPartitionKey", next_partition_key)
+            .header("x-ms-continuation-NextRowKey", next_row_key)
+    }
+
+    /// Builds the response, or returns why it cannot be built.
+    pub(crate) fn response(&self) -> Result<Response<Bytes>, Box<dyn std::error::Error + Send + Sync>> {
+        let mut response = Response::builder().status(self.status);
+        if let (Content::Whole(all, _), Some(headers)) = (&self.content, response.headers_mut()) {
+            headers.clone_from(all);
+        }
+        for (name, value) in &self.headers {
+            response = response.header(name, value);
+        }
+        let (content_type, body) = match &self.content {
+            Content::None => (None, Bytes::new()),
+            Content::Whole(_, body) => (None, body.clone()),
+            Content::Json(body) => (Some(JSON.to_owned()), body.clone()),
+            Content::Error { code, message } => (Some(JSON.to_owned()), error(code, message).into()),
+            Content::Parts(parts) => {
+                let (content_type, body) = batch_body(parts)?;
+                (Some(content_type), body)
+            }
+            Content::Impossible(why) => return Err(why.clone().into()),
+        };
+        if let Some(content_type) = content_type {
+            response = response.header(CONTENT_TYPE, content_type);
+        }
+        Ok(response.body(body)?)
+    }
+}
+
+/// Uses any response unchanged.
+impl From<Response<Bytes>> for ResponseTemplate {
+    fn from(response: Response<Bytes>) -> Self {
+        let (head, body) = response.into_parts();
+        Self::of(head.status.as_u16(), Content::Whole(Box::new(head.headers), body))
+    }
+}
+
+/// Writes an error in the service's form.
+fn error(code: &str, message: &str) -> String {
+    serde_json::json!({ "odata.error": { "code": code, "message": { "lang": "en-US", "value": message } } }).to_string()
+}
+
+/// Returns an entity's ETag, and its JSON with it.
+fn row<E: TableEntity + ?Sized>(entity: &E) -> Result<(String, Vec<u8>), Error> {
+    let etag = match entity.condition() {
+        Condition::Matches(etag) => etag.as_str().to_owned(),
+        _ => SOME_ETAG.to_owned(),
+    };
+    let written = write::entity(entity, key_texts(entity)?.pair())?;
+    let body = &written.text.as_bytes()[..written.body];
+    let mut row = b"{\"odata.etag\":".to_vec();
+    write::quoted(&mut row, &etag);
+    row.extend_from_slice(format!(",\"Timestamp\":\"{SOME_TIMESTAMP}\",").as_bytes());
+    row.extend_from_slice(body.strip_prefix(b"{").unwrap_or(body));
+    Ok((etag, row))
+}
+
+/// Returns the content type and the body of a batch: one change set with these parts.
+fn batch_body(parts: &[ResponseTemplate]) -> Result<(String, Bytes), Box<dyn std::error::Error + Send + Sync>> {
+    let mut body = format!("--{OUTER}\r\nContent-Type: multipart/mixed; boundary={INNER}\r\n\r\n");
+    for part in parts {
+        let part = part.response()?;
+        // Writing to a String cannot fail.
+        let _ = write!(
+            body,
+            "--{INNER}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 {}\r\n",
+            part.status()
+        );
+        for (name, value) in part.headers() {
+            let _ = write!(body, "{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes()));
+        }
+        let _ = write!(body, "\r\n{}\r\n", String::from_utf8_lossy(part.body()));
+    }
+    let _ = write!(body, "--{INNER}--\r\n--{OUTER}--\r\n");
+    Ok((format!("multipart/mixed; boundary={OUTER}"), body.into()))
+}

@@ -1,0 +1,42 @@
+//! A Table service inside the process, for tests, examples and development. Feature `emulator`.
+//!
+//! [`Emulator`](crate::Emulator) responds to requests as Azure Storage and Cosmos DB do, without a network. With the
+//! feature `emulator-http`, `EmulatorServer` does so on a port, for programs in any language, also over HTTPS. All
+//! state is in memory. With the feature `emulator-durable` it is also in a folder and outlives the process.
+//!
+//! | type | use |
+//! |---|---|
+//! | [`ServiceModel`], [`RangeSplits`], [`ServiceLoad`] | latencies, limits, partition servers and their load |
+//! | [`EmulatorSnapshot`] | save and restore all tables |
+//! | `SyncPolicy`, `EmulatorFolder` | when changes reach the disk, and what is there |
+//! | [`EmulatorTable`] | a table and the number of its entities |
+//! | [`EmulatorClock`] | a clock that tests move |
+//! | [`PageEnds`] | where pages end, for tests of continuations |
+//! | [`ResponseEvent`] | a request with its response, for an observer |
+//! | `ServerCertificate` | the certificate of an HTTPS server |
+//!
+//! # Examples
+//!
+//! A throttled partition:
+//!
+//! ```
+//! use azure_table::emulator::ServiceModel;
+//! use azure_table::{Emulator, TableServiceClient};
+//!
+//! let emulator = Emulator::new().with_service_model(ServiceModel::today());
+//! let service = TableServiceClient::on(emulator);
+//! # let _ = service;
+//! ```
+//!
+//! Tests with the emulator: [the guide to testing](crate::guide).
+
+#[cfg(feature = "emulator-http")]
+#[doc(inline)]
+pub use azure_table_emulator::ServerCertificate;
+#[doc(inline)]
+pub use azure_table_emulator::{
+    EmulatorClock, EmulatorSnapshot, EmulatorTable, PageEnds, RangeSplits, ResponseEvent, ServiceLoad, ServiceModel,
+};
+#[cfg(feature = "emulator-durable")]
+#[doc(inline)]
+pub use azure_table_emulator::{EmulatorFolder, SyncPolicy};

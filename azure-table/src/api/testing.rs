@@ -1,0 +1,46 @@
+//! Test doubles for the service: faults, scripts, spies, recordings. Feature `test-util`.
+//!
+//! All are [`Transport`](crate::transport::Transport)s below the retry loop, so a client treats them like the network.
+//! They wrap each other, an `Emulator` or a real connection.
+//!
+//! | item | use |
+//! |---|---|
+//! | [`Faults`], [`FaultRule`], [`Fault`], [`AddedRule`], [`FaultRecord`] | faults by rules, such as lost responses |
+//! | [`Script`], [`ResponseTemplate`] | responses in an exact order |
+//! | [`Spy`], [`Exchange`] | the requests that were sent, and their responses |
+//! | [`Recorder`], [`Replay`], [`mask_guids`], [`mask_times`] | a conversation in a file, without secrets |
+//! | [`error`], [`error_in_doubt`] | errors for mocks |
+//! | `explore`, `World`, `Explore`, `RunOutput` (feature `emulator`) | a test in every order of its requests |
+//! | `Exploration`, `FailedSchedule`, `Bound` (feature `emulator`) | what an exploration found |
+//!
+//! With the features `derive` and `emulator`, `#[azure_table::test]` gives each test its own service.
+//!
+//! # Examples
+//!
+//! ```
+//! use azure_table::testing::{ResponseTemplate, Script};
+//! use azure_table::{ErrorKind, TableServiceClient};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let script = Script::new().then_any(ResponseTemplate::new(404).code("TableNotFound"));
+//! let table = TableServiceClient::on(script).dynamic_table("Blogs").unwrap();
+//! let error = table.query().all().await.unwrap_err();
+//! assert_eq!(error.kind(), ErrorKind::NotFound);
+//! # }
+//! ```
+//!
+//! The guide `testing` (with the features `derive` and `emulator`) compares them.
+
+// `azure-table-testing` has all of them but explorations, which combine the client with the emulator.
+
+#[cfg(feature = "emulator")]
+pub use crate::__private::explore::{Explore, RunOutput, World, explore};
+#[doc(inline)]
+pub use azure_table_testing::{
+    AddedRule, Exchange, Fault, FaultRecord, FaultRule, Faults, Recorder, Replay, ResponseTemplate, Script, Spy, error,
+    error_in_doubt, mask_guids, mask_times,
+};
+#[cfg(feature = "emulator")]
+#[doc(inline)]
+pub use azure_table_testing::{Bound, Exploration, FailedSchedule};
