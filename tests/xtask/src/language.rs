@@ -7,14 +7,15 @@ use std::cmp::Reverse;
 use std::fs;
 use std::time::SystemTime;
 
-use crate::sources::{root, rust_files};
+use crate::sources::{SourceFile, Sources, root, rust_files};
 
 /// The folders of code whose comments are checked.
-const CODE: [&str; 6] = [
+const CODE: [&str; 7] = [
     "azure-table/src",
     "azure-table-core/src",
     "azure-table-derive/src",
     "azure-table-emulator/src",
+    "azure-table-testing/src",
     "examples",
     "tests",
 ];
@@ -41,6 +42,15 @@ const PHRASES: [(&str, &str); 13] = [
     ("there is none", "name what is missing"),
     ("second region", "secondary"),
     ("secret made of", "say what is not guaranteed"),
+];
+
+/// Words in the names of code for which the field has a term, by their beginnings, and the term.
+const NAMES: [(&str, &str); 5] = [
+    ("refus", "reject, service error"),
+    ("answer", "response, respond"),
+    ("asked", "requested"),
+    ("begun", "started"),
+    ("told", "reported"),
 ];
 
 /// The maximum number of words of a sentence in a guide.
@@ -87,6 +97,18 @@ pub fn counts() -> Vec<(String, Vec<Place>)> {
         }
         counts.push((format!("\"{phrase}\" ({term})"), places));
     }
+    let files = Sources::read(root()).files;
+    for (beginning, term) in NAMES {
+        let in_file = |file: &SourceFile| {
+            let lines = file.skeleton.lines().enumerate();
+            lines
+                .filter(|(_, line)| has_name(line, beginning))
+                .map(|(at, line)| (format!("{}:{}", file.path, at + 1), line.trim().to_owned()))
+                .collect::<Vec<_>>()
+        };
+        let places = files.iter().flat_map(in_file).collect();
+        counts.push((format!("names with \"{beginning}\" ({term})"), places));
+    }
     let guides = texts
         .iter()
         .filter(|(path, _)| path.contains("/docs/") || path == "README.md");
@@ -98,6 +120,14 @@ pub fn counts() -> Vec<(String, Vec<Place>)> {
     });
     counts.push((format!("sentences of guides over {MOST_WORDS} words"), long.collect()));
     counts
+}
+
+/// Returns `true` if a name in the line of code has a word with this beginning.
+fn has_name(line: &str, beginning: &str) -> bool {
+    // The name is of the standard library.
+    let line = line.replace("ConnectionRefused", "").to_lowercase();
+    line.split(|c: char| !c.is_alphanumeric())
+        .any(|word| word.starts_with(beginning))
 }
 
 /// Returns the table of today's counts, in the form of the test.
