@@ -45,7 +45,7 @@ use crate::filter::column::Column;
 pub use crate::filter::column::InKey;
 use crate::filter::column_name::ColumnName;
 pub use crate::filter::nested::{Nested, Variant};
-pub use crate::filter::refused::{Known, Listed, Opaque, OtherRows, Single, Whole};
+pub use crate::filter::rejected::{Known, Listed, Opaque, OtherRows, Single, Whole};
 pub use crate::model::chunked::{self, Chunked, write as write_pieces};
 pub use crate::model::datetime::DateTime;
 pub use crate::model::dynamic::DynamicEntity;

@@ -25,7 +25,7 @@ pub mod parameters;
 #[doc(hidden)]
 pub mod parse;
 #[doc(hidden)]
-pub mod refused;
+pub mod rejected;
 pub mod select;
 #[doc(hidden)]
 pub mod split;

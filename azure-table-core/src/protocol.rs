@@ -8,11 +8,9 @@ pub mod access_policy;
 pub mod account_key;
 #[doc(hidden)]
 pub mod addressed_account;
-#[doc(hidden)]
-pub mod answer;
 pub mod batch;
 #[doc(hidden)]
-pub mod batch_answer;
+pub mod batch_response;
 #[doc(hidden)]
 pub mod connection_string;
 pub mod continuation;
@@ -39,6 +37,8 @@ pub mod query;
 pub mod read_back;
 #[doc(hidden)]
 pub mod request;
+#[doc(hidden)]
+pub mod response;
 #[doc(hidden)]
 pub mod row_hash;
 #[doc(hidden)]

@@ -60,11 +60,11 @@ impl Template {
             Some(end) if rest[end..].starts_with('}') => end,
             found => {
                 let end = found.unwrap_or(rest.len());
-                let begun = &rest[..end];
+                let started = &rest[..end];
                 self.fault(format!(
-                    "unclosed `{{{begun}`: write `{{field}}` for a field, or `{{{{` for a brace"
+                    "unclosed `{{{started}`: write `{{field}}` for a field, or `{{{{` for a brace"
                 ));
-                self.pieces.push(Piece::Guess(identifier(begun)));
+                self.pieces.push(Piece::Guess(identifier(started)));
                 return &rest[end..];
             }
         };

@@ -329,20 +329,20 @@ fn code(function: &ItemFn, options: &Options, arguments: &[Argument]) -> TokenSt
     let spies = arguments
         .iter()
         .map(|Argument { of, .. }| quote_spanned!(of.span()=> <#of as #private::test::TestArgument>::SPIES));
-    let given = arguments.iter().map(|Argument { of, table }| {
-        quote_spanned!(of.span()=> <#of as #private::test::TestArgument>::given(&#place, #table).await)
+    let values = arguments.iter().map(|Argument { of, table }| {
+        quote_spanned!(of.span()=> <#of as #private::test::TestArgument>::create(&#place, #table).await)
     });
     if let Some(calls) = explore {
         let cosmos = cosmos.then(|| quote!(.cosmos()));
-        let given = arguments.iter().map(|Argument { of, table }| {
-            quote_spanned!(of.span()=> <#of as #private::explore::ExploreArgument>::given(&#place, #table))
+        let values = arguments.iter().map(|Argument { of, table }| {
+            quote_spanned!(of.span()=> <#of as #private::explore::ExploreArgument>::create(&#place, #table))
         });
         return quote! {
             #[::core::prelude::v1::test]
             #(#attrs)*
             #vis fn #name() {
                 async fn #name(#inputs) #output #block
-                #krate::testing::explore(async |#place: #krate::testing::World| #name(#(#given),*).await)
+                #krate::testing::explore(async |#place: #krate::testing::World| #name(#(#values),*).await)
                     #cosmos #calls
                     .prove();
             }
@@ -359,7 +359,7 @@ fn code(function: &ItemFn, options: &Options, arguments: &[Argument]) -> TokenSt
                 cosmos: #cosmos,
                 spies: false #(| #spies)*,
             };
-            #private::test::run(options, async |#place| #name(#(#given),*).await)
+            #private::test::run(options, async |#place| #name(#(#values),*).await)
         }
     }
 }

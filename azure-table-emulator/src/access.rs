@@ -21,7 +21,7 @@ use crate::operations::Caller;
 use crate::operations::grant::{Grant, Rights};
 use crate::response::Trace;
 use crate::response::format::is_xml;
-use crate::rules::refusal::{Refusal, Result};
+use crate::rules::service_error::{Result, ServiceError};
 use crate::rules::version::{self, CHALLENGES, TAKES_TOKENS};
 use crate::rules::{MAX_BODY_BYTES, TENANT};
 use crate::settings::Settings;
@@ -41,17 +41,17 @@ pub(crate) fn enter<'a>(
         return Ok(caller(Grant::of(Rights::Preflight)));
     }
     if site.rules.checks_version && !version::is_taken(&trace.version, settings.has_strict_versions) {
-        return Err(Refusal::INVALID_HEADER_VALUE);
+        return Err(ServiceError::INVALID_HEADER_VALUE);
     }
     if !site.rules.has_service_operations && is_xml(request) {
-        return Err(Refusal::NOT_SUPPORTED);
+        return Err(ServiceError::NOT_SUPPORTED);
     }
     let grant = check(site, settings, head, &trace.version, (store, trace.time))?;
     if request.body.len() > MAX_BODY_BYTES {
-        return Err(Refusal::BODY_TOO_LARGE);
+        return Err(ServiceError::BODY_TOO_LARGE);
     }
     if site.is_secondary && request.method != "GET" && !site.rules.writes_at_secondary {
-        return Err(Refusal::WRITE_TO_SECONDARY);
+        return Err(ServiceError::WRITE_TO_SECONDARY);
     }
     Ok(caller(grant))
 }
@@ -71,7 +71,9 @@ fn check(
         (Some(signature), _, Some(token)) if sas::is_bound(&signature) => {
             check_token(site, settings, token.trim(), (version, now))?;
             if signature.get("sduoid") != TENANT {
-                return Err(Refusal::AUTHENTICATION_FAILED.because("the signature is for another user than the token"));
+                return Err(
+                    ServiceError::AUTHENTICATION_FAILED.because("the signature is for another user than the token")
+                );
             }
             sas::check(&signature, site, settings, head, (store, now))
         }
@@ -81,17 +83,17 @@ fn check(
         (_, _, Some(token)) => {
             check_token(site, settings, token.trim(), (version, now)).map(|()| Grant::of(Rights::Token))
         }
-        (_, None, _) if version >= CHALLENGES => Err(Refusal::NO_AUTHENTICATION),
+        (_, None, _) if version >= CHALLENGES => Err(ServiceError::NO_AUTHENTICATION),
         _ => shared_key::check(site, key, head, (!settings.accepts_old_requests).then_some(now))
             .map(|()| Grant::of(Rights::Key))
-            .map_err(|why| Refusal::AUTHENTICATION_FAILED.because(why)),
+            .map_err(|why| ServiceError::AUTHENTICATION_FAILED.because(why)),
     }
 }
 
 fn check_token(site: &Site, settings: &Settings, token: &str, (version, now): (&str, DateTime)) -> Result<()> {
-    let failed = |why: &'static str| Err(Refusal::AUTHENTICATION_FAILED.because(why));
+    let failed = |why: &'static str| Err(ServiceError::AUTHENTICATION_FAILED.because(why));
     if settings.key(&site.account).is_none() {
-        return Err(Refusal::AUTHENTICATION_FAILED.because(no_account(site)));
+        return Err(ServiceError::AUTHENTICATION_FAILED.because(no_account(site)));
     }
     if !site.is_https {
         return failed("a token, but no HTTPS");
@@ -103,7 +105,7 @@ fn check_token(site: &Site, settings: &Settings, token: &str, (version, now): (&
         return Ok(());
     }
     let why = match token::is_well_formed(token) {
-        false if version >= CHALLENGES => return Err(Refusal::MALFORMED_AUTHORIZATION),
+        false if version >= CHALLENGES => return Err(ServiceError::MALFORMED_AUTHORIZATION),
         false => "a token of several words".into(),
         true => match token::fault(token, &settings.token_audiences, now) {
             None => return Ok(()),
@@ -111,7 +113,7 @@ fn check_token(site: &Site, settings: &Settings, token: &str, (version, now): (&
         },
     };
     Err(match version >= CHALLENGES {
-        true => Refusal::INVALID_TOKEN.because(why),
-        false => Refusal::AUTHENTICATION_FAILED.because(why),
+        true => ServiceError::INVALID_TOKEN.because(why),
+        false => ServiceError::AUTHENTICATION_FAILED.because(why),
     })
 }

@@ -20,7 +20,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::durable::database::Database;
-use crate::rules::Rules;
+use crate::rules::ServiceRules;
 use crate::store::SharedStore;
 use crate::store::journal::Journal;
 
@@ -62,7 +62,7 @@ pub(crate) struct Durable {
 
 impl Durable {
     /// Opens a folder, and creates it if it is missing. Returns its state, and the handle that keeps it open.
-    pub(crate) fn open(path: &Path, rules: &'static Rules, sync: SyncPolicy) -> io::Result<(SharedStore, Self)> {
+    pub(crate) fn open(path: &Path, rules: &'static ServiceRules, sync: SyncPolicy) -> io::Result<(SharedStore, Self)> {
         let (lock, database, accounts, last_write) = folder::open(path, rules, sync != SyncPolicy::Never)?;
         let journal = Journal::new(match sync {
             SyncPolicy::Interval(interval) => Some(interval),
@@ -115,7 +115,7 @@ impl Writer {
         let Some((entries, newest)) = self.journal.take(self.last) else {
             return false;
         };
-        let mut outcome = Outcome {
+        let mut outcome = StoredGroup {
             journal: &self.journal,
             newest,
             stored: Err(Arc::from("its writer panicked")),
@@ -131,13 +131,13 @@ impl Writer {
 
 /// The outcome of storing a group. Dropping it publishes the outcome, after a panic too, so that no caller waits
 /// forever.
-struct Outcome<'j> {
+struct StoredGroup<'j> {
     journal: &'j Journal,
     newest: u64,
     stored: Result<(), Arc<str>>,
 }
 
-impl Drop for Outcome<'_> {
+impl Drop for StoredGroup<'_> {
     fn drop(&mut self) {
         self.journal.publish(self.newest, self.stored.clone());
     }

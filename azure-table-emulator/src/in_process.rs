@@ -384,8 +384,8 @@ impl Emulator {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): a name, key or value that the service would reject. The
-    ///   entities before it are stored.
+    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): a name, key or value that the
+    ///   service would reject. The entities before it are stored.
     pub fn seed<E: TableEntity>(&self, table: &str, entities: impl IntoIterator<Item = E>) -> Result<()> {
         seed::seed(&self.service.store, self.settings(), table, entities)
     }
@@ -403,19 +403,19 @@ impl Emulator {
     /// the snapshot: an ETag from before matches no later entity.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the snapshot is of [Cosmos DB](Self::cosmos) and the
-    ///   emulator is not, or vice versa.
+    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the snapshot is of [Cosmos
+    ///   DB](Self::cosmos) and the emulator is not, or vice versa.
     pub fn restore(&self, snapshot: &EmulatorSnapshot) -> Result<()> {
         snapshot.restore_to(&self.service.store, self.settings().rules())
     }
 
     /// Responds to a request and reports it to the observer.
-    pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
+    pub(crate) async fn respond(&self, request: Request<Bytes>) -> Response<Bytes> {
         let Some(observe) = &self.observer else {
-            return self.service.answer(request).await;
+            return self.service.serve(request).await;
         };
         let seen = Seen::of(request.method(), request.uri(), self.clock().now());
-        let response = self.service.answer(request).await;
+        let response = self.service.serve(request).await;
         seen.show(observe, &response, None);
         response
     }
@@ -437,7 +437,7 @@ impl Default for Emulator {
 
 impl Transport for Emulator {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, std::result::Result<Response<Bytes>, TransportError>> {
-        Box::pin(async move { Ok(self.answer(request).await) })
+        Box::pin(async move { Ok(self.respond(request).await) })
     }
 
     /// Returns the profile of Cosmos DB for an emulator built by [`cosmos`](Self::cosmos).

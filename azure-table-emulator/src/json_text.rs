@@ -14,9 +14,9 @@ use azure_table_core::codec::json::scan::plain_length;
 use azure_table_core::codec::odata::value::Dialect;
 
 /// The format of values in responses.
-pub(crate) struct Answers;
+pub(crate) struct Responses;
 
-impl Dialect for Answers {
+impl Dialect for Responses {
     fn text(out: &mut Vec<u8>, value: &str) {
         text(out, value);
     }

@@ -129,7 +129,7 @@ impl ServiceLoad {
         self.accepted_entities += entities;
     }
 
-    pub(crate) fn refuse(&mut self, entities: u64) {
+    pub(crate) fn reject(&mut self, entities: u64) {
         self.throttled_requests += 1;
         self.throttled_entities += entities;
     }

@@ -1,7 +1,7 @@
 //! Operations: the effect of each on the store, and its response.
 //!
-//! Owns [`Call`], a parsed operation with its [`Caller`]: the order of checks, and the conditions. Each kind of
-//! resource has its own file; `operations/operation.rs` chooses among them.
+//! Owns [`OperationCall`], a parsed operation with its [`Caller`]: the order of checks, and the conditions. Each kind
+//! of resource has its own file; `operations/operation.rs` chooses among them.
 //!
 //! Not confirmed: the code for a delete without If-Match (the status is documented); the effect of a missing `Accept`
 //! on an operation without a response body (here none); If-None-Match on a merge.
@@ -27,13 +27,13 @@ use azure_table_core::protocol::inbound::target::Target;
 use azure_table_core::protocol::inbound::{Inbound, Verb};
 
 use crate::operations::grant::{Grant, Rights};
-use crate::operations::payload::Shape;
+use crate::operations::payload::PayloadShape;
 use crate::request::options::Options;
 use crate::response::format::{Level, Prefer, is_xml};
-use crate::rules::refusal::{Refusal, Result};
-use crate::rules::{MAX_PAGE, Rules};
+use crate::rules::service_error::{Result, ServiceError};
+use crate::rules::{MAX_PAGE, ServiceRules};
 use crate::settings::Settings;
-use crate::store::Condition;
+use crate::store::RowCondition;
 use crate::store::account::Replica;
 use crate::store::site::Site;
 
@@ -62,7 +62,7 @@ impl Caller<'_> {
 }
 
 /// A parsed operation that its sender is permitted to call. Its rows are checked once they are known.
-pub(crate) struct Call<'a> {
+pub(crate) struct OperationCall<'a> {
     pub(crate) caller: &'a Caller<'a>,
     pub(crate) verb: Verb,
     pub(crate) target: &'a Target,
@@ -73,16 +73,16 @@ pub(crate) struct Call<'a> {
     request: &'a Inbound<'a>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> OperationCall<'a> {
     pub(crate) fn parse(caller: &'a Caller<'a>, request: &'a Inbound<'a>) -> Result<Self> {
         let verb = request.verb?;
         let rules = caller.site.rules;
         // Seen with an SDK. Clients treat the URL of an emulator as one of Storage.
         let takes_merge = !rules.shared().tunnels_merge || caller.site.is_of_emulators();
         if !takes_merge && matches!(request.method, "MERGE" | "PATCH") {
-            return Err(Refusal::METHOD_NOT_ALLOWED);
+            return Err(ServiceError::METHOD_NOT_ALLOWED);
         }
-        let target = request.target.as_ref().map_err(|fault| Refusal::from(*fault))?;
+        let target = request.target.as_ref().map_err(|fault| ServiceError::from(*fault))?;
         let table = target.table();
         caller.grant.check(caller.site, request, table)?;
         if let Some(table) = table {
@@ -118,9 +118,9 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the format of a response with entities. Writes have no selection.
-    pub(crate) fn shape<'s>(&'s self, table: &'s str, level: Level) -> Shape<'s> {
+    pub(crate) fn shape<'s>(&'s self, table: &'s str, level: Level) -> PayloadShape<'s> {
         let select = self.options.select.as_ref().filter(|_| self.verb == Verb::Get);
-        Shape {
+        PayloadShape {
             site: self.site(),
             table,
             level,
@@ -140,13 +140,13 @@ impl<'a> Call<'a> {
 
     /// Returns the parsed `$filter`.
     pub(crate) fn filter(&self) -> Result<Option<&Expression>> {
-        self.filter.as_ref().map(Option::as_ref).map_err(Refusal::clone)
+        self.filter.as_ref().map(Option::as_ref).map_err(ServiceError::clone)
     }
 
     /// Returns the format of a response with a body. Without `Accept` or `$format` it would be Atom, which is no longer
     /// supported.
     pub(crate) fn level(&self) -> Result<Level> {
-        self.level.ok_or(Refusal::ATOM_FORMAT_NOT_SUPPORTED)
+        self.level.ok_or(ServiceError::ATOM_FORMAT_NOT_SUPPORTED)
     }
 
     /// Returns the body, which must be JSON if it has a content type.
@@ -158,30 +158,30 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the condition of a write, or `None` without one.
-    pub(crate) fn condition(&self) -> Result<Option<Condition>> {
+    pub(crate) fn condition(&self) -> Result<Option<RowCondition>> {
         let if_match = self.request.headers.get("if-match");
         if self.request.headers.get("if-none-match").is_some() {
             return Err(match (if_match, self.verb) {
-                (Some(_), _) => Refusal::BOTH_CONDITIONS,
-                (None, Verb::Delete) => Refusal::IF_NONE_MATCH_ON_DELETE,
-                (None, Verb::Put) => Refusal::IF_NONE_MATCH_ON_PUT,
-                (None, _) => Refusal::INVALID_INPUT,
+                (Some(_), _) => ServiceError::BOTH_CONDITIONS,
+                (None, Verb::Delete) => ServiceError::IF_NONE_MATCH_ON_DELETE,
+                (None, Verb::Put) => ServiceError::IF_NONE_MATCH_ON_PUT,
+                (None, _) => ServiceError::INVALID_INPUT,
             });
         }
         match if_match.as_deref().map(str::trim) {
             None => Ok(None),
-            Some("*") => Ok(Some(Condition::Exists)),
-            Some(etag) if is_etag(etag) => Ok(Some(Condition::Matches(etag.to_owned()))),
-            Some(etag) => Err(Refusal::invalid_etag(etag)),
+            Some("*") => Ok(Some(RowCondition::Exists)),
+            Some(etag) if is_etag(etag) => Ok(Some(RowCondition::Matches(etag.to_owned()))),
+            Some(etag) => Err(ServiceError::invalid_etag(etag)),
         }
     }
 }
 
-fn filter(options: &Options, rules: &Rules) -> Result<Option<Expression>> {
+fn filter(options: &Options, rules: &ServiceRules) -> Result<Option<Expression>> {
     let parsed = options.filter.as_deref().map(parse_to).transpose();
     parsed.map_err(|(error, at)| {
-        let refusal = rules.invalid_filter.clone();
-        let refusal = refusal.unwrap_or_else(|| Refusal::from(error));
-        refusal.because(format!("$filter: not understood from byte {at} on"))
+        let service_error = rules.invalid_filter.clone();
+        let service_error = service_error.unwrap_or_else(|| ServiceError::from(error));
+        service_error.because(format!("$filter: not understood from byte {at} on"))
     })
 }

@@ -23,8 +23,8 @@ use http::{Response, StatusCode};
 
 use crate::response::format::{Level, Prefer};
 use crate::response::observer::Note;
-use crate::rules::refusal::RaisedBy;
-use crate::rules::{Rules, TENANT};
+use crate::rules::service_error::RaisedBy;
+use crate::rules::{ServiceRules, TENANT};
 
 const SERVER_NAME: &str = "Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0";
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
@@ -45,7 +45,7 @@ pub(crate) struct Trace {
     /// The caller's own id, if it is to be echoed.
     pub(crate) client_request_id: Option<HeaderValue>,
     /// The rules of the service that answers.
-    pub(crate) rules: &'static Rules,
+    pub(crate) rules: &'static ServiceRules,
 }
 
 /// The type of a body.
@@ -57,7 +57,7 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    fn media_type(&self, rules: &Rules) -> &str {
+    fn media_type(&self, rules: &ServiceRules) -> &str {
         match self {
             Self::Json(level) => level.media_type(rules),
             Self::Xml => "application/xml",
@@ -68,7 +68,7 @@ impl Content {
 
 /// An outcome in terms of HTTP.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct OperationResponse {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
     pub(crate) content: Content,
@@ -83,12 +83,12 @@ pub(crate) struct Answer {
     /// The number of rows that a query examined.
     pub(crate) rows: u64,
     /// For an error: the part of the service that raised it, and its code.
-    pub(crate) refused: Option<(RaisedBy, &'static str)>,
+    pub(crate) rejected: Option<(RaisedBy, &'static str)>,
     /// Details for an observer.
     pub(crate) note: Note,
 }
 
-impl Answer {
+impl OperationResponse {
     /// Creates a success without a body.
     pub(crate) fn no_content() -> Self {
         Self::new(204, Vec::new(), Content::Other(String::new()))
@@ -127,7 +127,7 @@ impl Answer {
             more: Vec::new(),
             is_odata: true,
             rows: 0,
-            refused: None,
+            rejected: None,
             note: Note::default(),
         }
     }
@@ -151,9 +151,9 @@ impl Answer {
             put(CONTENT_TYPE, self.content.media_type(trace.rules));
         }
         let is_storage = trace.rules.has_storage_form;
-        let raised_by = self.refused.map(|(raised_by, _)| raised_by);
+        let raised_by = self.rejected.map(|(raised_by, _)| raised_by);
         let is_at_the_door = matches!(raised_by, Some(RaisedBy::FrontEnd | RaisedBy::Challenge));
-        if let (Some((_, code)), true) = (self.refused, is_storage && (is_at_the_door || !self.is_odata)) {
+        if let (Some((_, code)), true) = (self.rejected, is_storage && (is_at_the_door || !self.is_odata)) {
             put(X_MS_ERROR_CODE, code);
         }
         if self.status == 401 {
@@ -203,7 +203,7 @@ impl Answer {
 
     /// Appends the response as the HTTP message in a part of a batch. The order of its headers is the recorded one,
     /// which differs for reads, changes and errors.
-    pub(crate) fn write_part(&self, out: &mut Vec<u8>, content_id: Option<&str>, rules: &Rules) {
+    pub(crate) fn write_part(&self, out: &mut Vec<u8>, content_id: Option<&str>, rules: &ServiceRules) {
         let reason = self.status().canonical_reason().unwrap_or_default();
         let mut head = format!("HTTP/1.1 {} {reason}\r\n", self.status);
         let mut line = |name: &str, value: Option<&str>| {
@@ -222,7 +222,7 @@ impl Answer {
         let media_type = Some(&*media_type).filter(|_| !self.body.is_empty());
         let prefer = self.prefer.map(Prefer::name);
         let (location, etag) = (self.location.as_deref(), self.etag.as_deref());
-        let is_shown = !self.body.is_empty() && self.refused.is_none();
+        let is_shown = !self.body.is_empty() && self.rejected.is_none();
         if is_storage && !self.is_odata {
             line("DataServiceVersion", Some("1.0;"));
             line("Content-Type", media_type);
@@ -235,7 +235,7 @@ impl Answer {
             line("X-Content-Type-Options", Some("nosniff"));
             // Errors found while a request is parsed have no such header, in a batch as outside (recorded of 2024 and
             // 2026).
-            let is_read = !matches!(self.refused, Some((RaisedBy::Parsing, _)));
+            let is_read = !matches!(self.rejected, Some((RaisedBy::Parsing, _)));
             line("Cache-Control", Some("no-cache").filter(|_| is_read));
             line("Preference-Applied", prefer);
             if !is_shown {
@@ -270,7 +270,7 @@ impl Answer {
 }
 
 /// Returns the header that names the token authority, as the service writes it.
-fn challenge(rules: &Rules) -> String {
+fn challenge(rules: &ServiceRules) -> String {
     format!(
         "Bearer authorization_uri=https://login.microsoftonline.com/{TENANT}/oauth2/authorize resource_id={}",
         rules.token_audience

@@ -1,8 +1,8 @@
 //! Rules: the limits, formats and responses of Table storage and Cosmos DB for Table, as two values of one type.
 //!
-//! Owns [`Rules`]: each limit, and each form in which the two services differ. The rest of the emulator reads a rule
-//! and never checks for a specific service. Errors are in `rules/refusal.rs`, names of tables in `rules/table_name.rs`,
-//! versions of the protocol in `rules/version.rs`.
+//! Owns [`ServiceRules`]: each limit, and each form in which the two services differ. The rest of the emulator reads a
+//! rule and never checks for a specific service. Errors are in `rules/service_error.rs`, names of tables in
+//! `rules/table_name.rs`, versions of the protocol in `rules/version.rs`.
 //!
 //! Independent of the client on purpose: the numbers are repeated here, so that the emulator does not repeat an error
 //! of the core's `protocol/profile.rs` and `model`. A test below compares both. Not confirmed, for Cosmos DB: the
@@ -13,7 +13,7 @@
 //! Source: REST "Understanding the Table service data model", "Performing entity group transactions", "Query timeout
 //! and pagination"; "Azure Cosmos DB for Table: frequently asked questions"; recorded responses of both.
 
-pub(crate) mod refusal;
+pub(crate) mod service_error;
 pub(crate) mod table_name;
 pub(crate) mod version;
 
@@ -21,7 +21,7 @@ use azure_table_core::protocol::profile::{self, Profile, ProfileInternals};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde::{Deserialize, Serialize};
 
-use crate::rules::refusal::{RaisedBy, Refusal};
+use crate::rules::service_error::{RaisedBy, ServiceError};
 use crate::rules::table_name::TableNames;
 
 /// The maximum length of a URL, in bytes.
@@ -54,7 +54,7 @@ pub(crate) const TENANT: &str = "00000000-0000-0000-0000-000000000000";
 
 /// The rules of a service. A flag's comment states what is true if it is set.
 #[derive(Debug)]
-pub(crate) struct Rules {
+pub(crate) struct ServiceRules {
     pub(crate) profile: Profile,
     /// The name of the service in a snapshot.
     pub(crate) name: ServiceName,
@@ -76,7 +76,7 @@ pub(crate) struct Rules {
     /// The maximum size of a batch's body, in bytes.
     pub(crate) max_batch_bytes: usize,
     /// The error for any filter that cannot be parsed; `None` if it depends on the fault.
-    pub(crate) invalid_filter: Option<Refusal>,
+    pub(crate) invalid_filter: Option<ServiceError>,
 
     /// The maximum length of a text property, in UTF-16 units.
     pub(crate) max_string_units: usize,
@@ -85,7 +85,7 @@ pub(crate) struct Rules {
     /// The maximum size of an entity, in bytes.
     pub(crate) max_entity_bytes: usize,
     /// The error for a key that is not text.
-    pub(crate) invalid_key: Refusal,
+    pub(crate) invalid_key: ServiceError,
     /// Keys in the body of a replace or a merge must be text too; otherwise their types are ignored.
     pub(crate) checks_keys_of_updates: bool,
     /// The error for a property's name repeats the name.
@@ -119,7 +119,7 @@ pub(crate) struct Rules {
     /// A full page of tables is never the last one: an empty page follows.
     pub(crate) has_empty_last_page: bool,
 
-    /// The index of the operation precedes the text of each error in a batch; see [`Rules::at_index`].
+    /// The index of the operation precedes the text of each error in a batch; see [`ServiceRules::at_index`].
     pub(crate) has_every_index: bool,
     /// The end of some lines in the response to a batch.
     pub(crate) batch_line_end: &'static str,
@@ -129,16 +129,16 @@ pub(crate) struct Rules {
     /// be rejected. Otherwise the response to the batch contains the error, for an empty part in XML.
     pub(crate) rejects_whole_batches: bool,
     /// The error for a second partition in a batch.
-    pub(crate) other_partition: Refusal,
+    pub(crate) other_partition: ServiceError,
     /// An update without content confirms that preference.
     pub(crate) applies_preference_to_updates: bool,
     /// The error for an ETag of an entity with doubled quotes.
-    pub(crate) doubled_quotes: Refusal,
+    pub(crate) doubled_quotes: ServiceError,
     /// A shared access signature may have a range of rows.
     pub(crate) takes_ranges: bool,
     /// The errors for exceeded capacity: of an account, and of a partition or the server of its range.
-    pub(crate) account_busy: Refusal,
-    pub(crate) server_busy: Refusal,
+    pub(crate) account_busy: ServiceError,
+    pub(crate) server_busy: ServiceError,
     /// The header with the milliseconds to wait for capacity. If set, a batch is rejected within its response.
     pub(crate) retry_after: Option<&'static str>,
     /// The audience of tokens of Entra ID.
@@ -188,7 +188,7 @@ const STORAGE_ADDRESS: &AsciiSet = &NON_ALPHANUMERIC
 const COSMOS_ADDRESS: &AsciiSet = &STORAGE_ADDRESS.remove(b'@').remove(b'$');
 
 /// Table storage.
-pub(crate) static STORAGE: Rules = Rules {
+pub(crate) static STORAGE: ServiceRules = ServiceRules {
     profile: Profile::Storage,
     name: ServiceName::Storage,
     table_names: TableNames::Alphanumeric,
@@ -204,7 +204,7 @@ pub(crate) static STORAGE: Rules = Rules {
     max_string_units: 32_768,
     max_binary_bytes: 65_536,
     max_entity_bytes: 1 << 20,
-    invalid_key: Refusal::INVALID_INPUT,
+    invalid_key: ServiceError::INVALID_INPUT,
     checks_keys_of_updates: false,
     repeats_property_name: false,
     drops_second_etag: false,
@@ -230,19 +230,19 @@ pub(crate) static STORAGE: Rules = Rules {
     batch_line_end: "\r\n",
     numbers_changes: false,
     rejects_whole_batches: false,
-    other_partition: Refusal::DIFFERENT_PARTITIONS,
+    other_partition: ServiceError::DIFFERENT_PARTITIONS,
     // Recorded of seven SDKs.
     applies_preference_to_updates: true,
-    doubled_quotes: Refusal::CONDITION_NOT_MET,
+    doubled_quotes: ServiceError::CONDITION_NOT_MET,
     takes_ranges: true,
-    account_busy: Refusal::ACCOUNT_BUSY,
-    server_busy: Refusal::SERVER_BUSY,
+    account_busy: ServiceError::ACCOUNT_BUSY,
+    server_busy: ServiceError::SERVER_BUSY,
     retry_after: None,
     token_audience: "https://storage.azure.com",
 };
 
 /// Cosmos DB for Table.
-pub(crate) static COSMOS: Rules = Rules {
+pub(crate) static COSMOS: ServiceRules = ServiceRules {
     profile: Profile::Cosmos,
     name: ServiceName::Cosmos,
     table_names: TableNames::AnyScript,
@@ -256,13 +256,13 @@ pub(crate) static COSMOS: Rules = Rules {
     checks_version: false,
     max_top: None,
     max_batch_bytes: 2 << 20,
-    invalid_filter: Some(Refusal::INVALID_URL),
+    invalid_filter: Some(ServiceError::INVALID_URL),
     // Only the entity as a whole is limited (azure-sdk-for-net issue 20533).
     max_string_units: usize::MAX,
     max_binary_bytes: usize::MAX,
     max_entity_bytes: 2 << 20,
     // Recorded of azure-data-tables, `encoder_create_entity_*` (2024 and 2026).
-    invalid_key: Refusal::UNREADABLE_VALUE,
+    invalid_key: ServiceError::UNREADABLE_VALUE,
     // Recorded of `encoder_upsert_entity_complex_keys` and `encoder_update_entity_complex_keys`.
     checks_keys_of_updates: true,
     // Recorded of `encoder_create_entity_atypical_values`.
@@ -301,18 +301,18 @@ pub(crate) static COSMOS: Rules = Rules {
     // Recorded of azure-data-tables, `table_name_errors_bad_chars`; the row that occurs twice, the partition and the
     // range of a signature of other SDKs.
     rejects_whole_batches: true,
-    other_partition: Refusal::OTHER_PARTITION,
+    other_partition: ServiceError::OTHER_PARTITION,
     applies_preference_to_updates: false,
-    doubled_quotes: Refusal::CONDITION_NOT_SATISFIED,
+    doubled_quotes: ServiceError::CONDITION_NOT_SATISFIED,
     takes_ranges: false,
-    account_busy: Refusal::TOO_MANY_REQUESTS,
-    server_busy: Refusal::TOO_MANY_REQUESTS,
+    account_busy: ServiceError::TOO_MANY_REQUESTS,
+    server_busy: ServiceError::TOO_MANY_REQUESTS,
     retry_after: Some("x-ms-retry-after-ms"),
     token_audience: "https://cosmos.azure.com",
 };
 
 impl ServiceName {
-    pub(crate) fn rules(self) -> &'static Rules {
+    pub(crate) fn rules(self) -> &'static ServiceRules {
         match self {
             Self::Storage => &STORAGE,
             Self::Cosmos => &COSMOS,
@@ -320,7 +320,7 @@ impl ServiceName {
     }
 }
 
-impl Rules {
+impl ServiceRules {
     /// Returns the rules of the service at a host.
     pub(crate) fn at(host: &str) -> &'static Self {
         if Profile::of_host(host).is_cosmos() {
@@ -331,7 +331,7 @@ impl Rules {
     }
 
     /// Returns the rules that the client knows too.
-    pub(crate) fn shared(&self) -> &'static profile::Rules {
+    pub(crate) fn shared(&self) -> &'static profile::ProfileRules {
         self.profile.rules()
     }
 
@@ -348,25 +348,28 @@ impl Rules {
     }
 
     /// Returns the error for a property's name.
-    pub(crate) fn invalid_property_name(&self, name: &str) -> Refusal {
+    pub(crate) fn invalid_property_name(&self, name: &str) -> ServiceError {
         match self.repeats_property_name {
-            true => Refusal::property_name(name),
-            false => Refusal::PROPERTY_NAME_INVALID,
+            true => ServiceError::property_name(name),
+            false => ServiceError::PROPERTY_NAME_INVALID,
         }
     }
 
     /// Returns the error of an operation in a batch. An error of the store for the first operation has no index, unless
     /// every error has one. In that case only the error for a missing table has none (recorded of azure-data-tables,
     /// `new_non_existent_table`).
-    pub(crate) fn at_index(&self, refusal: Refusal, index: usize) -> Refusal {
-        if self.has_every_index && refusal.code == Refusal::TABLE_NOT_FOUND.code {
-            return refusal;
+    pub(crate) fn at_index(&self, service_error: ServiceError, index: usize) -> ServiceError {
+        if self.has_every_index && service_error.code == ServiceError::TABLE_NOT_FOUND.code {
+            return service_error;
         }
-        if index > 0 || refusal.raised_by != RaisedBy::Store || self.has_every_index {
-            let message = format!("{index}:{}", refusal.message).into();
-            return Refusal { message, ..refusal };
+        if index > 0 || service_error.raised_by != RaisedBy::Store || self.has_every_index {
+            let message = format!("{index}:{}", service_error.message).into();
+            return ServiceError {
+                message,
+                ..service_error
+            };
         }
-        refusal
+        service_error
     }
 }
 

@@ -7,7 +7,7 @@
 //! | caller | `Caller` | `access.rs` |
 //! | operation | [`Operation`] | `operations` |
 //! | store | `Change` | `store.rs` |
-//! | response | [`Answer`] | `response.rs` |
+//! | response | [`OperationResponse`] | `response.rs` |
 //!
 //! With a service model the operation waits for its turn (`load/stamp.rs`) before it reaches the store. The caller is
 //! authorized on arrival, with the stored access policies of that time. Timestamps are those of the turn.
@@ -29,12 +29,12 @@ use http::{Method, Response};
 use crate::access;
 use crate::head;
 use crate::load::Busy;
-use crate::load::stamp::{Stamp, Turn};
+use crate::load::stamp::{ServerTurn, Stamp};
 use crate::operations::cors;
 use crate::operations::operation::Operation;
 use crate::response::format::ErrorForm;
-use crate::response::{Answer, Trace};
-use crate::rules::refusal::Result;
+use crate::response::{OperationResponse, Trace};
+use crate::rules::service_error::Result;
 use crate::settings::Settings;
 use crate::site;
 use crate::store::SharedStore;
@@ -50,7 +50,7 @@ pub(crate) struct Service {
 
 impl Service {
     /// Responds to a request, immediately or when the servers have processed it. Failures are responses too.
-    pub(crate) async fn answer(&self, request: http::Request<Bytes>) -> Response<Bytes> {
+    pub(crate) async fn serve(&self, request: http::Request<Bytes>) -> Response<Bytes> {
         let settings = &*self.settings;
         let (head, body) = request.into_parts();
         if let Some(response) = head::fault(&head.uri) {
@@ -67,12 +67,12 @@ impl Service {
         self.catch_up(trace.time);
         let caller = match &site {
             Ok(site) => access::enter((site, settings), &head, &request, &trace, &self.store.read()),
-            Err(refusal) => Err(refusal.clone()),
+            Err(service_error) => Err(service_error.clone()),
         };
         let batch = caller.is_ok().then(|| request.batch()).flatten();
         let operation = match &caller {
             Ok(caller) => Operation::parse(caller, &request, batch.as_ref()),
-            Err(refusal) => Err(refusal.clone()),
+            Err(service_error) => Err(service_error.clone()),
         };
         let turn = self.turn(operation.as_ref().ok(), &head.method).await;
         if turn.is_some() {
@@ -89,11 +89,11 @@ impl Service {
     }
 
     /// Waits for the turn of a request, if a model is set.
-    async fn turn(&self, operation: Option<&Operation<'_>>, method: &Method) -> Option<Turn<'_>> {
+    async fn turn(&self, operation: Option<&Operation<'_>>, method: &Method) -> Option<ServerTurn<'_>> {
         let stamp = self.stamp.as_ref()?;
         let demand = operation.and_then(Operation::demand);
         // Boxed to keep the future small without a model.
-        Some(Box::pin(Turn::wait(stamp, demand, method)).await)
+        Some(Box::pin(ServerTurn::wait(stamp, demand, method)).await)
     }
 
     /// Copies what the secondary shows at this time.
@@ -110,7 +110,7 @@ impl Service {
         busy: Option<&Busy>,
         request: &Inbound<'_>,
         trace: &Trace,
-    ) -> Result<Answer> {
+    ) -> Result<OperationResponse> {
         self.store.check()?;
         match busy {
             None => operation?.execute(&self.store, trace).await,
@@ -121,7 +121,7 @@ impl Service {
     /// Returns the response, and the number of rows that a query examined.
     async fn respond(
         &self,
-        outcome: Result<Answer>,
+        outcome: Result<OperationResponse>,
         site: Option<&Site>,
         request: &Inbound<'_>,
         trace: &Trace,
@@ -130,9 +130,11 @@ impl Service {
         let rules = site.map(|site| self.store.read().properties(site.replica()).cors.unwrap_or_default());
         // After the last access to the store, so that the response shows nothing that could still be lost.
         let outcome = self.store.settled().await.and(outcome);
-        let answer = outcome.unwrap_or_else(|refusal| Answer::refusal(&refusal, ErrorForm::of(request), trace));
-        let rows = answer.rows;
-        let mut response = answer.into_response(trace);
+        let outcome = outcome.unwrap_or_else(|service_error| {
+            OperationResponse::service_error(&service_error, ErrorForm::of(request), trace)
+        });
+        let rows = outcome.rows;
+        let mut response = outcome.into_response(trace);
         if let Some(rules) = rules {
             cors::add_headers(&rules, request, &mut response);
         }

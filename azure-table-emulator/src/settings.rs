@@ -22,7 +22,7 @@ use std::time::Duration;
 use azure_table_core::model::datetime::DateTime;
 use azure_table_core::protocol::signature::SigningKey;
 
-use crate::rules::{Rules, STORAGE};
+use crate::rules::{STORAGE, ServiceRules};
 
 /// The values set by the `with_…` methods of an emulator.
 #[derive(Clone, Default)]
@@ -45,12 +45,12 @@ pub(crate) struct Settings {
     pub(crate) deletion_time: Duration,
     pub(crate) secondary_lag: Duration,
     /// The rules at every URL; `None` if the URL decides.
-    pub(crate) rules: Option<&'static Rules>,
+    pub(crate) rules: Option<&'static ServiceRules>,
 }
 
 impl Settings {
     /// Returns the rules for a URL that names no service.
-    pub(crate) fn rules(&self) -> &'static Rules {
+    pub(crate) fn rules(&self) -> &'static ServiceRules {
         self.rules.unwrap_or(&STORAGE)
     }
 
@@ -280,11 +280,11 @@ mod tests {
 
     #[test]
     fn timestamps_surround_the_clock_and_never_repeat() {
-        let begun = DateTime::from_unix_seconds(1_800_000_000);
+        let started = DateTime::from_unix_seconds(1_800_000_000);
         let most = Duration::from_micros(100);
         let skew = TimestampSkew::new(most, 1);
         // Close enough that one draw in ten repeats an earlier one.
-        let times: Vec<DateTime> = (0..10_000).map(|n| begun + Duration::from_micros(n)).collect();
+        let times: Vec<DateTime> = (0..10_000).map(|n| started + Duration::from_micros(n)).collect();
         let drawn: Vec<DateTime> = times.iter().map(|time| skew.of(*time)).collect();
         let late = Duration::from_micros(10);
         for (time, drawn) in times.iter().zip(&drawn) {

@@ -12,15 +12,15 @@
 use azure_table_core::protocol::addressed_account::AddressedAccount;
 use http::Uri;
 
-use crate::rules::Rules;
-use crate::rules::refusal::{Refusal, Result};
+use crate::rules::ServiceRules;
+use crate::rules::service_error::{Result, ServiceError};
 use crate::store::site::Site;
 
 /// Returns the site of a request.
 pub(crate) fn of(uri: &Uri) -> Result<Site> {
-    let authority = uri.authority().ok_or(Refusal::NO_HOST)?;
+    let authority = uri.authority().ok_or(ServiceError::NO_HOST)?;
     if !is_encoded(uri.path()) {
-        return Err(Refusal::INVALID_URI);
+        return Err(ServiceError::INVALID_URI);
     }
     let scheme = uri.scheme_str().unwrap_or("http");
     // Without the host of a service, the first segment is the account, even if nothing follows.
@@ -28,12 +28,12 @@ pub(crate) fn of(uri: &Uri) -> Result<Site> {
         true => String::new(),
         false => format!("/{}", uri.path().split('/').nth(1).unwrap_or_default()),
     };
-    let account = AddressedAccount::of(authority.host(), &prefix).ok_or(Refusal::INVALID_URI)?;
+    let account = AddressedAccount::of(authority.host(), &prefix).ok_or(ServiceError::INVALID_URI)?;
     Ok(Site {
         account: account.name.to_owned(),
         is_secondary: account.is_secondary,
         is_behind: false,
-        rules: Rules::at(authority.host()),
+        rules: ServiceRules::at(authority.host()),
         is_https: scheme == "https",
         base: format!("{scheme}://{authority}{prefix}"),
         prefix,
@@ -106,10 +106,10 @@ mod tests {
                 (account, base, secondary)
             );
         }
-        assert_eq!(of(&"/dev/Tables".parse().unwrap()).unwrap_err(), Refusal::NO_HOST);
+        assert_eq!(of(&"/dev/Tables".parse().unwrap()).unwrap_err(), ServiceError::NO_HOST);
         for wrong in ["", "dev/t%", "dev/t%2", "dev/t%zz", "dev/%%"] {
             let uri = format!("http://localhost/{wrong}").parse().unwrap();
-            assert_eq!(of(&uri).unwrap_err(), Refusal::INVALID_URI, "{wrong}");
+            assert_eq!(of(&uri).unwrap_err(), ServiceError::INVALID_URI, "{wrong}");
         }
     }
 }

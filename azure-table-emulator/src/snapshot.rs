@@ -20,7 +20,7 @@ use azure_table_core::model::datetime::DateTime;
 use azure_table_core::model::error::{Error, Result};
 use azure_table_core::model::guid::Guid;
 
-use crate::rules::Rules;
+use crate::rules::ServiceRules;
 use crate::snapshot::line::{AccountLine, Fault, FirstLine, TableLine, VERSION};
 use crate::store::SharedStore;
 use crate::store::account::Accounts;
@@ -71,7 +71,7 @@ use crate::store::row::Row;
 /// ```
 #[derive(Clone)]
 pub struct EmulatorSnapshot {
-    rules: &'static Rules,
+    rules: &'static ServiceRules,
     /// The Timestamp of the latest write: no time is used twice.
     last_write: DateTime,
     accounts: Accounts,
@@ -79,7 +79,7 @@ pub struct EmulatorSnapshot {
 
 impl EmulatorSnapshot {
     /// Copies the whole state of a store.
-    pub(crate) fn of(store: &SharedStore, rules: &'static Rules) -> Self {
+    pub(crate) fn of(store: &SharedStore, rules: &'static ServiceRules) -> Self {
         let store = store.read();
         let (accounts, last_write) = store.all();
         Self {
@@ -90,7 +90,7 @@ impl EmulatorSnapshot {
     }
 
     /// Replaces the whole state of a store with a copy of this one.
-    pub(crate) fn restore_to(&self, store: &SharedStore, rules: &Rules) -> Result<()> {
+    pub(crate) fn restore_to(&self, store: &SharedStore, rules: &ServiceRules) -> Result<()> {
         let (theirs, own) = (self.rules.profile, rules.profile);
         if theirs != own {
             return Err(Error::invalid_input(format!(
@@ -227,8 +227,8 @@ impl FromStr for EmulatorSnapshot {
     /// Parses the text of a file.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): it is not a snapshot, or one of a later version. The message
-    ///   names line and column.
+    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): it is not a snapshot, or one of a
+    ///   later version. The message names line and column.
     fn from_str(text: &str) -> Result<Self> {
         read_text(text)
     }
@@ -300,7 +300,7 @@ struct Reading {
     /// The time for rows without one, increasing for each.
     now: DateTime,
     account: Option<String>,
-    table: Option<(String, &'static Rules)>,
+    table: Option<(String, &'static ServiceRules)>,
 }
 
 impl Reading {

@@ -27,8 +27,8 @@ use azure_table_core::model::error::{self, Error, ErrorInternals as _, ErrorKind
 use azure_table_core::protocol::access_policy::StoredAccessPolicy;
 use azure_table_core::protocol::service_properties::ServiceProperties;
 
-use crate::rules::Rules;
-use crate::rules::refusal::{Refusal, Result};
+use crate::rules::ServiceRules;
+use crate::rules::service_error::{Result, ServiceError};
 use crate::store::account::{Account, Accounts, Effect, Replica, Secondary, Table};
 #[cfg(feature = "durable")]
 use crate::store::journal::{Entry, Journal};
@@ -110,8 +110,8 @@ impl SharedStore {
 }
 
 /// Returns the error of a caller without a request, if a change could not be stored.
-pub(crate) fn not_stored(refusal: Refusal) -> Error {
-    Error::new(ErrorKind::ServerFault, refusal.message)
+pub(crate) fn not_stored(service_error: ServiceError) -> Error {
+    Error::new(ErrorKind::ServerFault, service_error.message)
 }
 
 /// All accounts, in both locations.
@@ -137,15 +137,15 @@ pub(crate) struct Change {
 pub(crate) enum Action {
     Insert(Properties),
     /// Without a condition, a missing row is inserted.
-    Replace(Properties, Option<Condition>),
+    Replace(Properties, Option<RowCondition>),
     /// Without a condition, a missing row is inserted.
-    Merge(Properties, Option<Condition>),
-    Delete(Condition),
+    Merge(Properties, Option<RowCondition>),
+    Delete(RowCondition),
 }
 
 /// The condition of a write on the stored row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Condition {
+pub(crate) enum RowCondition {
     /// The row exists.
     Exists,
     /// The row exists and has this ETag.
@@ -229,10 +229,10 @@ impl Store {
         let key = replica.rules.table_key(name);
         if let Some(account) = self.primary.get(replica.account) {
             if account.tables.contains_key(&key) {
-                return Err(Refusal::TABLE_ALREADY_EXISTS);
+                return Err(ServiceError::TABLE_ALREADY_EXISTS);
             }
             if account.leaving.get(&key).is_some_and(|until| now < *until) {
-                return Err(Refusal::TABLE_BEING_DELETED);
+                return Err(ServiceError::TABLE_BEING_DELETED);
             }
         }
         let table = Table {
@@ -256,7 +256,7 @@ impl Store {
         let key = replica.rules.table_key(name);
         let account = self.primary.get(replica.account);
         let account = account.filter(|account| account.tables.contains_key(&key));
-        let before = &account.ok_or(Refusal::RESOURCE_NOT_FOUND)?.leaving;
+        let before = &account.ok_or(ServiceError::RESOURCE_NOT_FOUND)?.leaving;
         let mut leaving = before.clone();
         leaving.retain(|_, until| now < *until);
         if !time_to_go.is_zero() {
@@ -302,7 +302,7 @@ impl Store {
         policies: Vec<StoredAccessPolicy>,
         now: DateTime,
     ) -> Result<()> {
-        self.table(replica, name).ok_or(Refusal::TABLE_NOT_FOUND)?;
+        self.table(replica, name).ok_or(ServiceError::TABLE_NOT_FOUND)?;
         let effect = Effect::Policies(replica.rules.table_key(name), policies);
         self.put(replica, vec![effect], now);
         Ok(())
@@ -336,7 +336,7 @@ impl Store {
         table: &str,
         changes: Vec<Change>,
         now: DateTime,
-    ) -> std::result::Result<Vec<Applied>, (usize, Refusal)> {
+    ) -> std::result::Result<Vec<Applied>, (usize, ServiceError)> {
         self.apply_stamped(replica, table, changes, now, |time| time)
     }
 
@@ -349,7 +349,7 @@ impl Store {
         changes: Vec<Change>,
         now: DateTime,
         timestamp: impl Fn(DateTime) -> DateTime,
-    ) -> std::result::Result<Vec<Applied>, (usize, Refusal)> {
+    ) -> std::result::Result<Vec<Applied>, (usize, ServiceError)> {
         let Self {
             primary,
             secondary,
@@ -361,19 +361,19 @@ impl Store {
         let table = primary
             .get_mut(replica.account)
             .and_then(|account| account.tables.get_mut(&key));
-        let rows = &mut table.ok_or((0, Refusal::TABLE_NOT_FOUND))?.rows;
+        let rows = &mut table.ok_or((0, ServiceError::TABLE_NOT_FOUND))?.rows;
         let mut applied = Vec::with_capacity(changes.len());
         let mut undo: Vec<Option<Row>> = Vec::with_capacity(changes.len());
         for (index, Change { id, action }) in changes.into_iter().enumerate() {
             let before = rows.get(&id);
             let after = match outcome(&id, action, before, replica.rules) {
                 Ok(properties) => properties.map(|properties| Row::new(&properties, timestamp(tick(last_write, now)))),
-                Err(refusal) => {
+                Err(service_error) => {
                     // In reverse, in case a row occurs twice.
                     for (Applied { id, .. }, before) in applied.into_iter().zip(undo).rev() {
                         rows.set(id, before);
                     }
-                    return Err((index, refusal));
+                    return Err((index, service_error));
                 }
             };
             applied.push(Applied {
@@ -407,11 +407,11 @@ fn tick(last: &mut DateTime, now: DateTime) -> DateTime {
 }
 
 /// Returns the properties after an action, or `None` if it deletes the row.
-fn outcome(id: &RowId, action: Action, before: Option<&Row>, rules: &Rules) -> Result<Option<Properties>> {
+fn outcome(id: &RowId, action: Action, before: Option<&Row>, rules: &ServiceRules) -> Result<Option<Properties>> {
     let mut properties = match action {
         Action::Insert(properties) => {
             if before.is_some() {
-                return Err(Refusal::ENTITY_ALREADY_EXISTS);
+                return Err(ServiceError::ENTITY_ALREADY_EXISTS);
             }
             // The only write that keeps the order in which properties were sent (seen in 31 of 31 recorded reads).
             check_limits(id, &properties, rules)?;
@@ -436,12 +436,12 @@ fn outcome(id: &RowId, action: Action, before: Option<&Row>, rules: &Rules) -> R
     Ok(Some(properties))
 }
 
-impl Condition {
-    fn check(&self, row: Option<&Row>, rules: &Rules) -> Result<()> {
+impl RowCondition {
+    fn check(&self, row: Option<&Row>, rules: &ServiceRules) -> Result<()> {
         match (self, row) {
-            (_, None) => Err(Refusal::RESOURCE_NOT_FOUND),
+            (_, None) => Err(ServiceError::RESOURCE_NOT_FOUND),
             (Self::Matches(etag), _) if is_etag_with_doubled_quotes(etag) => Err(rules.doubled_quotes.clone()),
-            (Self::Matches(etag), Some(row)) if *etag != row.etag(rules) => Err(Refusal::CONDITION_NOT_SATISFIED),
+            (Self::Matches(etag), Some(row)) if *etag != row.etag(rules) => Err(ServiceError::CONDITION_NOT_SATISFIED),
             (Self::Exists | Self::Matches(_), Some(_)) => Ok(()),
         }
     }
@@ -512,7 +512,7 @@ mod tests {
         write(change("3", Action::Insert(properties(&[("b", 1), ("a", 2)]))));
         write(change(
             "3",
-            Action::Merge(properties(&[("c", 3), ("a", 4)]), Some(Condition::Exists)),
+            Action::Merge(properties(&[("c", 3), ("a", 4)]), Some(RowCondition::Exists)),
         ));
         assert_eq!(rows(&store), ["1: b=1 a=2", "2: B=3 a=2 b=1", "3: a=4 b=1 c=3"]);
     }
@@ -523,9 +523,9 @@ mod tests {
         let mut write = |change| {
             store
                 .apply(replica("a"), "Table", vec![change], now())
-                .map_err(|(index, refusal)| (index, refusal.code))
+                .map_err(|(index, service_error)| (index, service_error.code))
         };
-        let matches = |etag: &str| Condition::Matches(etag.to_owned());
+        let matches = |etag: &str| RowCondition::Matches(etag.to_owned());
         let first = write(change("1", Action::Insert(Properties::new()))).unwrap()[0]
             .etag
             .clone()
@@ -541,9 +541,9 @@ mod tests {
             assert_eq!(write(change("1", action)).unwrap_err(), (0, code));
         }
         for action in [
-            Action::Replace(Properties::new(), Some(Condition::Exists)),
+            Action::Replace(Properties::new(), Some(RowCondition::Exists)),
             Action::Merge(Properties::new(), Some(matches(&first))),
-            Action::Delete(Condition::Exists),
+            Action::Delete(RowCondition::Exists),
         ] {
             assert_eq!(write(change("missing", action)).unwrap_err(), (0, "ResourceNotFound"));
         }
@@ -554,7 +554,7 @@ mod tests {
             "the version is gone"
         );
         assert_eq!(
-            write(change("1", Action::Delete(Condition::Exists))).unwrap()[0].etag,
+            write(change("1", Action::Delete(RowCondition::Exists))).unwrap()[0].etag,
             None
         );
     }
@@ -584,13 +584,13 @@ mod tests {
             "Table",
             vec![
                 change("0", Action::Insert(properties(&[("a", 0)]))),
-                change("1", Action::Delete(Condition::Exists)),
+                change("1", Action::Delete(RowCondition::Exists)),
                 change("2", Action::Merge(properties(&[("a", 3)]), None)),
-                change("9", Action::Delete(Condition::Exists)),
+                change("9", Action::Delete(RowCondition::Exists)),
             ],
             now(),
         );
-        assert!(matches!(failed, Err((3, refusal)) if refusal == Refusal::RESOURCE_NOT_FOUND));
+        assert!(matches!(failed, Err((3, service_error)) if service_error == ServiceError::RESOURCE_NOT_FOUND));
         assert_eq!(format!("{:?}", store.table(replica("a"), "Table")), before);
     }
 
@@ -627,12 +627,12 @@ mod tests {
             vec![change("1", Action::Merge(many(252, 253), None))],
             now(),
         );
-        assert_eq!(failed.unwrap_err().1, Refusal::TOO_MANY_PROPERTIES);
+        assert_eq!(failed.unwrap_err().1, ServiceError::TOO_MANY_PROPERTIES);
         let large: Properties = (0..17)
             .map(|n| (format!("P{n}").into(), EdmValue::from(vec![0_u8; 65_536])))
             .collect();
         let failed = store.apply(replica("a"), "Table", vec![change("2", Action::Insert(large))], now());
-        assert_eq!(failed.unwrap_err().1, Refusal::ENTITY_TOO_LARGE);
+        assert_eq!(failed.unwrap_err().1, ServiceError::ENTITY_TOO_LARGE);
     }
 
     #[test]
@@ -640,7 +640,7 @@ mod tests {
         let mut store = store();
         assert_eq!(
             store.create_table(replica("a"), "TABLE", now()),
-            Err(Refusal::TABLE_ALREADY_EXISTS)
+            Err(ServiceError::TABLE_ALREADY_EXISTS)
         );
         assert_eq!(store.table(replica("a"), "tAbLe").unwrap().name, "Table");
         assert!(store.table(replica("b"), "Table").is_none(), "accounts are apart");
@@ -650,7 +650,7 @@ mod tests {
             .unwrap();
         assert_eq!(
             store.delete_table(replica("a"), "Table", now(), Duration::ZERO),
-            Err(Refusal::RESOURCE_NOT_FOUND)
+            Err(ServiceError::RESOURCE_NOT_FOUND)
         );
         assert!(
             store

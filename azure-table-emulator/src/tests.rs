@@ -134,7 +134,7 @@ fn error(response: &Response<Bytes>) -> (u16, String, String) {
     (response.status().as_u16(), code, first)
 }
 
-fn refused(status: u16, code: &str, text: &str) -> (u16, String, String) {
+fn rejected(status: u16, code: &str, text: &str) -> (u16, String, String) {
     (status, code.to_owned(), text.to_owned())
 }
 

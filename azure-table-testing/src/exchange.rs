@@ -67,8 +67,8 @@ pub struct Exchange {
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     /// No response yet, or never because the client stopped waiting.
-    Unanswered,
-    Answered(Response<Bytes>),
+    NoResponse,
+    Responded(Response<Bytes>),
     Failed(Delivery),
 }
 
@@ -89,7 +89,7 @@ impl Exchange {
                 signature: None,
                 ..address
             },
-            outcome: Outcome::Unanswered,
+            outcome: Outcome::NoResponse,
         };
         (exchange, secrets)
     }
@@ -160,26 +160,26 @@ impl Exchange {
         read::entity(&self.body, MetadataLevel::Minimal, None, E::read)
     }
 
-    fn answer(&self) -> Option<&Response<Bytes>> {
+    fn response(&self) -> Option<&Response<Bytes>> {
         match &self.outcome {
-            Outcome::Answered(answer) => Some(answer),
-            Outcome::Unanswered | Outcome::Failed(_) => None,
+            Outcome::Responded(response) => Some(response),
+            Outcome::NoResponse | Outcome::Failed(_) => None,
         }
     }
 
     /// Returns the status of the response, or `None` if none arrived.
     pub fn status(&self) -> Option<u16> {
-        self.answer().map(|answer| answer.status().as_u16())
+        self.response().map(|response| response.status().as_u16())
     }
 
     /// Returns a header of the response.
     pub fn response_header(&self, name: &str) -> Option<&str> {
-        self.answer()?.headers().get(name)?.to_str().ok()
+        self.response()?.headers().get(name)?.to_str().ok()
     }
 
     /// Returns the body of the response, or `None` if none arrived.
     pub fn response_body(&self) -> Option<Cow<'_, str>> {
-        self.answer().map(|answer| String::from_utf8_lossy(answer.body()))
+        self.response().map(|response| String::from_utf8_lossy(response.body()))
     }
 
     /// Returns the progress of the request, if no complete response arrived.
@@ -188,7 +188,7 @@ impl Exchange {
     pub fn failure(&self) -> Option<Delivery> {
         match self.outcome {
             Outcome::Failed(reached) => Some(reached),
-            Outcome::Answered(_) | Outcome::Unanswered => None,
+            Outcome::Responded(_) | Outcome::NoResponse => None,
         }
     }
 }
@@ -197,11 +197,11 @@ impl Outcome {
     pub(crate) fn of(outcome: &Result<Response<Bytes>, TransportError>, secrets: &Secrets) -> Self {
         match outcome {
             Err(e) => Self::Failed(e.delivery()),
-            Ok(answer) => {
-                let mut kept = Response::new(secrets.of_body(answer.body()));
-                *kept.status_mut() = answer.status();
-                *kept.headers_mut() = secrets.of_answer(answer.headers());
-                Self::Answered(kept)
+            Ok(response) => {
+                let mut kept = Response::new(secrets.of_body(response.body()));
+                *kept.status_mut() = response.status();
+                *kept.headers_mut() = secrets.of_response(response.headers());
+                Self::Responded(kept)
             }
         }
     }
@@ -221,9 +221,9 @@ impl fmt::Display for Exchange {
             write!(f, "?{}", self.query())?;
         }
         match &self.outcome {
-            Outcome::Answered(answer) => write!(f, " {}", answer.status().as_u16()),
+            Outcome::Responded(response) => write!(f, " {}", response.status().as_u16()),
             Outcome::Failed(reached) => write!(f, " {reached:?}"),
-            Outcome::Unanswered => f.write_str(" unanswered"),
+            Outcome::NoResponse => f.write_str(" unanswered"),
         }
     }
 }

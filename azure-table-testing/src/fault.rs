@@ -119,29 +119,29 @@ impl Fault {
                 behind.send(request).await
             }
             Self::DelayResponse(time) => {
-                let answer = behind.send(request).await?;
+                let response = behind.send(request).await?;
                 clock::sleep(*time).await;
-                Ok(answer)
+                Ok(response)
             }
             Self::Drip { bytes, pause } => {
-                let answer = behind.send(request).await?;
-                for _ in 0..answer.body().len().div_ceil((*bytes).max(1)).max(1) {
+                let response = behind.send(request).await?;
+                for _ in 0..response.body().len().div_ceil((*bytes).max(1)).max(1) {
                     clock::sleep(*pause).await;
                 }
-                Ok(answer)
+                Ok(response)
             }
             Self::HangRequest => std::future::pending().await,
             Self::HangResponse => {
                 behind.send(request).await?;
                 std::future::pending().await
             }
-            Self::Respond(answer) => answer.response().map_err(no_answer),
-            Self::RespondAfterApplying(answer) => {
-                let answer = answer.response().map_err(no_answer)?;
+            Self::Respond(template) => template.response().map_err(no_response),
+            Self::RespondAfterApplying(template) => {
+                let response = template.response().map_err(no_response)?;
                 behind.send(request).await?;
-                Ok(answer)
+                Ok(response)
             }
-            Self::FailBatchPart(part) => ResponseTemplate::batch([part.clone()]).response().map_err(no_answer),
+            Self::FailBatchPart(part) => ResponseTemplate::batch([part.clone()]).response().map_err(no_response),
             Self::Instead(other) => other.send(request).await,
             Self::DateAhead(by) => behind
                 .send(request)
@@ -156,8 +156,8 @@ impl Fault {
 }
 
 impl From<ResponseTemplate> for Fault {
-    fn from(answer: ResponseTemplate) -> Self {
-        Self::Respond(answer)
+    fn from(template: ResponseTemplate) -> Self {
+        Self::Respond(template)
     }
 }
 
@@ -166,16 +166,16 @@ fn broken(reached: Delivery, kind: io::ErrorKind, why: impl Into<String>) -> Tra
 }
 
 /// Reports a response that cannot be built: nothing was sent, and the error shows the reason.
-fn no_answer(error: Box<dyn std::error::Error + Send + Sync>) -> TransportError {
+fn no_response(error: Box<dyn std::error::Error + Send + Sync>) -> TransportError {
     TransportError::new(Delivery::NothingSent, error)
 }
 
-fn dated(mut answer: Response<Bytes>, shift: impl FnOnce(SystemTime) -> Option<SystemTime>) -> Response<Bytes> {
-    let date = answer.headers().get(DATE).and_then(|date| date.to_str().ok());
+fn dated(mut response: Response<Bytes>, shift: impl FnOnce(SystemTime) -> Option<SystemTime>) -> Response<Bytes> {
+    let date = response.headers().get(DATE).and_then(|date| date.to_str().ok());
     let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
     let shifted = shift(date.unwrap_or_else(clock::now)).map(httpdate::fmt_http_date);
     if let Some(value) = shifted.and_then(|date| HeaderValue::try_from(date).ok()) {
-        answer.headers_mut().insert(DATE, value);
+        response.headers_mut().insert(DATE, value);
     }
-    answer
+    response
 }

@@ -142,7 +142,7 @@ impl From<Fault> for FaultRule {
 }
 
 impl From<ResponseTemplate> for FaultRule {
-    fn from(answer: ResponseTemplate) -> Self {
-        Self::new(answer)
+    fn from(template: ResponseTemplate) -> Self {
+        Self::new(template)
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct Recorded {
     pub(crate) request: RecordedRequest,
     /// If both `response` and `failed` are missing, no response arrived, and the client stopped waiting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    response: Option<RecordedAnswer>,
+    response: Option<RecordedResponse>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failed: Option<RecordedFailure>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct RecordedRequest {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct RecordedAnswer {
+struct RecordedResponse {
     status: u16,
     headers: BTreeMap<String, String>,
     #[serde(flatten)]
@@ -97,25 +97,25 @@ impl Recorded {
             body,
         };
         let (response, failed) = match &exchange.outcome {
-            Outcome::Unanswered => (None, None),
+            Outcome::NoResponse => (None, None),
             Outcome::Failed(reached) => (None, Some(RecordedFailure::of(*reached))),
-            Outcome::Answered(answer) => {
+            Outcome::Responded(response) => {
                 // A rejection may repeat the string to sign, `/contoso/Blogs`. Elsewhere the word may be part of a row.
-                let is_refusal = !answer.status().is_success();
-                let clean = |text: &str| match is_refusal {
+                let is_rejection = !response.status().is_success();
+                let clean = |text: &str| match is_rejection {
                     true => clean(&without_name(&without_account(text, address), address)),
                     false => clean(text),
                 };
-                let mut headers = answer.headers().clone();
+                let mut headers = response.headers().clone();
                 // The length includes the account's URL.
                 headers.remove(CONTENT_LENGTH);
                 headers.remove(TRANSFER_ENCODING);
-                let answer = RecordedAnswer {
-                    status: answer.status().as_u16(),
+                let response = RecordedResponse {
+                    status: response.status().as_u16(),
                     headers: texts(&headers, clean),
-                    body: RecordedBody::of(answer.body(), clean),
+                    body: RecordedBody::of(response.body(), clean),
                 };
-                (Some(answer), None)
+                (Some(response), None)
             }
         };
         Self {
@@ -133,14 +133,14 @@ impl Recorded {
             return Ok(Outcome::Failed(failure.delivery()));
         }
         let Some(recorded) = &self.response else {
-            return Ok(Outcome::Unanswered);
+            return Ok(Outcome::NoResponse);
         };
-        let mut answer = Response::builder().status(recorded.status);
+        let mut response = Response::builder().status(recorded.status);
         for (name, value) in &recorded.headers {
-            answer = answer.header(name, with_account(value, address));
+            response = response.header(name, with_account(value, address));
         }
         let body = recorded.body.bytes(|text| with_account(text, address))?;
-        answer.body(body).map(Outcome::Answered).map_err(|e| e.to_string())
+        response.body(body).map(Outcome::Responded).map_err(|e| e.to_string())
     }
 }
 
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn account_and_boundaries_have_the_same_names_in_every_recording() {
         let body = "see https://contoso.table.core.windows.net/$metadata";
-        let recorded = recorded(Outcome::Answered(Response::new(body.into())));
+        let recorded = recorded(Outcome::Responded(Response::new(body.into())));
         assert_eq!(recorded.request.target(), ("$batch", "timeout=3"));
         assert_eq!(
             recorded.request.body(),
@@ -309,10 +309,10 @@ mod tests {
              POST https://account.invalid/(hidden) HTTP/1.1\r\n--changeset--\r\n--batch--\r\n"
         );
         let here = Address::of(&"http://127.0.0.1:10002/devstoreaccount1/$batch".parse().unwrap());
-        let Ok(Outcome::Answered(answer)) = recorded.outcome(&here) else {
+        let Ok(Outcome::Responded(response)) = recorded.outcome(&here) else {
             panic!()
         };
-        assert_eq!(answer.body(), "see http://127.0.0.1:10002/devstoreaccount1/$metadata");
+        assert_eq!(response.body(), "see http://127.0.0.1:10002/devstoreaccount1/$metadata");
     }
 
     #[test]
@@ -328,9 +328,9 @@ mod tests {
                 "'GET\n/account/(hidden)' of account. at account.invalid, not contosos",
             ),
         ] {
-            let answer = Response::builder().status(status).body(message.into()).unwrap();
-            let recorded = recorded(Outcome::Answered(answer));
-            let body = recorded.response.and_then(|answer| answer.body.body).unwrap();
+            let response = Response::builder().status(status).body(message.into()).unwrap();
+            let recorded = recorded(Outcome::Responded(response));
+            let body = recorded.response.and_then(|response| response.body.body).unwrap();
             assert_eq!(body, format!("to sign: {kept}"));
         }
     }
@@ -338,15 +338,15 @@ mod tests {
     #[test]
     fn binary_bodies_and_missing_responses_are_kept() {
         let here = Address::of(&"http://h/a/T".parse().unwrap());
-        let answered = recorded(Outcome::Answered(Response::new(Bytes::from_static(b"\xff\x00"))));
+        let responded = recorded(Outcome::Responded(Response::new(Bytes::from_static(b"\xff\x00"))));
         assert!(
-            matches!(answered.outcome(&here), Ok(Outcome::Answered(answer)) if answer.body().as_ref() == b"\xff\x00")
+            matches!(responded.outcome(&here), Ok(Outcome::Responded(response)) if response.body().as_ref() == b"\xff\x00")
         );
         let cut = recorded(Outcome::Failed(Delivery::ResponseCut));
         assert!(matches!(cut.outcome(&here), Ok(Outcome::Failed(Delivery::ResponseCut))));
         assert!(matches!(
-            recorded(Outcome::Unanswered).outcome(&here),
-            Ok(Outcome::Unanswered)
+            recorded(Outcome::NoResponse).outcome(&here),
+            Ok(Outcome::NoResponse)
         ));
     }
 }

@@ -272,13 +272,13 @@ impl Transport for Replay {
                     .and_then(|it| it.outcome(&exchange.address))
                 {
                     Ok(outcome) => outcome,
-                    Err(why) => return state.verdict.refuse(why),
+                    Err(why) => return state.verdict.reject(why),
                 }
             };
             match outcome {
-                Outcome::Answered(answer) => Ok(of_today(answer)),
+                Outcome::Responded(response) => Ok(of_today(response)),
                 Outcome::Failed(reached) => Err(TransportError::new(reached, "a failure that was recorded")),
-                Outcome::Unanswered => std::future::pending().await,
+                Outcome::NoResponse => std::future::pending().await,
             }
         })
     }
@@ -294,15 +294,15 @@ impl Transport for Replay {
 
 /// Sets the current date in a rejection of the authorization. With the recorded date this machine's clock would appear
 /// to be wrong.
-fn of_today(mut answer: Response<Bytes>) -> Response<Bytes> {
-    let is_refusal = matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-    if is_refusal
-        && answer.headers().contains_key(DATE)
+fn of_today(mut response: Response<Bytes>) -> Response<Bytes> {
+    let is_rejection = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    if is_rejection
+        && response.headers().contains_key(DATE)
         && let Ok(now) = HeaderValue::try_from(httpdate::fmt_http_date(clock::now()))
     {
-        answer.headers_mut().insert(DATE, now);
+        response.headers_mut().insert(DATE, now);
     }
-    answer
+    response
 }
 
 impl fmt::Debug for Replay {

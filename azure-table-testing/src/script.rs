@@ -176,7 +176,7 @@ impl Transport for Script {
                 let mut state = self.open.state();
                 match state.next(&request) {
                     Ok(outcome) => outcome,
-                    Err(why) => return state.verdict.refuse(why),
+                    Err(why) => return state.verdict.reject(why),
                 }
             };
             next.happen(&Nothing, request).await

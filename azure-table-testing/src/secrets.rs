@@ -79,7 +79,7 @@ impl Secrets {
     }
 
     /// Returns the headers of the response without the values that may be secrets.
-    pub(crate) fn of_answer(&self, headers: &HeaderMap) -> HeaderMap {
+    pub(crate) fn of_response(&self, headers: &HeaderMap) -> HeaderMap {
         let hidden = [SET_COOKIE, AUTHORIZATION];
         self.headers(headers, |name, value| {
             !hidden.iter().any(|it| it == name) && !value.is_sensitive()
@@ -158,9 +158,9 @@ mod tests {
         let shown = format!("{:?}", secrets.of_request(request.headers()));
         assert!(shown.contains("application/json") && shown.contains("x-own"), "{shown}");
         assert!(!shown.contains("SECRET") && !shown.contains("SIGNATURE"), "{shown}");
-        let refusal = "The signature 'SIGNATUREtwo=' is not 'SIGNATURE%2Bone%3D' nor SIGNATURE+one=";
+        let service_error = "The signature 'SIGNATUREtwo=' is not 'SIGNATURE%2Bone%3D' nor SIGNATURE+one=";
         assert_eq!(
-            secrets.hide(refusal),
+            secrets.hide(service_error),
             "The signature '(hidden)' is not '(hidden)' nor (hidden)"
         );
         assert_eq!(
@@ -171,7 +171,7 @@ mod tests {
             (WWW_AUTHENTICATE, HeaderValue::from_static("Bearer SIGNATUREtwo=")),
             (SET_COOKIE, HeaderValue::from_static("COOKIE")),
         ]);
-        let shown = format!("{:?}", secrets.of_answer(&echoing));
+        let shown = format!("{:?}", secrets.of_response(&echoing));
         assert!(!shown.contains("SIGNATURE") && !shown.contains("COOKIE"), "{shown}");
         let body = Bytes::from_static(b"{}");
         assert_eq!(secrets.of_body(&body).as_ptr(), body.as_ptr(), "it is shared");

@@ -21,10 +21,10 @@ impl Verdict {
     /// Records an unexpected request and responds to it.
     ///
     /// No client retries its status, and it leaves no write in doubt.
-    pub(crate) fn refuse(&mut self, why: String) -> Result<Response<Bytes>, TransportError> {
-        let answer = ResponseTemplate::new(501).code("NotExpected").message(&why).response();
+    pub(crate) fn reject(&mut self, why: String) -> Result<Response<Bytes>, TransportError> {
+        let response = ResponseTemplate::new(501).code("NotExpected").message(&why).response();
         self.unexpected.push(why);
-        answer.map_err(|e| TransportError::new(Delivery::NothingSent, e))
+        response.map_err(|e| TransportError::new(Delivery::NothingSent, e))
     }
 
     /// Returns the report for the end of the test, once: unexpected requests, and expected ones that are missing.

@@ -110,7 +110,7 @@ fn order(n: usize) -> Order {
 
 /// Answers each batch as applied, with the headers of recorded responses.
 fn serve() -> SocketAddr {
-    let (tell, told) = std::sync::mpsc::channel();
+    let (tell, reported) = std::sync::mpsc::channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -121,14 +121,14 @@ fn serve() -> SocketAddr {
             tell.send(listener.local_addr().unwrap()).unwrap();
             loop {
                 let (socket, _) = listener.accept().await.unwrap();
-                tokio::spawn(answer(socket));
+                tokio::spawn(response(socket));
             }
         });
     });
-    told.recv().unwrap()
+    reported.recv().unwrap()
 }
 
-async fn answer(mut socket: TcpStream) {
+async fn response(mut socket: TcpStream) {
     socket.set_nodelay(true).unwrap();
     let mut body =
         String::from("--batchresponse_1\r\nContent-Type: multipart/mixed; boundary=changesetresponse_1\r\n\r\n");
@@ -149,7 +149,7 @@ async fn answer(mut socket: TcpStream) {
         "HTTP/1.1 202 Accepted\r\nContent-Type: multipart/mixed; boundary=batchresponse_1\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
-    let answer = head + &body;
+    let response = head + &body;
     let mut received: Vec<u8> = Vec::new();
     let mut piece = vec![0; 1 << 16];
     loop {
@@ -167,7 +167,7 @@ async fn answer(mut socket: TcpStream) {
                 }
             }
             received.drain(..end + 4 + length);
-            if socket.write_all(answer.as_bytes()).await.is_err() {
+            if socket.write_all(response.as_bytes()).await.is_err() {
                 return;
             }
             continue;
@@ -235,9 +235,9 @@ impl HandMade {
             .await
             .unwrap();
         assert_eq!(response.status(), 202);
-        let answer = response.bytes().await.unwrap();
-        let results = memmem::find_iter(&answer, "HTTP/1.1 ").map(|at| {
-            let part = &answer[at + "HTTP/1.1 ".len()..];
+        let response = response.bytes().await.unwrap();
+        let results = memmem::find_iter(&response, "HTTP/1.1 ").map(|at| {
+            let part = &response[at + "HTTP/1.1 ".len()..];
             let etag = &part[memmem::find(part, b"ETag: ").unwrap() + "ETag: ".len()..];
             let etag = str::from_utf8(&etag[..memchr(b'\r', etag).unwrap()]).unwrap();
             (str::from_utf8(&part[..3]).unwrap().parse().unwrap(), etag.to_owned())
@@ -264,11 +264,11 @@ async fn compare(name: &str, entities: usize, mut program: impl AsyncFnMut(bool)
     let mut times: [Vec<f64>; 3] = Default::default();
     for round in 0..=ROUNDS {
         for (times, is_ours) in times.iter_mut().zip([true, false, false]) {
-            let begun = ThreadTime::now();
+            let started = ThreadTime::now();
             program(is_ours).await;
             // The first round warms up.
             if round > 0 {
-                times.push(begun.elapsed().as_nanos() as f64 / entities as f64);
+                times.push(started.elapsed().as_nanos() as f64 / entities as f64);
             }
         }
     }
@@ -293,13 +293,13 @@ async fn memory(server: SocketAddr) {
         return;
     };
     let idle = resident("VmRSS:");
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     let report = table(server).bulk().insert((0..1_000_000).map(order)).await.unwrap();
     assert_eq!(report.applied(), 1_000_000);
     let peak = resident("VmHWM:");
     println!(
         "bulk of 1,000,000 entities, {:.1} s: peak {:.1} MiB above the {:.1} MiB before",
-        begun.elapsed().as_secs_f64(),
+        started.elapsed().as_secs_f64(),
         peak.saturating_sub(idle) as f64 / 1024.0,
         idle as f64 / 1024.0
     );

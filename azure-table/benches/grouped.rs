@@ -97,22 +97,22 @@ async fn run(is_grouped: bool) -> Run {
     table.create_table().await.unwrap();
     let before = spy.requests();
     let table = if is_grouped { table.grouped() } else { table };
-    let begun = Instant::now();
+    let started = Instant::now();
     let tasks = (0..TASKS).map(|task| {
         let table = table.clone();
         tokio::spawn(async move {
             let mut latencies = Vec::with_capacity(INSERTS);
             for n in 0..INSERTS {
                 let order = order(task % PARTITIONS, task * INSERTS + n);
-                let begun = Instant::now();
+                let started = Instant::now();
                 table.insert(&order).await.unwrap();
-                latencies.push(begun.elapsed());
+                latencies.push(started.elapsed());
             }
             latencies
         })
     });
     let latencies = join_all(tasks).await;
-    let seconds = begun.elapsed().as_secs_f64();
+    let seconds = started.elapsed().as_secs_f64();
     let mut latencies: Vec<Duration> = latencies.into_iter().flat_map(Result::unwrap).collect();
     latencies.sort_unstable();
     Run {
@@ -147,7 +147,7 @@ async fn throughput() {
 
 /// Answers each request as applied, with the headers of recorded responses.
 fn serve() -> SocketAddr {
-    let (tell, told) = std::sync::mpsc::channel();
+    let (tell, reported) = std::sync::mpsc::channel();
     thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -159,14 +159,14 @@ fn serve() -> SocketAddr {
             }
         });
     });
-    told.recv().unwrap()
+    reported.recv().unwrap()
 }
 
 const PART_HEADERS: &str = "X-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\n\
     Preference-Applied: return-no-content\r\nDataServiceVersion: 3.0;\r\n\
     ETag: W/\"datetime'2026-11-20T10%3A00%3A00.1234567Z'\"\r\n";
 
-fn answer(head: &str, body: &[u8]) -> String {
+fn response(head: &str, body: &[u8]) -> String {
     if !head.starts_with("POST /acct/$batch") {
         return format!("HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n{PART_HEADERS}\r\n");
     }
@@ -211,9 +211,9 @@ async fn serve_connection(mut socket: TcpStream) {
                     _ => return,
                 }
             }
-            let answer = answer(&head, &received[end + 4..end + 4 + length]);
+            let response = response(&head, &received[end + 4..end + 4 + length]);
             received.drain(..end + 4 + length);
-            if socket.write_all(answer.as_bytes()).await.is_err() {
+            if socket.write_all(response.as_bytes()).await.is_err() {
                 return;
             }
             continue;
@@ -296,11 +296,11 @@ async fn compare(name: &str, bar: f64, programs: [Program; 2], table: impl Async
     for round in 0..=ROUNDS {
         for (times, program) in times.iter_mut().zip([ours, other, other]) {
             let table = table().await;
-            let begun = ThreadTime::now();
+            let started = ThreadTime::now();
             program.run(&table, round).await;
             // The first round warms up.
             if round > 0 {
-                times.push(begun.elapsed().as_nanos() as f64 / program.entities() as f64);
+                times.push(started.elapsed().as_nanos() as f64 / program.entities() as f64);
             }
         }
     }

@@ -80,7 +80,7 @@ fn notes() -> String {
 
 /// Answers every request with the same rows, with the requested number of pages, each after the latency.
 fn serve(body: &'static str, pages: usize, latency: Duration) -> SocketAddr {
-    let (tell, told) = std::sync::mpsc::channel();
+    let (tell, reported) = std::sync::mpsc::channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -91,14 +91,14 @@ fn serve(body: &'static str, pages: usize, latency: Duration) -> SocketAddr {
             tell.send(listener.local_addr().unwrap()).unwrap();
             loop {
                 let (socket, _) = listener.accept().await.unwrap();
-                tokio::spawn(answer(socket, body, pages, latency));
+                tokio::spawn(response(socket, body, pages, latency));
             }
         });
     });
-    told.recv().unwrap()
+    reported.recv().unwrap()
 }
 
-async fn answer(mut socket: TcpStream, body: &'static str, pages: usize, latency: Duration) {
+async fn response(mut socket: TcpStream, body: &'static str, pages: usize, latency: Duration) {
     socket.set_nodelay(true).unwrap();
     let mut request = Vec::new();
     let mut piece = [0; 4_096];
@@ -194,14 +194,14 @@ async fn elapsed(body: &'static str, latency: Duration) {
     let mut times: [Vec<Duration>; 3] = Default::default();
     for round in 0..=ROUNDS {
         for (program, times) in times.iter_mut().enumerate() {
-            let begun = Instant::now();
+            let started = Instant::now();
             match program {
                 0 => stream(&table, None, Duration::ZERO).await,
                 _ => fetch(&client, server).await,
             }
             // The first round warms up.
             if round > 0 {
-                times.push(begun.elapsed());
+                times.push(started.elapsed());
             }
         }
     }
@@ -219,10 +219,10 @@ async fn prefetched(body: &'static str, latency: Duration) {
     let mut times: [Vec<Duration>; 3] = Default::default();
     for round in 0..=ROUNDS {
         for (times, prefetch) in times.iter_mut().zip([None, Some(0), Some(0)]) {
-            let begun = Instant::now();
+            let started = Instant::now();
             stream(&table, prefetch, latency).await;
             if round > 0 {
-                times.push(begun.elapsed());
+                times.push(started.elapsed());
             }
         }
     }
@@ -242,7 +242,7 @@ async fn memory(body: &'static str) {
         return;
     };
     let idle = resident("VmRSS:");
-    let begun = Instant::now();
+    let started = Instant::now();
     let table = table::<Note>(server);
     let mut rows = table.query().prefetch(1).stream();
     let (mut count, mut bytes) = (0, 0);
@@ -255,7 +255,7 @@ async fn memory(body: &'static str) {
     println!(
         "{count} rows, {} MiB of text, {:.1} s: peak {:.1} MiB above the {:.1} MiB before (a page is {:.1} MiB)",
         bytes >> 20,
-        begun.elapsed().as_secs_f64(),
+        started.elapsed().as_secs_f64(),
         (peak.saturating_sub(idle)) as f64 / 1024.0,
         idle as f64 / 1024.0,
         body.len() as f64 / f64::from(1 << 20),

@@ -111,7 +111,7 @@ async fn run(options: &Options) -> Done<ExitCode> {
     }
     println!("running on the {}", options.place.name());
 
-    let (begun, stop) = (Instant::now(), Stop::default());
+    let (started, stop) = (Instant::now(), Stop::default());
     stop_by_ctrl_c(stop.clone());
     let run = DateTime::now().unix_millis().to_string();
     let service = Service::open(options.place, run, stop.clone()).await?;
@@ -142,7 +142,7 @@ async fn run(options: &Options) -> Done<ExitCode> {
     if let Some(folder) = &options.pictures {
         println!("pictures   in {}", folder.display());
     }
-    println!("elapsed    {:.0} s", begun.elapsed().as_secs_f64());
+    println!("elapsed    {:.0} s", started.elapsed().as_secs_f64());
     let is_partial = session.stop.is_set() || session.is_cut;
     Ok(match (is_partial, different) {
         (true, _) => {

@@ -13,8 +13,8 @@ pub(crate) struct Measured {
     pub(crate) accepted_requests: u64,
     pub(crate) accepted_entities: u64,
     /// Requests that were rejected for lack of capacity.
-    pub(crate) refused_requests: u64,
-    pub(crate) refused_entities: u64,
+    pub(crate) rejected_requests: u64,
+    pub(crate) rejected_entities: u64,
     /// Requests that failed for another reason.
     pub(crate) failed_requests: u64,
     pub(crate) failure: Option<String>,
@@ -36,8 +36,8 @@ impl Measured {
             seconds,
             accepted_requests: 0,
             accepted_entities: 0,
-            refused_requests: 0,
-            refused_entities: 0,
+            rejected_requests: 0,
+            rejected_entities: 0,
             failed_requests: 0,
             failure: None,
             latencies: latencies(),
@@ -63,8 +63,8 @@ impl Measured {
         self.seconds = self.seconds.max(other.seconds);
         self.accepted_requests += other.accepted_requests;
         self.accepted_entities += other.accepted_entities;
-        self.refused_requests += other.refused_requests;
-        self.refused_entities += other.refused_entities;
+        self.rejected_requests += other.rejected_requests;
+        self.rejected_entities += other.rejected_entities;
         self.failed_requests += other.failed_requests;
         self.failure = self.failure.take().or(other.failure);
         // Both resize by themselves.
@@ -80,11 +80,11 @@ impl Measured {
     }
 
     pub(crate) fn requests(&self) -> u64 {
-        self.accepted_requests + self.refused_requests + self.failed_requests
+        self.accepted_requests + self.rejected_requests + self.failed_requests
     }
 
-    pub(crate) fn refused_share(&self) -> f64 {
-        self.refused_requests as f64 / self.requests().max(1) as f64
+    pub(crate) fn rejected_share(&self) -> f64 {
+        self.rejected_requests as f64 / self.requests().max(1) as f64
     }
 
     pub(crate) fn mean_ms(&self) -> f64 {

@@ -29,7 +29,7 @@ pub(crate) fn draw(outcome: &Outcome, place: Place, folder: &Path) -> Result<(),
         Shows::ThroughputAndRejections => {
             let mut accepted = panel(outcome, "entities per second", |point| point.y(figure.shows));
             let mut rejected = panel(outcome, "% of all requests", |point| {
-                100.0 * point.measured.refused_share()
+                100.0 * point.measured.rejected_share()
             });
             accepted.title = "accepted".to_owned();
             rejected.title = "rejected".to_owned();

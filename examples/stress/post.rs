@@ -230,7 +230,7 @@ impl Readings<'_> {
             self.rate(&format!("one partition, {vms} VMs: entities/s"), ours, rate);
         }
         for (vms, share) in [(2.0, 0.0), (5.0, 0.000_004), (10.0, 0.000_3), (16.0, 0.002)] {
-            self.refused(
+            self.rejected(
                 "one partition",
                 vms,
                 share,
@@ -258,14 +258,14 @@ impl Readings<'_> {
         for (workers, rate, share) in [(20.0, 2_300.0, 0.0), (30.0, 0.0, 0.11), (50.0, 2_500.0, 0.22)] {
             let ours = self.outcome.y("one partition", workers).filter(|_| rate > 0.0);
             self.rate(&format!("{workers} workers: entities/s"), ours, rate);
-            self.refused("one partition", workers, share, &format!("{workers} workers: rejected"));
+            self.rejected("one partition", workers, share, &format!("{workers} workers: rejected"));
         }
     }
 
     /// A share of rejected requests. Few requests have it by chance alone.
-    fn refused(&mut self, curve: &str, x: f64, post: f64, what: &str) {
+    fn rejected(&mut self, curve: &str, x: f64, post: f64, what: &str) {
         let Some(point) = self.outcome.at(curve, x) else { return };
-        let (ours, requests) = (point.measured.refused_share(), point.measured.requests());
+        let (ours, requests) = (point.measured.rejected_share(), point.measured.requests());
         let (post_text, ours_text) = (percent(post), percent(ours));
         if post == 0.0 {
             return self.shape(what, "none, or almost", ours_text, ours < 0.002);

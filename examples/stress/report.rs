@@ -59,7 +59,7 @@ pub(crate) fn heading(figure: &Figure) -> String {
 fn row(curve: &str, point: &Point) -> Vec<String> {
     let measured = &point.measured;
     let bound = match point.verdict {
-        Verdict::ServiceBound => format!("service-bound, {} rejected", percent(measured.refused_share())),
+        Verdict::ServiceBound => format!("service-bound, {} rejected", percent(measured.rejected_share())),
         other => other.to_string(),
     };
     vec![
@@ -70,7 +70,7 @@ fn row(curve: &str, point: &Point) -> Vec<String> {
         ms(measured.mean_ms()),
         ms(measured.quantile_ms(0.5)),
         ms(measured.quantile_ms(0.99)),
-        percent(measured.refused_share()),
+        percent(measured.rejected_share()),
         format!("{:.0} %", 100.0 * measured.cpu),
         if measured.is_cut {
             format!("{bound}, cut short")
@@ -157,9 +157,9 @@ pub(crate) fn write_json(outcomes: &[Outcome], place: Place, to: &mut dyn Write)
                     "x": point.x,
                     "entitiesPerSecond": measured.entities_per_second(),
                     "acceptedRequests": measured.accepted_requests,
-                    "rejectedRequests": measured.refused_requests,
+                    "rejectedRequests": measured.rejected_requests,
                     "failedRequests": measured.failed_requests,
-                    "rejectedShare": measured.refused_share(),
+                    "rejectedShare": measured.rejected_share(),
                     "seconds": measured.seconds,
                     "meanMilliseconds": measured.mean_ms(),
                     "p50Milliseconds": measured.quantile_ms(0.5),

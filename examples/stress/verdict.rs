@@ -27,13 +27,13 @@ impl Verdict {
     /// Classifies a point by the targets of a partition and of the account, in entities per second.
     pub(crate) fn of(workload: &Workload, measured: &Measured, targets: Option<(f64, f64)>) -> Self {
         let rate = measured.entities_per_second();
-        if measured.accepted_requests == 0 && measured.refused_requests == 0 {
+        if measured.accepted_requests == 0 && measured.rejected_requests == 0 {
             return Self::Failed;
         }
         if measured.cpu >= BUSY {
             return Self::ClientBound;
         }
-        if measured.refused_requests > 0 {
+        if measured.rejected_requests > 0 {
             return Self::ServiceBound;
         }
         let Some((partition, account)) = targets else {

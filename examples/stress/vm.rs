@@ -111,7 +111,7 @@ impl Shared {
             if self.stop.is_set() || self.sent.fetch_add(1, Ordering::Relaxed) >= self.task.max_requests {
                 return;
             }
-            let begun = Instant::now();
+            let started = Instant::now();
             let is_read = workload.operation.is_read(request);
             let entities = if is_read { 1 } else { workload.batch };
             if let Some(cpu) = &self.cpu {
@@ -125,7 +125,7 @@ impl Shared {
                 self.write(worker, written - entities, &mut random).await
             };
             let is_accepted = sent.is_ok();
-            self.count(begun, entities, sent);
+            self.count(started, entities, sent);
             if !is_accepted {
                 sleep(Duration::from_secs_f64(workload.pause)).await;
             }
@@ -163,7 +163,7 @@ impl Shared {
     }
 
     /// Counts a response that came in the counted time.
-    fn count(&self, begun: Instant, entities: u64, sent: Result<()>) {
+    fn count(&self, started: Instant, entities: u64, sent: Result<()>) {
         let workload = &self.task.workload;
         let now = Instant::now();
         let at = now.saturating_duration_since(self.start).as_secs_f64();
@@ -172,10 +172,10 @@ impl Shared {
         }
         let mut measured = self.lock();
         match sent {
-            Ok(()) => measured.accept(entities, now - begun),
+            Ok(()) => measured.accept(entities, now - started),
             Err(error) if error.kind() == ErrorKind::Throttled => {
-                measured.refused_requests += 1;
-                measured.refused_entities += entities;
+                measured.rejected_requests += 1;
+                measured.rejected_entities += entities;
             }
             Err(error) => {
                 measured.failed_requests += 1;

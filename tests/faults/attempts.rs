@@ -152,7 +152,7 @@ async fn read_only_client_sends_only_reads() {
 #[tokio::test(start_paused = true)]
 async fn error_keeps_the_headers_of_the_last_response() {
     let headers = [("x-ms-activity-id", "a-7"), ("etag", "e")];
-    let canned = Canned::new([Step::answer(400, &headers, "")]);
+    let canned = Canned::new([Step::response(400, &headers, "")]);
     let error = canned.service().ping().await.unwrap_err();
     assert_eq!(error.header("x-ms-activity-id"), Some("a-7"));
     assert_eq!(error.header("etag"), None, "not known to be harmless");
@@ -176,7 +176,7 @@ async fn request_names_the_timeout_of_its_call_to_a_service_that_knows_it() {
 
 #[tokio::test(start_paused = true)]
 async fn charges_of_all_attempts_are_summed() {
-    let charged = |status, charge| Step::answer(status, &[("x-ms-request-charge", charge)], "");
+    let charged = |status, charge| Step::response(status, &[("x-ms-request-charge", charge)], "");
     let canned = Canned::new([charged(503, "1.5"), Step::status(503), charged(400, "2.5")]);
     let error = canned.service().ping().await.unwrap_err();
     let story = error.diagnostics();

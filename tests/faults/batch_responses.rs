@@ -12,7 +12,7 @@ fn parts(parts: &[(&str, &str)]) -> Step {
         text += &format!("HTTP/1.1 {head}\r\n\r\n{body}\r\n");
     }
     text += "--c--\r\n--b--\r\n";
-    Step::answer(202, &[("content-type", "multipart/mixed; boundary=b")], &text)
+    Step::response(202, &[("content-type", "multipart/mixed; boundary=b")], &text)
 }
 
 fn failure(message: &str) -> String {

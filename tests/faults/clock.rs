@@ -56,16 +56,16 @@ async fn wrong_clock_is_corrected_once() {
 /// A clock that is off by five minutes may soon be off by more, and the request takes time to arrive.
 #[tokio::test]
 async fn clock_is_corrected_from_five_minutes_on() {
-    let refused = |minutes: u64| {
+    let rejected = |minutes: u64| {
         let there = std::time::SystemTime::now() + Duration::from_secs(minutes * 60);
         let headers = [
             ("date", httpdate::fmt_http_date(there)),
             ("x-ms-error-code", "AuthenticationFailed".into()),
         ];
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        Step::answer(403, &headers, "")
+        Step::response(403, &headers, "")
     };
-    let canned = Canned::new([refused(6), Step::status(204)]);
+    let canned = Canned::new([rejected(6), Step::status(204)]);
     canned
         .service()
         .dynamic_table("Things")
@@ -82,7 +82,7 @@ async fn clock_is_corrected_from_five_minutes_on() {
     let moved = at(1).duration_since(at(0)).unwrap().as_secs();
     assert!((358..=361).contains(&moved), "{moved}");
 
-    let canned = Canned::new([refused(4)]);
+    let canned = Canned::new([rejected(4)]);
     let error = canned.service().ping().await.unwrap_err();
     assert!(
         error.to_string().contains("the key is not a current key of account"),

@@ -17,12 +17,12 @@ const MILLI: Duration = Duration::from_millis(1);
 const DELAY: Duration = Duration::from_millis(50);
 
 fn entity() -> Step {
-    Step::answer(200, &[("etag", "e")], r#"{"PartitionKey":"p","RowKey":"r"}"#)
+    Step::response(200, &[("etag", "e")], r#"{"PartitionKey":"p","RowKey":"r"}"#)
 }
 
 fn missing() -> Step {
     let body = r#"{"odata.error":{"code":"ResourceNotFound","message":{"lang":"en-US","value":"No."}}}"#;
-    Step::answer(404, &[], body)
+    Step::response(404, &[], body)
 }
 
 /// A client that may hedge every read after 50 ms, and its scripted service.
@@ -62,9 +62,9 @@ impl Scripted {
 
 /// Returns the time of a call, in milliseconds.
 async fn timed<F: Future>(call: F) -> (F::Output, u128) {
-    let begun = Instant::now();
+    let started = Instant::now();
     let output = call.await;
-    (output, begun.elapsed().as_millis())
+    (output, started.elapsed().as_millis())
 }
 
 #[tokio::test(start_paused = true)]
@@ -152,7 +152,7 @@ async fn missing_entity_is_a_result_of_the_second_request() {
 
 #[tokio::test(start_paused = true)]
 async fn only_a_get_is_sent_twice() {
-    let written = || Step::answer(204, &[("etag", "e")], "");
+    let written = || Step::response(204, &[("etag", "e")], "");
     let scripted = Scripted::new((0..4).map(|_| (written(), 1_000))).await;
     let table = scripted.table();
     table.insert(&DynamicEntity::new("p", "r")).await.unwrap();
@@ -168,7 +168,7 @@ async fn only_a_get_is_sent_twice() {
 
 #[tokio::test(start_paused = true)]
 async fn page_of_a_query_is_sent_twice() {
-    let page = || Step::answer(200, &[], r#"{"value":[{"PartitionKey":"p","RowKey":"r"}]}"#);
+    let page = || Step::response(200, &[], r#"{"value":[{"PartitionKey":"p","RowKey":"r"}]}"#);
     let scripted = Scripted::new([(page(), 10_000), (page(), 0)]).await;
     let (rows, elapsed) = timed(scripted.table().query().all()).await;
     assert_eq!(rows.unwrap().len(), 1);
@@ -231,7 +231,7 @@ async fn entity_that_the_secondary_misses_is_awaited_from_the_primary() {
 /// A continuation of one location is not valid in the other.
 #[tokio::test(start_paused = true)]
 async fn query_stays_in_the_location_that_answered_its_first_page() {
-    let page = |next: &[(&str, &str)]| Step::answer(200, next, r#"{"value":[{"PartitionKey":"p","RowKey":"r"}]}"#);
+    let page = |next: &[(&str, &str)]| Step::response(200, next, r#"{"value":[{"PartitionKey":"p","RowKey":"r"}]}"#);
     let more = [("x-ms-continuation-nextpartitionkey", "1!4!YQ--")];
     let scripted = Scripted::new([
         (page(&more), 10_000),

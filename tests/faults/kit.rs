@@ -119,15 +119,17 @@ async fn each_fault_applies_or_drops_its_request() {
         (Fault::Instead(Arc::new(elsewhere)), Ok(418), false, 0),
     ];
     for (fault, expected, is_applied, seconds) in cases {
-        let behind = Canned::new([Step::answer(204, &[], "12345")]);
+        let behind = Canned::new([Step::response(204, &[], "12345")]);
         let faults = Faults::new(behind.clone());
         faults.add(fault.clone());
-        let begun = tokio::time::Instant::now();
+        let started = tokio::time::Instant::now();
         let outcome = faults.send(http::Request::new(Bytes::new())).await;
-        let outcome = outcome.map(|answer| answer.status().as_u16()).map_err(|e| e.delivery());
+        let outcome = outcome
+            .map(|response| response.status().as_u16())
+            .map_err(|e| e.delivery());
         assert_eq!(outcome, expected, "{fault:?}");
         assert_eq!(behind.sent().len(), usize::from(is_applied), "{fault:?}");
-        assert_eq!(begun.elapsed().as_secs(), seconds, "{fault:?}");
+        assert_eq!(started.elapsed().as_secs(), seconds, "{fault:?}");
     }
     for (fault, is_applied) in [(Fault::HangRequest, false), (Fault::HangResponse, true)] {
         let behind = Canned::new([Step::status(204)]);

@@ -50,7 +50,7 @@ fn row() -> DynamicEntity {
 }
 
 fn entity() -> Step {
-    Step::answer(200, &[("etag", "e")], r#"{"PartitionKey":"p","RowKey":"r"}"#)
+    Step::response(200, &[("etag", "e")], r#"{"PartitionKey":"p","RowKey":"r"}"#)
 }
 
 #[tokio::test(start_paused = true)]
@@ -77,7 +77,7 @@ async fn read_fails_after_four_attempts() {
 async fn every_attempt_has_a_new_signature_and_the_same_body() {
     let canned = Canned::new([
         Step::Fail(Delivery::NothingSent),
-        Step::answer(204, &[("etag", "e")], ""),
+        Step::response(204, &[("etag", "e")], ""),
     ]);
     table(&canned).insert(&row()).await.unwrap();
     let sent = canned.sent();
@@ -121,7 +121,7 @@ async fn lost_write_without_retries_is_in_doubt() {
         assert_eq!(last.status(), Some(status));
     }
     let busy = r#"{"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"Busy."}}}"#;
-    let canned = Canned::new([Step::answer(503, &[], busy)]);
+    let canned = Canned::new([Step::response(503, &[], busy)]);
     let error = table(&canned).insert(&row()).retry(NoRetry).await.unwrap_err();
     assert_eq!((error.kind(), error.may_have_applied()), (ErrorKind::Throttled, false));
 }
@@ -142,8 +142,8 @@ async fn unsent_write_is_retried() {
 async fn retry_after_is_honoured() {
     let started = tokio::time::Instant::now();
     let canned = Canned::new([
-        Step::answer(503, &[("retry-after", "5")], ""),
-        Step::answer(429, &[("x-ms-retry-after-ms", "2500")], ""),
+        Step::response(503, &[("retry-after", "5")], ""),
+        Step::response(429, &[("x-ms-retry-after-ms", "2500")], ""),
         entity(),
     ]);
     table(&canned).get(("p", "r")).await.unwrap();
@@ -158,7 +158,7 @@ async fn retry_after_is_honoured() {
 #[tokio::test(start_paused = true)]
 async fn excessive_wait_ends_the_call() {
     let started = tokio::time::Instant::now();
-    let canned = Canned::new([Step::answer(503, &[("retry-after", "86400")], "")]);
+    let canned = Canned::new([Step::response(503, &[("retry-after", "86400")], "")]);
     let error = table(&canned).get(("p", "r")).await.unwrap_err();
     assert_eq!((error.attempts(), started.elapsed()), (1, Duration::ZERO));
     assert_eq!(
@@ -181,7 +181,7 @@ async fn timeout_covers_the_whole_call() {
     assert!(error.to_string().contains("no response within 2s"), "{error}");
     assert_eq!(started.elapsed().as_secs(), 2);
 
-    let canned = Canned::new([Step::answer(503, &[("retry-after", "6")], "")]);
+    let canned = Canned::new([Step::response(503, &[("retry-after", "6")], "")]);
     let error = table(&canned)
         .get(("p", "r"))
         .timeout(Duration::from_secs(2))
@@ -235,7 +235,7 @@ async fn attempt_timeout_exceeds_the_time_of_the_service() {
 #[tokio::test(start_paused = true)]
 async fn stream_continues_after_a_retried_page() {
     let page = |rk: &str, more: &[(&str, &str)]| {
-        Step::answer(
+        Step::response(
             200,
             more,
             &format!(r#"{{"value":[{{"PartitionKey":"p","RowKey":"{rk}"}}]}}"#),

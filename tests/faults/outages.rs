@@ -91,21 +91,25 @@ async fn batches_of_a_bulk_spend_no_budget_and_keep_the_policy() {
     assert_eq!(report.unwrap().applied(), ROWS, "so do writes by query");
 
     let (faults, table) = slow_table(|service| service.retry(NoRetry)).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     faults.add(Fault::NoConnection);
     let error = table.bulk().insert(rows()).await.unwrap_err();
     assert_eq!(error.error().kind(), ErrorKind::Connection);
-    assert!(begun.elapsed() < Duration::from_millis(100), "{:?}", begun.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_millis(100),
+        "{:?}",
+        started.elapsed()
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn bulk_to_an_unreachable_service_ends_within_eight_seconds() {
     let (faults, table) = slow_table(|service| service).await;
     let down = faults.add(Fault::NoConnection);
-    let begun = Instant::now();
+    let started = Instant::now();
     let error = table.bulk().insert(rows()).await.unwrap_err();
     assert_eq!(error.error().kind(), ErrorKind::Connection);
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
     // 32 batches by default, of five attempts each.
     assert_eq!(down.hits(), 5 * 32);
 }

@@ -92,7 +92,7 @@ impl Schedule {
     }
 
     /// Returns the page that is requested. A continuation that no page returned is an error.
-    fn asked(&self, request: &Request<Bytes>) -> usize {
+    fn requested(&self, request: &Request<Bytes>) -> usize {
         let query = request.uri().query().unwrap_or_default();
         assert!(
             !query.contains("NextRowKey=&") && !query.ends_with("NextRowKey="),
@@ -117,16 +117,16 @@ impl Schedule {
 
 impl Transport for Schedule {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        let index = self.asked(&request);
+        let index = self.requested(&request);
         let fault = self.faults.lock().unwrap()[index].pop_front();
-        let answer = match fault {
+        let response = match fault {
             None => Ok(self.page(index)),
             Some(Fault::Busy) => Ok(Response::builder().status(503).body(Bytes::new()).unwrap()),
             Some(Fault::NotSent) => Err(TransportError::new(Delivery::NothingSent, "no connection")),
             Some(Fault::Broken) => Err(TransportError::new(Delivery::MaybeSent, "reset")),
             Some(Fault::Cut) => Err(TransportError::new(Delivery::ResponseCut, "cut")),
         };
-        Box::pin(async move { answer })
+        Box::pin(async move { response })
     }
 }
 

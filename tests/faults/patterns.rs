@@ -28,12 +28,12 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Clone, Debug)]
 struct Following {
     emulator: Emulator,
-    begun: (DateTime, Instant),
+    started: (DateTime, Instant),
 }
 
 impl Transport for Following {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        let (at, instant) = self.begun;
+        let (at, instant) = self.started;
         self.emulator.clock().set(at + instant.elapsed());
         self.emulator.send(request)
     }
@@ -58,7 +58,7 @@ fn hold(promise: &Promise, scenario: &Scenario, mode: Mode, seed: u64) -> usize 
         let emulator = Emulator::new().with_clock(EmulatorClock::fixed(at));
         let following = Following {
             emulator: emulator.clone(),
-            begun: (at, Instant::now()),
+            started: (at, Instant::now()),
         };
         let faults = scenario.over(following.clone(), mode, seed);
         let service = TableServiceClient::on(faults.clone()).with(&CallOptions::new().timeout(TIMEOUT));

@@ -14,19 +14,19 @@ use azure_table_tests::canned::{Canned, Step};
 
 const BUSY: &str = r#"{"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"Busy."}}}"#;
 
-fn batch_answer(inner: &str, body: &str) -> Step {
-    let answer = format!(
+fn batch_response(inner: &str, body: &str) -> Step {
+    let response = format!(
         "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\
          Content-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 {inner}\r\n\r\n{body}\r\n--c--\r\n--b--\r\n"
     );
-    Step::answer(202, &[("content-type", "multipart/mixed; boundary=b")], &answer)
+    Step::response(202, &[("content-type", "multipart/mixed; boundary=b")], &response)
 }
 
 /// A policy that is called for every failure, and always stops.
 #[derive(Debug)]
-struct Asked(Arc<Mutex<Vec<String>>>);
+struct Requested(Arc<Mutex<Vec<String>>>);
 
-impl RetryPolicy for Asked {
+impl RetryPolicy for Requested {
     fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
         let code = failed.code().unwrap_or("-");
         let reported = format!(
@@ -45,12 +45,12 @@ async fn policy_is_called_for_every_failure() {
     let canned = Canned::new([
         Step::Fail(Delivery::ResponseCut),
         Step::status(404),
-        Step::answer(503, &[], BUSY),
-        batch_answer("429 Too Many Requests", ""),
-        batch_answer("204 No Content", ""),
+        Step::response(503, &[], BUSY),
+        batch_response("429 Too Many Requests", ""),
+        batch_response("204 No Content", ""),
     ]);
     let reported = Arc::new(Mutex::new(Vec::new()));
-    let service = canned.service().retry(Asked(Arc::clone(&reported)));
+    let service = canned.service().retry(Requested(Arc::clone(&reported)));
     let table = service.dynamic_table("Things").unwrap();
     for _ in 0..3 {
         let _ = table.get(("p", "r")).await;
@@ -75,7 +75,7 @@ async fn policy_is_called_for_every_failure() {
 #[tokio::test(start_paused = true)]
 async fn a_throttled_batch_is_sent_again() {
     for inner in ["429 Too Many Requests", "503 Service Unavailable"] {
-        let canned = Canned::new([batch_answer(inner, BUSY), batch_answer("204 No Content", "")]);
+        let canned = Canned::new([batch_response(inner, BUSY), batch_response("204 No Content", "")]);
         let table = canned.service().dynamic_table("Things").unwrap();
         let mut batch = table.batch();
         batch.delete(("p", "r")).unwrap();
@@ -83,23 +83,23 @@ async fn a_throttled_batch_is_sent_again() {
         assert_eq!(canned.sent().len(), 2);
     }
     // No wait is shorter than the part asks for.
-    let part = batch_answer("429 Too Many Requests\r\nRetry-After: 5", BUSY);
+    let part = batch_response("429 Too Many Requests\r\nRetry-After: 5", BUSY);
     let canned = Canned::new([
         part.clone(),
-        batch_answer("204 No Content", ""),
+        batch_response("204 No Content", ""),
         part,
-        batch_answer("204 No Content", ""),
+        batch_response("204 No Content", ""),
     ]);
     let table = canned.service().dynamic_table("Things").unwrap();
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let mut batch = table.batch();
     batch.delete(("p", "r")).unwrap();
     batch.submit().await.unwrap();
-    assert!(begun.elapsed() >= Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(started.elapsed() >= Duration::from_secs(5), "{:?}", started.elapsed());
     table.delete(("p", "r")).via_batch().await.unwrap();
-    assert!(begun.elapsed() >= Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(started.elapsed() >= Duration::from_secs(10), "{:?}", started.elapsed());
     // An error of the request is not retried.
-    let canned = Canned::new([batch_answer("409 Conflict", "")]);
+    let canned = Canned::new([batch_response("409 Conflict", "")]);
     let table = canned.service().dynamic_table("Things").unwrap();
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "r")).unwrap();
@@ -120,11 +120,11 @@ async fn policy_of_a_call_overrides_those_of_table_and_client() {
 
 #[tokio::test(start_paused = true)]
 async fn policy_of_2010_has_the_documented_waits() {
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let canned = Canned::new((0..4).map(|_| Step::status(500)));
     let service = canned.service().retry(ExponentialRetry::in_2010());
     service.ping().await.unwrap_err();
-    let waited = begun.elapsed().as_secs();
+    let waited = started.elapsed().as_secs();
     assert!((3 + 27 + 75..=3 + 39 + 90).contains(&waited), "{waited}");
 }
 
@@ -259,7 +259,7 @@ async fn a_policy_may_keep_state_of_a_call() {
 
 #[tokio::test(start_paused = true)]
 async fn timeout_is_sent_to_the_service() {
-    let canned = Canned::new([Step::answer(503, &[], BUSY), Step::status(204)]);
+    let canned = Canned::new([Step::response(503, &[], BUSY), Step::status(204)]);
     let table = canned.service().dynamic_table("Things").unwrap();
     table
         .delete(("p", "r"))
@@ -268,16 +268,16 @@ async fn timeout_is_sent_to_the_service() {
         .await
         .unwrap();
     let sent = canned.sent();
-    let asked: Vec<_> = sent.iter().map(|sent| sent.uri().query().unwrap()).collect();
-    assert_eq!(asked, ["timeout=20", "timeout=15"], "less each time");
+    let requested: Vec<_> = sent.iter().map(|sent| sent.uri().query().unwrap()).collect();
+    assert_eq!(requested, ["timeout=20", "timeout=15"], "less each time");
 }
 
 #[tokio::test(start_paused = true)]
 async fn error_contains_every_attempt() {
     let canned = Canned::new([
         Step::Fail(Delivery::NothingSent),
-        Step::answer(503, &[("x-ms-request-id", "r-2")], BUSY),
-        Step::answer(400, &[], ""),
+        Step::response(503, &[("x-ms-request-id", "r-2")], BUSY),
+        Step::response(400, &[], ""),
     ]);
     let error = canned.service().ping().await.unwrap_err();
     let story = error.diagnostics();
@@ -306,8 +306,8 @@ async fn error_contains_every_attempt() {
 async fn excessive_retry_after_is_not_waited_for() {
     let asks = |seconds: &str| {
         Canned::new([
-            Step::answer(503, &[("retry-after", seconds)], BUSY),
-            Step::answer(204, &[("etag", "e")], ""),
+            Step::response(503, &[("retry-after", seconds)], BUSY),
+            Step::response(204, &[("etag", "e")], ""),
         ])
     };
     for (seconds, waits, policy) in [

@@ -19,7 +19,7 @@ const ROWS: usize = 10;
 #[derive(Clone, Debug)]
 struct Pages {
     count: usize,
-    asked: Arc<Mutex<Vec<Instant>>>,
+    requested: Arc<Mutex<Vec<Instant>>>,
     held: Arc<AtomicUsize>,
     most_held: Arc<AtomicUsize>,
 }
@@ -43,7 +43,7 @@ impl Pages {
     fn new(count: usize) -> Self {
         Self {
             count,
-            asked: Arc::default(),
+            requested: Arc::default(),
             held: Arc::default(),
             most_held: Arc::default(),
         }
@@ -57,14 +57,14 @@ impl Pages {
             .unwrap()
     }
 
-    fn asked(&self) -> usize {
-        self.asked.lock().unwrap().len()
+    fn requested(&self) -> usize {
+        self.requested.lock().unwrap().len()
     }
 }
 
 impl Transport for Pages {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        self.asked.lock().unwrap().push(Instant::now());
+        self.requested.lock().unwrap().push(Instant::now());
         let query = request.uri().query().unwrap_or_default();
         let page: usize = query
             .split("NextPartitionKey=")
@@ -95,7 +95,7 @@ async fn read(pages: &Pages, prefetch: Option<usize>, work: Duration) -> Duratio
     if let Some(pages) = prefetch {
         query = query.prefetch(pages);
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut rows = query.stream();
     let mut keys = Vec::new();
     while let Some(row) = rows.try_next().await.unwrap() {
@@ -106,19 +106,19 @@ async fn read(pages: &Pages, prefetch: Option<usize>, work: Duration) -> Duratio
         .flat_map(|page| (0..ROWS).map(move |n| format!("{page:03}-{n}")))
         .collect();
     assert_eq!(keys, expected);
-    begun.elapsed()
+    started.elapsed()
 }
 
 #[tokio::test(start_paused = true)]
 async fn next_page_is_requested_before_the_current_one_is_read() {
     let pages = Pages::new(5);
     let mut rows = pages.table().query().stream();
-    let mut asked_when_read = Vec::new();
+    let mut requested_when_read = Vec::new();
     while rows.try_next().await.unwrap().is_some() {
         sleep(Duration::from_millis(1)).await;
-        asked_when_read.push(pages.asked());
+        requested_when_read.push(pages.requested());
     }
-    let at = |page: usize, row: usize| asked_when_read[page * ROWS + row];
+    let at = |page: usize, row: usize| requested_when_read[page * ROWS + row];
     assert_eq!(
         (at(0, 0), at(0, ROWS - 1)),
         (1, 1),
@@ -127,7 +127,11 @@ async fn next_page_is_requested_before_the_current_one_is_read() {
     for page in 1..4 {
         assert_eq!((at(page, 0), at(page, ROWS - 1)), (page + 2, page + 2));
     }
-    assert_eq!((at(4, ROWS - 1), pages.asked()), (5, 5), "no page is behind the last");
+    assert_eq!(
+        (at(4, ROWS - 1), pages.requested()),
+        (5, 5),
+        "no page is behind the last"
+    );
 }
 
 /// On one thread, too: decoding a page delays the others.
@@ -135,9 +139,9 @@ async fn next_page_is_requested_before_the_current_one_is_read() {
 async fn next_page_is_requested_before_the_current_one_is_decoded() {
     let pages = Pages::new(3);
     let seen = pages.clone();
-    let query = pages.table().query().prefetch(1).resolve(move |_| Ok(seen.asked()));
-    let asked = query.all().await.unwrap();
-    let when_decoded: Vec<_> = asked.iter().step_by(ROWS).copied().collect();
+    let query = pages.table().query().prefetch(1).resolve(move |_| Ok(seen.requested()));
+    let requested = query.all().await.unwrap();
+    let when_decoded: Vec<_> = requested.iter().step_by(ROWS).copied().collect();
     assert_eq!(when_decoded, [2, 3, 3]);
 }
 
@@ -148,12 +152,12 @@ async fn prefetch_can_start_with_the_first_page_or_be_off() {
         let mut rows = pages.table().query().prefetch(prefetch).stream();
         rows.try_next().await.unwrap();
         sleep(LATENCY * 2).await;
-        assert_eq!(pages.asked(), first, "no more than one page ahead");
+        assert_eq!(pages.requested(), first, "no more than one page ahead");
         for _ in 0..ROWS {
             rows.try_next().await.unwrap();
         }
         sleep(Duration::from_millis(1)).await;
-        assert_eq!(pages.asked(), then);
+        assert_eq!(pages.requested(), then);
     }
     let error = Pages::new(1).table().query().prefetch(2).all().await.unwrap_err();
     assert!(error.to_string().contains("prefetch 2"), "{error}");
@@ -175,7 +179,7 @@ async fn no_more_than_one_page_waits_for_its_reader() {
     for work in [Duration::ZERO, LATENCY / 4, LATENCY * 4] {
         let pages = Pages::new(20);
         read(&pages, Some(1), work).await;
-        assert_eq!(pages.asked(), 20);
+        assert_eq!(pages.requested(), 20);
         assert_eq!(pages.held.load(Ordering::SeqCst), 0);
         assert_eq!(pages.most_held.load(Ordering::SeqCst), 1);
     }
@@ -189,7 +193,7 @@ async fn no_page_is_requested_after_the_limit() {
         while rows.try_next().await.unwrap().is_some() {
             sleep(LATENCY).await;
         }
-        assert_eq!(pages.asked(), requests, "limit {limit}");
+        assert_eq!(pages.requested(), requests, "limit {limit}");
     }
 }
 
@@ -200,8 +204,12 @@ async fn a_dropped_stream_leaves_no_request_behind() {
     rows.try_next().await.unwrap();
     drop(rows);
     sleep(LATENCY * 5).await;
-    assert!(pages.asked() <= 2);
-    assert_eq!(Arc::strong_count(&pages.asked), 1, "nobody has the transport any more");
+    assert!(pages.requested() <= 2);
+    assert_eq!(
+        Arc::strong_count(&pages.requested),
+        1,
+        "nobody has the transport any more"
+    );
     assert_eq!(pages.most_held.load(Ordering::SeqCst), 1, "its page never came");
 }
 
@@ -219,7 +227,7 @@ async fn cancelled_read_loses_nothing() {
                 Ok(end) => break assert!(end.unwrap().is_none()),
             }
         }
-        assert_eq!((count, pages.asked()), (4 * ROWS, 4));
+        assert_eq!((count, pages.requested()), (4 * ROWS, 4));
     }
 }
 
@@ -241,10 +249,10 @@ async fn slow_reader_of_many_keys_waits_only_for_the_first() {
         if !in_order {
             reads = reads.unordered();
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         while reads.try_next().await.unwrap().is_some() {
             sleep(work).await;
         }
-        assert_eq!(begun.elapsed(), LATENCY + 160 * work, "in order: {in_order}");
+        assert_eq!(started.elapsed(), LATENCY + 160 * work, "in order: {in_order}");
     }
 }

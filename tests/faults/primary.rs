@@ -90,7 +90,7 @@ impl Account {
     }
 
     /// Asserts that something was sent, and nothing to the secondary.
-    fn asked_primary_alone(&self, what: &str) {
+    fn requested_primary_alone(&self, what: &str) {
         let sent = self.spy.exchanges();
         assert!(!sent.is_empty(), "{what}");
         assert!(!sent.iter().any(Exchange::is_secondary), "{what}: {sent:?}");
@@ -111,7 +111,7 @@ async fn revoked_policy_stays_revoked() {
 
         let counters = account.counters(mode);
         counters.revoke_access_policy("b").await.unwrap();
-        account.asked_primary_alone("revoke");
+        account.requested_primary_alone("revoke");
         assert_eq!(ids(account.truth.access_policies().await.unwrap()), ["c"], "{mode:?}");
         counters.add_access_policy(StoredAccessPolicy::new("d")).await.unwrap();
         counters
@@ -123,7 +123,7 @@ async fn revoked_policy_stays_revoked() {
             ["c", "d"],
             "{mode:?}"
         );
-        account.asked_primary_alone("add, replace");
+        account.requested_primary_alone("add, replace");
     }
 }
 
@@ -143,7 +143,7 @@ async fn writes_over_a_query_read_the_primary() {
             (3, vec![2, 2, 2]),
             "{mode:?}"
         );
-        account.asked_primary_alone("update_where");
+        account.requested_primary_alone("update_where");
 
         let patched = account
             .counters(mode)
@@ -152,7 +152,7 @@ async fn writes_over_a_query_read_the_primary() {
             (patched.await.unwrap().applied(), account.values().await),
             (3, vec![3, 3, 3])
         );
-        account.asked_primary_alone("patch_where");
+        account.requested_primary_alone("patch_where");
 
         let rows = account.truth.typed::<DynamicEntity>();
         for of in ["a", "b", "c"] {
@@ -166,11 +166,11 @@ async fn writes_over_a_query_read_the_primary() {
             (3, vec![4, 4, 4]),
             "{mode:?}"
         );
-        account.asked_primary_alone("upgrade_all");
+        account.requested_primary_alone("upgrade_all");
 
         let deleted = account.counters(mode).delete_where(Counter::VALUE.eq(4)).await.unwrap();
         assert_eq!((deleted.applied(), account.values().await), (3, vec![]), "{mode:?}");
-        account.asked_primary_alone("delete_where");
+        account.requested_primary_alone("delete_where");
     }
 }
 
@@ -190,7 +190,7 @@ async fn modify_reads_the_primary() {
             assert_eq!((added.value, account.values().await), (6, vec![6, 1]), "{mode:?}");
             let kept = counters.modify(("visits", "a"), |_| Change::Keep).await.unwrap();
             assert_eq!(kept.value, 6, "{mode:?}");
-            account.asked_primary_alone("modify");
+            account.requested_primary_alone("modify");
         }
     }
 }
@@ -204,10 +204,10 @@ async fn refresh_reads_the_primary() {
 
         account.counters(mode).refresh_etag(&mut held).await.unwrap();
         assert_eq!((held.value, &held.etag), (1, &etag), "{mode:?}");
-        account.asked_primary_alone("refresh_etag");
+        account.requested_primary_alone("refresh_etag");
         account.counters(mode).refresh(&mut held).await.unwrap();
         assert_eq!((held.value, &held.etag), (5, &etag), "{mode:?}");
-        account.asked_primary_alone("refresh");
+        account.requested_primary_alone("refresh");
     }
 }
 
@@ -218,7 +218,7 @@ async fn ensure_tables_reads_the_primary() {
         account.truth.delete_table().await.unwrap();
         let ensured = account.service(mode).ensure_tables(["Counters"]).await.unwrap();
         assert_eq!(ensured, [("Counters".to_owned(), Creation::Created)], "{mode:?}");
-        account.asked_primary_alone("ensure_tables");
+        account.requested_primary_alone("ensure_tables");
     }
 }
 

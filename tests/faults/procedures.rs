@@ -64,12 +64,12 @@ async fn modify_ends_with_the_timeout_wherever_it_is_set() {
         ("table", of_table, CallOptions::new()),
         ("call", unlimited, CallOptions::new().timeout(second)),
     ] {
-        let begun = tokio::time::Instant::now();
+        let started = tokio::time::Instant::now();
         let modify = counters.modify(("visits", "home"), |row| row.value += 1);
         let error = modify.with(&options).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Timeout, "{name}: {error}");
         assert!(error.to_string().contains("the call timed out"), "{name}: {error}");
-        assert!(begun.elapsed() <= second + TICK, "{name}: {:?}", begun.elapsed());
+        assert!(started.elapsed() <= second + TICK, "{name}: {:?}", started.elapsed());
     }
 }
 
@@ -175,10 +175,10 @@ async fn client_timeout_bounds_each_step_of_recreate_table_alone() {
     let (emulator, truth) = slow_to_delete(45).await;
     let service = TableServiceClient::on(emulator.clone()).timeout(Duration::from_secs(10));
     let table = service.table::<Counter>("Counters").unwrap();
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let recreate = table.recreate_table(Duration::from_secs(120));
     recreate.on_progress(advance(&emulator)).await.unwrap();
-    assert!(begun.elapsed() >= Duration::from_secs(45), "{:?}", begun.elapsed());
+    assert!(started.elapsed() >= Duration::from_secs(45), "{:?}", started.elapsed());
     assert!(truth.query().all().await.unwrap().is_empty());
 }
 
@@ -204,7 +204,7 @@ async fn recreate_table_retries_transient_failures() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn recreate_table_refuses_a_timeout_below_its_deadline_before_the_delete() {
+async fn recreate_table_rejects_a_timeout_below_its_deadline_before_the_delete() {
     let (_, truth) = slow_to_delete(45).await;
     let recreate = truth.recreate_table(Duration::from_secs(120));
     let error = recreate.timeout(Duration::from_secs(10)).await.unwrap_err();
@@ -223,9 +223,9 @@ async fn recreate_table_ends_at_its_deadline() {
     let faults = Faults::new(emulator);
     faults.add(FaultRule::new(Fault::HangRequest).on(OperationKind::CreateTable).nth(3));
     let table = TableServiceClient::on(faults).table::<Counter>("Counters").unwrap();
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let error = table.recreate_table(Duration::from_secs(60)).await.unwrap_err();
-    assert!((59..=60).contains(&begun.elapsed().as_secs()), "{error}");
+    assert!((59..=60).contains(&started.elapsed().as_secs()), "{error}");
 }
 
 /// After a lost response it is unknown whose table it is, or who deleted it.

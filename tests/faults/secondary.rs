@@ -6,7 +6,7 @@ use azure_table::{CallOptions, Continuation, DynamicEntity, ErrorKind, LocationM
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 
 fn entity() -> Step {
-    Step::answer(200, &[("etag", "e")], r#"{"PartitionKey":"p","RowKey":"r"}"#)
+    Step::response(200, &[("etag", "e")], r#"{"PartitionKey":"p","RowKey":"r"}"#)
 }
 
 fn hosts(canned: &Canned) -> Vec<&'static str> {
@@ -52,7 +52,7 @@ async fn row_missing_in_the_secondary_is_read_from_the_primary() {
     assert_eq!(hosts(&canned), ["secondary", "primary"]);
 
     let missing = r#"{"odata.error":{"code":"ResourceNotFound","message":{"lang":"en-US","value":"No."}}}"#;
-    let canned = Canned::new([Step::answer(404, &[], missing)]);
+    let canned = Canned::new([Step::response(404, &[], missing)]);
     let service = canned.service().location_mode(LocationMode::SecondaryOnly);
     let table = service.dynamic_table("Things").unwrap();
     assert!(
@@ -67,7 +67,7 @@ async fn query_stays_in_its_location() {
     let page = |more: bool| {
         let next = [("x-ms-continuation-nextpartitionkey", "1!4!YQ--")];
         let headers: &[(&str, &str)] = if more { &next } else { &[] };
-        Step::answer(200, headers, r#"{"value":[{"PartitionKey":"p","RowKey":"r"}]}"#)
+        Step::response(200, headers, r#"{"value":[{"PartitionKey":"p","RowKey":"r"}]}"#)
     };
     let canned = Canned::new([
         Step::status(503),
@@ -112,7 +112,7 @@ async fn lost_write_is_read_back_from_the_primary() {
         let row = r#"{"value":[{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r","Timestamp":"2099-01-01T00:00:00Z"}]}"#;
         let canned = Canned::new([
             Step::Fail(Delivery::MaybeSent),
-            Step::answer(200, &[("date", "Fri, 01 Jan 2016 00:00:00 GMT")], row),
+            Step::response(200, &[("date", "Fri, 01 Jan 2016 00:00:00 GMT")], row),
         ]);
         let table = canned.service().location_mode(mode).dynamic_table("Things").unwrap();
         table.insert(&DynamicEntity::new("p", "r")).await.unwrap();

@@ -121,16 +121,16 @@ async fn reads_that_wait_share_the_next_request_in_all_forms() {
 async fn request_goes_on_until_its_last_caller_has_left() {
     let shared = Shared::new().await;
     shared.next(Fault::DelayResponse(100 * MILLI));
-    let begun = Instant::now();
+    let started = Instant::now();
     let read = || tokio::spawn(shared.table.get(("p", "r")));
     let (first, second) = (read(), read());
     sleep(10 * MILLI).await;
     first.abort();
     assert!(second.await.unwrap().unwrap().is_some());
     assert!(
-        (100..105).contains(&begun.elapsed().as_millis()),
+        (100..105).contains(&started.elapsed().as_millis()),
         "{:?}",
-        begun.elapsed()
+        started.elapsed()
     );
     assert_eq!(shared.faults.requests(), 1);
 
@@ -142,9 +142,9 @@ async fn request_goes_on_until_its_last_caller_has_left() {
     sleep(10 * MILLI).await;
     first.abort();
     second.abort();
-    let begun = Instant::now();
+    let started = Instant::now();
     assert!(third.await.unwrap().unwrap().is_some());
-    assert!(begun.elapsed() < 5 * MILLI, "{:?}", begun.elapsed());
+    assert!(started.elapsed() < 5 * MILLI, "{:?}", started.elapsed());
     assert_eq!(shared.faults.requests(), 3);
 }
 
@@ -292,7 +292,7 @@ async fn hot_rows_are_read_once_per_flight() {
             table.insert(&DynamicEntity::new("p", row.to_string())).await.unwrap();
         }
         let before = faults.requests();
-        let begun = Instant::now();
+        let started = Instant::now();
         let reads = (0..READS).map(|n| {
             let (table, key) = (table.clone(), (n % ROWS).to_string());
             tokio::spawn(async move {
@@ -303,7 +303,7 @@ async fn hot_rows_are_read_once_per_flight() {
         for read in join_all(reads).await {
             read.unwrap();
         }
-        (faults.requests() - before, begun.elapsed())
+        (faults.requests() - before, started.elapsed())
     };
     for millis in [1, 100] {
         let (plain, _) = run(false, millis).await;

@@ -59,10 +59,10 @@ fn slow(time: u64) -> Fault {
 }
 
 #[track_caller]
-fn assert_over(error: &Error, begun: Instant) {
+fn assert_over(error: &Error, started: Instant) {
     assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
     assert!(error.to_string().contains("`total_timeout` of 10s"), "{error}");
-    assert_eq!(begun.elapsed().as_millis(), TOTAL.as_millis());
+    assert_eq!(started.elapsed().as_millis(), TOTAL.as_millis());
 }
 
 /// Five pages of 3 s each are within a `timeout` of 4 s.
@@ -74,12 +74,12 @@ async fn stream_ends_at_its_total_timeout() {
     assert_eq!(query().all().await.unwrap().len(), 10);
     for prefetch in [0, 1] {
         let query = || query().prefetch(prefetch).total_timeout(TOTAL);
-        let begun = Instant::now();
-        assert_over(&query().all().await.unwrap_err(), begun);
-        let begun = Instant::now();
-        assert_over(&query().count().await.unwrap_err(), begun);
+        let started = Instant::now();
+        assert_over(&query().all().await.unwrap_err(), started);
+        let started = Instant::now();
+        assert_over(&query().count().await.unwrap_err(), started);
 
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut pages = query().pages();
         let mut last = None;
         let error = loop {
@@ -88,7 +88,7 @@ async fn stream_ends_at_its_total_timeout() {
                 Err(error) => break error,
             }
         };
-        assert_over(&error, begun);
+        assert_over(&error, started);
         assert_eq!(error.attempts(), 1, "the request in flight is part of the error");
         assert!(pages.try_next().await.unwrap().is_none());
         // Three pages of two rows arrived. The rest is read from there.
@@ -108,12 +108,12 @@ async fn total_timeout_of_a_stream_starts_at_its_first_poll_and_includes_the_rea
     let Fixture { faults, table, .. } = fixture().await;
     let mut rows = table.query().partition("a").prefetch(0).total_timeout(TOTAL).stream();
     tokio::time::sleep(TOTAL).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     assert!(rows.try_next().await.unwrap().is_some());
     let requests = faults.requests();
     tokio::time::sleep(TOTAL).await;
     assert!(rows.try_next().await.unwrap().is_some(), "it came with the first page");
-    assert_over(&rows.try_next().await.unwrap_err(), begun);
+    assert_over(&rows.try_next().await.unwrap_err(), started);
     assert_eq!(faults.requests(), requests);
     assert!(rows.try_next().await.unwrap().is_none());
 }
@@ -123,9 +123,9 @@ async fn total_timeout_of_a_stream_starts_at_its_first_poll_and_includes_the_rea
 async fn retries_of_pages_count_toward_the_total_timeout() {
     let Fixture { faults, table, .. } = fixture().await;
     faults.add(FaultRule::new(Fault::HangResponse).on(OperationKind::Query).nth(3));
-    let begun = Instant::now();
+    let started = Instant::now();
     let query = table.query().partition("a").attempt_timeout(Duration::from_secs(60));
-    assert_over(&query.total_timeout(TOTAL).all().await.unwrap_err(), begun);
+    assert_over(&query.total_timeout(TOTAL).all().await.unwrap_err(), started);
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,9 +137,9 @@ async fn list_of_tables_ends_at_its_total_timeout() {
         service.dynamic_table(name).unwrap().create_table().await.unwrap();
     }
     faults.add(FaultRule::new(slow(3)).on_reads());
-    let begun = Instant::now();
+    let started = Instant::now();
     let list = service.list_tables().page_size(1).total_timeout(TOTAL);
-    assert_over(&list.await.unwrap_err(), begun);
+    assert_over(&list.await.unwrap_err(), started);
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,11 +147,11 @@ async fn parts_of_a_fan_out_and_a_scan_share_one_total_timeout() {
     let Fixture { faults, table, .. } = fixture().await;
     faults.add(FaultRule::new(slow(3)).on_reads());
     for concurrency in [1, 2] {
-        let begun = Instant::now();
+        let started = Instant::now();
         let parts = table.query().fan_out().partitions(["a", "b"]).concurrency(concurrency);
-        assert_over(&parts.total_timeout(TOTAL).all().await.unwrap_err(), begun);
+        assert_over(&parts.total_timeout(TOTAL).all().await.unwrap_err(), started);
 
-        let begun = Instant::now();
+        let started = Instant::now();
         let scan = || table.query().scan().ranges(["b"]).concurrency(concurrency);
         let mut rows = scan().total_timeout(TOTAL).stream();
         let mut seen = 0;
@@ -161,7 +161,7 @@ async fn parts_of_a_fan_out_and_a_scan_share_one_total_timeout() {
                 Err(error) => break error,
             }
         };
-        assert_over(&error, begun);
+        assert_over(&error, started);
         assert_eq!(seen, concurrency * 6);
         let mut rest = scan().resume_from(rows.position().clone()).stream();
         while rest.try_next().await.unwrap().is_some() {
@@ -176,17 +176,17 @@ async fn parts_of_a_fan_out_and_a_scan_share_one_total_timeout() {
 async fn keys_that_are_not_read_in_time_are_errors() {
     let Fixture { faults, table, .. } = fixture().await;
     faults.add(FaultRule::new(slow(3)).on_reads());
-    let begun = Instant::now();
+    let started = Instant::now();
     let many = table.get_many((0..10).map(|id| ("a", id))).concurrency(2);
     let items: Vec<_> = many.total_timeout(TOTAL).collect().await;
-    assert_eq!(begun.elapsed(), TOTAL);
+    assert_eq!(started.elapsed(), TOTAL);
     assert_eq!((items.len(), faults.requests()), (10, 8));
     for (id, item) in items.iter().enumerate() {
         match item {
             Ok((_, row)) => assert_eq!(row.as_ref(), Some(&thing("a", id as u32))),
             Err(error) => {
                 assert!(id >= 6);
-                assert_over(error, begun);
+                assert_over(error, started);
                 assert_eq!(error.entity(), Some(("a", &*format!("{id:010}"))));
             }
         }
@@ -197,7 +197,7 @@ async fn keys_that_are_not_read_in_time_are_errors() {
 async fn bulk_ends_at_its_total_timeout() {
     let Fixture { faults, table, truth } = fixture().await;
     faults.add(FaultRule::new(slow(3)).on_writes());
-    let begun = Instant::now();
+    let started = Instant::now();
     let many = (0..20).map(|id| thing("new", id));
     let bulk = table
         .bulk()
@@ -205,7 +205,7 @@ async fn bulk_ends_at_its_total_timeout() {
         .concurrency(1)
         .timeout(Duration::from_secs(4));
     let interrupted = bulk.total_timeout(TOTAL).insert(many).await.unwrap_err();
-    assert_over(interrupted.error(), begun);
+    assert_over(interrupted.error(), started);
     assert_eq!(
         (interrupted.error().operation(), interrupted.error().table()),
         (Some("bulk"), Some("Things"))
@@ -228,7 +228,7 @@ async fn bulk_ends_at_its_total_timeout() {
 #[tokio::test(start_paused = true)]
 async fn no_wait_of_a_bulk_exceeds_its_total_timeout() {
     let Fixture { faults, table, .. } = fixture().await;
-    let begun = Instant::now();
+    let started = Instant::now();
     let silent = futures::stream::iter([TableOperation::insert(&thing("new", 1))]).chain(futures::stream::pending());
     let interrupted = table
         .bulk()
@@ -236,17 +236,17 @@ async fn no_wait_of_a_bulk_exceeds_its_total_timeout() {
         .write_stream(silent)
         .await
         .unwrap_err();
-    assert_over(interrupted.error(), begun);
+    assert_over(interrupted.error(), started);
     assert_eq!(
         (interrupted.report().applied(), interrupted.report().leftovers().len()),
         (1, 0)
     );
 
-    let begun = Instant::now();
+    let started = Instant::now();
     let busy = faults.add(FaultRule::new(ResponseTemplate::new(503).code("ServerBusy").message("Busy.")).on_writes());
     let bulk = table.bulk().total_timeout(TOTAL).insert([thing("new", 2)]);
     let interrupted = bulk.await.unwrap_err();
-    assert_over(interrupted.error(), begun);
+    assert_over(interrupted.error(), started);
     assert_eq!(
         (interrupted.report().not_tried(), interrupted.report().in_doubt()),
         (1, 0)
@@ -262,7 +262,7 @@ async fn no_wait_of_a_bulk_exceeds_its_total_timeout() {
 async fn writer_accepts_no_more_after_its_total_timeout() {
     let Fixture { faults, table, .. } = fixture().await;
     faults.add(FaultRule::new(slow(6)).on_writes());
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut writer = table
         .bulk()
         .batch_size(1)
@@ -272,10 +272,10 @@ async fn writer_accepts_no_more_after_its_total_timeout() {
     for id in 0..4 {
         writer.insert(&thing("new", id)).await.unwrap();
     }
-    assert_over(&writer.flush().await.unwrap_err(), begun);
-    assert_over(&writer.insert(&thing("new", 9)).await.unwrap_err(), begun);
+    assert_over(&writer.flush().await.unwrap_err(), started);
+    assert_over(&writer.insert(&thing("new", 9)).await.unwrap_err(), started);
     let interrupted = writer.close().await.unwrap_err();
-    assert_over(interrupted.error(), begun);
+    assert_over(interrupted.error(), started);
     let report = interrupted.report();
     assert_eq!((report.applied(), report.in_doubt(), report.not_tried()), (1, 1, 2));
 }
@@ -287,7 +287,7 @@ async fn writes_by_query_end_at_their_total_timeout() {
     faults.add(FaultRule::new(slow(3)).on_writes());
     let query = || table.query().partition("a");
     for is_of_query in [false, true] {
-        let begun = Instant::now();
+        let started = Instant::now();
         let interrupted = match is_of_query {
             true => {
                 table
@@ -302,7 +302,7 @@ async fn writes_by_query_end_at_their_total_timeout() {
             }
         };
         let interrupted = interrupted.unwrap_err();
-        assert_over(interrupted.error(), begun);
+        assert_over(interrupted.error(), started);
         assert_eq!(interrupted.error().operation(), Some("update where"));
         let report = interrupted.report();
         assert_eq!((report.applied(), report.in_doubt(), report.rejected()), (6, 2, 0));
@@ -315,18 +315,18 @@ async fn writes_by_query_end_at_their_total_timeout() {
     let rows = truth.query().partition("a").all().await.unwrap();
     assert!(rows.iter().all(|row| row.count == 3), "{rows:?}");
 
-    let begun = Instant::now();
+    let started = Instant::now();
     let interrupted = table.delete_where(query()).total_timeout(TOTAL).await.unwrap_err();
-    assert_over(interrupted.error(), begun);
+    assert_over(interrupted.error(), started);
     assert_eq!(
         (interrupted.report().applied(), interrupted.report().in_doubt()),
         (6, 2)
     );
     faults.clear();
     faults.add(FaultRule::new(slow(6)).on_reads());
-    let begun = Instant::now();
+    let started = Instant::now();
     let interrupted = table.upgrade_all().total_timeout(TOTAL).await.unwrap_err();
-    assert_over(interrupted.error(), begun);
+    assert_over(interrupted.error(), started);
 }
 
 /// The last progress report contains the outcomes of the end.
@@ -337,11 +337,11 @@ async fn batches_of_several_partitions_end_together() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hear = Arc::clone(&heard);
     let truth: TableClient<DynamicEntity> = table.typed();
-    let begun = Instant::now();
+    let started = Instant::now();
     let writes = truth.delete_where(truth.query().page_size(1_000)).total_timeout(TOTAL);
     let writes = writes.on_progress(move |report| hear.lock().unwrap().push(report.in_doubt()));
     let interrupted = writes.await.unwrap_err();
-    assert_over(interrupted.error(), begun);
+    assert_over(interrupted.error(), started);
     assert_eq!(interrupted.report().in_doubt(), 2);
     assert_eq!(heard.lock().unwrap().last(), Some(&2));
 }

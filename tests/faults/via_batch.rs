@@ -25,17 +25,17 @@ impl Transport for Narrow {
         Box::pin(async move {
             if request.uri().to_string().len() > MOST_CHARACTERS {
                 let html = "<HTML><BODY><h2>Bad Request - Invalid URL</h2></BODY></HTML>";
-                let refusal = Response::builder()
+                let service_error = Response::builder()
                     .status(400)
                     .body(Bytes::from_static(html.as_bytes()));
-                return Ok(refusal.unwrap());
+                return Ok(service_error.unwrap());
             }
             let is_change = String::from_utf8_lossy(request.body()).contains("changeset_");
-            let answer = self.emulator.send(request).await?;
+            let response = self.emulator.send(request).await?;
             if is_change && self.loses.swap(false, Ordering::Relaxed) {
                 return Err(TransportError::new(Delivery::MaybeSent, "lost"));
             }
-            Ok(answer)
+            Ok(response)
         })
     }
 }
@@ -67,8 +67,8 @@ async fn lost_write_through_a_batch_is_read_back_through_a_batch() {
         loses,
         mut entity,
     } = setup().await;
-    let refused = table.merge(&entity).await.unwrap_err();
-    assert!(refused.to_string().contains(".via_batch()"), "{refused}");
+    let rejected = table.merge(&entity).await.unwrap_err();
+    assert!(rejected.to_string().contains(".via_batch()"), "{rejected}");
 
     let table = table.with(&CallOptions::new().via_batch());
     loses.store(true, Ordering::Relaxed);

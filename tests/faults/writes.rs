@@ -44,10 +44,10 @@ impl Transport for Lossy {
                 Fate::LoseRequest => Err(lost()),
                 Fate::LoseResponse => self.emulator.send(request).await.and(Err(lost())),
                 Fate::FailAfter => {
-                    let mut answer = self.emulator.send(request).await?;
-                    *answer.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
-                    *answer.body_mut() = Bytes::new();
-                    Ok(answer)
+                    let mut response = self.emulator.send(request).await?;
+                    *response.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
+                    *response.body_mut() = Bytes::new();
+                    Ok(response)
                 }
             }
         })

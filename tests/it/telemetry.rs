@@ -28,7 +28,7 @@ type Fields = BTreeMap<&'static str, String>;
 
 thread_local! {
     /// The spans of the test on this thread, in the order of their start; `None` if no test records.
-    static SEEN: RefCell<Option<Vec<Begun>>> = const { RefCell::new(None) };
+    static SEEN: RefCell<Option<Vec<Started>>> = const { RefCell::new(None) };
     /// The most verbose level that is recorded.
     static MOST_VERBOSE: Cell<Level> = const { Cell::new(Level::TRACE) };
 }
@@ -37,7 +37,7 @@ thread_local! {
 const EVENT: &str = "event";
 
 /// Id, name and fields of a span; its beginning and its end.
-type Begun = (u64, &'static str, Fields, Instant, Option<Instant>);
+type Started = (u64, &'static str, Fields, Instant, Option<Instant>);
 
 struct Text<'a>(&'a mut Fields);
 
@@ -118,7 +118,7 @@ async fn spans_of(calls: impl Future<Output = ()>) -> Spans {
     Spans(SEEN.take().unwrap())
 }
 
-struct Spans(Vec<Begun>);
+struct Spans(Vec<Started>);
 
 impl Spans {
     fn named(&self, name: &str) -> Vec<Fields> {
@@ -136,7 +136,7 @@ impl Spans {
     /// Returns the duration of each span of this name, by tokio's clock.
     fn lasted(&self, name: &str) -> Vec<Duration> {
         let named = self.0.iter().filter(|(_, known, ..)| *known == name);
-        named.map(|(.., begun, ended)| ended.unwrap() - *begun).collect()
+        named.map(|(.., started, ended)| ended.unwrap() - *started).collect()
     }
 }
 
@@ -213,7 +213,7 @@ async fn each_attempt_is_a_span_of_its_own() {
     let canned = Canned::new([
         Step::Fail(Delivery::NothingSent),
         Step::status(503),
-        Step::answer(200, &[("x-ms-request-charge", "2.5")], r#"{"value":[]}"#),
+        Step::response(200, &[("x-ms-request-charge", "2.5")], r#"{"value":[]}"#),
     ]);
     let spans = spans_of(async { canned.service().ping().await.unwrap() }).await;
     let attempts = spans.named("attempt");
@@ -246,16 +246,16 @@ async fn each_attempt_is_a_span_of_its_own() {
 async fn attempt_span_ends_with_the_attempt_and_has_its_error() {
     let canned = Canned::new([
         Step::Fail(Delivery::NothingSent),
-        Step::answer(503, &[("x-ms-error-code", "ServerBusy"), ("retry-after", "7")], ""),
-        Step::answer(404, &[("x-ms-error-code", "ResourceNotFound")], ""),
+        Step::response(503, &[("x-ms-error-code", "ServerBusy"), ("retry-after", "7")], ""),
+        Step::response(404, &[("x-ms-error-code", "ResourceNotFound")], ""),
     ]);
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let spans = spans_of(async {
         let table = canned.service().dynamic_table("Things").unwrap();
         assert!(table.get(("p", "r")).await.unwrap().is_none());
     })
     .await;
-    assert!(begun.elapsed().as_secs() >= 7);
+    assert!(started.elapsed().as_secs() >= 7);
     let attempts = spans.named("attempt");
     has(
         &attempts[0],
@@ -282,7 +282,7 @@ async fn write_in_doubt_has_the_error_type_of_its_last_failure() {
     let spans = spans_of(async {
         for step in [
             Step::Fail(Delivery::MaybeSent),
-            Step::answer(500, &[("x-ms-error-code", "InternalError")], ""),
+            Step::response(500, &[("x-ms-error-code", "InternalError")], ""),
         ] {
             let canned = Canned::new([step]);
             let service = canned.service().retry(NoRetry).observer(metrics.clone());
@@ -315,8 +315,8 @@ async fn write_in_doubt_has_the_error_type_of_its_last_failure() {
 async fn retry_is_an_event_of_level_warn() {
     let spans = spans_of(async {
         let canned = Canned::new([
-            Step::answer(503, &[("x-ms-error-code", "ServerBusy"), ("retry-after", "7")], ""),
-            Step::answer(200, &[], r#"{"value":[]}"#),
+            Step::response(503, &[("x-ms-error-code", "ServerBusy"), ("retry-after", "7")], ""),
+            Step::response(200, &[], r#"{"value":[]}"#),
         ]);
         let table = canned.service().dynamic_table("Things").unwrap();
         table.query().partition("SECRETKEY").all().await.unwrap();
@@ -465,8 +465,8 @@ async fn retry_event_is_in_the_callers_span_if_only_warnings_are_recorded() {
     MOST_VERBOSE.set(Level::WARN);
     let spans = spans_of(async {
         let canned = Canned::new([
-            Step::answer(503, &[("x-ms-error-code", "ServerBusy")], ""),
-            Step::answer(200, &[], r#"{"value":[]}"#),
+            Step::response(503, &[("x-ms-error-code", "ServerBusy")], ""),
+            Step::response(200, &[], r#"{"value":[]}"#),
         ]);
         let table = canned.service().dynamic_table("Things").unwrap();
         let query = table.query().all().instrument(tracing::warn_span!("request"));
@@ -483,7 +483,7 @@ async fn retry_event_is_in_the_callers_span_if_only_warnings_are_recorded() {
 
 #[tokio::test(start_paused = true)]
 async fn second_request_of_a_hedged_read_is_a_span_and_counted() {
-    let entity = || Step::answer(200, &[], r#"{"PartitionKey":"p","RowKey":"r"}"#);
+    let entity = || Step::response(200, &[], r#"{"PartitionKey":"p","RowKey":"r"}"#);
     let canned = Canned::new([entity(), entity(), entity()]);
     let faults = Faults::new(canned.clone());
     let exporter = InMemoryMetricExporter::default();

@@ -3,25 +3,25 @@
 use azure_table::{DynamicEntity, ErrorKind, NoRetry};
 use azure_table_tests::errors::kind_in_doubt;
 use azure_table_tests::untrusted::batch::{BATCHES, LONE, PIECES, check_one_operation, check_two_operations, commit};
-use azure_table_tests::untrusted::{answer, answered, is_presentable, on_runtime, things};
+use azure_table_tests::untrusted::{is_presentable, on_runtime, responded, response, things};
 use proptest::prelude::*;
 
 use crate::document::document;
 
 proptest! {
     #[test]
-    fn batch_is_written_or_rejected_or_in_doubt(answer in document(BATCHES, PIECES)) {
-        check_two_operations(&answer.0);
+    fn batch_is_written_or_rejected_or_in_doubt(response in document(BATCHES, PIECES)) {
+        check_two_operations(&response.0);
     }
 
     #[test]
-    fn single_operation_is_applied_or_rejected_or_in_doubt(answer in document(LONE, PIECES)) {
-        check_one_operation(&answer.0);
+    fn single_operation_is_applied_or_rejected_or_in_doubt(response in document(LONE, PIECES)) {
+        check_one_operation(&response.0);
     }
 
     #[test]
     fn boundary_can_be_any_text(content_type in "[ -~]{0,40}", body in document(BATCHES, PIECES)) {
-        let service = answered([answer(202, &[("content-type", &format!("multipart/mixed;boundary{content_type}"))], &body.0)]);
+        let service = responded([response(202, &[("content-type", &format!("multipart/mixed;boundary{content_type}"))], &body.0)]);
         let mut batch = things(&service).batch();
         batch.insert(&DynamicEntity::new("p", "1")).unwrap();
         if let Err(error) = on_runtime(async { batch.submit().retry(NoRetry).await }) {

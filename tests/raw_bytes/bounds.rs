@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use azure_table::{DynamicEntity, Emulator, Filter, SasToken, TableServiceClient};
 use azure_table_tests::canned::Canned;
-use azure_table_tests::untrusted::{answer, answered, is_presentable, on_runtime, things};
+use azure_table_tests::untrusted::{is_presentable, on_runtime, responded, response, things};
 
 /// Far more than any of them needs, and far less than quadratic time, on a busy machine without optimization.
 const SOON: Duration = Duration::from_secs(10);
@@ -56,16 +56,16 @@ fn json_of_any_shape_ends_soon() {
         format!("{{\"A\":\"{}", "\\ud83d\\ude00".repeat(100_000)),
     ] {
         soon(&row, || {
-            let service = answered([answer(200, &[], row.as_bytes())]);
+            let service = responded([response(200, &[], row.as_bytes())]);
             on_runtime(async { things(&service).get(("p", "r")).await })
         });
         soon(&row, || {
             let page = format!("{{\"odata.nextLink\":null,\"value\":[{row},{row}]}}");
-            let service = answered([answer(200, &[], page.as_bytes())]);
+            let service = responded([response(200, &[], page.as_bytes())]);
             on_runtime(async { things(&service).query().all().await })
         });
         soon(&row, || {
-            let service = answered([answer(200, &[], row.as_bytes())]);
+            let service = responded([response(200, &[], row.as_bytes())]);
             on_runtime(async { service.list_tables().await })
         });
     }
@@ -95,15 +95,15 @@ fn errors_of_any_shape_end_soon() {
         long,
     ] {
         soon(&body, || {
-            let service = answered([answer(400, &[], body.as_bytes())]);
+            let service = responded([response(400, &[], body.as_bytes())]);
             on_runtime(async { things(&service).query().all().await })
         });
         soon(&body, || {
-            let service = answered([answer(200, &[], body.as_bytes())]);
+            let service = responded([response(200, &[], body.as_bytes())]);
             on_runtime(async { service.properties().await })
         });
         soon(&body, || {
-            let service = answered([answer(200, &[], body.as_bytes())]);
+            let service = responded([response(200, &[], body.as_bytes())]);
             on_runtime(async { things(&service).access_policies().await })
         });
     }
@@ -112,20 +112,20 @@ fn errors_of_any_shape_end_soon() {
 #[test]
 fn batches_of_any_shape_end_soon() {
     let part = "--b\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n";
-    let answered_part = "--b\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n\r\n";
+    let part_of_response = "--b\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n\r\n";
     for body in [
         "\n".repeat(3_000_000),
         "--b\n".repeat(500_000),
         "--b\r\n\r\n".repeat(500_000),
         part.repeat(50_000),
         format!("{}--b--", part.repeat(50_000)),
-        format!("{}--b--", answered_part.repeat(50_000)),
+        format!("{}--b--", part_of_response.repeat(50_000)),
         format!("--b\r\n{}\r\n\r\n--b--", "a:b\r\n".repeat(500_000)),
         format!("--b\r\n\r\n{}--b--", "\r\n".repeat(500_000)),
         format!("--b\r\n\r\nHTTP/1.1 {}\r\n\r\n--b--", "9".repeat(1_000_000)),
     ] {
         soon(&body, || {
-            let service = answered([answer(
+            let service = responded([response(
                 202,
                 &[("content-type", "multipart/mixed; boundary=b")],
                 body.as_bytes(),
@@ -199,12 +199,12 @@ fn credentials_of_any_length_end_soon() {
 fn a_position_of_any_length_ends_soon() {
     let long = "x".repeat(200_000);
     soon("position", || {
-        let page = answer(
+        let page = response(
             200,
             &[("x-ms-continuation-nextpartitionkey", &long)],
             br#"{"value":[]}"#,
         );
-        let service = answered([page]);
+        let service = responded([page]);
         on_runtime(async { things(&service).query().all().await })
     });
 }

@@ -43,8 +43,8 @@ proptest! {
                 first = first.header(name, value.as_slice());
             }
         }
-        let first = Step::Answer(first.body(r#"{"value":[]}"#.into()).unwrap());
-        let canned = Canned::new([first, Step::answer(200, &[], r#"{"value":[]}"#)]);
+        let first = Step::Received(first.body(r#"{"value":[]}"#.into()).unwrap());
+        let canned = Canned::new([first, Step::response(200, &[], r#"{"value":[]}"#)]);
         let service = canned.service();
         let read = on_runtime(async { things(&service).query().all().await });
         let said = |value: &[u8]| !value.is_empty();

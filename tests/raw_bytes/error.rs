@@ -1,7 +1,7 @@
 //! Error responses in every form, and in none.
 
 use azure_table::{ErrorKind, NoRetry};
-use azure_table_tests::untrusted::{answer, answered, is_presentable, on_runtime, things};
+use azure_table_tests::untrusted::{is_presentable, on_runtime, responded, response, things};
 use proptest::prelude::*;
 
 use crate::document::document;
@@ -52,7 +52,7 @@ proptest! {
     ) {
         let headers = [("x-ms-error-code", &code), ("content-type", &content_type)];
         let headers: Vec<_> = headers.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect();
-        let service = answered([answer(status, &headers, &body.0)]);
+        let service = responded([response(status, &headers, &body.0)]);
         let table = things(&service);
         let error = on_runtime(async { table.query().retry(NoRetry).all().await }).unwrap_err();
         is_presentable(&error).map_err(TestCaseError::fail)?;

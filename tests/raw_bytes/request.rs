@@ -86,13 +86,13 @@ fn row(row_key: &str) -> DynamicEntity {
 
 /// A rejection states what was wrong with the request, or what is not implemented. A batch that lost operations is
 /// answered, with fewer results than the client expects.
-fn is_a_refusal(error: &Error) -> Result<(), TestCaseError> {
+fn is_a_rejection(error: &Error) -> Result<(), TestCaseError> {
     is_presentable(error).map_err(TestCaseError::fail)?;
-    let is_refused = matches!(error.status(), Some(400..=499 | 501));
+    let is_rejected = matches!(error.status(), Some(400..=499 | 501));
     let has_other_results = error
         .to_string()
         .contains("the batch had 3 operations, its response has");
-    prop_assert!(is_refused || has_other_results, "{error}");
+    prop_assert!(is_rejected || has_other_results, "{error}");
     Ok(())
 }
 
@@ -127,7 +127,7 @@ fn damaged_body_is_accepted_or_rejected() {
             ]
         });
         for error in errors.iter().flatten() {
-            is_a_refusal(error)?;
+            is_a_rejection(error)?;
         }
         // Accepted rows can be read.
         let service = TableServiceClient::on(emulator);

@@ -225,7 +225,7 @@ async fn stress(backend: &Backend, seed: u64) {
     let mut source = Source::new(backend, seed);
     let table = backend.fresh_table::<DynamicEntity>().await;
     let mut rows = Rows::new();
-    let mut refused = 0;
+    let mut rejected = 0;
     for _ in 0..BULKS {
         let (mut writes, mut expected) = (Vec::new(), Vec::new());
         for _ in 0..OPERATIONS {
@@ -243,7 +243,7 @@ async fn stress(backend: &Backend, seed: u64) {
                 "seed {seed}: {kind:?} {index} of {keys:?}"
             );
         }
-        refused += expected.iter().filter(|outcome| outcome.is_err()).count();
+        rejected += expected.iter().filter(|outcome| outcome.is_err()).count();
         let stored = table.query().all().await.unwrap();
         let stored: Rows = stored
             .into_iter()
@@ -257,11 +257,11 @@ async fn stress(backend: &Backend, seed: u64) {
         }
     }
     println!(
-        "{}, seed {seed}: {} rows, {refused} operations refused",
+        "{}, seed {seed}: {} rows, {rejected} operations refused",
         backend.name(),
         rows.len()
     );
-    assert!(refused > 50 && rows.len() > 500);
+    assert!(rejected > 50 && rows.len() > 500);
     backend.drop_table(&table).await;
 }
 

@@ -16,7 +16,7 @@ pub const CONTOSO: &str = "AccountName=contoso;\
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Answers.
-    Answer(Response<Bytes>),
+    Received(Response<Bytes>),
     /// Fails after the request reached this stage.
     Fail(Delivery),
     /// Never answers.
@@ -29,19 +29,19 @@ impl Step {
     /// # Panics
     /// The status is invalid.
     pub fn status(status: u16) -> Self {
-        Self::answer(status, &[], "")
+        Self::response(status, &[], "")
     }
 
     /// Returns a response.
     ///
     /// # Panics
     /// A header is invalid.
-    pub fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Self {
+    pub fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Self {
         let mut response = Response::builder().status(status);
         for (name, value) in headers {
             response = response.header(*name, *value);
         }
-        Self::Answer(response.body(Bytes::copy_from_slice(body.as_bytes())).unwrap())
+        Self::Received(response.body(Bytes::copy_from_slice(body.as_bytes())).unwrap())
     }
 }
 
@@ -86,7 +86,7 @@ impl Transport for Canned {
         let step = self.steps.lock().unwrap().pop_front();
         Box::pin(async move {
             match step {
-                Some(Step::Answer(response)) => Ok(response),
+                Some(Step::Received(response)) => Ok(response),
                 Some(Step::Fail(reached)) => Err(TransportError::new(reached, "scripted")),
                 Some(Step::Hang) => std::future::pending().await,
                 None => panic!("the script has no step for this request"),

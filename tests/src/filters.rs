@@ -34,7 +34,7 @@ pub async fn filters_of_the_vectors(backend: &Backend) {
     for vector in vectors["data_set"].as_array().unwrap() {
         table.insert(&row(vector)).await.unwrap();
     }
-    let (mut selected, mut refused, mut open) = (0, 0, 0);
+    let (mut selected, mut rejected, mut open) = (0, 0, 0);
     for case in vectors["filters"].as_array().unwrap() {
         let filter = case["filter"].as_str().unwrap();
         let live = case["live"].as_str();
@@ -46,7 +46,7 @@ pub async fn filters_of_the_vectors(backend: &Backend) {
             let found = found.map(|rows| keys(&rows).to_string()).map_err(|e| e.kind());
             println!("not asserted: {} answers {filter} with {found:?}", backend.name());
         } else if let Some(live) = live {
-            refused += 1;
+            rejected += 1;
             let Err(error) = found else {
                 panic!("{filter} was taken");
             };
@@ -60,8 +60,8 @@ pub async fn filters_of_the_vectors(backend: &Backend) {
         }
     }
     assert!(
-        selected >= 70 && selected + refused + open == 106,
-        "{selected}, {refused}, {open}"
+        selected >= 70 && selected + rejected + open == 106,
+        "{selected}, {rejected}, {open}"
     );
     backend.drop_table(&table).await;
 }

@@ -45,12 +45,12 @@ pub async fn longest_polls() -> Vec<LongestPoll> {
     ] {
         let body = page(rows, properties, length);
         let turns = decode_turns(body.len(), rows, rows * properties);
-        let table = table(Answer::of_pages(&body, 1));
+        let table = table(Prepared::of_pages(&body, 1));
         polled(&mut measured, call, turns, table.query().all()).await.unwrap();
     }
     let body = family_page();
     let turns = decode_turns(100 * body.len(), 100_000, 100_000);
-    let items = || service(Answer::of_pages(&body, 100)).table::<Item>("Items").unwrap();
+    let items = || service(Prepared::of_pages(&body, 100)).table::<Item>("Items").unwrap();
     let gather = items().query().gather();
     // Families join in turns of 1,024 rows.
     let turns_with_join = turns + 100_000 / 1_024;
@@ -62,7 +62,7 @@ pub async fn longest_polls() -> Vec<LongestPoll> {
     synchronous(&mut measured, "dropping the families of 100,000 rows", || drop(orders));
     let rows = polled(&mut measured, "all of 100,000 rows", turns, items().query().all()).await;
     assert_eq!(rows.unwrap().len(), 100_000);
-    let table = table(Answer::Nothing);
+    let table = table(Prepared::Nothing);
     let batch = synchronous(&mut measured, "encoding a batch of 4 MiB", || batch(&table));
     let sent = polled(&mut measured, "batch of 4 MiB, sent", 0, batch.submit()).await;
     sent.unwrap_err();
@@ -124,9 +124,9 @@ async fn polled<W: IntoFuture>(
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let begun = ThreadTime::now();
+    let started = ThreadTime::now();
     let done = work();
-    (done, begun.elapsed())
+    (done, started.elapsed())
 }
 
 /// Returns the number of turns in which pages are decoded. A turn is 1,280 KiB, but at least one row; a row costs 128
@@ -138,54 +138,56 @@ fn decode_turns(bytes: usize, rows: usize, properties: usize) -> usize {
 
 /// The responses of the canned service.
 #[derive(Clone, Debug)]
-enum Answer {
+enum Prepared {
     /// The pages with these bodies. Nothing else refers to a body, as if it came from a connection.
     Pages(Arc<Mutex<Vec<Bytes>>>),
     /// No row.
     Nothing,
 }
 
-impl Answer {
+impl Prepared {
     fn of_pages(body: &Bytes, pages: usize) -> Self {
         let body = || Bytes::from(body.to_vec());
         Self::Pages(Arc::new(Mutex::new((0..pages).map(|_| body()).collect())))
     }
 }
 
-impl Transport for Answer {
+impl Transport for Prepared {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        let answer = match self {
+        let response = match self {
             Self::Pages(bodies) => {
                 let mut bodies = bodies.lock().unwrap();
                 let body = bodies.pop().unwrap();
-                let answer = Response::builder().status(200);
-                let answer = match bodies.len() {
-                    0 => answer,
-                    left => answer.header("x-ms-continuation-NextPartitionKey", left.to_string()),
+                let response = Response::builder().status(200);
+                let response = match bodies.len() {
+                    0 => response,
+                    left => response.header("x-ms-continuation-NextPartitionKey", left.to_string()),
                 };
-                answer.body(body)
+                response.body(body)
             }
             Self::Nothing if request.uri().path().ends_with("Things()") => {
                 let page = Bytes::from_static(br#"{"value":[]}"#);
                 Response::builder().status(200).body(page)
             }
             Self::Nothing => {
-                let answer = Response::builder().status(404);
-                answer.header("x-ms-error-code", "ResourceNotFound").body(Bytes::new())
+                let response = Response::builder().status(404);
+                response
+                    .header("x-ms-error-code", "ResourceNotFound")
+                    .body(Bytes::new())
             }
         };
-        Box::pin(async { Ok(answer.unwrap()) })
+        Box::pin(async { Ok(response.unwrap()) })
     }
 }
 
-fn service(answer: Answer) -> TableServiceClient {
+fn service(response: Prepared) -> TableServiceClient {
     TableServiceClient::from_connection_string(CONTOSO)
         .unwrap()
-        .transport(answer)
+        .transport(response)
 }
 
-fn table(answer: Answer) -> TableClient {
-    service(answer).dynamic_table("Things").unwrap()
+fn table(response: Prepared) -> TableClient {
+    service(response).dynamic_table("Things").unwrap()
 }
 
 fn page(rows: usize, properties: usize, length: usize) -> Bytes {

@@ -114,12 +114,12 @@ struct Cell {
 #[derive(Debug)]
 struct Ticking {
     emulator: Emulator,
-    begun: (DateTime, Instant),
+    started: (DateTime, Instant),
 }
 
 impl Transport for Ticking {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        let (at, instant) = self.begun;
+        let (at, instant) = self.started;
         self.emulator.clock().set(at + instant.elapsed());
         self.emulator.send(request)
     }
@@ -132,14 +132,14 @@ impl TailStudy {
     /// The table cannot be created or read without faults.
     pub async fn run(self) -> TailOutcome {
         fastrand::seed(self.seed);
-        let begun = (DateTime::now(), Instant::now());
+        let started = (DateTime::now(), Instant::now());
         let emulator = Emulator::new()
-            .with_clock(EmulatorClock::fixed(begun.0))
+            .with_clock(EmulatorClock::fixed(started.0))
             .with_page_ends(PageEnds::new().examined(1_000))
             .with_timestamp_skew(self.skew, self.seed);
         let truth = TableServiceClient::on(emulator.clone()).table::<Cell>("Cells").unwrap();
         truth.create_table().await.unwrap();
-        let faults = Faults::with_seed(Ticking { emulator, begun }, self.seed);
+        let faults = Faults::with_seed(Ticking { emulator, started }, self.seed);
         let millis = Duration::from_millis;
         let rules = [
             (Fault::LoseResponse, 0.01),
@@ -161,7 +161,7 @@ impl TailStudy {
             outcome.written += written;
             outcome.failed += failed;
         }
-        outcome.elapsed = begun.1.elapsed();
+        outcome.elapsed = started.1.elapsed();
         outcome.faults = rules.iter().map(|rule| rule.hits()).sum();
         let stored = truth.query().versioned().all().await.unwrap();
         outcome.stored = stored.len();

@@ -25,7 +25,7 @@ impl FakeTokens {
     ///
     /// # Panics
     /// A test panicked while it requested a token.
-    pub fn asked(&self) -> Vec<String> {
+    pub fn requested(&self) -> Vec<String> {
         self.scopes.lock().unwrap().clone()
     }
 
@@ -56,9 +56,9 @@ impl TokenCredential for OneToken {
 impl TokenCredential for FakeTokens {
     async fn get_token(&self, scopes: &[&str], _: Option<TokenRequestOptions<'_>>) -> azure_core::Result<AccessToken> {
         let number = {
-            let mut asked = self.scopes.lock().unwrap();
-            asked.push(scopes.join(" "));
-            asked.len()
+            let mut requested = self.scopes.lock().unwrap();
+            requested.push(scopes.join(" "));
+            requested.len()
         };
         // Another request for a token arrives while this one is pending.
         tokio::time::sleep(Duration::from_millis(10)).await;

@@ -51,8 +51,8 @@ pub fn on_runtime<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Returns a client with these responses to its next requests.
-pub fn answered(answers: impl IntoIterator<Item = Step>) -> TableServiceClient {
-    Canned::new(answers).service()
+pub fn responded(responses: impl IntoIterator<Item = Step>) -> TableServiceClient {
+    Canned::new(responses).service()
 }
 
 /// Returns a client of the table `Things`.
@@ -67,12 +67,12 @@ pub fn things(service: &TableServiceClient) -> TableClient<DynamicEntity> {
 ///
 /// # Panics
 /// A header is invalid.
-pub fn answer(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Step {
+pub fn response(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Step {
     let mut response = Response::builder().status(status);
     for (name, value) in headers {
         response = response.header(*name, *value);
     }
-    Step::Answer(response.body(body.to_vec().into()).unwrap())
+    Step::Received(response.body(body.to_vec().into()).unwrap())
 }
 
 /// Checks a rule for every error: one line that fits a log.

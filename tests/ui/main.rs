@@ -34,9 +34,9 @@ fn mistakes_with_types_of_other_crates_have_the_recorded_messages() {
 
 #[test]
 fn five_bad_fields_have_messages_of_sixty_lines() {
-    let answer = include_str!("fail/five_fields.stderr");
-    let errors = answer.lines().filter(|line| line.starts_with("error")).count();
-    assert_eq!(errors, 5, "one mistake, one error:\n{answer}");
-    let lines = answer.lines().count();
+    let response = include_str!("fail/five_fields.stderr");
+    let errors = response.lines().filter(|line| line.starts_with("error")).count();
+    assert_eq!(errors, 5, "one mistake, one error:\n{response}");
+    let lines = response.lines().count();
     assert!(lines <= 60, "{lines} lines");
 }

@@ -3,13 +3,13 @@
 //! A direct call of an item of a module would be checked by its types alone, and the compiler could only report the
 //! type that it found. So the function is wrapped, and the call is a method of the wrapper. If it fits, the method is
 //! that of [`Named`] or [`Lent`]. Otherwise the method search continues along `Deref`, past functions that fit the
-//! contents of an `Option`, to [`Refused`]. Its method has a bound that no type meets, and the error for that bound
+//! contents of an `Option`, to [`Unfit`]. Its method has a bound that no type meets, and the error for that bound
 //! shows what to write.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use crate::filter::refused::Rejected;
+use crate::filter::rejected::Rejected;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::{Edm, EdmType, WireValue};
 use crate::model::entity::ReadEntity;
@@ -41,25 +41,25 @@ pub struct Named<F, T> {
 #[derive(Debug)]
 pub struct OfOption<F, T> {
     function: F,
-    refused: Refused<F, T>,
+    unfit: Unfit<F, T>,
 }
 
 /// A function that does not fit `T`.
 #[derive(Debug)]
-pub struct Refused<F, T> {
+pub struct Unfit<F, T> {
     kind: PhantomData<fn() -> (F, T)>,
 }
 
-impl<F, T> Refused<F, T> {
+impl<F, T> Unfit<F, T> {
     const NEW: Self = Self { kind: PhantomData };
 }
 
 impl<F, T> Named<F, T> {
     /// Wraps the function.
     pub const fn new(function: F) -> Self {
-        let refused = Refused::NEW;
+        let unfit = Unfit::NEW;
         Self {
-            function: OfOption { function, refused },
+            function: OfOption { function, unfit },
         }
     }
 }
@@ -73,10 +73,10 @@ impl<F, T> Deref for Named<F, T> {
 }
 
 impl<F, T> Deref for OfOption<F, T> {
-    type Target = Refused<F, T>;
+    type Target = Unfit<F, T>;
 
-    fn deref(&self) -> &Refused<F, T> {
-        &self.refused
+    fn deref(&self) -> &Unfit<F, T> {
+        &self.unfit
     }
 }
 
@@ -116,11 +116,11 @@ type Target<'v, F, T> = Lent<'v, F, T, Slice<'v, F, T>>;
 type Slice<'v, F, T> = Lent<'v, F, T, Held<'v, F, T>>;
 type Held<'v, F, T> = Lent<'v, F, T, HeldTarget<'v, F, T>>;
 type HeldTarget<'v, F, T> = Lent<'v, F, T, HeldSlice<'v, F, T>>;
-type HeldSlice<'v, F, T> = Lent<'v, F, T, Refused<F, T>>;
+type HeldSlice<'v, F, T> = Lent<'v, F, T, Unfit<F, T>>;
 
 /// Wraps the function and the field.
 pub const fn lend<F: Copy, T>(function: F, value: &T) -> Whole<'_, F, T> {
-    let next = Refused::NEW;
+    let next = Unfit::NEW;
     let next = Lent { function, value, next };
     let next = Lent { function, value, next };
     let next = Lent { function, value, next };
@@ -265,7 +265,7 @@ pub trait Writes<T>: Rejected {}
 pub trait Typed<T>: Rejected {}
 
 // Calls of these methods do not compile.
-impl<F, T> Refused<F, T> {
+impl<F, T> Unfit<F, T> {
     /// Replaces that of [`Named`].
     pub fn call_from_wire(&self, _: &RowProperty<'_>) -> Result<T>
     where

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::assert::is_same;
 use crate::filter::column::{Column, InKey, Stored};
 use crate::filter::nested::Nested;
-use crate::filter::refused::Opaque;
+use crate::filter::rejected::Opaque;
 
 use crate::model::entity::TableEntity;
 use crate::model::error::Result;

@@ -36,14 +36,14 @@ where
 
 /// The result of a comparison. Doubles may have no order, and then only `ne` holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Outcome {
+enum ComparisonResult {
     Ordered(Ordering),
     Unordered,
 }
 
 impl Comparison {
-    fn accepts(self, outcome: Outcome) -> bool {
-        let Outcome::Ordered(order) = outcome else {
+    fn accepts(self, outcome: ComparisonResult) -> bool {
+        let ComparisonResult::Ordered(order) = outcome else {
             return self == Self::Ne;
         };
         match self {
@@ -58,8 +58,8 @@ impl Comparison {
 }
 
 /// Compares the stored value with the literal. Returns `None` if the types cannot be compared.
-fn order(stored: &Edm<'_>, literal: &Edm<'_>) -> Option<Outcome> {
-    let ordered = |order| Some(Outcome::Ordered(order));
+fn order(stored: &Edm<'_>, literal: &Edm<'_>) -> Option<ComparisonResult> {
+    let ordered = |order| Some(ComparisonResult::Ordered(order));
     match (stored, literal) {
         (Edm::String(a), Edm::String(b)) => ordered(ordinal::compare(a, b)),
         (Edm::Boolean(a), Edm::Boolean(b)) => ordered(a.cmp(b)),
@@ -75,6 +75,7 @@ fn order(stored: &Edm<'_>, literal: &Edm<'_>) -> Option<Outcome> {
     }
 }
 
-fn doubles(a: f64, b: f64) -> Outcome {
-    a.partial_cmp(&b).map_or(Outcome::Unordered, Outcome::Ordered)
+fn doubles(a: f64, b: f64) -> ComparisonResult {
+    a.partial_cmp(&b)
+        .map_or(ComparisonResult::Unordered, ComparisonResult::Ordered)
 }

@@ -106,10 +106,10 @@ pub fn parse_to(text: &str) -> std::result::Result<Expression, (ParseError, usiz
     let mut parser = Parser {
         text,
         at: 0,
-        begun: 0,
+        started: 0,
         depth: 0,
     };
-    parser.whole().map_err(|error| (error, parser.begun))
+    parser.whole().map_err(|error| (error, parser.started))
 }
 
 enum Token<'a> {
@@ -129,7 +129,7 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     /// The start of the word that was read last.
-    begun: usize,
+    started: usize,
     depth: usize,
 }
 
@@ -287,7 +287,7 @@ impl<'a> Parser<'a> {
     fn next(&mut self) -> Result<Token<'a>> {
         let rest = self.rest().trim_start();
         self.at = self.text.len() - rest.len();
-        self.begun = self.at;
+        self.started = self.at;
         let Some(first) = rest.chars().next() else {
             return Ok(Token::End);
         };

@@ -119,7 +119,7 @@ fn split(
 }
 
 /// Returns the index of the set to split, and the members of its groups.
-fn cut(own: &[Arc<Expression>]) -> Option<(usize, Vec<Member>)> {
+fn cut(own: &[Arc<Expression>]) -> Option<(usize, Vec<SetMember>)> {
     // Sets of partitions first, because RowKeys have an order only within one partition.
     for is_of_partitions in [true, false] {
         for (index, condition) in own.iter().enumerate() {
@@ -193,7 +193,7 @@ fn bounds(own: &[Arc<Expression>], known: &KeyRange<'_>) -> Vec<Expression> {
 }
 
 /// A condition of a set. Members are in the order of the keys.
-struct Member {
+struct SetMember {
     /// The index in the set.
     index: usize,
     /// `true` if it has no row in common with the members before it.
@@ -203,7 +203,7 @@ struct Member {
 /// Returns the conditions of a set in groups that have no row in common while the `others` hold as well.
 ///
 /// The conditions are in the order of the keys, without duplicates.
-fn groups<'a>(set: &[(KeyRange<'a>, &'a Expression)], others: KeyRange<'a>) -> Vec<Member> {
+fn groups<'a>(set: &[(KeyRange<'a>, &'a Expression)], others: KeyRange<'a>) -> Vec<SetMember> {
     let mut ranges: Vec<_> = set
         .iter()
         .enumerate()
@@ -217,7 +217,7 @@ fn groups<'a>(set: &[(KeyRange<'a>, &'a Expression)], others: KeyRange<'a>) -> V
         let ((a_partition, a_row), (b_partition, b_row)) = (a.start(), b.start());
         ordinal::compare(a_partition, b_partition).then_with(|| ordinal::compare(a_row, b_row))
     });
-    let mut members: Vec<Member> = Vec::with_capacity(ranges.len());
+    let mut members: Vec<SetMember> = Vec::with_capacity(ranges.len());
     let mut furthest = Furthest::default();
     // The texts of the conditions of a group, to find duplicates: an expression has no order and no hash.
     let mut known = HashSet::new();
@@ -230,7 +230,7 @@ fn groups<'a>(set: &[(KeyRange<'a>, &'a Expression)], others: KeyRange<'a>) -> V
             known = HashSet::from([first.to_string()]);
         }
         if begins_group || known.insert(one.to_string()) {
-            members.push(Member { index, begins_group });
+            members.push(SetMember { index, begins_group });
         }
         furthest.extend(range);
     }

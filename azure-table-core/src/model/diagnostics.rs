@@ -29,7 +29,7 @@ pub struct AttemptParts {
     pub location: Location,
     pub is_hedge: bool,
     pub is_cancelled: bool,
-    pub begun: SystemTime,
+    pub started: SystemTime,
     pub elapsed: Duration,
     pub status: Option<u16>,
     pub code: Option<String>,
@@ -99,7 +99,7 @@ impl Attempt {
 
     /// Returns the start time, by the clock of this machine.
     pub fn started_at(&self) -> SystemTime {
-        self.parts.begun
+        self.parts.started
     }
 
     /// Returns the time from sending to the end of the response, or to the failure.

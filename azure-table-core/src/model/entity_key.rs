@@ -26,7 +26,7 @@ use crate::model::versioned::Versioned;
 /// Its serde form is a map of `partition_key` and `row_key`. Deserializing checks the texts as in
 /// [`from_text`](Self::from_text).
 #[derive(Serialize, Deserialize)]
-#[serde(bound = "", try_from = "GivenKey")]
+#[serde(bound = "", try_from = "KeyText")]
 pub struct Key<E> {
     partition_key: String,
     row_key: String,
@@ -36,15 +36,15 @@ pub struct Key<E> {
 
 /// The serde form of a key, not yet checked.
 #[derive(Deserialize)]
-struct GivenKey {
+struct KeyText {
     partition_key: String,
     row_key: String,
 }
 
-impl<E> TryFrom<GivenKey> for Key<E> {
+impl<E> TryFrom<KeyText> for Key<E> {
     type Error = Error;
 
-    fn try_from(texts: GivenKey) -> Result<Self> {
+    fn try_from(texts: KeyText) -> Result<Self> {
         Self::from_text(texts.partition_key, texts.row_key)
     }
 }

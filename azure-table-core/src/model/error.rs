@@ -2,7 +2,7 @@
 //!
 //! Owns [`Error`], [`ErrorKind`] and their texts. Writes in doubt are `error/in_doubt.rs`, [`ValueError`] is
 //! `error/value_error.rs`, the headers of a response are `error/response_headers.rs`. The file of each operation
-//! decides when it fails; `protocol/answer.rs` parses error responses.
+//! decides when it fails; `protocol/response.rs` parses error responses.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -79,7 +79,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Returns the kind for a response with this status and service code.
-    pub(crate) fn of_answer(status: u16, code: Option<&str>) -> Self {
+    pub(crate) fn of_response(status: u16, code: Option<&str>) -> Self {
         match (status, code) {
             (404, _) => Self::NotFound,
             (409, Some("EntityAlreadyExists" | "TableAlreadyExists" | "ResourceAlreadyExists")) => Self::AlreadyExists,
@@ -288,14 +288,14 @@ mod tests {
     #[test]
     fn kinds_follow_status_and_code() {
         assert_eq!(
-            ErrorKind::of_answer(409, Some("TableBeingDeleted")),
+            ErrorKind::of_response(409, Some("TableBeingDeleted")),
             ErrorKind::Conflict
         );
         assert_eq!(
-            ErrorKind::of_answer(403, Some("AuthenticationFailed")),
+            ErrorKind::of_response(403, Some("AuthenticationFailed")),
             ErrorKind::Unauthenticated
         );
-        assert_eq!(ErrorKind::of_answer(503, None), ErrorKind::ServerFault);
-        assert_eq!(ErrorKind::of_answer(503, Some("ServerBusy")), ErrorKind::Throttled);
+        assert_eq!(ErrorKind::of_response(503, None), ErrorKind::ServerFault);
+        assert_eq!(ErrorKind::of_response(503, Some("ServerBusy")), ErrorKind::Throttled);
     }
 }

@@ -86,7 +86,7 @@ impl KeyWriter {
             shape: *shape,
             key: 0,
             piece: 0,
-            texts: KeyTexts::begun(),
+            texts: KeyTexts::started(),
         }
     }
 
@@ -110,7 +110,7 @@ impl KeyWriter {
         let (key_name, name) = self
             .next_field()?
             .ok_or_else(|| Error::invalid_input("more key fields are written than the entity's key shape has"))?;
-        let refused = |e: ValueError| Error::invalid_input(format!("{key_name}, field `{name}`: {e}"));
+        let rejected = |e: ValueError| Error::invalid_input(format!("{key_name}, field `{name}`: {e}"));
         let width = match self.shape.pieces(self.key).get(self.piece) {
             Some(KeyPiece::Padded(_, width)) => Some(*width),
             _ => None,
@@ -118,17 +118,17 @@ impl KeyWriter {
         let text = self.texts.text();
         let start = text.len();
         if start == 0 {
-            value.write_key(text).map_err(refused)?;
+            value.write_key(text).map_err(rejected)?;
         } else {
             // Each field gets an empty text: a type that replaces the text instead of appending cannot erase other
             // fields.
             let mut own = key_texts::spare();
-            value.write_key(&mut own).map_err(refused)?;
+            value.write_key(&mut own).map_err(rejected)?;
             text.push_str(&own);
             key_texts::give_back(own);
         }
         if let Some(width) = width {
-            shorten::<T>(text, start, width).map_err(refused)?;
+            shorten::<T>(text, start, width).map_err(rejected)?;
         }
         self.piece += 1;
         if let Some(KeyPiece::Literal(literal)) = self.shape.pieces(self.key).get(self.piece) {

@@ -50,7 +50,7 @@ impl fmt::Debug for KeyTexts {
 
 impl KeyTexts {
     /// Creates two empty keys. The PartitionKey is written first.
-    pub fn begun() -> Self {
+    pub fn started() -> Self {
         let mut text = spare();
         text.reserve(USUAL_KEYS);
         Self { text, row_key: None }

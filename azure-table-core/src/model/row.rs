@@ -186,16 +186,16 @@ impl<'a> RowProperty<'a> {
             token,
         }
         .to_edm()
-        .map_err(|e| self.refused(&e))
+        .map_err(|e| self.rejected(&e))
     }
 
-    fn refused(&self, error: &ValueError) -> Error {
+    fn rejected(&self, error: &ValueError) -> Error {
         Error::invalid_response(format!("property `{}`: {error}", self.name))
     }
 
     /// Returns the value converted by `convert`, for `#[table(with = …)]`.
     pub(crate) fn convert<T>(&self, convert: impl FnOnce(WireValue<'_>) -> Result<T, ValueError>) -> Result<T> {
-        convert(self.value()).map_err(|e| self.refused(&e))
+        convert(self.value()).map_err(|e| self.rejected(&e))
     }
 
     /// Returns the value as a `T`.

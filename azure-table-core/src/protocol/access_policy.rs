@@ -130,21 +130,21 @@ pub fn list_from_xml(document: &[u8]) -> Result<Vec<StoredAccessPolicy>, ValueEr
 
 /// Rejects a list that the service would reject.
 pub fn check_list(policies: &[StoredAccessPolicy]) -> Result<()> {
-    let refuse = |why: String| Err(Error::invalid_input(format!("access policies: {why}")));
+    let reject = |why: String| Err(Error::invalid_input(format!("access policies: {why}")));
     if policies.len() > MAX_POLICIES {
-        return refuse(format!("{} policies, the limit is {MAX_POLICIES}", policies.len()));
+        return reject(format!("{} policies, the limit is {MAX_POLICIES}", policies.len()));
     }
     for (index, policy) in policies.iter().enumerate() {
         let id = &policy.id;
         let length = id.chars().count();
         if !(1..=MAX_ID).contains(&length) {
-            return refuse(format!("an id has {length} characters, it must have 1 to {MAX_ID}"));
+            return reject(format!("an id has {length} characters, it must have 1 to {MAX_ID}"));
         }
         if id.contains(char::is_control) {
-            return refuse(format!("id {id:?}: it must not have control characters"));
+            return reject(format!("id {id:?}: it must not have control characters"));
         }
         if policies.iter().take(index).any(|earlier| earlier.id == *id) {
-            return refuse(format!("id {id:?} occurs twice"));
+            return reject(format!("id {id:?} occurs twice"));
         }
     }
     Ok(())
@@ -152,7 +152,7 @@ pub fn check_list(policies: &[StoredAccessPolicy]) -> Result<()> {
 
 /// Returns the document for a response. A policy that leaves everything to the signatures has no `AccessPolicy`
 /// element.
-pub fn list_to_answer(policies: &[StoredAccessPolicy]) -> Bytes {
+pub fn list_for_response(policies: &[StoredAccessPolicy]) -> Bytes {
     StoredAccessPolicy::list_to_xml(policies, |fields| !fields.is_empty())
 }
 
@@ -170,15 +170,15 @@ mod tests {
     #[test]
     fn recorded_document_is_parsed_and_recorded_response_written() {
         let sent = "<?xml version='1.0' encoding='utf-8'?>\n<SignedIdentifiers><SignedIdentifier><Id>testid</Id><AccessPolicy><Start>2011-10-11</Start><Expiry>2011-10-12</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>";
-        let answered = "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier><Id>testid</Id><AccessPolicy><Start>2011-10-11T00:00:00.0000000Z</Start><Expiry>2011-10-12T00:00:00.0000000Z</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>";
+        let responded = "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier><Id>testid</Id><AccessPolicy><Start>2011-10-11T00:00:00.0000000Z</Start><Expiry>2011-10-12T00:00:00.0000000Z</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>";
         let policies = list_from_xml(sent.as_bytes()).unwrap();
-        assert_eq!(policies, list_from_xml(answered.as_bytes()).unwrap());
+        assert_eq!(policies, list_from_xml(responded.as_bytes()).unwrap());
         assert_eq!(
-            list_to_answer(&policies),
-            answered.trim_start_matches('\u{feff}').as_bytes()
+            list_for_response(&policies),
+            responded.trim_start_matches('\u{feff}').as_bytes()
         );
         let none = "<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers />";
-        assert_eq!(list_to_answer(&[]), none.as_bytes());
+        assert_eq!(list_for_response(&[]), none.as_bytes());
         assert_eq!(list_from_xml(none.as_bytes()), Ok(Vec::new()));
     }
 
@@ -192,7 +192,7 @@ mod tests {
             ..StoredAccessPolicy::new("1")
         };
         assert_eq!(policies, [first, StoredAccessPolicy::new("2")]);
-        let written = list_to_answer(&policies[1..]);
+        let written = list_for_response(&policies[1..]);
         assert!(written.ends_with(b"<SignedIdentifier><Id>2</Id></SignedIdentifier></SignedIdentifiers>"));
     }
 
@@ -244,7 +244,7 @@ mod tests {
     proptest! {
         #[test]
         fn written_documents_parse_to_the_same_policies(policies in proptest::collection::vec(any_policy(), 0..6)) {
-            let document = list_to_answer(&policies);
+            let document = list_for_response(&policies);
             prop_assert_eq!(list_from_xml(&document).unwrap(), policies);
         }
     }

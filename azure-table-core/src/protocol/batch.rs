@@ -1,7 +1,7 @@
 //! Entity group transactions: the rules, and the request.
 //!
 //! Owns the rules of a transaction. They are checked as it grows, so that [`RejectedOperation`] can return the
-//! operation. `batch_answer.rs` reads the response, and `codec/multipart.rs` is the multipart text.
+//! operation. `batch_response.rs` reads the response, and `codec/multipart.rs` is the multipart text.
 //!
 //! The body is written as the batch grows, so that its limit applies to the very bytes that are sent. An operation that
 //! breaks a rule is cut off again.
@@ -30,7 +30,7 @@ use crate::protocol::request::{Call, RowWrites};
 use crate::protocol::row_hash::{RowHash, RowHashes};
 use crate::protocol::row_write::{RowWrite, WriteFacts};
 use crate::protocol::sent_batch::{Operations, Placed, SentBatch};
-use crate::protocol::table_result::Asked;
+use crate::protocol::table_result::Requested;
 
 /// The maximum number of operations in a batch.
 pub const MAX_BATCH_OPERATIONS: usize = 100;
@@ -52,7 +52,7 @@ pub struct ChangeSet {
     operations: Operations,
     body: BatchBody,
     /// The first insert in the body. Its head contains no key, so other inserts reuse it.
-    insert: Option<(Asked, Place)>,
+    insert: Option<(Requested, Place)>,
     /// The maximum body, if smaller than the service's limit.
     most_bytes: Option<usize>,
 }
@@ -267,7 +267,7 @@ impl ChangeSet {
 
     fn insert_alike<E: TableEntity + ?Sized>(&mut self, entity: &E, keys: (&str, &str)) -> Option<()> {
         let kind = OperationKind::Insert;
-        let (_, first) = self.insert.as_ref().filter(|(asked, _)| !asked.entity)?;
+        let (_, first) = self.insert.as_ref().filter(|(requested, _)| !requested.entity)?;
         let (partition_key, row_key) = keys;
         let row = self.rows.as_ref().map(|_| RowHash::of(row_key));
         if self.len() == MAX_BATCH_OPERATIONS || self.broken(kind, keys, row).is_some() {
@@ -315,7 +315,11 @@ impl ChangeSet {
 
     /// Writes the operation into the body and returns its position, or the size of the body if that exceeds the limit.
     fn write(&mut self, operation: &TableOperation, limit: usize) -> Result<Result<Place, usize>> {
-        if let Some((_, insert)) = self.insert.iter().find(|(asked, _)| *asked == operation.asked()) {
+        if let Some((_, insert)) = self
+            .insert
+            .iter()
+            .find(|(requested, _)| *requested == operation.requested())
+        {
             let write = |bytes: &mut Vec<u8>| {
                 bytes.extend_from_slice(operation.body());
                 Ok(())
@@ -339,7 +343,7 @@ impl ChangeSet {
         Ok(match self.body.within(limit, |body| Ok(body.add(&request)))? {
             Ok(place) => {
                 if operation.kind() == OperationKind::Insert {
-                    self.insert = Some((operation.asked(), place.clone()));
+                    self.insert = Some((operation.requested(), place.clone()));
                 }
                 Ok(place)
             }

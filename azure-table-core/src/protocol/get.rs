@@ -12,10 +12,10 @@ use crate::model::entity::MetadataLevel;
 use crate::model::error::{ErrorInternals, Result};
 use crate::model::operation_kind::OperationKind;
 use crate::model::row::Row;
-use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::odata;
 use crate::protocol::request::Call;
+use crate::protocol::response;
 
 /// Builds `GET /table(PartitionKey='…',RowKey='…')`.
 pub fn call(
@@ -35,22 +35,27 @@ pub fn call(
 }
 
 /// Returns the entity, or `None` if no entity has the key. A missing table is an error.
-pub fn answer<P>(
+pub fn read_response<P>(
     response: Response<Bytes>,
     metadata: MetadataLevel,
     read: impl FnOnce(&Row<'_>) -> Result<P>,
 ) -> Result<Option<P>> {
     if response.status() == StatusCode::NOT_FOUND {
-        let error = answer::error(&response);
-        return if answer::is_missing_entity(&error) {
+        let error = response::error(&response);
+        return if response::is_missing_entity(&error) {
             Ok(None)
         } else {
             Err(error)
         };
     }
-    let response = answer::expect(response, &[StatusCode::OK])?;
-    let entity = read::entity(answer::json(&response)?, metadata, answer::etag_text(&response), read);
+    let response = response::expect(response, &[StatusCode::OK])?;
+    let entity = read::entity(
+        response::json(&response)?,
+        metadata,
+        response::etag_text(&response),
+        read,
+    );
     entity
         .map(Some)
-        .map_err(|e| e.with_request_id(answer::request_id(&response)))
+        .map_err(|e| e.with_request_id(response::request_id(&response)))
 }

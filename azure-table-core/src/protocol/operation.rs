@@ -34,7 +34,7 @@ use crate::protocol::http_request::{PREFER, X_HTTP_METHOD, header_value, odata, 
 use crate::protocol::profile::{Profile, ProfileInternals};
 use crate::protocol::request::{Call, RowWrites};
 use crate::protocol::row_write::{RowWrite, WriteFacts};
-use crate::protocol::table_result::Asked;
+use crate::protocol::table_result::Requested;
 
 /// A write or read of one entity, as a value.
 ///
@@ -288,7 +288,7 @@ impl TableOperation {
             headers[1] = Some((IF_MATCH, value));
         }
         // The caller may read the version and types that plain JSON does not show.
-        let metadata = match self.asked().entity {
+        let metadata = match self.requested().entity {
             true => MetadataLevel::Minimal,
             false => MetadataLevel::None,
         };
@@ -369,7 +369,7 @@ pub trait OperationInternals: Sized {
     fn if_encoded(self) -> Option<Self>;
 
     /// Returns the expected content of the response.
-    fn asked(&self) -> Asked;
+    fn requested(&self) -> Requested;
 
     /// Builds the request of the operation alone.
     fn call(self, endpoint: &Endpoint, table: &str) -> Result<Call>;
@@ -431,8 +431,8 @@ impl OperationInternals for TableOperation {
         self.encoded.is_ok().then_some(self)
     }
 
-    fn asked(&self) -> Asked {
-        Asked {
+    fn requested(&self) -> Requested {
+        Requested {
             kind: self.kind,
             entity: self.kind == OperationKind::Get || self.encoded.as_ref().is_ok_and(Encoded::is_echoed),
         }

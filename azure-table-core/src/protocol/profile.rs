@@ -1,6 +1,6 @@
 //! The differences between the services that speak this protocol, in one place.
 //!
-//! Owns [`Profile`] and its [`Rules`]. All other code reads the rules and never checks for a specific service.
+//! Owns [`Profile`] and its [`ProfileRules`]. All other code reads the rules and never checks for a specific service.
 //! `endpoint.rs` derives the profile from a URL. The emulator has its own rules for each service.
 //!
 //! Source: "Azure Cosmos DB for Table FAQ"; REST "Understanding the Table service data model"; recorded answers of
@@ -34,7 +34,7 @@ impl fmt::Display for Profile {
 
 /// The rules of a profile.
 #[derive(Debug)]
-pub struct Rules {
+pub struct ProfileRules {
     /// The name of the service in messages.
     pub service: &'static str,
     /// The value of `db.system.name` in telemetry. Cosmos DB's is registered with OpenTelemetry, the other is ours.
@@ -98,7 +98,7 @@ impl Feature {
     }
 }
 
-const STORAGE: Rules = Rules {
+const STORAGE: ProfileRules = ProfileRules {
     service: "Azure Table storage",
     system: "azure.table",
     batch_operation: None,
@@ -129,7 +129,7 @@ const STORAGE: Rules = Rules {
     ],
 };
 
-const COSMOS: Rules = Rules {
+const COSMOS: ProfileRules = ProfileRules {
     service: "Azure Cosmos DB for Table",
     system: "azure.cosmosdb",
     batch_operation: Some("execute_batch"),
@@ -157,7 +157,7 @@ const COSMOS: Rules = Rules {
     ],
 };
 
-impl Rules {
+impl ProfileRules {
     /// Returns a text that is the same for all names of one table, for use in a set.
     pub fn table_in_set(&self, mut name: String) -> String {
         if self.ignores_case_of_table_names {
@@ -266,7 +266,7 @@ pub trait ProfileInternals: Copy {
     /// Returns the profile that a recording is marked with. Returns `None` without a mark, so that the URL decides.
     fn marked(cosmos: bool) -> Option<Self>;
 
-    fn rules(self) -> &'static Rules;
+    fn rules(self) -> &'static ProfileRules;
 }
 
 impl ProfileInternals for Profile {
@@ -286,7 +286,7 @@ impl ProfileInternals for Profile {
         cosmos.then_some(Self::Cosmos)
     }
 
-    fn rules(self) -> &'static Rules {
+    fn rules(self) -> &'static ProfileRules {
         match self {
             Self::Storage => &STORAGE,
             Self::Cosmos => &COSMOS,

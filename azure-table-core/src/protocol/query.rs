@@ -15,11 +15,11 @@ use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::key::after_prefix;
 use crate::model::operation_kind::OperationKind;
 use crate::model::row::Row;
-use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::odata;
 use crate::protocol::request::Call;
+use crate::protocol::response;
 
 /// The property with a table's name in an account's list of tables.
 pub const TABLE_NAME: &str = "TableName";
@@ -163,7 +163,7 @@ fn names_from(prefix: &str) -> String {
 }
 
 /// Returns the rows of a page. Skips those for which `read_row` returns `None`.
-pub fn answer<P>(
+pub fn read_response<P>(
     response: Response<Bytes>,
     metadata: MetadataLevel,
     read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
@@ -202,7 +202,7 @@ impl<P> PageRows<P> {
         read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
     ) -> Result<Option<usize>> {
         let decoded = self.decode(metadata, budget, read_row);
-        decoded.map_err(|e| e.with_request_id(answer::request_id(&self.response)))
+        decoded.map_err(|e| e.with_request_id(response::request_id(&self.response)))
     }
 
     fn decode(
@@ -219,9 +219,9 @@ impl<P> PageRows<P> {
         } = self;
         if text.is_none() {
             if response.status() != StatusCode::OK {
-                return Err(answer::error(response));
+                return Err(response::error(response));
             }
-            let length = answer::json(response)?.len();
+            let length = response::json(response)?.len();
             if length > budget || *from > 0 {
                 *text = Some(read::into_page_text(mem::take(response.body_mut()))?);
             }

@@ -104,7 +104,7 @@ impl Call {
     }
 
     /// Returns `true` if the response contains responses to operations.
-    pub fn has_answers_inside(&self) -> bool {
+    pub fn has_responses_inside(&self) -> bool {
         self.is_enclosed || self.is_batch()
     }
 

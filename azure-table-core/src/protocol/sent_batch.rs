@@ -11,7 +11,7 @@ use crate::model::etag::ETag;
 use crate::model::guid::Guid;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::row_write::{RowWrite, WriteFacts};
-use crate::protocol::table_result::Asked;
+use crate::protocol::table_result::Requested;
 
 /// A batch that was sent.
 #[derive(Debug)]
@@ -96,8 +96,8 @@ impl SentBatch {
     }
 
     /// Returns the expected result of each operation.
-    pub fn asked(&self) -> impl Iterator<Item = Asked> {
-        self.operations.places.iter().map(|place| Asked {
+    pub fn requested(&self) -> impl Iterator<Item = Requested> {
+        self.operations.places.iter().map(|place| Requested {
             kind: place.kind,
             entity: place.facts.is_echoed || place.kind == OperationKind::Get,
         })

@@ -9,11 +9,11 @@ use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, ErrorInternals, Result, ValueError};
 use crate::model::location::Location;
 use crate::model::operation_kind::OperationKind;
-use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::{odata, xml};
 use crate::protocol::profile::Feature;
 use crate::protocol::request::Call;
+use crate::protocol::response;
 use crate::protocol::service_properties::{self, ServiceProperties};
 use crate::protocol::service_statistics::ServiceStatistics;
 
@@ -43,7 +43,7 @@ pub fn set_properties(endpoint: &Endpoint, properties: &ServiceProperties) -> Re
 }
 
 pub fn properties_set(response: Response<Bytes>) -> Result<()> {
-    answer::expect(response, &[StatusCode::ACCEPTED]).map(drop)
+    response::expect(response, &[StatusCode::ACCEPTED]).map(drop)
 }
 
 /// Builds `GET /?restype=service&comp=stats` for the secondary.
@@ -66,15 +66,15 @@ pub fn ping(endpoint: &Endpoint) -> Result<Call> {
 }
 
 pub fn pinged(response: Response<Bytes>) -> Result<()> {
-    answer::expect(response, &[StatusCode::OK]).map(drop)
+    response::expect(response, &[StatusCode::OK]).map(drop)
 }
 
 /// Parses the document of a response.
 pub fn read<T>(response: Response<Bytes>, read: fn(&[u8]) -> Result<T, ValueError>) -> Result<T> {
-    let response = answer::expect(response, &[StatusCode::OK])?;
+    let response = response::expect(response, &[StatusCode::OK])?;
     read(response.body()).map_err(|e| {
         Error::invalid_response(e.to_string())
             .with_status(response.status().as_u16())
-            .with_request_id(answer::request_id(&response))
+            .with_request_id(response::request_id(&response))
     })
 }

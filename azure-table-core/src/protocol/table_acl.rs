@@ -9,11 +9,11 @@ use crate::codec::url;
 use crate::model::error::Result;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::access_policy::{self, StoredAccessPolicy};
-use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::{DELEGATION_VERSION, xml};
 use crate::protocol::profile::Feature;
 use crate::protocol::request::Call;
+use crate::protocol::response;
 use crate::protocol::service_operations::read;
 
 /// Builds `GET /table?comp=acl`.
@@ -33,7 +33,7 @@ pub fn set(endpoint: &Endpoint, table: &str, policies: &[StoredAccessPolicy]) ->
 }
 
 pub fn were_set(response: Response<Bytes>) -> Result<()> {
-    answer::expect(response, &[StatusCode::NO_CONTENT]).map(drop)
+    response::expect(response, &[StatusCode::NO_CONTENT]).map(drop)
 }
 
 fn call(operation: OperationKind, endpoint: &Endpoint, table: &str, list: Option<Bytes>) -> Result<Call> {

@@ -19,19 +19,19 @@ use crate::model::etag::ETag;
 use crate::model::operation_kind::OperationKind;
 use crate::model::row::Row;
 use crate::model::variant_mark::MarkedVariant;
-use crate::protocol::answer;
+use crate::protocol::response;
 use crate::protocol::row_write::WrittenRow;
 
 /// The expected content of a response.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct Requested {
     pub kind: OperationKind,
     /// The response must contain the entity.
     pub entity: bool,
 }
 
-impl Asked {
+impl Requested {
     /// Returns the entity of a response.
     fn entity_in(self, status: u16, body: Bytes) -> Result<Option<Bytes>> {
         // A write without an echo was applied as well.
@@ -39,7 +39,7 @@ impl Asked {
         if !matches!(status, 200 | 201) || may_be_empty {
             return Ok(None);
         }
-        if !answer::is_json_object(&body) {
+        if !response::is_json_object(&body) {
             return Err(Error::invalid_response(format!(
                 "the response to the {} has no entity",
                 self.kind.name()
@@ -84,13 +84,13 @@ pub struct TableResult {
 impl TableResult {
     /// Creates the result of a successful response.
     #[inline]
-    pub(crate) fn answered(asked: Asked, status: u16, etag: Option<ETag>, body: Bytes) -> Result<Self> {
-        let entity = match asked.entity {
-            true => asked.entity_in(status, body)?,
+    pub(crate) fn responded(requested: Requested, status: u16, etag: Option<ETag>, body: Bytes) -> Result<Self> {
+        let entity = match requested.entity {
+            true => requested.entity_in(status, body)?,
             false => None,
         };
         Ok(Self {
-            kind: asked.kind,
+            kind: requested.kind,
             status,
             etag,
             entity,
@@ -202,12 +202,12 @@ impl fmt::Debug for TableResult {
 }
 
 /// Returns the result of a single operation.
-pub fn answer(asked: Asked, response: Response<Bytes>) -> Result<TableResult> {
-    let is_read = asked.kind == OperationKind::Get;
+pub fn read_response(requested: Requested, response: Response<Bytes>) -> Result<TableResult> {
+    let is_read = requested.kind == OperationKind::Get;
     if is_read && response.status() == StatusCode::NOT_FOUND {
-        let error = answer::error(&response);
-        return if answer::is_missing_entity(&error) {
-            Ok(TableResult::missing(asked.kind))
+        let error = response::error(&response);
+        return if response::is_missing_entity(&error) {
+            Ok(TableResult::missing(requested.kind))
         } else {
             Err(error)
         };
@@ -216,12 +216,12 @@ pub fn answer(asked: Asked, response: Response<Bytes>) -> Result<TableResult> {
         true => &[StatusCode::OK],
         false => &[StatusCode::NO_CONTENT, StatusCode::CREATED],
     };
-    let response = answer::expect(response, expected)?;
+    let response = response::expect(response, expected)?;
     let (status, etag, request_id) = (
         response.status().as_u16(),
-        answer::etag(&response),
-        answer::request_id(&response),
+        response::etag(&response),
+        response::request_id(&response),
     );
-    TableResult::answered(asked, status, etag, response.into_body())
+    TableResult::responded(requested, status, etag, response.into_body())
         .map_err(|e| e.with_status(status).with_request_id(request_id))
 }

@@ -11,10 +11,10 @@ use crate::codec::odata::path;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
 use crate::model::operation_kind::OperationKind;
-use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::{PREFER, odata, set_json};
 use crate::protocol::request::Call;
+use crate::protocol::response;
 
 /// The outcome of a create-if-not-exists: the table exists now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -102,7 +102,7 @@ pub fn create_if_not_exists(endpoint: &Endpoint, table: &str) -> Result<Call> {
 
 /// Reads the response to a create; `AlreadyExists` is an error here.
 pub fn created(response: Response<Bytes>) -> Result<()> {
-    answer::expect(response, &[StatusCode::CREATED, StatusCode::NO_CONTENT]).map(drop)
+    response::expect(response, &[StatusCode::CREATED, StatusCode::NO_CONTENT]).map(drop)
 }
 
 /// Reads the response to a create-if-not-exists. A table that is being deleted is an error.
@@ -127,7 +127,7 @@ pub fn delete_if_exists(endpoint: &Endpoint, table: &str) -> Result<Call> {
 
 /// Reads the response to a delete.
 pub fn deleted(response: Response<Bytes>) -> Result<()> {
-    answer::expect(response, &[StatusCode::NO_CONTENT]).map(drop)
+    response::expect(response, &[StatusCode::NO_CONTENT]).map(drop)
 }
 
 /// Reads the response to a delete-if-exists. Any other 404 is an error: it does not come from the service.
@@ -151,7 +151,7 @@ pub fn get(endpoint: &Endpoint, table: &str) -> Result<Call> {
 
 /// Returns `true` if the table exists.
 pub fn is_there(response: Response<Bytes>) -> Result<bool> {
-    match answer::expect(response, &[StatusCode::OK]) {
+    match response::expect(response, &[StatusCode::OK]) {
         Ok(_) => Ok(true),
         Err(e) if is_missing(&e) => Ok(false),
         Err(e) => Err(e),

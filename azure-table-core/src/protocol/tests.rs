@@ -18,7 +18,7 @@ use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::name::TableName;
 use crate::protocol::account_key::AccountKey;
 use crate::protocol::batch::ChangeSet;
-use crate::protocol::batch_answer;
+use crate::protocol::batch_response;
 use crate::protocol::connection_string::{ConnectionString, Identity, SETTINGS};
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::operation::TableOperation;
@@ -260,23 +260,23 @@ fn batch_responses_of_azurite_are_parsed() {
             };
             set.add(operation).unwrap();
         }
-        let answer = &case["azurite_response"];
+        let response = &case["azurite_response"];
         let response = Response::builder()
-            .status(u16::try_from(answer["status"].as_u64().unwrap()).unwrap())
-            .header("content-type", text(answer, "content_type"))
-            .body(Bytes::copy_from_slice(text(answer, "body").as_bytes()))
+            .status(u16::try_from(response["status"].as_u64().unwrap()).unwrap())
+            .header("content-type", text(response, "content_type"))
+            .body(Bytes::copy_from_slice(text(response, "body").as_bytes()))
             .unwrap();
         // One SDK reports the code as such, the other in its own word.
         let code = result["error_code"].as_str().or(result["code"].as_str());
         let (_, sent_batch) = set.into_call().unwrap();
-        match (batch_answer::answer(&sent_batch, response), code) {
+        match (batch_response::read_response(&sent_batch, response), code) {
             (Ok(results), None) => {
                 assert_eq!(results.len(), sent, "{name}");
                 let statuses: Vec<u64> = results.iter().map(|result| result.status().into()).collect();
-                let told = result["parts"].as_array();
-                if let Some(told) = told {
+                let reported = result["parts"].as_array();
+                if let Some(reported) = reported {
                     assert_eq!(
-                        told.iter().filter_map(Value::as_u64).collect::<Vec<_>>(),
+                        reported.iter().filter_map(Value::as_u64).collect::<Vec<_>>(),
                         statuses,
                         "{name}"
                     );
@@ -303,7 +303,7 @@ fn batch_responses_of_azurite_are_parsed() {
 #[test]
 fn connection_strings_are_parsed_as_expected() {
     let vectors = vectors("connection_strings.json");
-    let (mut read, mut refused) = (0, 0);
+    let (mut read, mut rejected) = (0, 0);
     for case in cases(&vectors) {
         let connection_string = text(case, "connection_string");
         let expected = &case["expected"];
@@ -339,11 +339,11 @@ fn connection_strings_are_parsed_as_expected() {
                 for said in said {
                     assert!(e.contains(said), "{said} is not in {e:?}, of {why:?}");
                 }
-                refused += 1;
+                rejected += 1;
             }
         }
     }
-    assert!(read >= 21 && refused >= 9, "{read} {refused}");
+    assert!(read >= 21 && rejected >= 9, "{read} {rejected}");
 }
 
 /// The words that the error must contain for each reason in the vectors: the names of settings, and the meaning of

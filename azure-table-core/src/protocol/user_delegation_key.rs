@@ -17,11 +17,11 @@ use crate::codec::xml::Element;
 use crate::model::datetime::{self, DateTime};
 use crate::model::error::{Error, ErrorInternals, Result, ValueError};
 use crate::model::operation_kind::OperationKind;
-use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::{DELEGATION_VERSION, xml};
 use crate::protocol::profile::Feature;
 use crate::protocol::request::Call;
+use crate::protocol::response;
 use crate::protocol::signature::{SigningKey, is_same_secret};
 
 /// The maximum life of a key.
@@ -192,9 +192,9 @@ pub fn get(endpoint: &Endpoint, info: &KeyInfo) -> Result<Call> {
 
 /// Reads the key from a response.
 pub fn got(response: Response<Bytes>) -> Result<UserDelegationKey> {
-    let response = answer::expect(response, &[StatusCode::OK])?;
+    let response = response::expect(response, &[StatusCode::OK])?;
     from_xml(response.body())
-        .map_err(|e| Error::invalid_response(e.to_string()).with_request_id(answer::request_id(&response)))
+        .map_err(|e| Error::invalid_response(e.to_string()).with_request_id(response::request_id(&response)))
 }
 
 /// The request for a key: its validity, and the tenant whose users signatures can be bound to.
@@ -237,9 +237,9 @@ impl KeyInfo {
     ///
     /// The service itself checks that the key expires within 7 days of now, because its clock counts.
     pub fn check(&self) -> Result<()> {
-        let refuse = |why: String| Err(Error::invalid_input(format!("user delegation key: {why}")));
+        let reject = |why: String| Err(Error::invalid_input(format!("user delegation key: {why}")));
         if self.expiry <= self.start {
-            return refuse(format!(
+            return reject(format!(
                 "its expiry {} is not after its start {}",
                 self.expiry, self.start
             ));
@@ -247,7 +247,7 @@ impl KeyInfo {
         let life = self.expiry.abs_diff(self.start);
         if life > MAX_LIFE {
             let hours = life.as_secs().div_ceil(3_600);
-            return refuse(format!(
+            return reject(format!(
                 "it would be valid for {hours} hours, the limit is 168 (7 days)"
             ));
         }

@@ -1,6 +1,6 @@
 //! An operation on one entity as the only operation of a batch: its keys are in the body instead of the URL.
 //!
-//! Owns the request around it. `batch_answer::only` unwraps the response, so no other code needs to know. A read is
+//! Owns the request around it. `batch_response::only` unwraps the response, so no other code needs to know. A read is
 //! placed outside of change sets, a write in one.
 //!
 //! `via_batch` is an option of the call: the request is enclosed when it is prepared, and the part is unwrapped when

@@ -47,11 +47,11 @@ impl ConnectionLimit {
         self.0.limit
     }
 
-    fn waited(&self, what: &str, begun: Instant) -> Error {
+    fn waited(&self, what: &str, started: Instant) -> Error {
         let why = format!(
             "{what} while the request waited {:.1?} for one of {} connections; raise `max_connections` of the transport, \
              or run fewer calls concurrently",
-            begun.elapsed(),
+            started.elapsed(),
             self.get()
         );
         Error::new(ErrorKind::Timeout, why)
@@ -78,7 +78,7 @@ pub async fn acquire<'a>(
             released,
         });
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut turn = pin!(free.acquire());
     loop {
         let before = released.load(Ordering::Relaxed);
@@ -86,7 +86,7 @@ pub async fn acquire<'a>(
         match clock::within(left.min(patience), &mut turn).await {
             Some(slot) => {
                 let permit = ConnectionPermit {
-                    waited: begun.elapsed(),
+                    waited: started.elapsed(),
                     // The semaphore is never closed.
                     _slot: slot.map_err(|e| Error::new(ErrorKind::Connection, e.to_string()))?,
                     released,
@@ -95,10 +95,10 @@ pub async fn acquire<'a>(
                 tokio::task::yield_now().await;
                 return Ok(permit);
             }
-            None if left <= patience => return Err(limit.waited("the `timeout` of the call ended", begun)),
+            None if left <= patience => return Err(limit.waited("the `timeout` of the call ended", started)),
             None if before == released.load(Ordering::Relaxed) => {
                 let why = "no request in flight ended, perhaps because their futures are not polled";
-                return Err(limit.waited(why, begun));
+                return Err(limit.waited(why, started));
             }
             None => {}
         }

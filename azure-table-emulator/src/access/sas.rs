@@ -41,7 +41,7 @@ use crate::access::shared_key::{WRONG_SIGNATURE, in_words, no_account};
 use crate::operations::documents::delegation_key_value;
 use crate::operations::grant::{Grant, Rights, RowRange};
 use crate::rules::TENANT;
-use crate::rules::refusal::{Refusal, Result};
+use crate::rules::service_error::{Result, ServiceError};
 use crate::rules::version::{self, ACCOUNT_SIGNATURES, FIRST_SIGNATURES, USER_DELEGATION};
 use crate::settings::Settings;
 use crate::store::Store;
@@ -72,9 +72,9 @@ pub(crate) fn check(
     head: &Parts,
     (store, now): (&Store, DateTime),
 ) -> Result<Grant> {
-    let failed = |why: &'static str| Refusal::AUTHENTICATION_FAILED.because(why);
+    let failed = |why: &'static str| ServiceError::AUTHENTICATION_FAILED.because(why);
     let key = settings.key(&site.account);
-    let key = key.ok_or_else(|| Refusal::AUTHENTICATION_FAILED.because(no_account(site)))?;
+    let key = key.ok_or_else(|| ServiceError::AUTHENTICATION_FAILED.because(no_account(site)))?;
     let kind =
         Kind::of(sas, settings.has_strict_versions).ok_or(failed("parameters that form no shared access signature"))?;
     let is_signed = match kind {
@@ -92,7 +92,7 @@ pub(crate) fn check(
         .iter()
         .any(|name| !sas.get(name).is_empty());
     if has_range && !site.rules.takes_ranges {
-        return Err(Refusal::NO_RANGES);
+        return Err(ServiceError::NO_RANGES);
     }
     let policy = match (kind, sas.get("si")) {
         (_, "") => Some(StoredAccessPolicy::new("")),
@@ -107,7 +107,7 @@ pub(crate) fn check(
     let grant = kind.grant(sas, allowed.letters);
     check_way(sas, head)?;
     if kind == Kind::Account && !sas.get("ss").contains('t') {
-        return Err(Refusal::SERVICE_MISMATCH);
+        return Err(ServiceError::SERVICE_MISMATCH);
     }
     Ok(grant)
 }
@@ -117,15 +117,15 @@ fn check_way(sas: &SasParameters, head: &Parts) -> Result<()> {
     match sas.get("spr") {
         "" | "https,http" => {}
         "https" if head.uri.scheme_str() == Some("https") => {}
-        "https" => return Err(Refusal::PROTOCOL_MISMATCH),
-        _ => return Err(Refusal::AUTHENTICATION_FAILED),
+        "https" => return Err(ServiceError::PROTOCOL_MISMATCH),
+        _ => return Err(ServiceError::AUTHENTICATION_FAILED),
     }
     if !sas.get("sip").is_empty() {
-        let (first, last) = addresses(sas.get("sip")).ok_or(Refusal::AUTHENTICATION_FAILED)?;
+        let (first, last) = addresses(sas.get("sip")).ok_or(ServiceError::AUTHENTICATION_FAILED)?;
         if let Some(peer) = head.extensions.get::<SocketAddr>() {
             let peer = peer.ip().to_canonical();
             if peer.is_ipv4() != first.is_ipv4() || !(first..=last).contains(&peer) {
-                return Err(Refusal::source_ip_mismatch(peer));
+                return Err(ServiceError::source_ip_mismatch(peer));
             }
         }
     }
@@ -238,8 +238,8 @@ impl Allowed {
         let letters = either(sas.get("sp"), letters, |letters| Some(letters.to_owned()))?;
         Ok(Self {
             start,
-            expiry: expiry.ok_or(Refusal::AUTHENTICATION_FAILED.because("no se, and no policy that has one"))?,
-            letters: letters.ok_or(Refusal::AUTHENTICATION_FAILED.because("no sp, and no policy that has one"))?,
+            expiry: expiry.ok_or(ServiceError::AUTHENTICATION_FAILED.because("no se, and no policy that has one"))?,
+            letters: letters.ok_or(ServiceError::AUTHENTICATION_FAILED.because("no sp, and no policy that has one"))?,
         })
     }
 
@@ -253,7 +253,7 @@ impl Allowed {
         } else {
             return Ok(());
         };
-        Err(Refusal::AUTHENTICATION_FAILED.because(why))
+        Err(ServiceError::AUTHENTICATION_FAILED.because(why))
     }
 }
 
@@ -263,8 +263,8 @@ impl Allowed {
 fn either<T>(said: &str, stored: Option<T>, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
     match (said, stored) {
         ("", stored) => Ok(stored),
-        (_, Some(_)) => Err(Refusal::INVALID_QUERY_PARAMETER),
-        (said, None) => read(said).map(Some).ok_or(Refusal::AUTHENTICATION_FAILED),
+        (_, Some(_)) => Err(ServiceError::INVALID_QUERY_PARAMETER),
+        (said, None) => read(said).map(Some).ok_or(ServiceError::AUTHENTICATION_FAILED),
     }
 }
 

@@ -58,12 +58,15 @@ pub(super) fn fault(token: &str, audiences: &BTreeSet<String>, now: DateTime) ->
     let Some(claims) = claims(token) else {
         return Some("a token that is not a JWT with aud and exp".into());
     };
-    let given = match &claims.aud {
+    let audiences_of_token = match &claims.aud {
         Audience::One(audience) => std::slice::from_ref(audience),
         Audience::Several(audiences) => audiences,
     };
-    if !given.iter().any(|audience| audiences.contains(canonical(audience))) {
-        let shown = given.first().map_or("", String::as_str);
+    if !audiences_of_token
+        .iter()
+        .any(|audience| audiences.contains(canonical(audience)))
+    {
+        let shown = audiences_of_token.first().map_or("", String::as_str);
         return Some(format!("a token for another audience, {}", Shown(shown)).into());
     }
     // Saturating casts: a time out of range never passes.

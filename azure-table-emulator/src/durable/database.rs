@@ -23,7 +23,7 @@ use redb::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::rules::{Rules, ServiceName};
+use crate::rules::{ServiceName, ServiceRules};
 use crate::snapshot::line::{AccountLine, TableLine};
 use crate::store::account::{Account, Accounts, Effect, Table};
 use crate::store::journal::Entry;
@@ -67,7 +67,7 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Database {
     redb: redb::Database,
-    rules: &'static Rules,
+    rules: &'static ServiceRules,
     last_write: DateTime,
     /// Accounts and tables without rows, for writing their lines.
     known: Accounts,
@@ -75,7 +75,7 @@ pub(crate) struct Database {
 
 impl Database {
     /// Writes an empty database to new storage.
-    pub(crate) fn create(storage: impl StorageBackend, rules: &Rules) -> io::Result<()> {
+    pub(crate) fn create(storage: impl StorageBackend, rules: &ServiceRules) -> io::Result<()> {
         let redb = Builder::new().create_with_backend(storage).map_err(failed)?;
         let transaction = redb.begin_write().map_err(failed)?;
         transaction.open_table(ACCOUNTS).map_err(failed)?;
@@ -90,7 +90,7 @@ impl Database {
     /// `expected` are the rules of the service that must have written it.
     pub(crate) fn open(
         storage: impl StorageBackend,
-        expected: Option<&'static Rules>,
+        expected: Option<&'static ServiceRules>,
     ) -> io::Result<(Self, Accounts, DateTime)> {
         let mut builder = Builder::new();
         builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
@@ -256,7 +256,7 @@ impl Changes<'_> {
     }
 
     /// Writes the lines of the accounts and tables that changed and still exist.
-    fn lines(self, rules: &Rules) -> io::Result<()> {
+    fn lines(self, rules: &ServiceRules) -> io::Result<()> {
         let mut lines = self.transaction.open_table(ACCOUNTS).map_err(failed)?;
         for name in &self.accounts {
             if let Some(account) = self.known.get(name) {
@@ -293,7 +293,7 @@ fn without_rows(account: &Account) -> Account {
     }
 }
 
-fn write_state(transaction: &WriteTransaction, rules: &Rules, last_write: DateTime) -> io::Result<()> {
+fn write_state(transaction: &WriteTransaction, rules: &ServiceRules, last_write: DateTime) -> io::Result<()> {
     let state = State {
         service: rules.name,
         last_write,
@@ -312,7 +312,7 @@ fn read_state(transaction: &ReadTransaction) -> io::Result<State> {
     serde_json::from_str(state.value()).map_err(|e| damaged(format!("the state of the emulator: {e}")))
 }
 
-fn read_accounts(transaction: &ReadTransaction, rules: &'static Rules) -> io::Result<Accounts> {
+fn read_accounts(transaction: &ReadTransaction, rules: &'static ServiceRules) -> io::Result<Accounts> {
     let mut accounts = Accounts::new();
     for line in transaction
         .open_table(ACCOUNTS)

@@ -18,7 +18,7 @@ use redb::StorageBackend;
 use redb::backends::FileBackend;
 
 use crate::durable::database::{Database, FORMAT, damaged};
-use crate::rules::Rules;
+use crate::rules::ServiceRules;
 use crate::snapshot::{at, folder_of, keep_name};
 use crate::store::account::Accounts;
 
@@ -167,7 +167,7 @@ impl Drop for Lock {
 /// Opens a folder and reads its state. Creates the folder if it is missing.
 pub(super) fn open(
     folder: &Path,
-    rules: &'static Rules,
+    rules: &'static ServiceRules,
     is_synced: bool,
 ) -> io::Result<(Lock, Database, Accounts, DateTime)> {
     create_folder(folder).map_err(|e| at(folder, &e))?;
@@ -224,7 +224,7 @@ fn tables(folder: &Path) -> io::Result<Option<PathBuf>> {
     }
 }
 
-fn create(folder: &Path, rules: &'static Rules) -> io::Result<PathBuf> {
+fn create(folder: &Path, rules: &'static ServiceRules) -> io::Result<PathBuf> {
     let path = folder.join(format!("{}{FORMAT}{}", TABLES.0, TABLES.1));
     let new = folder.join(format!("{}{FORMAT}{}{NEW}", TABLES.0, TABLES.1));
     let create = || {
@@ -241,7 +241,7 @@ fn create(folder: &Path, rules: &'static Rules) -> io::Result<PathBuf> {
 fn read(
     folder: &Path,
     file: &Path,
-    rules: Option<&'static Rules>,
+    rules: Option<&'static ServiceRules>,
     is_synced: bool,
 ) -> io::Result<(Database, Accounts, DateTime)> {
     let open = || {

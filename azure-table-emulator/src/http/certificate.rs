@@ -33,8 +33,8 @@ impl ServerCertificate {
     /// PKCS #1 or SEC1. One text may hold both: pass it twice.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): a text is not PEM or lacks the certificate or the key, a
-    ///   certificate is X.509 version 1, or the key does not belong to the certificate.
+    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): a text is not PEM or lacks the
+    ///   certificate or the key, a certificate is X.509 version 1, or the key does not belong to the certificate.
     pub fn from_pem(certificates: impl AsRef<[u8]>, key: impl AsRef<[u8]>) -> Result<Self> {
         let wrong = |what: &str| {
             let what = what.to_owned();

@@ -33,7 +33,7 @@ use crate::http::admission::Place;
 use crate::http::certificate::ServerCertificate;
 use crate::in_process::Emulator;
 use crate::rules::MAX_BODY_BYTES;
-use crate::rules::refusal::Refusal;
+use crate::rules::service_error::ServiceError;
 
 /// The maximum head of a request, in bytes: the longest accepted URL, and the same size again for the headers.
 const MAX_HEAD_BYTES: usize = 64 << 10;
@@ -99,7 +99,7 @@ impl Connection {
             let connection = Arc::clone(&connection);
             async move {
                 // An error closes the connection without a response.
-                let response = connection.answer(request).await;
+                let response = connection.respond(request).await;
                 connection.place.set_waits(true);
                 response
             }
@@ -112,7 +112,7 @@ impl Connection {
         let _ = watcher.watch(served).await;
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Outgoing>, TransportError> {
+    async fn respond(&self, request: Request<Incoming>) -> Result<Response<Outgoing>, TransportError> {
         let (timeout, emulator) = (self.timeout, &self.emulator);
         let (mut head, mut body) = request.into_parts();
         // For signatures that are limited to IP addresses.
@@ -140,7 +140,7 @@ impl Connection {
             failed => {
                 // In these cases the rest of the body is not read.
                 let mut response = match failed {
-                    Some(read) if is_too_long(&read) => emulator.refuse(&head.headers, &Refusal::BODY_TOO_LARGE),
+                    Some(read) if is_too_long(&read) => emulator.reject(&head.headers, &ServiceError::BODY_TOO_LARGE),
                     Some(_) => bare(StatusCode::BAD_REQUEST),
                     None => bare(StatusCode::REQUEST_TIMEOUT),
                 };
@@ -156,8 +156,8 @@ impl Connection {
         }
         let request = Request::from_parts(head, body);
         match self.front.as_deref() {
-            None => Ok(emulator.answer(request).await.map(Outgoing::complete)),
-            Some(front) => match emulator.answer_through(front, request).await {
+            None => Ok(emulator.respond(request).await.map(Outgoing::complete)),
+            Some(front) => match emulator.respond_through(front, request).await {
                 Ok(response) => Ok(response.map(Outgoing::complete)),
                 Err(error) => arrived(error),
             },

@@ -11,9 +11,9 @@ use crate::head;
 use crate::in_process::Emulator;
 use crate::response::format::ErrorForm;
 use crate::response::observer::{Observe, Seen};
-use crate::response::{Answer, Trace};
+use crate::response::{OperationResponse, Trace};
 use crate::rules::STORAGE;
-use crate::rules::refusal::Refusal;
+use crate::rules::service_error::ServiceError;
 
 /// A request whose response is pending. If it is dropped, it is reported without a response: a fault may block it
 /// forever.
@@ -32,7 +32,7 @@ impl Drop for Pending<'_> {
 
 impl Emulator {
     /// Responds to a request through a transport in front of this emulator, and reports the outcome to the observer.
-    pub(crate) async fn answer_through(
+    pub(crate) async fn respond_through(
         &self,
         front: &dyn Transport,
         request: Request<Bytes>,
@@ -67,12 +67,12 @@ impl Emulator {
     }
 
     /// Rejects a request without reading its body.
-    pub(crate) fn refuse(&self, headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
+    pub(crate) fn reject(&self, headers: &HeaderMap, service_error: &ServiceError) -> Response<Bytes> {
         let trace = Trace {
             rules: &STORAGE,
             ..head::trace(headers, None, self.settings())
         };
-        Answer::refusal(refusal, ErrorForm::default(), &trace).into_response(&trace)
+        OperationResponse::service_error(service_error, ErrorForm::default(), &trace).into_response(&trace)
     }
 
     /// Reports a response that did not come from the service.

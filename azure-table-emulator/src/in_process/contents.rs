@@ -78,9 +78,10 @@ impl Emulator {
     /// Timestamp, whatever the line says. Empty lines are skipped.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the account does not exist, or a name, key or value that the
-    ///   service would reject. The message names line and column. Nothing is stored.
-    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the folder.
+    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the account does not exist, or a
+    ///   name, key or value that the service would reject. The message names line and column. Nothing is stored.
+    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the
+    ///   folder.
     pub fn seed_lines(&self, account: &str, table: &str, lines: &str) -> Result<usize> {
         if !self.settings().accounts.contains_key(account) {
             return Err(self.no_account(account));
@@ -94,7 +95,8 @@ impl Emulator {
     /// Its name is available immediately, regardless of the [deletion time](Self::with_deletion_time).
     ///
     /// # Errors
-    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the folder.
+    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the
+    ///   folder.
     pub fn delete_table(&self, account: &str, table: &str) -> Result<bool> {
         let replica = self.replica_of(account, table);
         let store = &self.service.store;
@@ -111,7 +113,8 @@ impl Emulator {
     /// Their names are available immediately, also those of tables that were being deleted. Service properties stay.
     ///
     /// # Errors
-    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the folder.
+    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the
+    ///   folder.
     pub fn clear(&self) -> Result<()> {
         self.service.store.write().clear();
         self.service.store.block_until_stored()
@@ -122,9 +125,10 @@ impl Emulator {
     /// Their names are available immediately, also those of tables that were being deleted. Service properties stay.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the account does not exist. Tables of an account without a
-    ///   key, such as one of a snapshot, can be deleted.
-    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the folder.
+    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the account does not exist. Tables
+    ///   of an account without a key, such as one of a snapshot, can be deleted.
+    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the
+    ///   folder.
     pub fn clear_account(&self, account: &str) -> Result<()> {
         let replica = Replica::primary(account, self.settings().rules());
         let mut store = self.service.store.write();
@@ -143,7 +147,8 @@ impl Emulator {
     /// anybody. It returns immediately for an emulator without a folder.
     ///
     /// # Errors
-    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): a change could not be stored. The emulator has stopped.
+    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): a change could not be stored. The
+    ///   emulator has stopped.
     pub async fn settle(&self) -> Result<()> {
         self.service.store.settled().await.map_err(not_stored)
     }
@@ -153,7 +158,8 @@ impl Emulator {
     /// An emulator without a folder always passes.
     ///
     /// # Errors
-    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): a change could not be stored. The emulator has stopped.
+    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): a change could not be stored. The
+    ///   emulator has stopped.
     pub fn check_storage(&self) -> Result<()> {
         self.service.store.check().map_err(not_stored)
     }

@@ -13,8 +13,8 @@ impl Emulator {
     /// Adds an account, or sets another key for an existing one.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the name is empty or has characters other than ASCII
-    ///   letters, digits and hyphens, or the key is not base64.
+    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the name is empty or has characters
+    ///   other than ASCII letters, digits and hyphens, or the key is not base64.
     pub fn with_account(mut self, name: &str, key_base64: &str) -> Result<Self> {
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
             return Err(Error::invalid_input(format!(

@@ -73,10 +73,10 @@ impl RangeServer {
             false => wait > shedding.from,
         });
         self.is_shedding = shedding.is_some();
-        let is_refused = wait > model.max_wait
+        let is_rejected = wait > model.max_wait
             || shedding.is_some_and(|shedding| random.f64() < shedding.share)
             || self.is_unlucky(model.queue_chance, random, now);
-        if is_refused {
+        if is_rejected {
             return Err(Busy::Server(wait));
         }
         let end = self.work(work, now);

@@ -143,7 +143,7 @@ impl Stamp {
         for load in [way.load, &mut way.partition.load] {
             match outcome {
                 Ok(_) => load.accept(entities),
-                Err(_) => load.refuse(entities),
+                Err(_) => load.reject(entities),
             }
         }
         outcome
@@ -247,7 +247,7 @@ impl Bucket {
 
 /// A request whose turn has come.
 #[derive(Debug)]
-pub(crate) struct Turn<'s> {
+pub(crate) struct ServerTurn<'s> {
     stamp: &'s Stamp,
     demand: Option<Demand>,
     /// The rejection for lack of capacity.
@@ -255,7 +255,7 @@ pub(crate) struct Turn<'s> {
     back: Duration,
 }
 
-impl<'s> Turn<'s> {
+impl<'s> ServerTurn<'s> {
     /// Waits for the turn of a request. Without a demand no server processes it.
     pub(crate) async fn wait(stamp: &'s Stamp, demand: Option<Demand>, method: &Method) -> Self {
         let latency = stamp.latency(match &demand {

@@ -47,24 +47,24 @@ fn closed_loop(model: ServiceModel, workers: u64, entities: u64, seconds: u64) -
     }
     let load = stamp.load().since(&before.unwrap());
     let per_second = load.accepted_entities as f64 / seconds as f64;
-    let refused = load.throttled_share() * 100.0;
-    eprintln!("{workers:>7} {per_second:>10.0} {refused:>9.4}");
-    (per_second, refused)
+    let rejected = load.throttled_share() * 100.0;
+    eprintln!("{workers:>7} {per_second:>10.0} {rejected:>9.4}");
+    (per_second, rejected)
 }
 
 #[test]
 fn rejections_match_figure_8_within_a_factor_of_one_and_a_half() {
     eprintln!("workers accepted/s refused %");
     for (workers, golden) in [(150, 0.03), (240, 0.2)] {
-        let (_, refused) = closed_loop(ServiceModel::in_2010(), workers, 1, 300);
+        let (_, rejected) = closed_loop(ServiceModel::in_2010(), workers, 1, 300);
         assert!(
-            (golden / 1.5..golden * 1.5).contains(&refused),
-            "{workers}: {refused} %"
+            (golden / 1.5..golden * 1.5).contains(&rejected),
+            "{workers}: {rejected} %"
         );
     }
     // 0.0004 %: one in this time.
-    let (_, refused) = closed_loop(ServiceModel::in_2010(), 75, 1, 300);
-    assert!(refused < 0.002, "{refused} %");
+    let (_, rejected) = closed_loop(ServiceModel::in_2010(), 75, 1, 300);
+    assert!(rejected < 0.002, "{rejected} %");
 }
 
 /// Sends batches of 100, ten times the capacity, over a number of partitions. Returns the accepted entities per second,

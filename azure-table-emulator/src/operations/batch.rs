@@ -21,15 +21,15 @@ use azure_table_core::protocol::inbound::{Inbound, Verb};
 use crate::load::{Demand, Work};
 use crate::operations::entities;
 use crate::operations::query;
-use crate::operations::{Call, Caller};
+use crate::operations::{Caller, OperationCall};
 use crate::response::format::ErrorForm;
-use crate::response::{Answer, Content, Trace};
-use crate::rules::refusal::{RaisedBy, Refusal, Result};
-use crate::rules::{MAX_BATCH_OPERATIONS, MAX_URL, Rules, url_too_long};
+use crate::response::{Content, OperationResponse, Trace};
+use crate::rules::service_error::{RaisedBy, Result, ServiceError};
+use crate::rules::{MAX_BATCH_OPERATIONS, MAX_URL, ServiceRules, url_too_long};
 use crate::store::{Change, SharedStore};
 
 /// Returns the beginning of a part that contains an HTTP message, from the boundary on.
-fn http_part(boundary: &str, rules: &Rules) -> String {
+fn http_part(boundary: &str, rules: &ServiceRules) -> String {
     let end = rules.batch_line_end;
     format!("--{boundary}{end}Content-Type: application/http{end}Content-Transfer-Encoding: binary{end}{end}")
 }
@@ -40,17 +40,17 @@ pub(crate) struct BatchCalls<'a> {
     request: &'a Inbound<'a>,
     /// `None` if the body is not that of a batch.
     batch: Option<&'a Batch<'a>>,
-    calls: Vec<Result<(Call<'a>, Result<Change>)>>,
+    calls: Vec<Result<(OperationCall<'a>, Result<Change>)>>,
 }
 
 impl<'a> BatchCalls<'a> {
     /// Parses the operations of a batch. Faults are reported when it is executed.
     pub(crate) fn parse(caller: &'a Caller<'a>, request: &'a Inbound<'a>, batch: Option<&'a Batch<'a>>) -> Self {
         let parse = |operation| {
-            let call = Call::parse(caller, operation)?;
+            let call = OperationCall::parse(caller, operation)?;
             let change = match call.verb {
                 // A query is placed outside of change sets (documented).
-                Verb::Get => Err(Refusal::INVALID_INPUT),
+                Verb::Get => Err(ServiceError::INVALID_INPUT),
                 _ => entities::change(&call),
             };
             Ok((call, change))
@@ -78,57 +78,58 @@ impl<'a> BatchCalls<'a> {
     }
 
     /// Executes `POST /$batch`.
-    pub(crate) async fn execute(mut self, store: &SharedStore, trace: &Trace) -> Result<Answer> {
+    pub(crate) async fn execute(mut self, store: &SharedStore, trace: &Trace) -> Result<OperationResponse> {
         if self.request.method != "POST" {
-            return Err(Refusal::METHOD_NOT_ALLOWED);
+            return Err(ServiceError::METHOD_NOT_ALLOWED);
         }
         if self.request.body.len() > self.caller.site.rules.max_batch_bytes {
-            return Err(Refusal::BODY_TOO_LARGE);
+            return Err(ServiceError::BODY_TOO_LARGE);
         }
-        let batch = self.batch.ok_or(Refusal::INVALID_INPUT)?;
+        let batch = self.batch.ok_or(ServiceError::INVALID_INPUT)?;
         if batch.longest_url > MAX_URL {
-            return Err(Refusal::INVALID_INPUT.because(url_too_long(batch.longest_url)));
+            return Err(ServiceError::INVALID_INPUT.because(url_too_long(batch.longest_url)));
         }
         let (outer, inner) = boundaries();
         let mut out = Vec::new();
         if batch.change_sets == 0 {
-            let answer = self.lone_query(store, batch, trace).await?;
-            let note = answer.note.clone().of_batch(1);
+            let response = self.lone_query(store, batch, trace).await?;
+            let note = response.note.clone().of_batch(1);
             out.extend_from_slice(http_part(&outer, trace.rules).as_bytes());
-            answer.write_part(&mut out, None, trace.rules);
-            return Ok(Answer {
-                rows: answer.rows,
+            response.write_part(&mut out, None, trace.rules);
+            return Ok(OperationResponse {
+                rows: response.rows,
                 note,
                 ..ended(out, &outer)
             });
         }
         let count = self.calls.len() + usize::from(batch.has_empty_part);
-        let answers = self.change_set(store, batch, trace)?;
-        let rejected = answers.iter().find(|(answer, _)| answer.refused.is_some());
-        let note = rejected.map(|(answer, _)| answer.note.clone()).unwrap_or_default();
-        write_change_set(&mut out, (&outer, &inner), &answers, trace.rules);
+        let responses = self.change_set(store, batch, trace)?;
+        let rejected = responses.iter().find(|(response, _)| response.rejected.is_some());
+        let note = rejected.map(|(response, _)| response.note.clone()).unwrap_or_default();
+        write_change_set(&mut out, (&outer, &inner), &responses, trace.rules);
         for _ in 1..batch.change_sets {
             // The first is executed, all others are rejected (documented).
-            let answer = Answer::refusal(&Refusal::INVALID_INPUT, ErrorForm::of(self.request), trace);
-            write_change_set(&mut out, (&outer, &inner), &[(answer, None)], trace.rules);
+            let response =
+                OperationResponse::service_error(&ServiceError::INVALID_INPUT, ErrorForm::of(self.request), trace);
+            write_change_set(&mut out, (&outer, &inner), &[(response, None)], trace.rules);
         }
-        Ok(Answer {
+        Ok(OperationResponse {
             note: note.of_batch(count),
             ..ended(out, &outer)
         })
     }
 
     /// Applies the changes of the change set. Returns a response for each, or a single one for the failed change.
-    fn change_set(&mut self, store: &SharedStore, batch: &Batch<'_>, trace: &Trace) -> Result<Vec<AnswerPart>> {
+    fn change_set(&mut self, store: &SharedStore, batch: &Batch<'_>, trace: &Trace) -> Result<Vec<ResponsePart>> {
         let rules = self.caller.site.rules;
         let operations = &batch.operations;
         if operations.is_empty() && rules.rejects_whole_batches {
-            return Err(Refusal::EMPTY_BATCH);
+            return Err(ServiceError::EMPTY_BATCH);
         }
         // Recorded of a C++ SDK that omitted the line end between two headers.
         let is_unreadable = batch.has_empty_part || operations.iter().any(has_invalid_length);
         if is_unreadable && !rules.rejects_whole_batches {
-            return Ok(vec![(Answer::of_unreadable_part(trace), None)]);
+            return Ok(vec![(OperationResponse::of_unreadable_part(trace), None)]);
         }
         // A content id before the request line, as a header of the part, is not echoed (recorded of azure-data-tables,
         // 12 sessions of 2023 to 2026).
@@ -137,33 +138,41 @@ impl<'a> BatchCalls<'a> {
             operation.headers.get("content-id").map(Cow::into_owned)
         };
         match self.apply(store, trace) {
-            Ok(answers) => Ok((1..)
-                .zip(answers)
-                .map(|(n, answer)| {
+            Ok(responses) => Ok((1..)
+                .zip(responses)
+                .map(|(n, response)| {
                     let own = || rules.numbers_changes.then(|| n.to_string());
-                    (answer, content_id(n - 1).or_else(own))
+                    (response, content_id(n - 1).or_else(own))
                 })
                 .collect()),
-            Err((_, refusal)) if rules.rejects_whole_batches && refusal.raised_by == RaisedBy::FrontEnd => Err(refusal),
-            Err((index, refusal)) if rules.rejects_whole_batches && refusal == Refusal::DUPLICATE_ROW => {
-                Err(rules.at_index(refusal, index))
+            Err((_, service_error)) if rules.rejects_whole_batches && service_error.raised_by == RaisedBy::FrontEnd => {
+                Err(service_error)
             }
-            Err((index, refusal)) => {
-                let form = form_of_part(operations.get(index).ok_or(Refusal::INVALID_INPUT)?);
-                let answer = Answer::refusal(&rules.at_index(refusal, index), form, trace);
-                Ok(vec![(answer, content_id(index))])
+            Err((index, service_error))
+                if rules.rejects_whole_batches && service_error == ServiceError::DUPLICATE_ROW =>
+            {
+                Err(rules.at_index(service_error, index))
+            }
+            Err((index, service_error)) => {
+                let form = form_of_part(operations.get(index).ok_or(ServiceError::INVALID_INPUT)?);
+                let response = OperationResponse::service_error(&rules.at_index(service_error, index), form, trace);
+                Ok(vec![(response, content_id(index))])
             }
         }
     }
 
-    fn apply(&mut self, shared: &SharedStore, trace: &Trace) -> std::result::Result<Vec<Answer>, (usize, Refusal)> {
+    fn apply(
+        &mut self,
+        shared: &SharedStore,
+        trace: &Trace,
+    ) -> std::result::Result<Vec<OperationResponse>, (usize, ServiceError)> {
         if self.calls.len() > MAX_BATCH_OPERATIONS {
-            return Err((MAX_BATCH_OPERATIONS - 1, Refusal::TOO_MANY_CHANGES));
+            return Err((MAX_BATCH_OPERATIONS - 1, ServiceError::TOO_MANY_CHANGES));
         }
         let site = self.caller.site;
         let parsed = std::mem::take(&mut self.calls).into_iter().enumerate();
-        let (calls, read): (Vec<Call<'_>>, Vec<Result<Change>>) = parsed
-            .map(|(index, call)| call.map_err(|refusal| (index, refusal)))
+        let (calls, read): (Vec<OperationCall<'_>>, Vec<Result<Change>>) = parsed
+            .map(|(index, call)| call.map_err(|service_error| (index, service_error)))
             .collect::<std::result::Result<_, _>>()?;
         let Some(table) = calls.first().map(|call| call.target.table().unwrap_or_default()) else {
             return Ok(Vec::new());
@@ -171,57 +180,61 @@ impl<'a> BatchCalls<'a> {
         let mut changes: Vec<Change> = Vec::with_capacity(calls.len());
         let mut row_keys = HashSet::with_capacity(calls.len());
         for (index, (call, change)) in calls.iter().zip(read).enumerate() {
-            let change = change.map_err(|refusal| (index, refusal))?;
+            let change = change.map_err(|service_error| (index, service_error))?;
             let is_same_table = site.is_same_table(table, call.target.table().unwrap_or_default());
             let is_same_partition = changes
                 .first()
                 .is_none_or(|first| first.id.partition_key == change.id.partition_key);
             if !is_same_table || !is_same_partition {
-                let refusal = site.rules.other_partition.clone();
-                let index = if refusal == Refusal::OTHER_PARTITION { 0 } else { index };
-                return Err((index, refusal));
+                let service_error = site.rules.other_partition.clone();
+                let index = if service_error == ServiceError::OTHER_PARTITION {
+                    0
+                } else {
+                    index
+                };
+                return Err((index, service_error));
             }
             if !row_keys.insert(change.id.row_key.clone()) {
-                return Err((index, Refusal::DUPLICATE_ROW));
+                return Err((index, ServiceError::DUPLICATE_ROW));
             }
             changes.push(change);
         }
         let mut store = shared.write();
         let timestamp = |time| self.caller.settings.timestamp(time);
         let applied = store.apply_stamped(site.replica(), table, changes, trace.time, timestamp)?;
-        let answers = calls.iter().zip(applied).enumerate().map(|(index, (call, applied))| {
-            entities::written(&store, call, applied).map_err(|refusal| (index, refusal))
+        let responses = calls.iter().zip(applied).enumerate().map(|(index, (call, applied))| {
+            entities::written(&store, call, applied).map_err(|service_error| (index, service_error))
         });
-        answers.collect()
+        responses.collect()
     }
 
     /// Executes the query that is the only part of a batch.
-    async fn lone_query(&self, store: &SharedStore, batch: &Batch<'_>, trace: &Trace) -> Result<Answer> {
+    async fn lone_query(&self, store: &SharedStore, batch: &Batch<'_>, trace: &Trace) -> Result<OperationResponse> {
         let (Some(call), Some(operation)) = (self.calls.first(), batch.operations.first()) else {
-            return Err(Refusal::INVALID_INPUT);
+            return Err(ServiceError::INVALID_INPUT);
         };
         let outcome = match call {
             Ok((call, _)) => read(store, call).await,
-            Err(refusal) => Err(refusal.clone()),
+            Err(service_error) => Err(service_error.clone()),
         };
-        Ok(outcome.unwrap_or_else(|refusal| {
+        Ok(outcome.unwrap_or_else(|service_error| {
             // Here the index precedes the text of every error (recorded).
-            let refusal = Refusal {
-                message: format!("0:{}", refusal.message).into(),
-                ..refusal
+            let service_error = ServiceError {
+                message: format!("0:{}", service_error.message).into(),
+                ..service_error
             };
-            Answer::refusal(&refusal, form_of_part(operation), trace)
+            OperationResponse::service_error(&service_error, form_of_part(operation), trace)
         }))
     }
 }
 
 /// Returns the response to a batch whose only part reports exceeded capacity.
-pub(crate) fn throttled(answer: Answer, rules: &Rules) -> Answer {
+pub(crate) fn throttled(response: OperationResponse, rules: &ServiceRules) -> OperationResponse {
     let (outer, inner) = boundaries();
     let mut out = Vec::new();
-    let note = answer.note.clone();
-    write_change_set(&mut out, (&outer, &inner), &[(answer, None)], rules);
-    Answer {
+    let note = response.note.clone();
+    write_change_set(&mut out, (&outer, &inner), &[(response, None)], rules);
+    OperationResponse {
         note,
         ..ended(out, &outer)
     }
@@ -235,20 +248,25 @@ fn boundaries() -> (String, String) {
     )
 }
 
-fn ended(mut out: Vec<u8>, boundary: &str) -> Answer {
+fn ended(mut out: Vec<u8>, boundary: &str) -> OperationResponse {
     out.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
     let content = Content::Other(format!("multipart/mixed; boundary={boundary}"));
-    Answer::new(202, out, content)
+    OperationResponse::new(202, out, content)
 }
 
-type AnswerPart = (Answer, Option<String>);
+type ResponsePart = (OperationResponse, Option<String>);
 
-fn write_change_set(out: &mut Vec<u8>, (boundary, inner): (&str, &str), answers: &[AnswerPart], rules: &Rules) {
+fn write_change_set(
+    out: &mut Vec<u8>,
+    (boundary, inner): (&str, &str),
+    responses: &[ResponsePart],
+    rules: &ServiceRules,
+) {
     let head = format!("--{boundary}\r\nContent-Type: multipart/mixed; boundary={inner}\r\n\r\n");
     out.extend_from_slice(head.as_bytes());
-    for (answer, content_id) in answers {
+    for (response, content_id) in responses {
         out.extend_from_slice(http_part(inner, rules).as_bytes());
-        answer.write_part(out, content_id.as_deref(), rules);
+        response.write_part(out, content_id.as_deref(), rules);
     }
     out.extend_from_slice(format!("--{inner}--{}", rules.batch_line_end).as_bytes());
 }
@@ -266,10 +284,10 @@ fn form_of_part(request: &Inbound<'_>) -> ErrorForm {
     }
 }
 
-async fn read(store: &SharedStore, call: &Call<'_>) -> Result<Answer> {
+async fn read(store: &SharedStore, call: &OperationCall<'_>) -> Result<OperationResponse> {
     match (call.verb, call.target) {
         (Verb::Get, Target::Entity(table, id)) => entities::get(&store.read(), call, table, id),
         (Verb::Get, Target::Entities(table)) => query::page(store, call, table).await,
-        _ => Err(Refusal::INVALID_INPUT),
+        _ => Err(ServiceError::INVALID_INPUT),
     }
 }

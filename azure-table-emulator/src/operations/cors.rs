@@ -16,15 +16,15 @@ use http::header::{
 };
 use http::{HeaderMap, Response};
 
-use crate::response::Answer;
-use crate::rules::refusal::{Refusal, Result};
+use crate::response::OperationResponse;
+use crate::rules::service_error::{Result, ServiceError};
 
 /// Matches everything.
 const ANY: &str = "*";
 
 /// Handles `OPTIONS` for any resource, whether it exists or not.
-pub(crate) fn preflight(rules: &[CorsRule], headers: &Headers<'_>) -> Result<Answer> {
-    let required = |name: &str| headers.get(name).ok_or(Refusal::NO_CORS_HEADER);
+pub(crate) fn preflight(rules: &[CorsRule], headers: &Headers<'_>) -> Result<OperationResponse> {
+    let required = |name: &str| headers.get(name).ok_or(ServiceError::NO_CORS_HEADER);
     let origin = required("origin")?;
     let method = required("access-control-request-method")?;
     let wanted = headers.get("access-control-request-headers").unwrap_or_default();
@@ -33,31 +33,33 @@ pub(crate) fn preflight(rules: &[CorsRule], headers: &Headers<'_>) -> Result<Ans
         .iter()
         .filter(|rule| is_for(rule, &origin, &method))
         .find(|rule| names().all(|name| rule.allowed_headers.iter().any(|known| fits(known, name))))
-        .ok_or(Refusal::NO_CORS_RULE)?;
-    let mut answer = Answer::set(200);
-    answer.more = vec![
+        .ok_or(ServiceError::NO_CORS_RULE)?;
+    let mut response = OperationResponse::set(200);
+    response.more = vec![
         ("access-control-allow-origin", origin.into_owned()),
         ("access-control-allow-methods", method.into_owned()),
         ("access-control-max-age", rule.max_age.as_secs().to_string()),
         ("access-control-allow-credentials", "true".to_owned()),
     ];
     if !wanted.is_empty() {
-        answer.more.push(("access-control-allow-headers", wanted.into_owned()));
+        response
+            .more
+            .push(("access-control-allow-headers", wanted.into_owned()));
     }
-    Ok(answer)
+    Ok(response)
 }
 
 /// Adds the CORS headers to a response.
-pub(crate) fn add_headers(rules: &[CorsRule], request: &Inbound<'_>, answer: &mut Response<Bytes>) {
+pub(crate) fn add_headers(rules: &[CorsRule], request: &Inbound<'_>, response: &mut Response<Bytes>) {
     let (method, origin) = (request.method, request.headers.get("origin"));
     // A rule for any origin matches a read without an origin too: a cache may serve the response to a page that has one
     // (documented).
-    let asked = origin.as_deref().or((method == "GET").then_some(ANY));
-    let rule = asked.and_then(|origin| rules.iter().find(|rule| is_for(rule, origin, method)));
+    let requested = origin.as_deref().or((method == "GET").then_some(ANY));
+    let rule = requested.and_then(|origin| rules.iter().find(|rule| is_for(rule, origin, method)));
     let is_for_any = rule.is_some_and(|rule| rule.allowed_origins.iter().any(|known| known == ANY));
     let mut put = |header: HeaderName, text: &str| {
         if let Ok(value) = HeaderValue::from_str(text) {
-            answer.headers_mut().insert(header, value);
+            response.headers_mut().insert(header, value);
         }
     };
     // Browsers do not cache responses to other methods, so those omit the header (documented, and recorded).
@@ -74,11 +76,11 @@ pub(crate) fn add_headers(rules: &[CorsRule], request: &Inbound<'_>, answer: &mu
         }
         _ => put(ACCESS_CONTROL_ALLOW_ORIGIN, ANY),
     }
-    let exposed = exposed(rule, answer.headers());
+    let exposed = exposed(rule, response.headers());
     if let Ok(value) = HeaderValue::from_str(&exposed)
         && !exposed.is_empty()
     {
-        answer.headers_mut().insert(ACCESS_CONTROL_EXPOSE_HEADERS, value);
+        response.headers_mut().insert(ACCESS_CONTROL_EXPOSE_HEADERS, value);
     }
 }
 

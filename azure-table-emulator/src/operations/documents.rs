@@ -21,74 +21,83 @@ use azure_table_core::protocol::service_statistics::{self};
 use azure_table_core::protocol::signature::SigningKey;
 use azure_table_core::protocol::user_delegation_key::{self, KeyInfo, MAX_LIFE};
 
-use crate::operations::Call;
-use crate::response::{Answer, Trace};
+use crate::operations::OperationCall;
+use crate::response::{OperationResponse, Trace};
 use crate::rules::TENANT;
-use crate::rules::refusal::{Refusal, Result};
+use crate::rules::service_error::{Result, ServiceError};
 use crate::store::Store;
 
 /// Handles `GET /?restype=service&comp=properties`.
-pub(crate) fn properties(store: &Store, call: &Call<'_>) -> Answer {
-    Answer::xml(&service_properties::to_xml(&store.properties(call.replica())))
+pub(crate) fn properties(store: &Store, call: &OperationCall<'_>) -> OperationResponse {
+    OperationResponse::xml(&service_properties::to_xml(&store.properties(call.replica())))
 }
 
 /// Handles `PUT /?restype=service&comp=properties`.
-pub(crate) fn set_properties(store: &mut Store, call: &Call<'_>, trace: &Trace) -> Result<Answer> {
-    let mut given = service_properties::from_xml(call.xml()).map_err(|_| Refusal::INVALID_XML)?;
-    service_properties::check(&given).map_err(|_| Refusal::INVALID_XML)?;
+pub(crate) fn set_properties(store: &mut Store, call: &OperationCall<'_>, trace: &Trace) -> Result<OperationResponse> {
+    let mut properties = service_properties::from_xml(call.xml()).map_err(|_| ServiceError::INVALID_XML)?;
+    service_properties::check(&properties).map_err(|_| ServiceError::INVALID_XML)?;
     // Full names are returned before prefixes (recorded of azure-data-tables, `set_cors`, 2026).
-    for rule in given.cors.iter_mut().flatten() {
+    for rule in properties.cors.iter_mut().flatten() {
         for names in [&mut rule.allowed_headers, &mut rule.exposed_headers] {
             names.sort_by_key(|name| name.ends_with('*'));
         }
     }
     let present = store.properties(call.replica());
     // Omitted properties stay unchanged (documented).
-    given.logging = given.logging.or(present.logging);
-    given.hour_metrics = given.hour_metrics.or(present.hour_metrics);
-    given.minute_metrics = given.minute_metrics.or(present.minute_metrics);
-    given.cors = given.cors.or(present.cors);
-    store.set_properties(call.replica(), given, trace.time);
-    Ok(Answer::set(202))
+    properties.logging = properties.logging.or(present.logging);
+    properties.hour_metrics = properties.hour_metrics.or(present.hour_metrics);
+    properties.minute_metrics = properties.minute_metrics.or(present.minute_metrics);
+    properties.cors = properties.cors.or(present.cors);
+    store.set_properties(call.replica(), properties, trace.time);
+    Ok(OperationResponse::set(202))
 }
 
 /// Handles `GET /?restype=service&comp=stats`.
-pub(crate) fn statistics(call: &Call<'_>, trace: &Trace) -> Result<Answer> {
+pub(crate) fn statistics(call: &OperationCall<'_>, trace: &Trace) -> Result<OperationResponse> {
     if !call.site().is_secondary {
-        return Err(Refusal::INVALID_QUERY_PARAMETER);
+        return Err(ServiceError::INVALID_QUERY_PARAMETER);
     }
     let statistics = service_statistics::live(trace.time - call.caller.settings.secondary_lag);
-    Ok(Answer::xml(&service_statistics::to_xml(&statistics)))
+    Ok(OperationResponse::xml(&service_statistics::to_xml(&statistics)))
 }
 
 /// Handles `GET /table?comp=acl`.
-pub(crate) fn policies(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
-    let table = store.table(call.replica(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
-    Ok(Answer::xml(&access_policy::list_to_answer(&table.policies)))
+pub(crate) fn policies(store: &Store, call: &OperationCall<'_>, table: &str) -> Result<OperationResponse> {
+    let table = store
+        .table(call.replica(), table)
+        .ok_or(ServiceError::TABLE_NOT_FOUND)?;
+    Ok(OperationResponse::xml(&access_policy::list_for_response(
+        &table.policies,
+    )))
 }
 
 /// Handles `PUT /table?comp=acl`.
-pub(crate) fn set_policies(store: &mut Store, call: &Call<'_>, table: &str, trace: &Trace) -> Result<Answer> {
+pub(crate) fn set_policies(
+    store: &mut Store,
+    call: &OperationCall<'_>,
+    table: &str,
+    trace: &Trace,
+) -> Result<OperationResponse> {
     // Recorded of a C++ SDK. Other operations with XML were not seen with this header.
     if call.accepts_anything() {
-        return Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED);
+        return Err(ServiceError::MEDIA_TYPE_NOT_SUPPORTED);
     }
     let policies = match call.xml() {
         // An empty body means no policies (recorded).
         [] => Vec::new(),
-        document => access_policy::list_from_xml(document).map_err(|_| Refusal::INVALID_XML)?,
+        document => access_policy::list_from_xml(document).map_err(|_| ServiceError::INVALID_XML)?,
     };
-    access_policy::check_list(&policies).map_err(|_| Refusal::INVALID_XML)?;
+    access_policy::check_list(&policies).map_err(|_| ServiceError::INVALID_XML)?;
     store.set_policies(call.replica(), table, policies, trace.time)?;
-    Ok(Answer::set(204))
+    Ok(OperationResponse::set(204))
 }
 
 /// Handles `POST /?restype=service&comp=userdelegationkey`.
-pub(crate) fn user_delegation_key(call: &Call<'_>, trace: &Trace) -> Result<Answer> {
+pub(crate) fn user_delegation_key(call: &OperationCall<'_>, trace: &Trace) -> Result<OperationResponse> {
     let caller = call.caller;
-    let info = KeyInfo::from_xml(call.xml()).map_err(|_| Refusal::INVALID_XML)?;
+    let info = KeyInfo::from_xml(call.xml()).map_err(|_| ServiceError::INVALID_XML)?;
     if info.check().is_err() || info.expiry <= trace.time || info.expiry > trace.time + MAX_LIFE {
-        return Err(Refusal::INVALID_XML_NODE);
+        return Err(ServiceError::INVALID_XML_NODE);
     }
     // Signatures repeat its times, to the second.
     let to_the_second = |time: DateTime| DateTime::from_unix_seconds(time.unix_seconds());
@@ -98,11 +107,11 @@ pub(crate) fn user_delegation_key(call: &Call<'_>, trace: &Trace) -> Result<Answ
         ..info
     };
     let account = caller.settings.key(&caller.site.account);
-    let account = account.ok_or(Refusal::AUTHENTICATION_FAILED)?;
+    let account = account.ok_or(ServiceError::AUTHENTICATION_FAILED)?;
     let key = user_delegation_key::create((TENANT, TENANT), info, &trace.version, |key| {
         delegation_key_value(&user_delegation_key::parameters(key).map(|(_, value)| value), account)
     });
-    Ok(Answer::xml(&user_delegation_key::to_xml(&key)))
+    Ok(OperationResponse::xml(&user_delegation_key::to_xml(&key)))
 }
 
 /// Returns the value of a key, derived from all of its parameters.

@@ -10,51 +10,58 @@ use azure_table_core::protocol::inbound::Verb;
 use azure_table_core::protocol::inbound::target::Target;
 
 use crate::load::{Demand, PartitionKey, Work};
-use crate::operations::Call;
+use crate::operations::OperationCall;
 use crate::operations::payload::entity_address;
 use crate::operations::query;
 use crate::request::body;
 use crate::response::format::Prefer;
-use crate::response::{Answer, Content, Trace};
-use crate::rules::refusal::{Refusal, Result};
+use crate::response::{Content, OperationResponse, Trace};
+use crate::rules::service_error::{Result, ServiceError};
 use crate::store::row::RowId;
 use crate::store::{Action, Applied, Change, SharedStore, Store};
 
 /// Handles `GET /table(PartitionKey='…',RowKey='…')`.
-pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Result<Answer> {
+pub(crate) fn get(store: &Store, call: &OperationCall<'_>, table: &str, id: &RowId) -> Result<OperationResponse> {
     let level = call.level()?;
     body::check_keys(id, call.site().rules)?;
-    let stored = store.table(call.replica(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
+    let stored = store
+        .table(call.replica(), table)
+        .ok_or(ServiceError::TABLE_NOT_FOUND)?;
     let row = stored.rows.get(id).filter(|_| call.caller.grant.rows.contains(id));
-    let row = row.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
-    let mut answer = Answer::json(200, call.shape(table, level).entity(id, row), level);
-    answer.etag = Some(row.etag(call.site().rules));
-    Ok(answer)
+    let row = row.ok_or(ServiceError::RESOURCE_NOT_FOUND)?;
+    let mut response = OperationResponse::json(200, call.shape(table, level).entity(id, row), level);
+    response.etag = Some(row.etag(call.site().rules));
+    Ok(response)
 }
 
 /// Applies the only change of a request, and returns the response.
-pub(crate) fn write(shared: &SharedStore, call: &Call<'_>, change: Result<Change>, trace: &Trace) -> Result<Answer> {
+pub(crate) fn write(
+    shared: &SharedStore,
+    call: &OperationCall<'_>,
+    change: Result<Change>,
+    trace: &Trace,
+) -> Result<OperationResponse> {
     let table = call.target.table().unwrap_or_default();
     let mut store = shared.write();
-    let change = change.map_err(|refusal| {
+    let change = change.map_err(|service_error| {
         // Faults of an entity are reported after a missing table (recorded).
-        match refusal == Refusal::PROPERTIES_NEED_VALUE && store.table(call.replica(), table).is_none() {
-            true => Refusal::TABLE_NOT_FOUND,
-            false => refusal,
+        match service_error == ServiceError::PROPERTIES_NEED_VALUE && store.table(call.replica(), table).is_none() {
+            true => ServiceError::TABLE_NOT_FOUND,
+            false => service_error,
         }
     })?;
     let timestamp = |time| call.caller.settings.timestamp(time);
     let applied = store
         .apply_stamped(call.replica(), table, vec![change], trace.time, timestamp)
-        .map_err(|(_, refusal)| refusal)?;
+        .map_err(|(_, service_error)| service_error)?;
     match applied.into_iter().next() {
         Some(applied) => written(&store, call, applied),
-        None => Ok(Answer::no_content()),
+        None => Ok(OperationResponse::no_content()),
     }
 }
 
 /// Returns the change of a call.
-pub(crate) fn change(call: &Call<'_>) -> Result<Change> {
+pub(crate) fn change(call: &OperationCall<'_>) -> Result<Change> {
     let rules = call.site().rules;
     let (id, action) = match (call.target, call.verb) {
         (Target::Entities(_), Verb::Post) => {
@@ -68,33 +75,36 @@ pub(crate) fn change(call: &Call<'_>) -> Result<Change> {
             let action = match verb {
                 Verb::Put => Action::Replace(body::update(call.json()?, rules)?, call.condition()?),
                 Verb::Merge => Action::Merge(body::update(call.json()?, rules)?, call.condition()?),
-                Verb::Delete => Action::Delete(call.condition()?.ok_or(Refusal::INVALID_INPUT.because("no If-Match"))?),
-                Verb::Get | Verb::Post => return Err(Refusal::METHOD_NOT_ALLOWED),
+                Verb::Delete => Action::Delete(
+                    call.condition()?
+                        .ok_or(ServiceError::INVALID_INPUT.because("no If-Match"))?,
+                ),
+                Verb::Get | Verb::Post => return Err(ServiceError::METHOD_NOT_ALLOWED),
             };
             (id.clone(), action)
         }
-        (Target::WrongKeys(table), _) => return Err(Refusal::number_of_keys(&call.site().account, table)),
-        _ => return Err(Refusal::METHOD_NOT_ALLOWED),
+        (Target::WrongKeys(table), _) => return Err(ServiceError::number_of_keys(&call.site().account, table)),
+        _ => return Err(ServiceError::METHOD_NOT_ALLOWED),
     };
     body::check_keys(&id, rules)?;
     // Seen for an insert. Here a row that may not be read appears missing, one that may not be written does not.
     if !call.caller.grant.rows.contains(&id) {
-        return Err(Refusal::AUTHORIZATION_FAILURE);
+        return Err(ServiceError::AUTHORIZATION_FAILURE);
     }
     Ok(Change { id, action })
 }
 
 /// Returns the response to an applied change.
-pub(crate) fn written(store: &Store, call: &Call<'_>, applied: Applied) -> Result<Answer> {
+pub(crate) fn written(store: &Store, call: &OperationCall<'_>, applied: Applied) -> Result<OperationResponse> {
     let table = call.target.table().unwrap_or_default();
     if call.verb != Verb::Post {
         let is_upsert = call.verb != Verb::Delete && call.condition()?.is_none();
         let media_type = call.site().rules.empty_media_type.filter(|_| is_upsert);
-        return Ok(Answer {
+        return Ok(OperationResponse {
             etag: applied.etag,
             prefer: call.prefer,
             content: Content::Other(media_type.unwrap_or_default().to_owned()),
-            ..Answer::no_content()
+            ..OperationResponse::no_content()
         });
     }
     let location = format!(
@@ -102,27 +112,27 @@ pub(crate) fn written(store: &Store, call: &Call<'_>, applied: Applied) -> Resul
         call.site().base,
         entity_address(table, &applied.id, call.site().rules)
     );
-    let answer = if call.prefer == Some(Prefer::NoContent) {
-        Answer::no_content()
+    let response = if call.prefer == Some(Prefer::NoContent) {
+        OperationResponse::no_content()
     } else {
         let level = call.level()?;
         let stored = store
             .table(call.site().primary(), table)
             .and_then(|table| table.rows.get(&applied.id));
-        let row = stored.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
-        Answer::json(201, call.shape(table, level).entity(&applied.id, row), level)
+        let row = stored.ok_or(ServiceError::RESOURCE_NOT_FOUND)?;
+        OperationResponse::json(201, call.shape(table, level).entity(&applied.id, row), level)
     };
-    Ok(Answer {
+    Ok(OperationResponse {
         etag: applied.etag,
         location: Some(location),
         prefer: call.prefer,
-        ..answer
+        ..response
     })
 }
 
 /// Returns the demand of an operation on entities. A query belongs to the partition where it begins; the rows that it
 /// examined are counted once it is done.
-pub(crate) fn demand(call: &Call<'_>, change: Option<&Change>) -> Option<Demand> {
+pub(crate) fn demand(call: &OperationCall<'_>, change: Option<&Change>) -> Option<Demand> {
     let (partition, work) = match (call.target, call.verb) {
         (Target::Entity(_, id), Verb::Get) => (id.partition_key.clone(), Work::Read),
         (Target::Entity(_, id), _) => (id.partition_key.clone(), Work::Write(1)),

@@ -17,7 +17,7 @@ use azure_table_core::model::operation_kind::{self, OperationKind, Subject, Toke
 use azure_table_core::model::ordinal;
 use azure_table_core::protocol::inbound::Inbound;
 
-use crate::rules::refusal::{Refusal, Result};
+use crate::rules::service_error::{Result, ServiceError};
 use crate::store::row::RowId;
 use crate::store::site::Site;
 
@@ -75,37 +75,37 @@ impl Grant {
         let operation = match (request.kind(), &self.rights) {
             // The unknown operation is reported when it is executed.
             (None | Some(OperationKind::Batch), Rights::Key) => return Ok(()),
-            (None | Some(OperationKind::Batch), _) => return Err(Refusal::METHOD_NOT_ALLOWED),
+            (None | Some(OperationKind::Batch), _) => return Err(ServiceError::METHOD_NOT_ALLOWED),
             (Some(OperationKind::GetTable), _) => OperationKind::ListTables,
             (Some(operation), _) => operation,
         };
-        let kind = resource_type(operation).ok_or(Refusal::AUTHORIZATION_FAILURE);
+        let kind = resource_type(operation).ok_or(ServiceError::AUTHORIZATION_FAILURE);
         let (letters, kind) = match &self.rights {
             Rights::Key if operation == OperationKind::GetUserDelegationKey => {
-                return Err(Refusal::AUTHENTICATION_FAILED);
+                return Err(ServiceError::AUTHENTICATION_FAILED);
             }
             Rights::Key => return Ok(()),
             Rights::Token if matches!(operation_kind::token_right(operation), TokenRight::Action(_)) => {
-                return Err(Refusal::PERMISSION_MISMATCH);
+                return Err(ServiceError::PERMISSION_MISMATCH);
             }
             Rights::Token => return Ok(()),
             Rights::Table { letters, .. } | Rights::Account { letters, .. } => (letters, kind?),
-            Rights::Preflight => return Err(Refusal::AUTHORIZATION_FAILURE),
+            Rights::Preflight => return Err(ServiceError::AUTHORIZATION_FAILURE),
         };
         match &self.rights {
             Rights::Table { table: granted, .. }
                 if kind != ENTITY || !table.is_some_and(|table| site.is_same_table(table, granted)) =>
             {
-                return Err(Refusal::AUTHORIZATION_FAILURE);
+                return Err(ServiceError::AUTHORIZATION_FAILURE);
             }
-            Rights::Account { types, .. } if !types.contains(kind) => return Err(Refusal::RESOURCE_TYPE_MISMATCH),
+            Rights::Account { types, .. } if !types.contains(kind) => return Err(ServiceError::RESOURCE_TYPE_MISMATCH),
             _ => {}
         }
         let has_all = |needed: &&str| needed.chars().all(|letter| letters.contains(letter));
         if operation_kind::facts(operation).sas_letters.iter().any(has_all) {
             Ok(())
         } else {
-            Err(Refusal::PERMISSION_MISMATCH)
+            Err(ServiceError::PERMISSION_MISMATCH)
         }
     }
 }

@@ -8,11 +8,11 @@ use azure_table_core::protocol::inbound::{Headers, Inbound, Verb};
 
 use crate::load::{Busy, Demand};
 use crate::operations::batch::{self, BatchCalls};
-use crate::operations::{Call, Caller};
+use crate::operations::{Caller, OperationCall};
 use crate::operations::{cors, documents, entities, query, tables};
 use crate::response::format::ErrorForm;
-use crate::response::{Answer, Trace};
-use crate::rules::refusal::{Refusal, Result};
+use crate::response::{OperationResponse, Trace};
+use crate::rules::service_error::{Result, ServiceError};
 use crate::store::account::Replica;
 use crate::store::{Change, SharedStore};
 
@@ -20,8 +20,8 @@ use crate::store::{Change, SharedStore};
 pub(crate) enum Operation<'a> {
     /// `OPTIONS` for any resource, whether it exists or not.
     Preflight(Replica<'a>, &'a Headers<'a>),
-    Call(Call<'a>),
-    Write(Call<'a>, Result<Change>),
+    OperationCall(OperationCall<'a>),
+    Write(OperationCall<'a>, Result<Change>),
     Batch(BatchCalls<'a>),
 }
 
@@ -40,13 +40,13 @@ impl<'a> Operation<'a> {
             Err(fault) if *fault != TargetFault::Component => return Err((*fault).into()),
             Ok(_) | Err(_) => {}
         }
-        let call = Call::parse(caller, request)?;
+        let call = OperationCall::parse(caller, request)?;
         Ok(match (call.target, call.verb) {
             (Target::Entities(_) | Target::Entity(..), Verb::Post | Verb::Put | Verb::Merge | Verb::Delete) => {
                 let change = entities::change(&call);
                 Self::Write(call, change)
             }
-            _ => Self::Call(call),
+            _ => Self::OperationCall(call),
         })
     }
 
@@ -54,50 +54,50 @@ impl<'a> Operation<'a> {
     pub(crate) fn demand(&self) -> Option<Demand> {
         match self {
             Self::Preflight(..) => None,
-            Self::Call(call) => entities::demand(call, None),
+            Self::OperationCall(call) => entities::demand(call, None),
             Self::Write(call, change) => entities::demand(call, change.as_ref().ok()),
             Self::Batch(calls) => calls.demand(),
         }
     }
 
     /// Executes the operation. The store is locked only for the work in it, and never across an `await`.
-    pub(crate) async fn execute(self, store: &SharedStore, trace: &Trace) -> Result<Answer> {
+    pub(crate) async fn execute(self, store: &SharedStore, trace: &Trace) -> Result<OperationResponse> {
         match self {
             Self::Preflight(replica, headers) => {
                 let rules = store.read().properties(replica).cors.unwrap_or_default();
                 cors::preflight(&rules, headers)
             }
-            Self::Call(call) => execute(store, &call, trace).await,
+            Self::OperationCall(call) => execute(store, &call, trace).await,
             Self::Write(call, change) => entities::write(store, &call, change, trace),
             Self::Batch(calls) => calls.execute(store, trace).await,
         }
     }
 
     /// Returns the response for exceeded capacity. Storage names the limit only in the text, and no retry time.
-    pub(crate) fn throttled(&self, busy: &Busy, request: &Inbound<'_>, trace: &Trace) -> Answer {
+    pub(crate) fn throttled(&self, busy: &Busy, request: &Inbound<'_>, trace: &Trace) -> OperationResponse {
         let rules = trace.rules;
-        let (refusal, wait) = match busy {
+        let (service_error, wait) = match busy {
             Busy::Account(wait) => (&rules.account_busy, wait),
             Busy::Server(wait) => (&rules.server_busy, wait),
         };
         let form = ErrorForm::of(request);
         let Some(header) = rules.retry_after else {
-            return Answer::refusal(refusal, form, trace);
+            return OperationResponse::service_error(service_error, form, trace);
         };
         let wait = wait.as_millis().max(1).to_string();
-        let throttled = |refusal: &Refusal| Answer {
+        let throttled = |service_error: &ServiceError| OperationResponse {
             more: vec![(header, wait)],
-            ..Answer::refusal(refusal, form, trace)
+            ..OperationResponse::service_error(service_error, form, trace)
         };
         if matches!(self, Self::Batch(_)) {
-            batch::throttled(throttled(&rules.at_index(refusal.clone(), 0)), rules)
+            batch::throttled(throttled(&rules.at_index(service_error.clone(), 0)), rules)
         } else {
-            throttled(refusal)
+            throttled(service_error)
         }
     }
 }
 
-async fn execute(store: &SharedStore, call: &Call<'_>, trace: &Trace) -> Result<Answer> {
+async fn execute(store: &SharedStore, call: &OperationCall<'_>, trace: &Trace) -> Result<OperationResponse> {
     match (call.target, call.verb) {
         (Target::Tables, Verb::Get) => tables::list(store, call).await,
         (Target::Tables, Verb::Post) => tables::create(&mut store.write(), call, trace),
@@ -113,7 +113,7 @@ async fn execute(store: &SharedStore, call: &Call<'_>, trace: &Trace) -> Result<
         (Target::DelegationKey, Verb::Post) => documents::user_delegation_key(call, trace),
         (Target::TablesBelow(table), _) => Err(tables::list_below(&store.read(), call, table)),
         (Target::WrongKeys(table), _) => Err(tables::wrong_keys(&store.read(), call, table)),
-        (Target::Service, _) => Err(Refusal::NOT_IMPLEMENTED),
-        _ => Err(Refusal::METHOD_NOT_ALLOWED),
+        (Target::Service, _) => Err(ServiceError::NOT_IMPLEMENTED),
+        _ => Err(ServiceError::METHOD_NOT_ALLOWED),
     }
 }

@@ -15,14 +15,14 @@ use percent_encoding::utf8_percent_encode;
 use crate::json_text::{name, text, text_member};
 use crate::request::options::Select;
 use crate::response::format::Level;
-use crate::rules::{MemberOrder, Rules};
-use crate::store::members::{Member, Members};
+use crate::rules::{MemberOrder, ServiceRules};
+use crate::store::members::{Members, StoredMember};
 use crate::store::row::{Row, RowId, time_text};
 use crate::store::site::Site;
 
 /// The parameters of the JSON of a table's entities, or of tables.
 #[derive(Debug)]
-pub(crate) struct Shape<'a> {
+pub(crate) struct PayloadShape<'a> {
     pub(crate) site: &'a Site,
     pub(crate) table: &'a str,
     pub(crate) level: Level,
@@ -30,7 +30,7 @@ pub(crate) struct Shape<'a> {
 }
 
 /// Returns `table(PartitionKey='…',RowKey='…')` as the service writes it: keys encoded, but quotes doubled and raw.
-pub(crate) fn entity_address(table: &str, id: &RowId, rules: &Rules) -> String {
+pub(crate) fn entity_address(table: &str, id: &RowId, rules: &ServiceRules) -> String {
     format!(
         "{}(PartitionKey='{}',RowKey='{}')",
         url::encode(table),
@@ -44,7 +44,7 @@ pub(crate) fn table_address(table: &str) -> String {
     format!("Tables('{}')", url::encode(table))
 }
 
-fn key(text: &str, rules: &Rules) -> String {
+fn key(text: &str, rules: &ServiceRules) -> String {
     let mut text = text.replace('\'', "''");
     if rules.encodes_percent_twice {
         text = text.replace('%', "%25");
@@ -52,7 +52,7 @@ fn key(text: &str, rules: &Rules) -> String {
     utf8_percent_encode(&text, rules.encoded_in_addresses).to_string()
 }
 
-impl Shape<'_> {
+impl PayloadShape<'_> {
     /// Returns one entity as the body of a response.
     pub(crate) fn entity(&self, id: &RowId, row: &Row) -> Vec<u8> {
         let mut out = Vec::with_capacity(512);
@@ -195,12 +195,12 @@ impl Shape<'_> {
                 for name in names.iter().filter(is_system) {
                     self.system_property(out, name, id, &time);
                 }
-                for asked in names.iter().filter(|name| !is_system(name)) {
-                    match row.members.find(asked) {
+                for requested in names.iter().filter(|name| !is_system(name)) {
+                    match row.members.find(requested) {
                         Some(member) => self.property(out, &member),
                         // A requested property that is missing is returned as null (recorded).
                         None => {
-                            name(out, asked);
+                            name(out, requested);
                             out.extend_from_slice(b"null");
                         }
                     }
@@ -240,7 +240,7 @@ impl Shape<'_> {
         }
     }
 
-    fn property(&self, out: &mut Vec<u8>, member: &Member<'_>) {
+    fn property(&self, out: &mut Vec<u8>, member: &StoredMember<'_>) {
         let written = match self.level {
             Level::None => member.bare,
             Level::Minimal | Level::Full => member.annotated,
@@ -287,8 +287,8 @@ mod tests {
         crate::site::of(&format!("https://acct.table.{host}/t").parse().unwrap()).unwrap()
     }
 
-    fn shape<'a>(site: &'a Site, level: Level, select: Option<&'a Select>) -> Shape<'a> {
-        Shape {
+    fn shape<'a>(site: &'a Site, level: Level, select: Option<&'a Select>) -> PayloadShape<'a> {
+        PayloadShape {
             site,
             table: "t",
             level,
@@ -367,7 +367,7 @@ mod tests {
         );
     }
 
-    fn page(shape: &Shape<'_>, rows: &[(&RowId, &Row)]) -> String {
+    fn page(shape: &PayloadShape<'_>, rows: &[(&RowId, &Row)]) -> String {
         let mut out = shape.page();
         for (id, row) in rows {
             shape.row(&mut out, id, row);

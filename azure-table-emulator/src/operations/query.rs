@@ -17,16 +17,16 @@ use azure_table_core::filter::key_range::KeyRange;
 use azure_table_core::model::datetime::DateTime;
 use azure_table_core::model::ordinal;
 
-use crate::operations::Call;
+use crate::operations::OperationCall;
 use crate::operations::grant::RowRange;
-use crate::operations::payload::Shape;
-use crate::operations::scan::{RowFilter, Turn};
+use crate::operations::payload::PayloadShape;
+use crate::operations::scan::{RowFilter, ScanTurn};
 use crate::request::continuation::{self, Next, Position};
 use crate::request::options::Options;
-use crate::response::Answer;
+use crate::response::OperationResponse;
 use crate::response::format::Level;
-use crate::rules::refusal::{Refusal, Result};
-use crate::rules::{Continuation, Rules};
+use crate::rules::service_error::{Result, ServiceError};
+use crate::rules::{Continuation, ServiceRules};
 use crate::settings::PageEnds;
 use crate::store::SharedStore;
 use crate::store::account::Table;
@@ -39,7 +39,7 @@ use crate::store::rows::{Changed, Placed, Reader};
 const MAX_PAGE_BYTES: usize = 4 << 20;
 
 /// Handles `GET /table()`.
-pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> Result<Answer> {
+pub(crate) async fn page(shared: &SharedStore, call: &OperationCall<'_>, table: &str) -> Result<OperationResponse> {
     let level = call.level()?;
     let condition = RowFilter::new(call.filter()?);
     let range = condition.range();
@@ -71,12 +71,14 @@ pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> 
         loop {
             {
                 let store = shared.read();
-                let table = store.table(call.replica(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
+                let table = store
+                    .table(call.replica(), table)
+                    .ok_or(ServiceError::TABLE_NOT_FOUND)?;
                 if reader.as_ref().is_some_and(|reader| !table.rows.knows(reader)) {
                     continue 'state;
                 }
                 if let Some(next) = page.take_turn(table, reader.as_deref()) {
-                    return Ok(page.into_answer(next, level));
+                    return Ok(page.into_response(next, level));
                 }
                 reader.get_or_insert_with(|| table.rows.register());
             }
@@ -97,7 +99,7 @@ struct Query<'q> {
     /// The token of the page.
     earlier: Option<&'q str>,
     ends: PageEnds,
-    shape: Shape<'q>,
+    shape: PayloadShape<'q>,
 }
 
 impl Query<'_> {
@@ -145,7 +147,7 @@ impl<'q> Page<'q> {
         let changed = reader.map(Reader::changed);
         let changed = changed.as_deref().unwrap_or(&nothing);
         self.created = table.created;
-        let mut turn = Turn::new();
+        let mut turn = ScanTurn::new();
         let mut next = Some(Next::new());
         if self.query.limit == 0 {
             return next;
@@ -224,18 +226,18 @@ impl<'q> Page<'q> {
         }
     }
 
-    fn into_answer(mut self, next: Next, level: Level) -> Answer {
+    fn into_response(mut self, next: Next, level: Level) -> OperationResponse {
         self.query.shape.end(&mut self.body);
-        Answer {
+        OperationResponse {
             more: next,
             rows: self.looked_at as u64,
-            ..Answer::json(200, self.body, level)
+            ..OperationResponse::json(200, self.body, level)
         }
     }
 }
 
 /// Returns the first partition in which a page may begin.
-pub(crate) fn first_partition(call: &Call<'_>) -> Result<Box<str>> {
+pub(crate) fn first_partition(call: &OperationCall<'_>) -> Result<Box<str>> {
     let (first, _) = KeyRange::of(call.filter()?).start();
     match position(&call.options, call.site().rules)? {
         Some(Position::Keys(from)) if ordinal::compare(&from.partition_key, first).is_gt() => Ok(from.partition_key),
@@ -244,7 +246,7 @@ pub(crate) fn first_partition(call: &Call<'_>) -> Result<Box<str>> {
 }
 
 /// Returns the first row of the page, if the request names one.
-fn position(options: &Options, rules: &Rules) -> Result<Option<Position>> {
+fn position(options: &Options, rules: &ServiceRules) -> Result<Option<Position>> {
     let (partition, row) = (&options.next_partition_key, &options.next_row_key);
     continuation::row(partition.as_deref(), row.as_deref(), rules)
 }

@@ -103,9 +103,9 @@ const BYTES: usize = 256;
 
 /// The remaining work of a turn.
 #[derive(Debug)]
-pub(crate) struct Turn(usize);
+pub(crate) struct ScanTurn(usize);
 
-impl Turn {
+impl ScanTurn {
     pub(crate) fn new() -> Self {
         Self(WORK)
     }

@@ -14,7 +14,7 @@ use azure_table_core::model::property_writer::{self, PropertySink};
 use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 
 use crate::request::body;
-use crate::rules::Rules;
+use crate::rules::ServiceRules;
 use crate::settings::Settings;
 use crate::snapshot::entity;
 use crate::store::account::Replica;
@@ -45,7 +45,7 @@ pub(crate) fn seed<E: TableEntity>(
     let now = settings.clock.now();
     if shared.read().table(replica, table).is_none() {
         let created = shared.write().create_table(replica, table, now);
-        created.map_err(|refusal| refused(table, &refusal.message))?;
+        created.map_err(|service_error| rejected(table, &service_error.message))?;
     }
     for entity in entities {
         let (partition_key, row_key) = key_texts(&entity)?.into_pair();
@@ -55,9 +55,12 @@ pub(crate) fn seed<E: TableEntity>(
         property_writer::finish(writer)?;
         let id = RowId::new(partition_key, row_key);
         // The property writer leaves the limits on sizes to the service.
-        body::check(&id, &written.0, replica.rules).map_err(|refusal| {
+        body::check(&id, &written.0, replica.rules).map_err(|service_error| {
             let entity = format!("entity ({}, {})", Shown(&id.partition_key), Shown(&id.row_key));
-            refused(table, &format!("{entity}: {}: {}", refusal.code, refusal.message))
+            rejected(
+                table,
+                &format!("{entity}: {}: {}", service_error.code, service_error.message),
+            )
         })?;
         let change = Change {
             id,
@@ -67,7 +70,7 @@ pub(crate) fn seed<E: TableEntity>(
         shared
             .write()
             .apply(replica, table, vec![change], now)
-            .map_err(|(_, refusal)| refused(table, &refusal.message))?;
+            .map_err(|(_, service_error)| rejected(table, &service_error.message))?;
     }
     shared.block_until_stored()
 }
@@ -96,22 +99,22 @@ pub(crate) fn seed_lines(
     let created = is_new.then(|| store.create_table(replica, table, now));
     let applied = created.unwrap_or(Ok(())).and_then(|()| {
         let applied = store.apply(replica, table, changes, now);
-        applied.map(drop).map_err(|(_, refusal)| refusal)
+        applied.map(drop).map_err(|(_, service_error)| service_error)
     });
     drop(store);
-    applied.map_err(|refusal| refused(table, &refusal.message))?;
+    applied.map_err(|service_error| rejected(table, &service_error.message))?;
     shared.block_until_stored()?;
     Ok(count)
 }
 
-fn check_name(table: &str, rules: &Rules) -> Result<()> {
-    rules.table_names.check_new(table).or_else(|refusal| {
+fn check_name(table: &str, rules: &ServiceRules) -> Result<()> {
+    rules.table_names.check_new(table).or_else(|service_error| {
         // Its message is more specific.
         TableName::new(table)?;
-        Err(refused(table, &refusal.message))
+        Err(rejected(table, &service_error.message))
     })
 }
 
-fn refused(table: &str, why: &str) -> Error {
+fn rejected(table: &str, why: &str) -> Error {
     Error::invalid_input(format!("table {table}: {why}"))
 }

@@ -6,19 +6,19 @@
 
 use azure_table_core::model::datetime::DateTime;
 
-use crate::operations::Call;
-use crate::operations::payload::{Shape, table_address};
-use crate::operations::scan::{RowFilter, Turn};
+use crate::operations::OperationCall;
+use crate::operations::payload::{PayloadShape, table_address};
+use crate::operations::scan::{RowFilter, ScanTurn};
 use crate::request::body;
 use crate::request::continuation;
 use crate::response::format::{Level, Prefer};
-use crate::response::{Answer, Trace};
-use crate::rules::refusal::{Refusal, Result};
+use crate::response::{OperationResponse, Trace};
+use crate::rules::service_error::{Result, ServiceError};
 use crate::store::row::time_text;
 use crate::store::{SharedStore, Store};
 
 /// Handles `GET /Tables`.
-pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer> {
+pub(crate) async fn list(shared: &SharedStore, call: &OperationCall<'_>) -> Result<OperationResponse> {
     let level = call.level()?;
     let condition = RowFilter::new(call.filter()?);
     let rules = call.site().rules;
@@ -55,11 +55,11 @@ pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer
 
     let mut found: Vec<Listed> = Vec::new();
     let mut next = Vec::new();
-    let mut turn = Turn::new();
+    let mut turn = ScanTurn::new();
     for table in tables {
         if !turn.take(condition.comparisons(), table.name.len()) {
             tokio::task::yield_now().await;
-            turn = Turn::new();
+            turn = ScanTurn::new();
         }
         if !condition.accepts_table(&table.name) {
             continue;
@@ -82,9 +82,9 @@ pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer
         shape.listed_table(&mut out, &table.name);
     }
     shape.end(&mut out);
-    Ok(Answer {
+    Ok(OperationResponse {
         more: next,
-        ..Answer::json(200, out, level)
+        ..OperationResponse::json(200, out, level)
     })
 }
 
@@ -97,60 +97,71 @@ struct Listed {
 }
 
 /// Handles `GET /Tables('name')`.
-pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
+pub(crate) fn get(store: &Store, call: &OperationCall<'_>, table: &str) -> Result<OperationResponse> {
     let level = call.level()?;
-    let table = store.table(call.replica(), table).ok_or(Refusal::RESOURCE_NOT_FOUND)?;
-    Ok(Answer::json(200, shape(call, level).table(&table.name), level))
+    let table = store
+        .table(call.replica(), table)
+        .ok_or(ServiceError::RESOURCE_NOT_FOUND)?;
+    Ok(OperationResponse::json(
+        200,
+        shape(call, level).table(&table.name),
+        level,
+    ))
 }
 
 /// Handles `POST /Tables`.
-pub(crate) fn create(store: &mut Store, call: &Call<'_>, trace: &Trace) -> Result<Answer> {
+pub(crate) fn create(store: &mut Store, call: &OperationCall<'_>, trace: &Trace) -> Result<OperationResponse> {
     let table = body::table_name(call.json()?)?;
     call.site().rules.table_names.check_new(&table)?;
-    let answer = if call.prefer == Some(Prefer::NoContent) {
-        Answer::no_content()
+    let response = if call.prefer == Some(Prefer::NoContent) {
+        OperationResponse::no_content()
     } else {
         let level = call.level()?;
-        Answer::json(201, shape(call, level).table(&table), level)
+        OperationResponse::json(201, shape(call, level).table(&table), level)
     };
     store.create_table(call.replica(), &table, trace.time)?;
     let location = format!("{}/{}", call.site().base, table_address(&table));
     let rules = call.site().rules;
-    Ok(Answer {
+    Ok(OperationResponse {
         etag: rules.has_table_etags.then(|| time_text(trace.time, rules).etag()),
         location: Some(location),
         prefer: call.prefer,
-        ..answer
+        ..response
     })
 }
 
 /// Returns the error of `GET /table/Tables`. That a missing table is reported first was not seen.
-pub(crate) fn list_below(store: &Store, call: &Call<'_>, table: &str) -> Refusal {
+pub(crate) fn list_below(store: &Store, call: &OperationCall<'_>, table: &str) -> ServiceError {
     match store.table(call.replica(), table) {
-        Some(_) => Refusal::NO_TABLES_BELOW,
-        None => Refusal::TABLE_NOT_FOUND,
+        Some(_) => ServiceError::NO_TABLES_BELOW,
+        None => ServiceError::TABLE_NOT_FOUND,
     }
 }
 
 /// Returns the error for an entity with a wrong number of keys. A missing table is reported first (recorded).
-pub(crate) fn wrong_keys(store: &Store, call: &Call<'_>, table: &str) -> Refusal {
+pub(crate) fn wrong_keys(store: &Store, call: &OperationCall<'_>, table: &str) -> ServiceError {
     match store.table(call.replica(), table) {
-        Some(_) => Refusal::number_of_keys(&call.site().account, table),
-        None => Refusal::TABLE_NOT_FOUND,
+        Some(_) => ServiceError::number_of_keys(&call.site().account, table),
+        None => ServiceError::TABLE_NOT_FOUND,
     }
 }
 
 /// Handles `DELETE /Tables('name')`.
-pub(crate) fn delete(store: &mut Store, call: &Call<'_>, table: &str, trace: &Trace) -> Result<Answer> {
+pub(crate) fn delete(
+    store: &mut Store,
+    call: &OperationCall<'_>,
+    table: &str,
+    trace: &Trace,
+) -> Result<OperationResponse> {
     let caller = call.caller;
     caller.site.rules.table_names.check_deleted(table)?;
     store.delete_table(call.replica(), table, trace.time, caller.settings.deletion_time)?;
-    Ok(Answer::no_content())
+    Ok(OperationResponse::no_content())
 }
 
 /// Returns the parameters of the JSON of tables. `$select` has no effect on it.
-fn shape<'s>(call: &'s Call<'_>, level: Level) -> Shape<'s> {
-    Shape {
+fn shape<'s>(call: &'s OperationCall<'_>, level: Level) -> PayloadShape<'s> {
+    PayloadShape {
         select: None,
         ..call.shape("Tables", level)
     }

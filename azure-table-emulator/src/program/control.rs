@@ -93,7 +93,7 @@ impl Control {
         let load = Load::new(emulator.clone(), model);
         let faults = Faults::new(load.clone());
         let server = server.through(|behind| {
-            load.answer_by(behind);
+            load.respond_by(behind);
             faults.clone()
         });
         let steered = Steered {

@@ -16,13 +16,13 @@ use azure_table_core::model::key::key_text_fault;
 use azure_table_core::model::name::property_name_fault;
 use azure_table_core::model::ordinal::utf16_len;
 
-use crate::rules::refusal::{Refusal, Result};
-use crate::rules::{MAX_KEY_UNITS, MAX_PROPERTIES, MAX_PROPERTY_NAME, Rules};
+use crate::rules::service_error::{Result, ServiceError};
+use crate::rules::{MAX_KEY_UNITS, MAX_PROPERTIES, MAX_PROPERTY_NAME, ServiceRules};
 use crate::store::members::Properties;
 use crate::store::row::{RowId, is_key};
 
 /// Parses the body of an insert, which contains the keys.
-pub(crate) fn insert(body: &[u8], rules: &Rules) -> Result<(RowId, Properties)> {
+pub(crate) fn insert(body: &[u8], rules: &ServiceRules) -> Result<(RowId, Properties)> {
     let Entity {
         partition_key,
         row_key,
@@ -34,7 +34,7 @@ pub(crate) fn insert(body: &[u8], rules: &Rules) -> Result<(RowId, Properties)> 
 }
 
 /// Parses the body of a replace or merge. Keys in it are ignored: the URL has the keys (recorded).
-pub(crate) fn update(body: &[u8], rules: &Rules) -> Result<Properties> {
+pub(crate) fn update(body: &[u8], rules: &ServiceRules) -> Result<Properties> {
     let Entity {
         partition_key,
         row_key,
@@ -50,7 +50,7 @@ pub(crate) fn update(body: &[u8], rules: &Rules) -> Result<Properties> {
 }
 
 /// Checks keys and properties as an insert does, independently of the rest of the row.
-pub(crate) fn check(id: &RowId, properties: &Properties, rules: &Rules) -> Result<()> {
+pub(crate) fn check(id: &RowId, properties: &Properties, rules: &ServiceRules) -> Result<()> {
     check_keys(id, rules)?;
     properties.iter().try_for_each(|(name, value)| {
         check_name(name, rules)?;
@@ -73,43 +73,43 @@ pub(crate) fn table_name(body: &[u8]) -> Result<String> {
     reader.end().map_err(unreadable)?;
     match table {
         Some(Token::Text(name)) => Ok(name.into_owned()),
-        None | Some(Token::Null) => Err(Refusal::PROPERTIES_NEED_VALUE),
-        Some(_) => Err(Refusal::INVALID_INPUT),
+        None | Some(Token::Null) => Err(ServiceError::PROPERTIES_NEED_VALUE),
+        Some(_) => Err(ServiceError::INVALID_INPUT),
     }
 }
 
 /// Rejects keys that the service does not store.
 ///
 /// Source: REST "Understanding the Table service data model", characters disallowed in key fields.
-pub(crate) fn check_keys(id: &RowId, rules: &Rules) -> Result<()> {
+pub(crate) fn check_keys(id: &RowId, rules: &ServiceRules) -> Result<()> {
     if !rules.shared().takes_empty_keys && (id.partition_key.is_empty() || id.row_key.is_empty()) {
-        return Err(Refusal::PROPERTIES_NEED_VALUE);
+        return Err(ServiceError::PROPERTIES_NEED_VALUE);
     }
     let most = rules.shared().max_row_key_bytes;
     if most.is_some_and(|most| id.row_key.len() > most) {
-        return Err(Refusal::INVALID_INPUT);
+        return Err(ServiceError::INVALID_INPUT);
     }
     for (name, key) in [("PartitionKey", &id.partition_key), ("RowKey", &id.row_key)] {
         if key.len() > MAX_KEY_UNITS && utf16_len(key) > MAX_KEY_UNITS {
-            return Err(Refusal::PROPERTY_VALUE_TOO_LARGE);
+            return Err(ServiceError::PROPERTY_VALUE_TOO_LARGE);
         }
         if key_text_fault(key).is_some() {
-            return Err(Refusal::out_of_range(name, key));
+            return Err(ServiceError::out_of_range(name, key));
         }
     }
     Ok(())
 }
 
-fn key(value: Option<WireValue<'_>>, rules: &Rules) -> Result<String> {
+fn key(value: Option<WireValue<'_>>, rules: &ServiceRules) -> Result<String> {
     match value.as_ref().map(|value| (token(value), value.annotation())) {
-        None | Some((Token::Null, _)) => Err(Refusal::PROPERTIES_NEED_VALUE),
+        None | Some((Token::Null, _)) => Err(ServiceError::PROPERTIES_NEED_VALUE),
         Some((Token::Text(text), None | Some(EdmType::String))) => Ok(text.to_string()),
         Some(_) => Err(rules.invalid_key.clone()),
     }
 }
 
-fn unreadable(_: JsonError) -> Refusal {
-    Refusal::UNREADABLE_VALUE
+fn unreadable(_: JsonError) -> ServiceError {
+    ServiceError::UNREADABLE_VALUE
 }
 
 /// The contents of a body.
@@ -121,7 +121,7 @@ struct Entity<'a> {
 }
 
 impl<'a> Entity<'a> {
-    fn read(body: &'a [u8], rules: &Rules) -> Result<Self> {
+    fn read(body: &'a [u8], rules: &ServiceRules) -> Result<Self> {
         let mut entity = Self::default();
         for Member { name, mut value, .. } in members(body)? {
             let is_number = matches!(token(&value), Token::Number(_));
@@ -143,9 +143,9 @@ impl<'a> Entity<'a> {
                 _ => {
                     check_name(&name, rules)?;
                     if !rules.takes_large_integers && is_large_integer(&value) {
-                        return Err(Refusal::UNREADABLE_VALUE);
+                        return Err(ServiceError::UNREADABLE_VALUE);
                     }
-                    let value = value.to_edm().map_err(|_| Refusal::UNREADABLE_VALUE)?;
+                    let value = value.to_edm().map_err(|_| ServiceError::UNREADABLE_VALUE)?;
                     check_value(&name, &value, rules)?;
                     entity.properties.push((name.into(), value.into_owned()));
                 }
@@ -165,20 +165,20 @@ fn members(body: &[u8]) -> Result<Vec<Member<'_>>> {
         8 * MAX_PROPERTIES,
         OtherAnnotations::Ignored,
         |fault| match fault {
-            MemberFault::Json(_) | MemberFault::Type(..) => Refusal::UNREADABLE_VALUE,
-            MemberFault::Duplicate(_, name) if is_key(name) => Refusal::DUPLICATE_KEY_PROPERTY,
-            MemberFault::Duplicate(..) => Refusal::DUPLICATE_PROPERTIES,
-            MemberFault::TooMany(_) => Refusal::TOO_MANY_PROPERTIES,
+            MemberFault::Json(_) | MemberFault::Type(..) => ServiceError::UNREADABLE_VALUE,
+            MemberFault::Duplicate(_, name) if is_key(name) => ServiceError::DUPLICATE_KEY_PROPERTY,
+            MemberFault::Duplicate(..) => ServiceError::DUPLICATE_PROPERTIES,
+            MemberFault::TooMany(_) => ServiceError::TOO_MANY_PROPERTIES,
         },
     )
 }
 
-fn check_name(name: &str, rules: &Rules) -> Result<()> {
+fn check_name(name: &str, rules: &ServiceRules) -> Result<()> {
     if rules.shared().reserved_properties.contains(&name) {
         return Err(rules.invalid_property_name(name));
     }
     if name.len() > MAX_PROPERTY_NAME && utf16_len(name) > MAX_PROPERTY_NAME {
-        return Err(Refusal::PROPERTY_NAME_TOO_LONG);
+        return Err(ServiceError::PROPERTY_NAME_TOO_LONG);
     }
     property_name_fault(name).map_or(Ok(()), |_| Err(rules.invalid_property_name(name)))
 }
@@ -191,13 +191,13 @@ fn is_large_integer(value: &WireValue<'_>) -> bool {
     }
 }
 
-fn check_value(name: &str, value: &Edm<'_>, rules: &Rules) -> Result<()> {
+fn check_value(name: &str, value: &Edm<'_>, rules: &ServiceRules) -> Result<()> {
     match value {
         Edm::String(text) if text.len() > rules.max_string_units && utf16_len(text) > rules.max_string_units => {
-            Err(Refusal::PROPERTY_VALUE_TOO_LARGE)
+            Err(ServiceError::PROPERTY_VALUE_TOO_LARGE)
         }
-        Edm::Binary(bytes) if bytes.len() > rules.max_binary_bytes => Err(Refusal::PROPERTY_VALUE_TOO_LARGE),
-        Edm::DateTime(time) if *time < DateTime::MIN_STORED => Err(Refusal::out_of_range(name, time)),
+        Edm::Binary(bytes) if bytes.len() > rules.max_binary_bytes => Err(ServiceError::PROPERTY_VALUE_TOO_LARGE),
+        Edm::DateTime(time) if *time < DateTime::MIN_STORED => Err(ServiceError::out_of_range(name, time)),
         _ => Ok(()),
     }
 }
@@ -210,8 +210,12 @@ mod tests {
     use crate::rules::STORAGE;
 
     fn code(body: &str) -> (u16, &'static str, String) {
-        let refusal = insert(body.as_bytes(), &STORAGE).unwrap_err();
-        (refusal.status, refusal.code, refusal.message.into_owned())
+        let service_error = insert(body.as_bytes(), &STORAGE).unwrap_err();
+        (
+            service_error.status,
+            service_error.code,
+            service_error.message.into_owned(),
+        )
     }
 
     fn with(members: &str) -> String {
@@ -369,8 +373,11 @@ mod tests {
     #[test]
     fn table_name_must_be_text() {
         assert_eq!(table_name(br#"{"TableName":"T"}"#).unwrap(), "T");
-        assert_eq!(table_name(b"{}").unwrap_err(), Refusal::PROPERTIES_NEED_VALUE);
-        assert_eq!(table_name(br#"{"TableName":1}"#).unwrap_err(), Refusal::INVALID_INPUT);
-        assert_eq!(table_name(b"{").unwrap_err(), Refusal::UNREADABLE_VALUE);
+        assert_eq!(table_name(b"{}").unwrap_err(), ServiceError::PROPERTIES_NEED_VALUE);
+        assert_eq!(
+            table_name(br#"{"TableName":1}"#).unwrap_err(),
+            ServiceError::INVALID_INPUT
+        );
+        assert_eq!(table_name(b"{").unwrap_err(), ServiceError::UNREADABLE_VALUE);
     }
 }

@@ -14,8 +14,8 @@ use azure_table_core::model::datetime::DateTime;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::rules::refusal::{Refusal, Result};
-use crate::rules::{Continuation, Rules};
+use crate::rules::service_error::{Result, ServiceError};
+use crate::rules::{Continuation, ServiceRules};
 use crate::store::row::RowId;
 
 /// Headers with the position of the next page.
@@ -71,10 +71,10 @@ pub(crate) fn of_place(place: u64, created: DateTime, page: Page<'_>) -> Next {
 
 /// Parses the row at which a page begins. NextRowKey may be missing, but not empty (AzureStorageExplorer issue 5434,
 /// seen live).
-pub(crate) fn row(partition: Option<&str>, row: Option<&str>, rules: &Rules) -> Result<Option<Position>> {
+pub(crate) fn row(partition: Option<&str>, row: Option<&str>, rules: &ServiceRules) -> Result<Option<Position>> {
     match (partition, row, rules.continuation) {
         (None, None, _) => Ok(None),
-        (None, Some(_), _) => Err(Refusal::INVALID_INPUT),
+        (None, Some(_), _) => Err(ServiceError::INVALID_INPUT),
         (Some(partition), row, Continuation::Keys) => {
             let row = row.map_or(Ok(String::new()), key)?;
             Ok(Some(Position::Keys(RowId::new(key(partition)?, row))))
@@ -85,7 +85,9 @@ pub(crate) fn row(partition: Option<&str>, row: Option<&str>, rules: &Rules) -> 
             let object = object.unwrap_or(token).strip_prefix(before);
             let id = object.and_then(|rest| rest.strip_suffix(behind));
             let id = id.or_else(|| counted_id(token)).and_then(|id| STANDARD.decode(id).ok());
-            let id: [u8; 16] = id.and_then(|id| id.try_into().ok()).ok_or(Refusal::INVALID_INPUT)?;
+            let id: [u8; 16] = id
+                .and_then(|id| id.try_into().ok())
+                .ok_or(ServiceError::INVALID_INPUT)?;
             let [.., a, b, c, d, e, f, g, h] = id;
             Ok(Some(Position::Place(u64::from_le_bytes([a, b, c, d, e, f, g, h]))))
         }
@@ -124,11 +126,11 @@ pub(crate) fn of_key(key: &str) -> String {
 
 /// Decodes the key of a token.
 pub(crate) fn key(token: &str) -> Result<String> {
-    read(token).ok_or(Refusal::INVALID_INPUT)
+    read(token).ok_or(ServiceError::INVALID_INPUT)
 }
 
 /// Returns the position of a table after a page, by the form of its name that is compared.
-pub(crate) fn of_table(name: &str, created: DateTime, page: Page<'_>, rules: &Rules) -> Next {
+pub(crate) fn of_table(name: &str, created: DateTime, page: Page<'_>, rules: &ServiceRules) -> Next {
     let token = match rules.continuation {
         // The time counts from 1601, as Windows does (recorded of azure-data-tables, `query_tables_per_page`, 2026).
         Continuation::Keys => {
@@ -142,14 +144,14 @@ pub(crate) fn of_table(name: &str, created: DateTime, page: Page<'_>, rules: &Ru
 }
 
 /// Decodes a table's name in a token, in the form that is compared.
-pub(crate) fn table_name(token: &str, rules: &Rules) -> Result<String> {
+pub(crate) fn table_name(token: &str, rules: &ServiceRules) -> Result<String> {
     match rules.continuation {
         Continuation::Keys => {
             let mut name = key(token)?;
             name.truncate(name.find(SEPARATOR).unwrap_or(name.len()));
             Ok(name)
         }
-        Continuation::Places => decoded(counted_id(token).unwrap_or(token)).ok_or(Refusal::INVALID_INPUT),
+        Continuation::Places => decoded(counted_id(token).unwrap_or(token)).ok_or(ServiceError::INVALID_INPUT),
     }
 }
 
@@ -182,7 +184,7 @@ mod tests {
             "table358619d2"
         );
         for wrong in ["", "1!", "1!5!YQ--", "1!4!!!!!", "2!4!YQ--", "1!4!/w--", "x"] {
-            assert_eq!(key(wrong), Err(Refusal::INVALID_INPUT), "{wrong}");
+            assert_eq!(key(wrong), Err(ServiceError::INVALID_INPUT), "{wrong}");
         }
     }
 
@@ -214,7 +216,7 @@ mod tests {
             r#"{"token":"cA==","range":{"min":"","max":"FF"}}"#,
             "+RID:~#RT:1",
         ] {
-            assert_eq!(row(Some(wrong), Some("NA"), &COSMOS), Err(Refusal::INVALID_INPUT));
+            assert_eq!(row(Some(wrong), Some("NA"), &COSMOS), Err(ServiceError::INVALID_INPUT));
         }
         let table = |name, page| of_table(name, DateTime::MIN, page, &COSMOS)[0].1.clone();
         assert_eq!(table("zzza2", page(None, false)), "enp6YTI=");

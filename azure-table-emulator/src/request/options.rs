@@ -10,8 +10,8 @@
 use azure_table_core::codec::url;
 use azure_table_core::model::error_text::Shown;
 
-use crate::rules::Rules;
-use crate::rules::refusal::{Refusal, Result};
+use crate::rules::ServiceRules;
+use crate::rules::service_error::{Result, ServiceError};
 
 /// The query string.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn parse(query: &str, rules: &Rules) -> Result<Self> {
+    pub(crate) fn parse(query: &str, rules: &ServiceRules) -> Result<Self> {
         let mut options = Self::default();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -41,7 +41,7 @@ impl Options {
                 "NextRowKey" => options.next_row_key = Some(value),
                 "NextTableName" => options.next_table_name = Some(value),
                 // $orderby, $skip, $expand, $inlinecount: parts of OData that the service does not support.
-                _ if name.starts_with('$') => return Err(Refusal::NOT_IMPLEMENTED),
+                _ if name.starts_with('$') => return Err(ServiceError::NOT_IMPLEMENTED),
                 // `timeout` and unknown parameters are ignored; `comp` and `restype` are parts of the resource.
                 _ => {}
             }
@@ -51,19 +51,19 @@ impl Options {
 }
 
 fn decode(text: &str) -> Result<String> {
-    url::decode_query(text).ok_or(Refusal::INVALID_INPUT.because("the query is not percent-encoded UTF-8"))
+    url::decode_query(text).ok_or(ServiceError::INVALID_INPUT.because("the query is not percent-encoded UTF-8"))
 }
 
 /// Source: REST "Query timeout and pagination"; for Cosmos DB, which has no limit, "Azure Cosmos DB for Table:
 /// frequently asked questions".
-fn top(text: &str, rules: &Rules) -> Result<usize> {
+fn top(text: &str, rules: &ServiceRules) -> Result<usize> {
     let most = rules.max_top.unwrap_or(usize::MAX);
     text.parse().ok().filter(|top| *top <= most).ok_or_else(|| {
         let why = match rules.max_top {
             Some(most) => format!("$top: {} is not a number from 0 to {most}", Shown(text)),
             None => format!("$top: {} is not a number", Shown(text)),
         };
-        Refusal::INVALID_INPUT.because(why)
+        ServiceError::INVALID_INPUT.because(why)
     })
 }
 
@@ -122,16 +122,19 @@ mod tests {
         for top in ["1001", "-1", "x", ""] {
             assert_eq!(
                 Options::parse(&format!("$top={top}"), &STORAGE).unwrap_err(),
-                Refusal::INVALID_INPUT.because(format!("$top: \"{top}\" is not a number from 0 to 1000")),
+                ServiceError::INVALID_INPUT.because(format!("$top: \"{top}\" is not a number from 0 to 1000")),
                 "{top}"
             );
         }
         for query in ["$orderby=A", "$skip=1", "%24expand=x"] {
-            assert_eq!(Options::parse(query, &STORAGE).unwrap_err(), Refusal::NOT_IMPLEMENTED);
+            assert_eq!(
+                Options::parse(query, &STORAGE).unwrap_err(),
+                ServiceError::NOT_IMPLEMENTED
+            );
         }
         assert_eq!(
             Options::parse("$filter=%ff", &STORAGE).unwrap_err(),
-            Refusal::INVALID_INPUT.because("the query is not percent-encoded UTF-8")
+            ServiceError::INVALID_INPUT.because("the query is not percent-encoded UTF-8")
         );
     }
 }

@@ -1,6 +1,6 @@
 //! Errors as responses, with the texts and in the form of each service.
 //!
-//! Owns the bodies of errors, and the texts of Cosmos DB that differ from those of Storage (`rules/refusal.rs`).
+//! Owns the bodies of errors, and the texts of Cosmos DB that differ from those of Storage (`rules/service_error.rs`).
 //!
 //! Source: REST "Status and error codes"; recorded error bodies of both services.
 
@@ -11,32 +11,32 @@ use azure_table_core::model::guid::Guid;
 use crate::json_text::{name, text_member};
 use crate::response::format::{ErrorForm, Level, Prefer};
 use crate::response::observer::Note;
-use crate::response::{Answer, Content, Trace};
-use crate::rules::refusal::{RaisedBy, Refusal};
+use crate::response::{Content, OperationResponse, Trace};
+use crate::rules::service_error::{RaisedBy, ServiceError};
 
 /// The software that the service names (recorded in 2024 and 2026).
 const SDK: &str = "documentdb-dotnet-sdk/2.14.0 Host/64-bit MicrosoftWindowsNT/10.0.20348.0";
 
-impl Answer {
+impl OperationResponse {
     /// Creates the response of an error, in the form that the request requires.
-    pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Self {
+    pub(crate) fn service_error(service_error: &ServiceError, form: ErrorForm, trace: &Trace) -> Self {
         match trace.rules.has_storage_form {
-            true => with_request_id(refusal, form, trace),
-            false => with_activity_id(refusal, &form, trace.id),
+            true => with_request_id(service_error, form, trace),
+            false => with_activity_id(service_error, &form, trace.id),
         }
     }
 
     /// Creates the only part of the response to a change set with an empty or broken part: XML, and two headers
     /// (recorded of azure-data-tables, `empty_batch`, 2023, and of a C++ SDK).
     pub(crate) fn of_unreadable_part(trace: &Trace) -> Self {
-        let refusal = Refusal::UNREADABLE_VALUE;
-        let document = xml::error_document("", refusal.code, &with_id_and_time(&refusal, trace));
+        let service_error = ServiceError::UNREADABLE_VALUE;
+        let document = xml::error_document("", service_error.code, &with_id_and_time(&service_error, trace));
         Self {
             is_odata: false,
-            refused: Some((refusal.raised_by, refusal.code)),
-            note: Note::of(&refusal),
+            rejected: Some((service_error.raised_by, service_error.code)),
+            note: Note::of(&service_error),
             ..Self::new(
-                refusal.status,
+                service_error.status,
                 document.into(),
                 Content::Other("application/xml;charset=utf-8".to_owned()),
             )
@@ -44,59 +44,59 @@ impl Answer {
     }
 }
 
-fn with_id_and_time(refusal: &Refusal, trace: &Trace) -> String {
+fn with_id_and_time(service_error: &ServiceError, trace: &Trace) -> String {
     let time = TimeText::seven_digits(trace.time);
-    format!("{}\nRequestId:{}\nTime:{time}", refusal.message, trace.id)
+    format!("{}\nRequestId:{}\nTime:{time}", service_error.message, trace.id)
 }
 
 /// Creates an error as the storage services write it: XML if the response would be.
-fn with_request_id(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Answer {
-    let message = with_id_and_time(refusal, trace);
+fn with_request_id(service_error: &ServiceError, form: ErrorForm, trace: &Trace) -> OperationResponse {
+    let message = with_id_and_time(service_error, trace);
     let (body, content) = if form.is_xml {
-        let document = xml::error_document("m:", refusal.code, &message);
+        let document = xml::error_document("m:", service_error.code, &message);
         (document.into(), Content::Xml)
     } else {
-        let content = match refusal.raised_by {
+        let content = match service_error.raised_by {
             RaisedBy::FrontEnd | RaisedBy::Challenge => Content::Other("application/json".to_owned()),
             RaisedBy::Parsing | RaisedBy::Store => Content::Json(form.level),
         };
-        (error_object(refusal.code, "en-US", &message), content)
+        (error_object(service_error.code, "en-US", &message), content)
     };
     // Only errors with `Cache-Control` have the preference (recorded of seven SDKs).
-    let has_preference = !form.is_xml && refusal.raised_by == RaisedBy::Store;
-    Answer {
+    let has_preference = !form.is_xml && service_error.raised_by == RaisedBy::Store;
+    OperationResponse {
         prefer: form.prefer.filter(|_| has_preference),
         is_odata: !form.is_xml,
-        refused: Some((refusal.raised_by, refusal.code)),
-        note: Note::of(refusal),
-        ..Answer::new(refusal.status, body, content)
+        rejected: Some((service_error.raised_by, service_error.code)),
+        note: Note::of(service_error),
+        ..OperationResponse::new(service_error.status, body, content)
     }
 }
 
 /// Creates an error in JSON, even if XML was requested (recorded).
-fn with_activity_id(refusal: &Refusal, form: &ErrorForm, id: Guid) -> Answer {
-    let (code, text) = words(refusal, id);
+fn with_activity_id(service_error: &ServiceError, form: &ErrorForm, id: Guid) -> OperationResponse {
+    let (code, text) = words(service_error, id);
     let mut body = error_object(code, "en-us", &format!("{text}\nRequestID:{id}\n"));
     body.extend_from_slice(b"\r\n");
     let content = match &form.accept {
         _ if form.is_xml => Content::Json(Level::Full),
-        Some(accept) if repeats_accept(refusal) => Content::Other(accept.clone()),
-        _ if !repeats_level(refusal, form) => Content::Json(Level::Full),
+        Some(accept) if repeats_accept(service_error) => Content::Other(accept.clone()),
+        _ if !repeats_level(service_error, form) => Content::Json(Level::Full),
         _ if form.is_plain => Content::Other("application/json".to_owned()),
         _ => Content::Json(form.level),
     };
     // A challenge names the token authority, for either service.
-    let raised_by = match refusal.raised_by {
+    let raised_by = match service_error.raised_by {
         RaisedBy::Challenge => RaisedBy::Challenge,
         _ => RaisedBy::Store,
     };
-    Answer {
-        refused: Some((raised_by, code)),
-        note: Note::of(&Refusal {
+    OperationResponse {
+        rejected: Some((raised_by, code)),
+        note: Note::of(&ServiceError {
             code,
-            ..refusal.clone()
+            ..service_error.clone()
         }),
-        ..Answer::new(refusal.status, body, content)
+        ..OperationResponse::new(service_error.status, body, content)
     }
 }
 
@@ -104,79 +104,87 @@ fn with_activity_id(refusal: &Refusal, form: &ErrorForm, id: Guid) -> Answer {
 /// unconditional requests by the rows and tables, of a filter, and of a table's name that is too long (recorded of
 /// azure-data-tables, 2024 and 2026). None has it in a batch, nor has an existing table if no content is preferred
 /// (recorded).
-fn repeats_level(refusal: &Refusal, form: &ErrorForm) -> bool {
-    let is_quiet_table = refusal.code == Refusal::TABLE_ALREADY_EXISTS.code && form.prefer == Some(Prefer::NoContent);
-    let is_of_rows = matches!(refusal.status, 404 | 409) && !form.is_conditional && !is_quiet_table;
-    is_of_rows || is_one_of(refusal, &[Refusal::INVALID_URL, Refusal::TABLE_NAME_TOO_LONG])
+fn repeats_level(service_error: &ServiceError, form: &ErrorForm) -> bool {
+    let is_quiet_table =
+        service_error.code == ServiceError::TABLE_ALREADY_EXISTS.code && form.prefer == Some(Prefer::NoContent);
+    let is_of_rows = matches!(service_error.status, 404 | 409) && !form.is_conditional && !is_quiet_table;
+    is_of_rows
+        || is_one_of(
+            service_error,
+            &[ServiceError::INVALID_URL, ServiceError::TABLE_NAME_TOO_LONG],
+        )
 }
 
 /// Returns `true` if an error has the media type that the request accepts, as it was sent: those of a shared access
 /// signature (recorded of seven SDKs).
-fn repeats_accept(refusal: &Refusal) -> bool {
-    is_one_of(refusal, &[Refusal::PERMISSION_MISMATCH, Refusal::NO_RANGES])
+fn repeats_accept(service_error: &ServiceError) -> bool {
+    is_one_of(
+        service_error,
+        &[ServiceError::PERMISSION_MISMATCH, ServiceError::NO_RANGES],
+    )
 }
 
 /// In a batch an error is none of them, because its text begins with an index.
-fn is_one_of(refusal: &Refusal, known: &[Refusal]) -> bool {
+fn is_one_of(service_error: &ServiceError, known: &[ServiceError]) -> bool {
     let mut known = known.iter();
-    known.any(|known| known.message == refusal.message && known.raised_by == refusal.raised_by)
+    known.any(|known| known.message == service_error.message && known.raised_by == service_error.raised_by)
 }
 
 /// Returns the index of the failed operation of a batch, and the text.
-fn indexed(refusal: &Refusal) -> (Option<&str>, &str) {
-    match refusal.message.split_once(':') {
+fn indexed(service_error: &ServiceError) -> (Option<&str>, &str) {
+    match service_error.message.split_once(':') {
         Some((index, rest)) if index.parse::<usize>().is_ok() => (Some(index), rest),
-        _ => (None, &refusal.message),
+        _ => (None, &service_error.message),
     }
 }
 
 /// Returns the code and the text, if they were seen to differ. In a batch the operation's index precedes the text.
-fn words(refusal: &Refusal, id: Guid) -> (&'static str, String) {
-    static OTHER: [(Refusal, &str, &str); 5] = [
+fn words(service_error: &ServiceError, id: Guid) -> (&'static str, String) {
+    static OTHER: [(ServiceError, &str, &str); 5] = [
         // The brackets are empty (recorded in 2026).
         (
-            Refusal::TABLE_ALREADY_EXISTS,
+            ServiceError::TABLE_ALREADY_EXISTS,
             "TableAlreadyExists",
             "The specified table: [] already exists.",
         ),
         (
-            Refusal::TABLE_NOT_FOUND,
+            ServiceError::TABLE_NOT_FOUND,
             "ResourceNotFound",
             "The specified resource does not exist.",
         ),
         (
-            Refusal::PROPERTIES_NEED_VALUE,
+            ServiceError::PROPERTIES_NEED_VALUE,
             "PropertiesNeedValue",
             "PartitionKey/RowKey cannot be empty",
         ),
         (
-            Refusal::UNREADABLE_VALUE,
+            ServiceError::UNREADABLE_VALUE,
             "InvalidInput",
             "One of the input values is invalid.",
         ),
         (
-            Refusal::PERMISSION_MISMATCH,
+            ServiceError::PERMISSION_MISMATCH,
             "Forbidden",
             "This request is not authorized to perform this operation using this permission.",
         ),
     ];
-    let (index, text) = indexed(refusal);
+    let (index, text) = indexed(service_error);
     let other = OTHER
         .iter()
-        .find(|(known, ..)| known.code == refusal.code && known.message == text);
+        .find(|(known, ..)| known.code == service_error.code && known.message == text);
     let (code, text) = match other {
         Some((_, code, other)) => (*code, *other),
-        None => (refusal.code, text),
+        None => (service_error.code, text),
     };
     let activity = format_args!("\r\nActivityId: {id}, {SDK}");
     // A batch that is rejected for its rows together has one (recorded).
-    let is_of_rows = [Refusal::DUPLICATE_ROW.code, Refusal::OTHER_PARTITION.code].contains(&code);
+    let is_of_rows = [ServiceError::DUPLICATE_ROW.code, ServiceError::OTHER_PARTITION.code].contains(&code);
     let text = match index {
         Some(index) if is_of_rows => format!("{index}:{text}{activity}"),
         // In a batch one more line end follows (recorded).
         Some(index) => format!("{index}:{text}\n"),
         // Errors by the state of rows have no activity id (recorded of all three), errors of the request have one.
-        None if matches!(refusal.status, 404 | 409 | 412) => text.to_owned(),
+        None if matches!(service_error.status, 404 | 409 | 412) => text.to_owned(),
         None => format!("{text}{activity}"),
     };
     (code, text)

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 
 use azure_table_core::protocol::inbound::{Inbound, Verb};
 
-use crate::rules::Rules;
-use crate::rules::refusal::{Refusal, Result};
+use crate::rules::ServiceRules;
+use crate::rules::service_error::{Result, ServiceError};
 
 /// The form of an error response.
 #[derive(Clone, Debug, Default)]
@@ -58,14 +58,14 @@ pub(crate) enum Level {
 impl Level {
     /// Parses `Accept` or `$format`: the first media type that the service supports.
     pub(crate) fn parse(accept: &str) -> Result<Self> {
-        let mut refusal = Refusal::MEDIA_TYPE_NOT_SUPPORTED;
+        let mut service_error = ServiceError::MEDIA_TYPE_NOT_SUPPORTED;
         for range in accept.split(',') {
             match Self::of_media_type(range) {
                 Ok(level) => return Ok(level),
-                Err(why) => refusal = why,
+                Err(why) => service_error = why,
             }
         }
-        Err(refusal)
+        Err(service_error)
     }
 
     fn of_media_type(text: &str) -> Result<Self> {
@@ -74,8 +74,8 @@ impl Level {
             "application/json" | "json" => {}
             // The header of clients without a preference.
             "*/*" | "application/*" => return Ok(Self::Minimal),
-            "application/atom+xml" | "application/xml" | "atom" => return Err(Refusal::ATOM_FORMAT_NOT_SUPPORTED),
-            _ => return Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED),
+            "application/atom+xml" | "application/xml" | "atom" => return Err(ServiceError::ATOM_FORMAT_NOT_SUPPORTED),
+            _ => return Err(ServiceError::MEDIA_TYPE_NOT_SUPPORTED),
         }
         match parts
             .find_map(|part| part.strip_prefix("odata="))
@@ -84,13 +84,13 @@ impl Level {
             "nometadata" => Ok(Self::None),
             "minimalmetadata" => Ok(Self::Minimal),
             "fullmetadata" => Ok(Self::Full),
-            "verbose" => Err(Refusal::JSON_VERBOSE_FORMAT_NOT_SUPPORTED),
-            _ => Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED),
+            "verbose" => Err(ServiceError::JSON_VERBOSE_FORMAT_NOT_SUPPORTED),
+            _ => Err(ServiceError::MEDIA_TYPE_NOT_SUPPORTED),
         }
     }
 
     /// Returns the media type of a response at this level.
-    pub(crate) fn media_type(self, rules: &Rules) -> &'static str {
+    pub(crate) fn media_type(self, rules: &ServiceRules) -> &'static str {
         let [none, minimal, full] = rules.media_types;
         match self {
             Self::None => none,
@@ -144,12 +144,12 @@ mod tests {
                 Ok(Level::None),
             ),
             ("*/*", Ok(Level::Minimal)),
-            ("application/atom+xml", Err(Refusal::ATOM_FORMAT_NOT_SUPPORTED)),
+            ("application/atom+xml", Err(ServiceError::ATOM_FORMAT_NOT_SUPPORTED)),
             (
                 "application/json;odata=verbose",
-                Err(Refusal::JSON_VERBOSE_FORMAT_NOT_SUPPORTED),
+                Err(ServiceError::JSON_VERBOSE_FORMAT_NOT_SUPPORTED),
             ),
-            ("text/html", Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED)),
+            ("text/html", Err(ServiceError::MEDIA_TYPE_NOT_SUPPORTED)),
         ] {
             assert_eq!(Level::parse(accept), level, "{accept}");
         }

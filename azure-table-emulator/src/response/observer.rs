@@ -18,7 +18,7 @@ use azure_table_core::model::error_text::is_bidirectional_control;
 use bytes::Bytes;
 use http::{Method, Response, StatusCode, Uri};
 
-use crate::rules::refusal::Refusal;
+use crate::rules::service_error::ServiceError;
 
 /// The number of characters of a target in a log line.
 const MOST_OF_TARGET: usize = 500;
@@ -113,10 +113,10 @@ pub(crate) struct Note {
 }
 
 impl Note {
-    pub(crate) fn of(refusal: &Refusal) -> Self {
+    pub(crate) fn of(service_error: &ServiceError) -> Self {
         Self {
-            code: Some(refusal.code),
-            why: refusal.why.clone(),
+            code: Some(service_error.code),
+            why: service_error.why.clone(),
             operations: None,
         }
     }
@@ -146,7 +146,7 @@ pub(crate) struct Seen {
     at: DateTime,
     method: Method,
     target: String,
-    begun: Instant,
+    started: Instant,
 }
 
 impl Seen {
@@ -155,7 +155,7 @@ impl Seen {
             at,
             method: method.clone(),
             target: target(uri),
-            begun: Instant::now(),
+            started: Instant::now(),
         }
     }
 
@@ -185,7 +185,7 @@ impl Seen {
             code: note.code,
             why,
             operations: note.operations,
-            duration: self.begun.elapsed(),
+            duration: self.started.elapsed(),
         });
     }
 }

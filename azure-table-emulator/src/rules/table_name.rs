@@ -9,7 +9,7 @@
 
 use azure_table_core::model::name::TableName;
 
-use crate::rules::refusal::{RaisedBy, Refusal, Result};
+use crate::rules::service_error::{RaisedBy, Result, ServiceError};
 
 /// The names that a service accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +29,9 @@ impl TableNames {
     /// Checks the name of a new table.
     pub(crate) fn check_new(self, name: &str) -> Result<()> {
         match self {
-            Self::Alphanumeric if name.eq_ignore_ascii_case("tables") => Err(Refusal::INVALID_INPUT),
+            Self::Alphanumeric if name.eq_ignore_ascii_case("tables") => Err(ServiceError::INVALID_INPUT),
             // Names with a dollar sign belong to the service.
-            Self::Alphanumeric if name.len() >= 3 && name.starts_with('$') => Err(Refusal::INVALID_TABLE_NAME),
+            Self::Alphanumeric if name.len() >= 3 && name.starts_with('$') => Err(ServiceError::INVALID_TABLE_NAME),
             Self::Alphanumeric => check_alphanumeric(name),
             Self::AnyScript => check_any_script(name),
         }
@@ -41,9 +41,9 @@ impl TableNames {
     /// `Cache-Control`, unlike that for a new table (recorded).
     pub(crate) fn check_addressed(self, name: &str) -> Result<()> {
         match self {
-            Self::Alphanumeric => check_alphanumeric(name).map_err(|refusal| Refusal {
+            Self::Alphanumeric => check_alphanumeric(name).map_err(|service_error| ServiceError {
                 raised_by: RaisedBy::Parsing,
-                ..refusal
+                ..service_error
             }),
             // Such a table counts as missing (recorded in 2026).
             Self::AnyScript => Ok(()),
@@ -54,8 +54,8 @@ impl TableNames {
     pub(crate) fn check_deleted(self, name: &str) -> Result<()> {
         match self {
             Self::Alphanumeric => Ok(()),
-            Self::AnyScript if name.contains('/') => Err(Refusal::INVALID_ADDRESS),
-            Self::AnyScript if name.contains(FORBIDDEN) => Err(Refusal::NO_SUCH_HANDLER),
+            Self::AnyScript if name.contains('/') => Err(ServiceError::INVALID_ADDRESS),
+            Self::AnyScript if name.contains(FORBIDDEN) => Err(ServiceError::NO_SUCH_HANDLER),
             Self::AnyScript => Ok(()),
         }
     }
@@ -63,24 +63,24 @@ impl TableNames {
 
 fn check_alphanumeric(name: &str) -> Result<()> {
     if !(3..=63).contains(&name.chars().count()) {
-        return Err(Refusal::TABLE_NAME_LENGTH);
+        return Err(ServiceError::TABLE_NAME_LENGTH);
     }
     let is_reserved = name.eq_ignore_ascii_case("tables");
     if !is_reserved && TableName::new(name).is_err() {
-        return Err(Refusal::INVALID_TABLE_NAME);
+        return Err(ServiceError::INVALID_TABLE_NAME);
     }
     Ok(())
 }
 
 fn check_any_script(name: &str) -> Result<()> {
     if let Some(wrong) = name.chars().find(|c| FORBIDDEN.contains(c)) {
-        return Err(Refusal::character_of_table_name(wrong));
+        return Err(ServiceError::character_of_table_name(wrong));
     }
     if name.ends_with(' ') {
-        return Err(Refusal::TABLE_NAME_ENDS_WITH_SPACE);
+        return Err(ServiceError::TABLE_NAME_ENDS_WITH_SPACE);
     }
     if !(1..TOO_LONG).contains(&name.chars().count()) {
-        return Err(Refusal::TABLE_NAME_TOO_LONG);
+        return Err(ServiceError::TABLE_NAME_TOO_LONG);
     }
     Ok(())
 }

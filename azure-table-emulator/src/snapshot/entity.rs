@@ -12,8 +12,8 @@ use azure_table_core::model::name::property_name_fault;
 use bytes::Bytes;
 
 use crate::request::body;
-use crate::rules::refusal::Refusal;
-use crate::rules::{MAX_PROPERTIES, Rules};
+use crate::rules::service_error::ServiceError;
+use crate::rules::{MAX_PROPERTIES, ServiceRules};
 use crate::snapshot::line::Fault;
 use crate::store::members::Properties;
 use crate::store::row::{Row, RowId, check_limits, is_key};
@@ -42,12 +42,16 @@ pub(crate) fn write(id: &RowId, row: &Row) -> Bytes {
 }
 
 /// Returns the keys, the properties and the Timestamp of a line.
-pub(crate) fn parse(line: &str, rules: &Rules) -> std::result::Result<(RowId, Properties, Option<DateTime>), Fault> {
+pub(crate) fn parse(
+    line: &str,
+    rules: &ServiceRules,
+) -> std::result::Result<(RowId, Properties, Option<DateTime>), Fault> {
     let timestamp = look(line)?;
-    let refused = |refusal: Refusal| Fault::of_line(format!("{}: {}", refusal.code, refusal.message));
-    let (id, properties) = body::insert(line.as_bytes(), rules).map_err(refused)?;
+    let rejected =
+        |service_error: ServiceError| Fault::of_line(format!("{}: {}", service_error.code, service_error.message));
+    let (id, properties) = body::insert(line.as_bytes(), rules).map_err(rejected)?;
     check_limits(&id, &properties, rules)
-        .map_err(refused)
+        .map_err(rejected)
         .map_err(|fault| fault.of_entity(&id.partition_key, &id.row_key))?;
     Ok((id, properties, timestamp))
 }

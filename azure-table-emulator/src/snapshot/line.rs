@@ -17,7 +17,7 @@ use azure_table_core::protocol::service_properties::cors::CorsRule;
 use azure_table_core::protocol::service_properties::{self, ServiceProperties};
 use serde::{Deserialize, Serialize};
 
-use crate::rules::{Continuation, Rules, ServiceName};
+use crate::rules::{Continuation, ServiceName, ServiceRules};
 use crate::store::account::{Account, Table};
 use crate::store::rows::Rows;
 
@@ -98,7 +98,7 @@ struct VersionJson {
 }
 
 impl FirstLine {
-    pub(crate) fn of(rules: &Rules, last_write: DateTime) -> Self {
+    pub(crate) fn of(rules: &ServiceRules, last_write: DateTime) -> Self {
         Self {
             version: VERSION,
             service: rules.name,
@@ -107,7 +107,7 @@ impl FirstLine {
     }
 
     /// Returns the rules of the service, and the time of the last write.
-    pub(crate) fn read(line: &str) -> Result<(&'static Rules, DateTime)> {
+    pub(crate) fn read(line: &str) -> Result<(&'static ServiceRules, DateTime)> {
         let VersionJson { version } = of_json(line).map_err(|fault: Fault| {
             let what = format!("not a snapshot, which begins with {{\"azure-table-snapshot\":{VERSION}}}");
             Fault { what, ..fault }
@@ -190,7 +190,7 @@ pub(crate) struct TableLine {
 }
 
 impl TableLine {
-    pub(crate) fn of(key: &str, table: &Table, rules: &Rules) -> Self {
+    pub(crate) fn of(key: &str, table: &Table, rules: &ServiceRules) -> Self {
         let is_ordered = table.rows.have_places() && rules.continuation != Continuation::Places;
         let is_other = is_ordered || rules.table_key(&table.name) != key;
         Self {
@@ -204,16 +204,16 @@ impl TableLine {
     /// Parses a table. Returns the form of its name that is compared, and the rules for its rows.
     pub(crate) fn read(
         line: &str,
-        rules: &'static Rules,
+        rules: &'static ServiceRules,
         now: impl FnOnce() -> DateTime,
-    ) -> Result<(String, &'static Rules, Table)> {
+    ) -> Result<(String, &'static ServiceRules, Table)> {
         let json: Self = of_json(line)?;
         let wrong = |why: String| Fault::of_line(format!("table {:?}: {why}", json.table));
         let rules = json.service.map_or(rules, ServiceName::rules);
-        if let Err(refusal) = rules.table_names.check_new(&json.table) {
+        if let Err(service_error) = rules.table_names.check_new(&json.table) {
             // Its message is more specific.
             TableName::new(&json.table).map_err(|e| Fault::of_line(e.to_string()))?;
-            return Err(wrong(refusal.message.into_owned()));
+            return Err(wrong(service_error.message.into_owned()));
         }
         let policies: Vec<StoredAccessPolicy> = json
             .policies

@@ -11,7 +11,7 @@ use azure_table_core::protocol::access_policy::StoredAccessPolicy;
 use azure_table_core::protocol::service_properties::ServiceProperties;
 use azure_table_core::protocol::service_properties::analytics::{Logging, Metrics};
 
-use crate::rules::Rules;
+use crate::rules::ServiceRules;
 use crate::store::row::{Row, RowId};
 use crate::store::rows::Rows;
 
@@ -21,12 +21,12 @@ pub(crate) struct Replica<'a> {
     pub(crate) account: &'a str,
     /// Shows an older state than the primary.
     pub(crate) is_behind: bool,
-    pub(crate) rules: &'static Rules,
+    pub(crate) rules: &'static ServiceRules,
 }
 
 impl<'a> Replica<'a> {
     /// Returns an account in the primary.
-    pub(crate) fn primary(account: &'a str, rules: &'static Rules) -> Self {
+    pub(crate) fn primary(account: &'a str, rules: &'static ServiceRules) -> Self {
         Self {
             account,
             is_behind: false,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use azure_table_core::model::datetime::DateTime;
 use tokio::sync::watch;
 
-use crate::rules::refusal::{Refusal, Result};
+use crate::rules::service_error::{Result, ServiceError};
 use crate::store::account::{Accounts, Effect};
 
 /// The maximum size of changes that wait for the disk, in bytes. Beyond it, responses wait whatever the policy is.
@@ -61,7 +61,7 @@ impl Progress {
     /// Returns the outcome for a caller who waits for `number`, or `None` while it is open.
     fn of(&self, number: u64) -> Option<Result<()>> {
         match &self.failure {
-            Some(failure) => Some(Err(Refusal::not_stored(failure))),
+            Some(failure) => Some(Err(ServiceError::not_stored(failure))),
             None => (self.stored >= number).then_some(Ok(())),
         }
     }
@@ -120,7 +120,7 @@ impl Journal {
             return outcome;
         }
         self.await_from_now(number);
-        let closed = || Err(Refusal::not_stored("its writer has ended"));
+        let closed = || Err(ServiceError::not_stored("its writer has ended"));
         let seen = progress.wait_for(|progress| progress.of(number).is_some()).await;
         seen.map_or_else(|_| closed(), |progress| progress.of(number).unwrap_or_else(closed))
     }

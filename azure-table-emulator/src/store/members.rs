@@ -14,7 +14,7 @@ use azure_table_core::model::edm::{Edm, EdmType, EdmValue};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::json_text::{self, Answers};
+use crate::json_text::{self, Responses};
 
 /// The flag of a kind whose type is an annotation next to the value.
 const ANNOTATED: u8 = 0x80;
@@ -43,7 +43,7 @@ pub(crate) struct Members(Box<[u8]>);
 
 /// One member.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Member<'a> {
+pub(crate) struct StoredMember<'a> {
     kind: u8,
     /// JSON text without quotes.
     name: &'a [u8],
@@ -102,12 +102,12 @@ impl Members {
         self.parts().1
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Member<'_>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = StoredMember<'_>> {
         let (mut index, mut text) = self.parts();
         std::iter::from_fn(move || next(&mut index, &mut text))
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<Member<'_>> {
+    pub(crate) fn find(&self, name: &str) -> Option<StoredMember<'_>> {
         let is_plain = json_text::is_plain(name);
         let text = if is_plain {
             Cow::Borrowed(name.as_bytes())
@@ -126,7 +126,7 @@ fn quoted(name: &str) -> Vec<u8> {
 }
 
 /// Decodes an entry of the index, and its member.
-fn next<'a>(index: &mut &[u8], text: &mut &'a [u8]) -> Option<Member<'a>> {
+fn next<'a>(index: &mut &[u8], text: &mut &'a [u8]) -> Option<StoredMember<'a>> {
     let (kind, rest) = index.split_first()?;
     *index = rest;
     let (name, value) = (number(index), number(index));
@@ -137,7 +137,7 @@ fn next<'a>(index: &mut &[u8], text: &mut &'a [u8]) -> Option<Member<'a>> {
     let (annotated, rest) = text.split_at_checked(annotation + name + 3 + value)?;
     *text = rest.strip_prefix(b",").unwrap_or(rest);
     let bare = &annotated[annotation..];
-    Some(Member {
+    Some(StoredMember {
         kind: *kind,
         name: &bare[1..=name],
         annotated,
@@ -168,11 +168,11 @@ fn write(index: &mut Vec<u8>, text: &mut Vec<u8>, name: &str, value: &Edm<'_>) {
     }
     text.push(b':');
     let begin = text.len();
-    value::write::<Answers>(text, value);
+    value::write::<Responses>(text, value);
     put_number(index, text.len() - begin);
 }
 
-impl<'a> Member<'a> {
+impl<'a> StoredMember<'a> {
     pub(crate) fn edm_type(&self) -> EdmType {
         type_of(self.kind)
     }

@@ -11,8 +11,8 @@ use azure_table_core::model::datetime::DateTime;
 use azure_table_core::model::edm::Edm;
 use azure_table_core::model::{entity_size, ordinal};
 
-use crate::rules::refusal::{Refusal, Result};
-use crate::rules::{MAX_PROPERTIES, Rules};
+use crate::rules::service_error::{Result, ServiceError};
+use crate::rules::{MAX_PROPERTIES, ServiceRules};
 use crate::store::members::{Members, Properties};
 pub(crate) use azure_table_core::model::row_id::RowId;
 
@@ -35,7 +35,7 @@ impl Row {
     }
 
     /// Returns the ETag, derived from the Timestamp, which no two writes share.
-    pub(crate) fn etag(&self, rules: &Rules) -> String {
+    pub(crate) fn etag(&self, rules: &ServiceRules) -> String {
         time_text(self.timestamp, rules).etag()
     }
 
@@ -57,7 +57,7 @@ impl Row {
 }
 
 /// Formats a time as in responses.
-pub(crate) fn time_text(time: DateTime, rules: &Rules) -> TimeText {
+pub(crate) fn time_text(time: DateTime, rules: &ServiceRules) -> TimeText {
     if rules.has_full_times {
         TimeText::seven_digits(time)
     } else {
@@ -89,16 +89,16 @@ pub(crate) fn is_key(name: &str) -> bool {
 /// Rejects an entity that is too large or has too many properties.
 ///
 /// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
-pub(crate) fn check_limits(id: &RowId, properties: &Properties, rules: &Rules) -> Result<()> {
+pub(crate) fn check_limits(id: &RowId, properties: &Properties, rules: &ServiceRules) -> Result<()> {
     let own = || properties.iter().filter(|(name, _)| !is_key(name));
     if own().count() > MAX_PROPERTIES {
-        return Err(Refusal::TOO_MANY_PROPERTIES);
+        return Err(ServiceError::TOO_MANY_PROPERTIES);
     }
     let size: usize = own()
         .map(|(name, value)| entity_size::of_property(ordinal::utf16_len(name), value))
         .sum();
     if entity_size::of_keys(&id.partition_key, &id.row_key) + size > rules.max_entity_bytes {
-        return Err(Refusal::ENTITY_TOO_LARGE);
+        return Err(ServiceError::ENTITY_TOO_LARGE);
     }
     Ok(())
 }

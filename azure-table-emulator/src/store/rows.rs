@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use azure_table_core::filter::key_range::KeyRange;
 
-use crate::rules::{Continuation, Rules};
+use crate::rules::{Continuation, ServiceRules};
 use crate::store::row::{Row, RowId};
 
 /// The maximum number of rows in a range of keys that are sorted by insertion within a turn.
@@ -53,7 +53,7 @@ pub(crate) type Placed<'a> = (u64, &'a RowId, &'a Row);
 
 impl Rows {
     /// Creates the rows of a new table.
-    pub(crate) fn new(rules: &Rules) -> Self {
+    pub(crate) fn new(rules: &ServiceRules) -> Self {
         Self {
             places: (rules.continuation == Continuation::Places).then(Places::default),
             ..Self::default()
@@ -178,12 +178,12 @@ impl Rows {
             }
         }
         let partition = keys.is_one_partition().then_some(partition);
-        let is_asked = |id: &RowId| partition.is_none_or(|partition| *id.partition_key == *partition);
+        let is_requested = |id: &RowId| partition.is_none_or(|partition| *id.partition_key == *partition);
         // A changed row is returned at its earlier place, and skipped at its current one.
         let mut earlier: Vec<Placed<'a>> = changed
             .iter()
             .filter_map(|(id, row)| row.as_ref().map(|row| (row.place, id, row)))
-            .filter(|(place, id, _)| *place >= from && is_asked(id))
+            .filter(|(place, id, _)| *place >= from && is_requested(id))
             .collect();
         earlier.sort_unstable_by_key(|(place, ..)| *place);
         let mut earlier = earlier.into_iter().peekable();

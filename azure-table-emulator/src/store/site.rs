@@ -4,7 +4,7 @@
 
 use azure_table_core::protocol::inbound::target::Paths;
 
-use crate::rules::Rules;
+use crate::rules::ServiceRules;
 use crate::settings::Settings;
 use crate::store::account::Replica;
 
@@ -16,7 +16,7 @@ pub(crate) struct Site {
     /// It shows an older state than the primary.
     pub(crate) is_behind: bool,
     /// The rules of the service at that host.
-    pub(crate) rules: &'static Rules,
+    pub(crate) rules: &'static ServiceRules,
     pub(crate) is_https: bool,
     /// Scheme, host and account prefix, without a slash at the end. `Location` and metadata URLs begin with it.
     pub(crate) base: String,

@@ -128,10 +128,10 @@ proptest! {
         let emulator = Emulator::new();
         let site = crate::site::of(&BASE.parse().unwrap()).unwrap();
         emulator.service.store.write().create_table(site.replica(), "Blogs", emulator.clock().now()).unwrap();
-        let answer = emulator.service.answer(request).now_or_never().unwrap();
-        prop_assert!(answer.status().as_u16() < 500 || answer.status() == 501);
+        let response = emulator.service.serve(request).now_or_never().unwrap();
+        prop_assert!(response.status().as_u16() < 500 || response.status() == 501);
         // Only actions that the key does not permit, and a preflight request that no rule matches.
         let is_signed = method != "OPTIONS" && !path.contains("comp=") && host != HOSTS[1];
-        prop_assert!(!is_signed || answer.status() != 403);
+        prop_assert!(!is_signed || response.status() != 403);
     }
 }

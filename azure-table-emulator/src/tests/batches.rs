@@ -333,7 +333,7 @@ fn statuses_and_codes(response: &Response<Bytes>) -> Vec<(u16, String, String)> 
     .unwrap();
     let content_type = outer[0].header("content-type").unwrap();
     let inner = parts(outer[0].body, boundary(content_type).unwrap(), false).unwrap();
-    let told = inner.iter().map(|part| {
+    let reported = inner.iter().map(|part| {
         let message = http_message(part.body).unwrap();
         let json: serde_json::Value = serde_json::from_slice(message.body).unwrap_or_default();
         let text = |path: &str| {
@@ -347,5 +347,5 @@ fn statuses_and_codes(response: &Response<Bytes>) -> Vec<(u16, String, String)> 
         let index = if index.parse::<usize>().is_ok() { index } else { "0" };
         (message.status().unwrap(), text("/odata.error/code"), index.to_owned())
     });
-    told.collect()
+    reported.collect()
 }

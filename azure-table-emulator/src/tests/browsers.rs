@@ -42,9 +42,9 @@ fn with(headers: &str) -> (&str, &str) {
 #[tokio::test]
 async fn preflight_request_uses_the_first_matching_rule() {
     let emulator = with_rules(&[STRICT, OPEN]).await;
-    let asked = [from("https://b.com"), to("PUT"), with("X-MS-Date, accept")];
-    let answer = ask(&emulator, &asked).await;
-    assert_eq!((answer.status().as_u16(), body(&answer)), (200, ""));
+    let requested = [from("https://b.com"), to("PUT"), with("X-MS-Date, accept")];
+    let response = ask(&emulator, &requested).await;
+    assert_eq!((response.status().as_u16(), body(&response)), (200, ""));
     for (name, value) in [
         ("access-control-allow-origin", "https://b.com"),
         ("access-control-allow-methods", "PUT"),
@@ -52,30 +52,30 @@ async fn preflight_request_uses_the_first_matching_rule() {
         ("access-control-max-age", "200"),
         ("access-control-allow-credentials", "true"),
     ] {
-        assert_eq!(header(&answer, name), value);
+        assert_eq!(header(&response, name), value);
     }
     let open = ask(&emulator, &[from("https://c.com"), to("GET")]).await;
     assert_eq!(header(&open, "access-control-allow-origin"), "https://c.com");
     assert_eq!(header(&open, "access-control-max-age"), "0");
 
     let text = "CORS not enabled or no matching rule found for this request.";
-    for asked in [
+    for requested in [
         &[from("https://c.com"), to("PUT")][..],
         &[from("https://B.com"), to("PUT")],
         &[from("https://a.com"), to("put")],
         &[from("https://a.com"), to("DELETE")],
         &[from("https://a.com"), to("PUT"), with("content-type")],
     ] {
-        let answer = ask(&emulator, asked).await;
-        assert_eq!(error_text(&answer), (403, text.to_owned()), "{asked:?}");
+        let response = ask(&emulator, requested).await;
+        assert_eq!(error_text(&response), (403, text.to_owned()), "{requested:?}");
     }
     let none = ask(&Emulator::new(), &[from("https://a.com"), to("GET")]).await;
     assert!(header(&none, "content-type").starts_with("application/json"));
     assert_eq!(error_text(&none), (403, text.to_owned()));
-    for asked in [&[from("https://a.com")][..], &[to("GET")], &[]] {
-        let answer = ask(&emulator, asked).await;
+    for requested in [&[from("https://a.com")][..], &[to("GET")], &[]] {
+        let response = ask(&emulator, requested).await;
         assert_eq!(
-            error_text(&answer),
+            error_text(&response),
             (400, "A required CORS header is not present.".to_owned())
         );
     }
@@ -90,34 +90,37 @@ fn error_text(response: &Response<Bytes>) -> (u16, String) {
 async fn response_to_the_request_has_the_cors_headers() {
     let strict = with_rules(&[STRICT]).await;
     let get = |origin: &'static str| [from(origin)];
-    let answer = send(&strict, "GET", "Blogs", &get("https://a.com"), "").await;
-    assert_eq!(header(&answer, "access-control-allow-origin"), "https://a.com");
-    assert_eq!(header(&answer, "access-control-allow-credentials"), "true");
+    let response = send(&strict, "GET", "Blogs", &get("https://a.com"), "").await;
+    assert_eq!(header(&response, "access-control-allow-origin"), "https://a.com");
+    assert_eq!(header(&response, "access-control-allow-credentials"), "true");
     // Full names first, as recorded.
-    assert_eq!(header(&answer, "access-control-expose-headers"), "ETag,X-Ms-Request-Id");
-    assert_eq!(header(&answer, "vary"), "Origin");
-    let refused = send(&strict, "GET", "None", &get("https://a.com"), "").await;
     assert_eq!(
-        header(&refused, "access-control-allow-origin"),
+        header(&response, "access-control-expose-headers"),
+        "ETag,X-Ms-Request-Id"
+    );
+    assert_eq!(header(&response, "vary"), "Origin");
+    let rejected = send(&strict, "GET", "None", &get("https://a.com"), "").await;
+    assert_eq!(
+        header(&rejected, "access-control-allow-origin"),
         "https://a.com",
         "errors too"
     );
 
     for headers in [&get("https://c.com")[..], &[]] {
-        let answer = send(&strict, "GET", "Blogs", headers, "").await;
-        assert_eq!(answer.status(), 200, "the rules keep nobody out");
-        assert_eq!(header(&answer, "access-control-allow-origin"), "");
-        assert_eq!(header(&answer, "vary"), "Origin");
+        let response = send(&strict, "GET", "Blogs", headers, "").await;
+        assert_eq!(response.status(), 200, "the rules keep nobody out");
+        assert_eq!(header(&response, "access-control-allow-origin"), "");
+        assert_eq!(header(&response, "vary"), "Origin");
     }
     let open = with_rules(&[OPEN]).await;
-    let answer = send(&open, "GET", "Blogs", &get("https://a.com"), "").await;
-    assert_eq!(header(&answer, "access-control-allow-origin"), "*");
+    let response = send(&open, "GET", "Blogs", &get("https://a.com"), "").await;
+    assert_eq!(header(&response, "access-control-allow-origin"), "*");
     for missing in [
         "access-control-allow-credentials",
         "access-control-expose-headers",
         "vary",
     ] {
-        assert_eq!(header(&answer, missing), "", "{missing}");
+        assert_eq!(header(&response, missing), "", "{missing}");
     }
     let without = send(&with_table().await, "GET", "Blogs", &get("https://a.com"), "").await;
     assert_eq!(header(&without, "vary"), "");
@@ -139,9 +142,9 @@ async fn response_for_all_origins_does_not_vary_by_origin() {
         let emulator = with_rules(&rules).await;
         let headers = [("origin", origin)];
         let headers = if origin.is_empty() { &[][..] } else { &headers };
-        let answer = send(&emulator, "GET", "Blogs", headers, "").await;
+        let response = send(&emulator, "GET", "Blogs", headers, "").await;
         let found = ["vary", "access-control-allow-origin", "access-control-expose-headers"];
-        let found = found.map(|name| header(&answer, name));
+        let found = found.map(|name| header(&response, name));
         assert_eq!(found, [vary, allowed, exposed], "{rules:?} {origin}");
     }
 }
@@ -212,9 +215,9 @@ async fn all_headers_of_a_response_can_be_exposed() {
             format!("{with_id},Content-Length,Date,Transfer-Encoding"),
         ),
     ] {
-        let answer = send(&emulator, "GET", path, headers, "").await;
-        assert_eq!(header(&answer, "access-control-allow-origin"), "*", "{path}");
-        assert_eq!(header(&answer, "access-control-expose-headers"), expected, "{path}");
+        let response = send(&emulator, "GET", path, headers, "").await;
+        assert_eq!(header(&response, "access-control-allow-origin"), "*", "{path}");
+        assert_eq!(header(&response, "access-control-expose-headers"), expected, "{path}");
     }
     let second = send(&emulator, "POST", "Tables", &[], r#"{"TableName":"Blogs2"}"#).await;
     assert_eq!(header(&second, "access-control-expose-headers"), "");

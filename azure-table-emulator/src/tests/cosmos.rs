@@ -74,7 +74,7 @@ async fn tables_are_created_and_listed_as_recorded() {
     let again = ask(&emulator, "POST", "Tables", &[], r#"{"TableName":"Blogs"}"#).await;
     assert_eq!(
         error(&again),
-        refused(409, "TableAlreadyExists", "The specified table: [] already exists.")
+        rejected(409, "TableAlreadyExists", "The specified table: [] already exists.")
     );
     assert_eq!(
         header(&again, "content-type"),
@@ -93,12 +93,15 @@ async fn service_operations_are_not_supported() {
         ("GET", "?restype=service&comp=stats"),
         ("GET", "Blogs?comp=acl"),
     ] {
-        let answer = ask(&emulator, method, path, &[("accept", "application/xml")], "").await;
+        let response = ask(&emulator, method, path, &[("accept", "application/xml")], "").await;
         assert_eq!(
-            error(&answer),
-            refused(405, "MethodNotAllowed", "The requested operation is not supported.")
+            error(&response),
+            rejected(405, "MethodNotAllowed", "The requested operation is not supported.")
         );
-        assert_eq!(header(&answer, "content-type"), "application/json; odata=fullmetadata");
+        assert_eq!(
+            header(&response, "content-type"),
+            "application/json; odata=fullmetadata"
+        );
     }
     let options = ask(&emulator, "OPTIONS", "Blogs", &[("origin", "https://a.com")], "").await;
     assert_eq!(options.status(), 405);
@@ -138,7 +141,7 @@ async fn entity_is_written_and_read_as_recorded() {
     assert!(body(&read).contains(r#""b":1,"a":"x","When":"1973-10-04T00:00:00.0000000Z","B":2,"c":true,"Timestamp""#));
     let stale = ask(&emulator, "DELETE", path, &[("if-match", "W/\"x\"")], "").await;
     let text = "The update condition specified in the request was not satisfied.";
-    assert_eq!(error(&stale), refused(412, "UpdateConditionNotSatisfied", text));
+    assert_eq!(error(&stale), rejected(412, "UpdateConditionNotSatisfied", text));
     let quiet = r#"{"PartitionKey":"p","RowKey":"s"}"#;
     let quiet = ask(&emulator, "POST", "Blogs", &[("prefer", "return-no-content")], quiet).await;
     assert_eq!((quiet.status().as_u16(), header(&quiet, "dataserviceid")), (204, ""));
@@ -210,7 +213,7 @@ async fn keys_names_and_sizes_of_cosmos_db_are_accepted() {
     let page = ask(&emulator, "GET", "Blogs?$top=1000000&$select=RowKey", &[], "").await;
     assert_eq!(page.status(), 200);
     let filter = ask(&emulator, "GET", "Blogs?$filter=aaa%20bbb%20ccc", &[], "").await;
-    assert_eq!(error(&filter), refused(400, "InvalidInput", "Request url is invalid."));
+    assert_eq!(error(&filter), rejected(400, "InvalidInput", "Request url is invalid."));
     assert_eq!(
         header(&filter, "content-type"),
         "application/json; odata=minimalmetadata"
@@ -259,9 +262,9 @@ async fn batch_responses_are_numbered_and_batches_limited_to_2_mb() {
 async fn request_without_token_is_challenged_for_cosmos_db() {
     let version = [("x-ms-version", "2020-12-06")];
     let request = unsigned_at(COSMOS, "GET", "Tables", &version, "");
-    let answer = Emulator::new().with_token("good").send(request).await.unwrap();
-    assert_eq!(error(&answer).0, 401);
-    let challenge = header(&answer, "www-authenticate");
+    let response = Emulator::new().with_token("good").send(request).await.unwrap();
+    assert_eq!(error(&response).0, 401);
+    let challenge = header(&response, "www-authenticate");
     assert!(
         challenge.ends_with("/oauth2/authorize resource_id=https://cosmos.azure.com"),
         "{challenge}"
@@ -273,11 +276,11 @@ async fn request_without_token_is_challenged_for_cosmos_db() {
 #[tokio::test]
 async fn emulator_can_be_cosmos_db_at_any_url() {
     let emulator = Emulator::cosmos();
-    let answer = send(&emulator, "GET", "?restype=service&comp=properties", &[], "").await;
-    assert_eq!(error(&answer).0, 405);
+    let response = send(&emulator, "GET", "?restype=service&comp=properties", &[], "").await;
+    assert_eq!(error(&response).0, 405);
     let storage = send(&Emulator::new(), "GET", "?restype=service&comp=properties", &[], "").await;
     assert_eq!(storage.status(), 200);
     let older = "https://devstoreaccount1.table.cosmosdb.azure.com";
-    let answer = send_to(&Emulator::new(), older, "GET", "?restype=service&comp=stats", &[], "").await;
-    assert_eq!(error(&answer).0, 405);
+    let response = send_to(&Emulator::new(), older, "GET", "?restype=service&comp=stats", &[], "").await;
+    assert_eq!(error(&response).0, 405);
 }

@@ -224,9 +224,9 @@ async fn folders_of_cosmos_db_and_storage_are_distinct() {
     let place = |key: &str| before.find(&format!("\"RowKey\":\"{key}\"")).unwrap();
     assert!(place("2") < place("10") && place("10") < place("1"), "{before}");
     drop(emulator);
-    let refused = Emulator::open(&folder, SyncPolicy::Always).unwrap_err();
-    assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
-    assert!(refused.to_string().contains("Cosmos DB"), "{refused}");
+    let rejected = Emulator::open(&folder, SyncPolicy::Always).unwrap_err();
+    assert_eq!(rejected.kind(), io::ErrorKind::InvalidInput);
+    assert!(rejected.to_string().contains("Cosmos DB"), "{rejected}");
     assert_eq!(
         Emulator::open_cosmos(&folder, SyncPolicy::Always)
             .unwrap()

@@ -22,7 +22,7 @@ async fn table_is_created_listed_read_and_deleted() {
     let again = send(&emulator, "POST", "Tables", &prefer, r#"{"TableName":"blogs"}"#).await;
     assert_eq!(
         error(&again),
-        refused(409, "TableAlreadyExists", "The table specified already exists.")
+        rejected(409, "TableAlreadyExists", "The table specified already exists.")
     );
     assert_eq!(header(&again, "preference-applied"), "return-no-content");
 
@@ -66,7 +66,7 @@ async fn table_is_created_listed_read_and_deleted() {
     let gone = send(&emulator, "DELETE", "Tables('Blogs')", &[], "").await;
     assert_eq!(
         error(&gone),
-        refused(404, "ResourceNotFound", "The specified resource does not exist.")
+        rejected(404, "ResourceNotFound", "The specified resource does not exist.")
     );
     for (name, code, text) in [
         (
@@ -81,7 +81,7 @@ async fn table_is_created_listed_read_and_deleted() {
         ),
         ("Tables", "InvalidInput", "One of the request inputs is not valid."),
     ] {
-        let answer = send(
+        let response = send(
             &emulator,
             "POST",
             "Tables",
@@ -89,7 +89,7 @@ async fn table_is_created_listed_read_and_deleted() {
             &format!(r#"{{"TableName":"{name}"}}"#),
         )
         .await;
-        assert_eq!(error(&answer), refused(400, code, text));
+        assert_eq!(error(&response), rejected(400, code, text));
     }
 }
 
@@ -126,7 +126,7 @@ async fn entity_goes_through_all_operations() {
     .await;
     assert_eq!(
         error(&again),
-        refused(409, "EntityAlreadyExists", "The specified entity already exists.")
+        rejected(409, "EntityAlreadyExists", "The specified entity already exists.")
     );
 
     let path = "Blogs(PartitionKey=%27it%27%27s%27,RowKey=%271%27)";
@@ -147,7 +147,7 @@ async fn entity_goes_through_all_operations() {
     assert_eq!((merged.status().as_u16(), body(&merged)), (204, ""));
     let stale = send(&emulator, "PUT", path, &[("if-match", &etag)], "{}").await;
     let text = "The update condition specified in the request was not satisfied.";
-    assert_eq!(error(&stale), refused(412, "UpdateConditionNotSatisfied", text));
+    assert_eq!(error(&stale), rejected(412, "UpdateConditionNotSatisfied", text));
     let selected = send(&emulator, "GET", &format!("{path}?$select=c,b,x"), &[], "").await;
     assert_eq!(body(&selected), r#"{"b":1,"c":true,"x":null}"#);
 
@@ -185,13 +185,13 @@ async fn entity_goes_through_all_operations() {
         let missing = send(&emulator, method, path, headers, "{}").await;
         assert_eq!(
             error(&missing),
-            refused(404, "ResourceNotFound", "The specified resource does not exist.")
+            rejected(404, "ResourceNotFound", "The specified resource does not exist.")
         );
     }
     let no_table = send(&emulator, "PUT", "None(PartitionKey='',RowKey='')", &[], "{}").await;
     assert_eq!(
         error(&no_table),
-        refused(404, "TableNotFound", "The table specified does not exist.")
+        rejected(404, "TableNotFound", "The table specified does not exist.")
     );
     assert_eq!(
         header(&no_table, "cache-control"),
@@ -250,8 +250,8 @@ async fn pages_continue_by_token() {
         ("$filter=startswith(A,'x')", 501, "NotImplemented"),
         ("$orderby=N", 501, "NotImplemented"),
     ] {
-        let answer = error(&send(&emulator, "GET", &format!("Blogs?{query}"), &[], "").await);
-        assert_eq!((answer.0, &*answer.1), (status, code), "{query}");
+        let response = error(&send(&emulator, "GET", &format!("Blogs?{query}"), &[], "").await);
+        assert_eq!((response.0, &*response.1), (status, code), "{query}");
     }
 }
 
@@ -285,9 +285,9 @@ async fn constant_filters_are_accepted_and_filter_errors_have_the_services_texts
         ("aaa%20bbb%20ccc", "Syntax error at position 7 in 'aaa bbb ccc'."),
         ("1", "The $filter expression must evaluate to a single boolean value."),
     ] {
-        let answer = send(&emulator, "GET", &format!("Blogs?$filter={filter}"), &[], "").await;
-        assert_eq!(error(&answer), refused(400, "InvalidInput", text));
-        assert_eq!(header(&answer, "cache-control"), "");
+        let response = send(&emulator, "GET", &format!("Blogs?$filter={filter}"), &[], "").await;
+        assert_eq!(error(&response), rejected(400, "InvalidInput", text));
+        assert_eq!(header(&response, "cache-control"), "");
     }
 }
 
@@ -391,11 +391,11 @@ async fn unsupported_operations_are_rejected_by_name() {
             "InvalidHeaderValue",
         ),
     ] {
-        let answer = error(&send(&emulator, method, path, headers, "").await);
-        assert_eq!((answer.0, &*answer.1), (status, code), "{method} {path}");
+        let response = error(&send(&emulator, method, path, headers, "").await);
+        assert_eq!((response.0, &*response.1), (status, code), "{method} {path}");
     }
     let large = "x".repeat(4 * 1024 * 1024 + 1);
-    let answer = send(&emulator, "POST", "Blogs", &[], &large).await;
+    let response = send(&emulator, "POST", "Blogs", &[], &large).await;
     let text = "The request body is too large and exceeds the maximum permissible limit.";
-    assert_eq!(error(&answer), refused(413, "RequestBodyTooLarge", text));
+    assert_eq!(error(&response), rejected(413, "RequestBodyTooLarge", text));
 }

@@ -19,9 +19,9 @@ async fn pages(emulator: &Emulator, query: &str) -> Vec<(String, Vec<&'static st
     let mut position = String::new();
     loop {
         let path = format!("Blogs?$select=PartitionKey,RowKey&{query}{position}");
-        let answer = send(emulator, "GET", &path, &[], "").await;
-        assert_eq!(answer.status(), 200, "{path}");
-        let json: serde_json::Value = serde_json::from_slice(answer.body()).unwrap();
+        let response = send(emulator, "GET", &path, &[], "").await;
+        assert_eq!(response.status(), 200, "{path}");
+        let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
         let rows = json["value"].as_array().unwrap().iter();
         let keys = rows.map(|row| {
             let key = |name: &str| row[name].as_str().unwrap().to_owned();
@@ -29,11 +29,11 @@ async fn pages(emulator: &Emulator, query: &str) -> Vec<(String, Vec<&'static st
         });
         let keys: Vec<String> = keys.collect();
         let halves = ["NextPartitionKey", "NextRowKey"];
-        let told = |half: &&str| answer.headers().get(format!("x-ms-continuation-{half}"));
-        let halves: Vec<&str> = halves.into_iter().filter(|half| told(half).is_some()).collect();
+        let reported = |half: &&str| response.headers().get(format!("x-ms-continuation-{half}"));
+        let halves: Vec<&str> = halves.into_iter().filter(|half| reported(half).is_some()).collect();
         let parameters = halves
             .iter()
-            .map(|half| format!("&{half}={}", told(half).unwrap().to_str().unwrap()));
+            .map(|half| format!("&{half}={}", reported(half).unwrap().to_str().unwrap()));
         position = parameters.collect();
         pages.push((keys.join(" "), halves));
         if position.is_empty() {

@@ -5,8 +5,8 @@ use super::*;
 const SECONDARY: &str = "http://127.0.0.1:10002/devstoreaccount1-secondary";
 
 async fn rows(emulator: &Emulator) -> (u16, String) {
-    let answer = send_to(emulator, SECONDARY, "GET", "Blogs()?$select=N", &[], "").await;
-    (answer.status().as_u16(), body(&answer).to_owned())
+    let response = send_to(emulator, SECONDARY, "GET", "Blogs()?$select=N", &[], "").await;
+    (response.status().as_u16(), body(&response).to_owned())
 }
 
 fn seen(rows: &str) -> (u16, String) {
@@ -22,7 +22,7 @@ async fn without_lag_both_locations_show_the_same_state() {
     let write = send_to(&emulator, SECONDARY, "POST", "Blogs", &[], row).await;
     assert_eq!(
         error(&write),
-        refused(
+        rejected(
             403,
             "InsufficientAccountPermissions",
             "Write operations are not allowed."

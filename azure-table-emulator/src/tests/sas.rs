@@ -128,7 +128,7 @@ async fn invalid_signature_fails_like_a_wrong_key() {
         tokens.push(good.split("&sig=").next().unwrap().to_owned());
         tokens.push(good.replace("sv=", "x="));
         for token in tokens {
-            let answer = try_with(
+            let response = try_with(
                 &emulator,
                 if path == "$batch" { "POST" } else { "GET" },
                 path,
@@ -137,12 +137,12 @@ async fn invalid_signature_fails_like_a_wrong_key() {
             )
             .await;
             assert_eq!(
-                error(&answer),
-                refused(403, "AuthenticationFailed", UNAUTHENTICATED),
+                error(&response),
+                rejected(403, "AuthenticationFailed", UNAUTHENTICATED),
                 "{token}"
             );
-            assert_eq!(header(&answer, "x-ms-error-code"), "AuthenticationFailed");
-            assert_eq!(answer.headers().len(), 3);
+            assert_eq!(header(&response, "x-ms-error-code"), "AuthenticationFailed");
+            assert_eq!(response.headers().len(), 3);
         }
     }
     for (base, change) in [
@@ -158,15 +158,15 @@ async fn invalid_signature_fails_like_a_wrong_key() {
         (ACCOUNT, ("srt", "x")),
         (ACCOUNT, ("ss", "")),
     ] {
-        let answer = try_with(&emulator, "GET", "Blogs", "", &token(base, &[change])).await;
-        assert_eq!(error(&answer).1, "AuthenticationFailed", "{change:?}");
+        let response = try_with(&emulator, "GET", "Blogs", "", &token(base, &[change])).await;
+        assert_eq!(error(&response).1, "AuthenticationFailed", "{change:?}");
     }
     let mut elsewhere = with_token("GET", "", &[], "", &token(ACCOUNT, &[]));
     let uri = elsewhere.uri().to_string().replace(DEVELOPMENT_ACCOUNT, "other");
     *elsewhere.uri_mut() = uri.parse().unwrap();
     for emulator in [&emulator, &emulator.clone().with_account("other", "AAEC").unwrap()] {
-        let answer = emulator.send(elsewhere.clone()).await.unwrap();
-        assert_eq!(error(&answer).1, "AuthenticationFailed");
+        let response = emulator.send(elsewhere.clone()).await.unwrap();
+        assert_eq!(error(&response).1, "AuthenticationFailed");
     }
 }
 
@@ -197,9 +197,9 @@ async fn valid_signature_is_accepted_in_every_form() {
     ] {
         let token = token(base, changes);
         let path = "blogs()?$filter=PartitionKey%20eq%20'b'&$top=2&$select=PartitionKey,RowKey";
-        let answer = try_with(&emulator, "GET", path, "", &token).await;
-        assert_eq!(answer.status(), 200, "{token}");
-        assert_eq!(keys(&answer), ["b1", "b2"]);
+        let response = try_with(&emulator, "GET", path, "", &token).await;
+        assert_eq!(response.status(), 200, "{token}");
+        assert_eq!(keys(&response), ["b1", "b2"]);
         let first = with_token("GET", &format!("Blogs?{token}&$top=1"), &[], "", "timeout=5");
         assert_eq!(
             keys(&emulator.send(first).await.unwrap()),
@@ -245,18 +245,18 @@ async fn signatures_of_older_versions_are_accepted() {
                 let signature = SigningKey::development().sign(to_sign);
                 format!("{query}&sig={}", azure_table_core::codec::url::encode(&signature))
             };
-            let answer = try_with(&emulator, "GET", "Blogs", "", &query(&to_sign)).await;
-            assert_eq!(answer.status(), 200, "{version}: {}", body(&answer));
-            assert_eq!(keys(&answer), found, "{version}");
+            let response = try_with(&emulator, "GET", "Blogs", "", &query(&to_sign)).await;
+            assert_eq!(response.status(), 200, "{version}: {}", body(&response));
+            assert_eq!(keys(&response), found, "{version}");
             let insert = r#"{"PartitionKey":"b","RowKey":"25"}"#;
-            let answer = try_with(&emulator, "POST", "Blogs", insert, &query(&to_sign)).await;
-            assert_eq!(error(&answer).1, "AuthorizationPermissionMismatch", "{version}");
+            let response = try_with(&emulator, "POST", "Blogs", insert, &query(&to_sign)).await;
+            assert_eq!(error(&response).1, "AuthorizationPermissionMismatch", "{version}");
             let other = match resource.strip_prefix("/table") {
                 Some(older) => to_sign.replace(resource, older),
                 None => to_sign.replace(resource, &format!("/table{resource}")),
             };
-            let answer = try_with(&emulator, "GET", "Blogs", "", &query(&other)).await;
-            assert_eq!(error(&answer).1, "AuthenticationFailed", "{version}");
+            let response = try_with(&emulator, "GET", "Blogs", "", &query(&other)).await;
+            assert_eq!(error(&response).1, "AuthenticationFailed", "{version}");
         }
     }
 }
@@ -264,16 +264,16 @@ async fn signatures_of_older_versions_are_accepted() {
 #[tokio::test]
 async fn protocol_service_and_source_are_checked() {
     let emulator = with_table().await;
-    let answer = try_with(&emulator, "GET", "Blogs", "", &token(TABLE, &[("spr", "https")])).await;
+    let response = try_with(&emulator, "GET", "Blogs", "", &token(TABLE, &[("spr", "https")])).await;
     let text = "This request is not authorized to perform this operation using this protocol.";
-    assert_eq!(error(&answer), refused(403, "AuthorizationProtocolMismatch", text));
+    assert_eq!(error(&response), rejected(403, "AuthorizationProtocolMismatch", text));
     let mut secure = with_token("GET", "Blogs", &[], "", &token(ACCOUNT, &[("spr", "https")]));
     *secure.uri_mut() = secure.uri().to_string().replace("http:", "https:").parse().unwrap();
     assert_eq!(emulator.send(secure).await.unwrap().status(), 200);
 
-    let answer = try_with(&emulator, "GET", "Blogs", "", &token(ACCOUNT, &[("ss", "bqf")])).await;
+    let response = try_with(&emulator, "GET", "Blogs", "", &token(ACCOUNT, &[("ss", "bqf")])).await;
     let text = "This request is not authorized to perform this operation using this service.";
-    assert_eq!(error(&answer), refused(403, "AuthorizationServiceMismatch", text));
+    assert_eq!(error(&response), rejected(403, "AuthorizationServiceMismatch", text));
 
     for (range, peer, allowed) in [
         ("10.0.0.1", "10.0.0.1:80", true),
@@ -285,13 +285,13 @@ async fn protocol_service_and_source_are_checked() {
         let mut request = with_token("GET", "Blogs", &[], "", &token(TABLE, &[("sip", range)]));
         let peer: std::net::SocketAddr = peer.parse().unwrap();
         request.extensions_mut().insert(peer);
-        let answer = emulator.send(request).await.unwrap();
+        let response = emulator.send(request).await.unwrap();
         if allowed {
-            assert_eq!(answer.status(), 200, "{range} {peer}");
+            assert_eq!(response.status(), 200, "{range} {peer}");
         } else {
             let ip = peer.ip();
             let text = format!("This request is not authorized to perform this operation using this source IP {ip}.");
-            assert_eq!(error(&answer), refused(403, "AuthorizationSourceIPMismatch", &text));
+            assert_eq!(error(&response), rejected(403, "AuthorizationSourceIPMismatch", &text));
         }
     }
 }
@@ -305,18 +305,18 @@ async fn source_address_is_that_of_the_http_connection() {
         .spawn();
     for (range, status) in [("127.0.0.1", "200"), ("127.0.0.2", "403")] {
         let (address, token) = (server.address(), token(TABLE, &[("sip", range)]));
-        let answer = tokio::task::spawn_blocking(move || {
+        let response = tokio::task::spawn_blocking(move || {
             let mut stream = std::net::TcpStream::connect(address).unwrap();
             let head = format!(
                 "GET /{DEVELOPMENT_ACCOUNT}/Blogs?{token} HTTP/1.1\r\nHost: {address}\r\nAccept: application/json\r\n\
                  Connection: close\r\n\r\n"
             );
             stream.write_all(head.as_bytes()).unwrap();
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).unwrap();
-            answer
+            let mut response = String::new();
+            stream.read_to_string(&mut response).unwrap();
+            response
         });
-        let answer = answer.await.unwrap();
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        let response = response.await.unwrap();
+        assert!(response.starts_with(&format!("HTTP/1.1 {status}")), "{response}");
     }
 }

@@ -41,11 +41,11 @@ async fn write_and_read_one(emulator: &Emulator) {
 async fn point_time(emulator: &Emulator, mut goes_on: impl FnMut(usize) -> bool) -> Duration {
     let mut times = Vec::new();
     while goes_on(times.len()) {
-        let begun = Instant::now();
+        let started = Instant::now();
         // Lets other tasks of the thread run.
         tokio::task::yield_now().await;
         write_and_read_one(emulator).await;
-        times.push(begun.elapsed());
+        times.push(started.elapsed());
     }
     times.sort_unstable();
     let half = times.iter().sum::<Duration>() / 2;
@@ -63,14 +63,14 @@ async fn delay_by_a_scan() -> Duration {
     let emulator = many_rows();
     let mut least = Duration::MAX;
     for _ in 0..5 {
-        let begun = Instant::now();
-        let alone = point_time(&emulator, |_| begun.elapsed() < Duration::from_millis(200)).await;
+        let started = Instant::now();
+        let alone = point_time(&emulator, |_| started.elapsed() < Duration::from_millis(200)).await;
         let scanning = emulator.clone();
         let scan = tokio::spawn(async move {
-            let begun = Instant::now();
+            let started = Instant::now();
             let response = send(&scanning, "GET", &long_query(), &[], "").await;
             assert_eq!((response.status().as_u16(), body(&response)), (200, r#"{"value":[]}"#));
-            begun.elapsed()
+            started.elapsed()
         });
         let beside = point_time(&emulator, |pairs| pairs == 0 || !scan.is_finished()).await;
         let took = scan.await.unwrap();
@@ -164,7 +164,7 @@ async fn page_restarts_if_its_table_was_replaced() {
     };
     assert_eq!(
         error(&in_vain),
-        refused(404, "TableNotFound", "The table specified does not exist.")
+        rejected(404, "TableNotFound", "The table specified does not exist.")
     );
     assert_eq!(
         send(&emulator, "POST", "Tables", &[], r#"{"TableName":"Blogs"}"#)

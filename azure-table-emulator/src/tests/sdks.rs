@@ -69,9 +69,9 @@ async fn updates_apply_the_preference_for_no_content() {
                 .into_iter()
                 .chain(prefer)
                 .collect();
-            let answer = send(&emulator, method, row, &headers, "{}").await;
-            assert_eq!(answer.status(), 204, "{method} {row}");
-            assert_eq!(header(&answer, "preference-applied"), applied, "{method} {row}");
+            let response = send(&emulator, method, row, &headers, "{}").await;
+            assert_eq!(response.status(), 204, "{method} {row}");
+            assert_eq!(header(&response, "preference-applied"), applied, "{method} {row}");
         }
     }
     for (path, headers) in [(ROW, &[QUIET, ANY][..]), ("Tables('Blogs')", &[QUIET])] {
@@ -89,7 +89,7 @@ async fn part_of_an_update_applies_the_preference_for_no_content() {
     let put = |row: &str, prefer: &str| format!("PUT /Blogs(PartitionKey='p',RowKey='{row}') HTTP/1.1\n{prefer}\n{{}}");
     let delete = "DELETE /Blogs(PartitionKey='p',RowKey='r') HTTP/1.1\nPrefer: return-no-content\nIf-Match: *\n\n";
     let quiet = put("1", "Prefer: return-no-content\n");
-    let answers = run(&emulator, &[&quiet, &put("2", ""), delete]).await;
+    let responses = run(&emulator, &[&quiet, &put("2", ""), delete]).await;
     let common = ["X-Content-Type-Options: nosniff", "Cache-Control: no-cache"];
     let expected = [
         &[
@@ -100,8 +100,8 @@ async fn part_of_an_update_applies_the_preference_for_no_content() {
         &["DataServiceVersion: 1.0;", "ETag"],
         &["DataServiceVersion: 1.0;"],
     ];
-    assert_eq!(answers.len(), 3);
-    for ((status, lines), expected) in answers.iter().zip(expected) {
+    assert_eq!(responses.len(), 3);
+    for ((status, lines), expected) in responses.iter().zip(expected) {
         assert_eq!(status, "HTTP/1.1 204 No Content");
         assert_eq!(headers(lines), [&common, expected].concat());
     }
@@ -124,9 +124,9 @@ async fn error_applies_the_preference_only_with_cache_control() {
         (&[&first, delete], true, false),
         (&[&missing], false, false),
     ] {
-        let answers = run(&emulator, requests).await;
-        let [(status, lines)] = answers.as_slice() else {
-            panic!("{answers:?}")
+        let responses = run(&emulator, requests).await;
+        let [(status, lines)] = responses.as_slice() else {
+            panic!("{responses:?}")
         };
         let headers = headers(lines);
         assert_eq!(
@@ -143,12 +143,12 @@ async fn error_applies_the_preference_only_with_cache_control() {
         ("Blogs", "{}", 400, QUIET.1),
         ("None", row, 404, ""),
     ] {
-        let answer = send(&emulator, "POST", path, &[QUIET], body).await;
+        let response = send(&emulator, "POST", path, &[QUIET], body).await;
         assert_eq!(
-            (answer.status().as_u16(), header(&answer, "preference-applied")),
+            (response.status().as_u16(), header(&response, "preference-applied")),
             (status, applied)
         );
-        assert_eq!(header(&answer, "cache-control").is_empty(), applied.is_empty());
+        assert_eq!(header(&response, "cache-control").is_empty(), applied.is_empty());
     }
 }
 
@@ -160,15 +160,16 @@ async fn etag_with_doubled_quotes_meets_no_condition() {
     assert_ne!(doubled, etag);
     let text = "The condition specified using HTTP conditional header(s) is not met.";
     for method in ["PUT", "MERGE"] {
-        let answer = send(&emulator, method, ROW, &[("if-match", &doubled), QUIET], "{}").await;
-        assert_eq!(error(&answer), refused(412, "ConditionNotMet", text), "{method}");
-        let found = ["cache-control", "preference-applied", "x-content-type-options"].map(|name| header(&answer, name));
+        let response = send(&emulator, method, ROW, &[("if-match", &doubled), QUIET], "{}").await;
+        assert_eq!(error(&response), rejected(412, "ConditionNotMet", text), "{method}");
+        let found =
+            ["cache-control", "preference-applied", "x-content-type-options"].map(|name| header(&response, name));
         assert_eq!(found, ["", "", "nosniff"], "{method}");
     }
     let stale = etag.replace("datetime'2", "datetime'1");
-    let answer = send(&emulator, "PUT", ROW, &[("if-match", &stale)], "{}").await;
-    assert_eq!(error(&answer).1, "UpdateConditionNotSatisfied");
-    assert_eq!(header(&answer, "cache-control"), "no-cache");
+    let response = send(&emulator, "PUT", ROW, &[("if-match", &stale)], "{}").await;
+    assert_eq!(error(&response).1, "UpdateConditionNotSatisfied");
+    assert_eq!(header(&response, "cache-control"), "no-cache");
 }
 
 #[tokio::test]
@@ -176,14 +177,14 @@ async fn second_segment_with_the_name_of_the_table_is_ignored() {
     let emulator = with_table().await;
     for (row, headers, status) in [("1", &[QUIET][..], 204), ("2", &[], 201)] {
         let row = format!(r#"{{"PartitionKey":"p","RowKey":"{row}"}}"#);
-        let answer = send(&emulator, "POST", "Blogs/Blogs", headers, &row).await;
-        assert_eq!(answer.status(), status, "{}", body(&answer));
-        assert!(header(&answer, "location").starts_with(&format!("{BASE}/Blogs(PartitionKey='p',")));
+        let response = send(&emulator, "POST", "Blogs/Blogs", headers, &row).await;
+        assert_eq!(response.status(), status, "{}", body(&response));
+        assert!(header(&response, "location").starts_with(&format!("{BASE}/Blogs(PartitionKey='p',")));
     }
     let row = r#"{"PartitionKey":"p","RowKey":"3"}"#;
     let token = sas::token(sas::TABLE, &[("sp", "a")]);
-    let answer = sas::try_with(&emulator, "POST", "Blogs/Blogs", row, &token).await;
-    assert_eq!(answer.status(), 201, "{}", body(&answer));
+    let response = sas::try_with(&emulator, "POST", "Blogs/Blogs", row, &token).await;
+    assert_eq!(response.status(), 201, "{}", body(&response));
     let other = send(&emulator, "POST", "Blogs/Others", &[], row).await;
     assert_eq!(error(&other).1, "InvalidUri");
 }
@@ -193,10 +194,10 @@ async fn list_of_tables_below_a_table_is_not_implemented() {
     let emulator = with_table().await;
     let text = "The requested operation is not implemented on the specified resource.";
     let full = ("accept", "application/json;odata=fullmetadata");
-    let answer = send(&emulator, "GET", "Blogs/Tables", &[full], "").await;
-    assert_eq!(error(&answer), refused(501, "NotImplemented", text));
-    assert!(header(&answer, "content-type").contains("odata=fullmetadata"));
-    let found = ["cache-control", "x-content-type-options", "x-ms-version"].map(|name| header(&answer, name));
+    let response = send(&emulator, "GET", "Blogs/Tables", &[full], "").await;
+    assert_eq!(error(&response), rejected(501, "NotImplemented", text));
+    assert!(header(&response, "content-type").contains("odata=fullmetadata"));
+    let found = ["cache-control", "x-content-type-options", "x-ms-version"].map(|name| header(&response, name));
     assert_eq!(found, ["no-cache", "nosniff", "2019-02-02"]);
 }
 
@@ -206,10 +207,10 @@ async fn policies_are_not_set_with_any_media_type_accepted() {
     let text = "None of the provided media types are supported";
     let policies = "<SignedIdentifiers></SignedIdentifiers>";
     for body in ["", policies] {
-        let answer = send(&emulator, "PUT", "Blogs?comp=acl", &[("accept", "*/*")], body).await;
-        assert_eq!(error(&answer), refused(415, "MediaTypeNotSupported", text));
-        assert!(super::body(&answer).starts_with("<?xml version=\"1.0\" encoding=\"utf-8\"?><m:error "));
-        let found = ["x-ms-error-code", "content-type", "cache-control"].map(|name| header(&answer, name));
+        let response = send(&emulator, "PUT", "Blogs?comp=acl", &[("accept", "*/*")], body).await;
+        assert_eq!(error(&response), rejected(415, "MediaTypeNotSupported", text));
+        assert!(super::body(&response).starts_with("<?xml version=\"1.0\" encoding=\"utf-8\"?><m:error "));
+        let found = ["x-ms-error-code", "content-type", "cache-control"].map(|name| header(&response, name));
         assert_eq!(found, ["MediaTypeNotSupported", "application/xml", ""]);
     }
     let xml = send(

@@ -69,11 +69,11 @@ async fn documents_that_were_rejected_live_are_rejected() {
         "<Logging>".to_owned(),
     ] {
         let body = format!("<StorageServiceProperties>{body}</StorageServiceProperties>");
-        let answer = send(&emulator, "PUT", PROPERTIES, &[], &body).await;
-        assert_eq!(error(&answer), refused(400, "InvalidXmlDocument", INVALID), "{body}");
+        let response = send(&emulator, "PUT", PROPERTIES, &[], &body).await;
+        assert_eq!(error(&response), rejected(400, "InvalidXmlDocument", INVALID), "{body}");
         let names = [&["content-type"], &SET[..2], &["x-ms-error-code"], &SET[2..]].concat();
-        assert_eq!(header_names(&answer), names);
-        assert_eq!(header(&answer, "x-ms-error-code"), "InvalidXmlDocument");
+        assert_eq!(header_names(&response), names);
+        assert_eq!(header(&response, "x-ms-error-code"), "InvalidXmlDocument");
     }
     let five = format!(
         "<StorageServiceProperties><Cors>{}</Cors></StorageServiceProperties>",
@@ -84,9 +84,9 @@ async fn documents_that_were_rejected_live_are_rejected() {
 
 #[tokio::test]
 async fn errors_have_the_form_of_live_responses() {
-    let answer = send(&Emulator::new(), "GET", "None?comp=acl", &[], "").await;
-    let id = header(&answer, "x-ms-request-id");
-    let text = body(&answer);
+    let response = send(&Emulator::new(), "GET", "None?comp=acl", &[], "").await;
+    let id = header(&response, "x-ms-request-id");
+    let text = body(&response);
     let start = format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?><m:error xmlns:m=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\"><m:code>TableNotFound</m:code><m:message xml:lang=\"en-US\">The table specified does not exist.\nRequestId:{id}\nTime:"
     );
@@ -95,23 +95,23 @@ async fn errors_have_the_form_of_live_responses() {
         "{text}"
     );
     let unsigned = unsigned("GET", PROPERTIES, &[], "");
-    let answer = Emulator::new().send(unsigned).await.unwrap();
-    assert_eq!(error(&answer).1, "AuthenticationFailed");
-    assert_eq!(header_names(&answer), ["content-type", "date", "x-ms-error-code"]);
+    let response = Emulator::new().send(unsigned).await.unwrap();
+    assert_eq!(error(&response).1, "AuthenticationFailed");
+    assert_eq!(header_names(&response), ["content-type", "date", "x-ms-error-code"]);
 }
 
 #[tokio::test]
 async fn statistics_are_reported_by_the_secondary_only() {
     let clock = EmulatorClock::fixed(DateTime::from_unix_seconds(1_631_119_597));
     let emulator = Emulator::new().with_clock(clock);
-    let told = send_to(&emulator, SECONDARY, "GET", STATISTICS, &[], "").await;
+    let reported = send_to(&emulator, SECONDARY, "GET", STATISTICS, &[], "").await;
     assert_eq!(
-        document(&told),
+        document(&reported),
         "<StorageServiceStats><GeoReplication><Status>live</Status><LastSyncTime>Wed, 08 Sep 2021 16:46:37 GMT</LastSyncTime></GeoReplication></StorageServiceStats>"
     );
     let behind = emulator.clone().with_secondary_lag(Duration::from_secs(37));
-    let told = send_to(&behind, SECONDARY, "GET", STATISTICS, &[], "").await;
-    assert!(document(&told).contains("16:46:00 GMT"));
+    let reported = send_to(&behind, SECONDARY, "GET", STATISTICS, &[], "").await;
+    assert!(document(&reported).contains("16:46:00 GMT"));
     let primary = send(&emulator, "GET", STATISTICS, &[], "").await;
     assert_eq!(error(&primary).1, "InvalidQueryParameterValue");
     let write = send_to(&emulator, SECONDARY, "PUT", PROPERTIES, &[], "").await;
@@ -141,8 +141,12 @@ async fn policies_are_set_and_read_as_recorded() {
         one("a</Id><AccessPolicy><Start>soon</Start></AccessPolicy><Id>"),
     ] {
         let wrong = format!("<SignedIdentifiers>{wrong}</SignedIdentifiers>");
-        let answer = send(&emulator, "PUT", "Blogs?comp=acl", &[], &wrong).await;
-        assert_eq!(error(&answer), refused(400, "InvalidXmlDocument", INVALID), "{wrong}");
+        let response = send(&emulator, "PUT", "Blogs?comp=acl", &[], &wrong).await;
+        assert_eq!(
+            error(&response),
+            rejected(400, "InvalidXmlDocument", INVALID),
+            "{wrong}"
+        );
     }
     let kept = send(&emulator, "GET", "Blogs?comp=acl", &[], "").await;
     assert_eq!(document(&kept), document(&read));
@@ -153,7 +157,7 @@ async fn policies_are_set_and_read_as_recorded() {
         let missing = send(&emulator, method, "None?comp=acl", &[], "").await;
         assert_eq!(
             error(&missing),
-            refused(404, "TableNotFound", "The table specified does not exist.")
+            rejected(404, "TableNotFound", "The table specified does not exist.")
         );
     }
 }

@@ -21,10 +21,10 @@ async fn requests_without_a_valid_signature_are_rejected() {
     sign(&mut old, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);
     requests.push(old);
     for request in requests {
-        let answer = emulator.send(request).await.unwrap();
-        assert_eq!(error(&answer), refused(403, "AuthenticationFailed", text));
-        assert_eq!(header(&answer, "x-ms-error-code"), "AuthenticationFailed");
-        assert_eq!(answer.headers().len(), 3);
+        let response = emulator.send(request).await.unwrap();
+        assert_eq!(error(&response), rejected(403, "AuthenticationFailed", text));
+        assert_eq!(header(&response, "x-ms-error-code"), "AuthenticationFailed");
+        assert_eq!(response.headers().len(), 3);
     }
 
     let mut lite = unsigned("GET", "Tables", &[], "");
@@ -39,6 +39,6 @@ async fn requests_without_a_valid_signature_are_rejected() {
     let mut other = unsigned("GET", "", &[], "");
     *other.uri_mut() = "http://other.table.localhost/Tables".parse().unwrap();
     sign(&mut other, "other", "AAEC");
-    let answer = emulator.send(other).await.unwrap();
-    assert_eq!(body(&answer), r#"{"value":[]}"#, "accounts share nothing");
+    let response = emulator.send(other).await.unwrap();
+    assert_eq!(body(&response), r#"{"value":[]}"#, "accounts share nothing");
 }

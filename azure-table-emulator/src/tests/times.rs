@@ -33,9 +33,9 @@ async fn timestamps_etags_and_errors_use_the_clock() {
 /// Writes a row, and returns its ETag.
 pub(super) async fn written(emulator: &Emulator, text: &str) -> String {
     let row = format!("{{\"Text\":\"{text}\"}}");
-    let answer = send(emulator, "PUT", "Blogs(PartitionKey='p',RowKey='r')", &[], &row).await;
-    assert_eq!(answer.status(), 204, "{}", body(&answer));
-    header(&answer, "etag").to_owned()
+    let response = send(emulator, "PUT", "Blogs(PartitionKey='p',RowKey='r')", &[], &row).await;
+    assert_eq!(response.status(), 204, "{}", body(&response));
+    header(&response, "etag").to_owned()
 }
 
 #[tokio::test]
@@ -49,8 +49,8 @@ async fn etag_from_before_a_restore_matches_no_later_row() {
     let third = written(&emulator, "third").await;
     assert!(third != second && third != first, "{third}");
     let stale = [("if-match", &*second)];
-    let answer = send(&emulator, "PUT", "Blogs(PartitionKey='p',RowKey='r')", &stale, "{}").await;
-    assert_eq!(error(&answer).1, "UpdateConditionNotSatisfied");
+    let response = send(&emulator, "PUT", "Blogs(PartitionKey='p',RowKey='r')", &stale, "{}").await;
+    assert_eq!(error(&response).1, "UpdateConditionNotSatisfied");
 
     // From a file too, and with all tables deleted in between, as a reset does.
     let file: EmulatorSnapshot = snapshot.to_string().parse().unwrap();
@@ -79,8 +79,8 @@ async fn request_is_too_old_after_15_minutes() {
         ("Fri, 20 Nov 2026 11:44:59 GMT", 403),
         ("Sat, 21 Nov 2026 12:00:00 GMT", 200),
     ] {
-        let answer = send(&emulator, "GET", "Tables", &[("x-ms-date", date)], "").await;
-        assert_eq!(answer.status(), status, "{date}");
+        let response = send(&emulator, "GET", "Tables", &[("x-ms-date", date)], "").await;
+        assert_eq!(response.status(), status, "{date}");
     }
 }
 
@@ -96,7 +96,7 @@ async fn deleting_a_table_takes_the_deletion_time() {
         send(&emulator, "DELETE", "Tables('Blogs')", &[], "").await.status(),
         204
     );
-    let being_deleted = refused(
+    let being_deleted = rejected(
         409,
         "TableBeingDeleted",
         "The specified table is being deleted. Try operation later.",
@@ -189,8 +189,8 @@ async fn timestamps_and_etags_are_skewed_and_never_repeat() {
         times.push(at(text.split('"').next().unwrap()));
         let address = format!("Blogs(PartitionKey='p',RowKey='{n}')");
         let replaced = send(&skewed, "PUT", &address, &[], "{}").await;
-        for answer in [&inserted, &replaced] {
-            assert!(etags.insert(header(answer, "etag").to_owned()));
+        for response in [&inserted, &replaced] {
+            assert!(etags.insert(header(response, "etag").to_owned()));
         }
     }
     let now = clock.now();

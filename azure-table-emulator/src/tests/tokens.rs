@@ -39,13 +39,13 @@ async fn challenge_names_the_token_authority() {
         ),
     ] {
         let headers = [headers, &[("x-ms-client-request-id", "mine")]].concat();
-        let answer = try_with(&headers, SECURE, "Tables").await;
+        let response = try_with(&headers, SECURE, "Tables").await;
         let text = "Server failed to authenticate the request. Please refer to the information in the www-authenticate \
                     header.";
-        assert_eq!(error(&answer), refused(401, code, text));
-        assert_eq!(header(&answer, "www-authenticate"), CHALLENGE);
-        assert_eq!(header(&answer, "x-ms-error-code"), code);
-        assert_eq!(header(&answer, "content-type"), "application/json");
+        assert_eq!(error(&response), rejected(401, code, text));
+        assert_eq!(header(&response, "www-authenticate"), CHALLENGE);
+        assert_eq!(header(&response, "x-ms-error-code"), code);
+        assert_eq!(header(&response, "content-type"), "application/json");
         // As recorded: neither nosniff nor cache-control, and for a wrong token (2022 and 2026) no version.
         let names = match code {
             "NoAuthenticationInformation" => &[
@@ -60,7 +60,7 @@ async fn challenge_names_the_token_authority() {
             ][..],
             _ => &["content-type", "date", "www-authenticate", "x-ms-error-code"],
         };
-        assert_eq!(header_names(&answer), names);
+        assert_eq!(header_names(&response), names);
     }
     let about = try_with(&[VERSION], SECURE, "?restype=service&comp=properties").await;
     assert_eq!(error(&about).1, "NoAuthenticationInformation");
@@ -75,12 +75,12 @@ async fn challenge_names_the_token_authority() {
 #[tokio::test]
 async fn text_that_is_not_a_token_is_malformed() {
     let headers = [VERSION, ("authorization", "Bearer fake token credential")];
-    let answer = try_with(&headers, SECURE, "Tables").await;
+    let response = try_with(&headers, SECURE, "Tables").await;
     let text =
         "Authentication information is not given in the correct format. Check the value of Authorization header.";
-    assert_eq!(error(&answer), refused(400, "InvalidAuthenticationInfo", text));
-    assert_eq!(header_names(&answer), ["content-type", "date", "x-ms-error-code"]);
-    assert_eq!(header(&answer, "content-type"), "application/json");
+    assert_eq!(error(&response), rejected(400, "InvalidAuthenticationInfo", text));
+    assert_eq!(header_names(&response), ["content-type", "date", "x-ms-error-code"]);
+    assert_eq!(header(&response, "content-type"), "application/json");
 }
 
 /// Creates an unsigned token for an audience, valid for `seconds`.
@@ -108,17 +108,17 @@ async fn every_token_for_a_known_audience_is_accepted() {
         emulator.send(request).await.unwrap()
     };
     for audience in [STORAGE, "https://storage.azure.com/"] {
-        let answer = ask(&emulator, &token(audience, 60), "GET", "Tables", "").await;
-        assert_eq!(answer.status(), 200, "{audience}");
+        let response = ask(&emulator, &token(audience, 60), "GET", "Tables", "").await;
+        assert_eq!(response.status(), 200, "{audience}");
     }
     for bad in [
         token("https://vault.azure.net", 60),
         token(STORAGE, -1),
         "good".to_owned(),
     ] {
-        let answer = ask(&emulator, &bad, "GET", "Tables", "").await;
-        assert_eq!(error(&answer).1, "InvalidAuthenticationInfo", "{bad}");
-        assert_eq!(header(&answer, "www-authenticate"), CHALLENGE);
+        let response = ask(&emulator, &bad, "GET", "Tables", "").await;
+        assert_eq!(error(&response).1, "InvalidAuthenticationInfo", "{bad}");
+        assert_eq!(header(&response, "www-authenticate"), CHALLENGE);
     }
     let without = ask(&Emulator::new(), &token(STORAGE, 60), "GET", "Tables", "").await;
     assert_eq!(without.status(), 401, "no audience, no token");
@@ -151,9 +151,9 @@ async fn older_versions_and_plain_http_are_rejected_without_a_challenge() {
         (&[VERSION, good], BASE),
         (&[VERSION, good], "https://nobody.table.core.windows.net"),
     ] {
-        let answer = try_with(headers, base, "Tables").await;
-        assert_eq!(error(&answer).1, "AuthenticationFailed", "{headers:?} {base}");
-        assert_eq!(header(&answer, "www-authenticate"), "");
+        let response = try_with(headers, base, "Tables").await;
+        assert_eq!(error(&response).1, "AuthenticationFailed", "{headers:?} {base}");
+        assert_eq!(header(&response, "www-authenticate"), "");
     }
     assert_eq!(try_with(&[old, good], SECURE, "Tables").await.status(), 200);
 }
@@ -171,8 +171,8 @@ async fn token_has_the_permissions_of_a_data_contributor() {
     let any = [("if-match", "*")];
     assert_eq!(bear(&emulator, "DELETE", address, &any, "").await.status(), 204);
     for path in ["?restype=service&comp=properties", "Blogs?comp=acl"] {
-        let answer = bear(&emulator, "GET", path, &[], "").await;
-        assert_eq!(error(&answer).1, "AuthorizationPermissionMismatch", "{path}");
+        let response = bear(&emulator, "GET", path, &[], "").await;
+        assert_eq!(error(&response).1, "AuthorizationPermissionMismatch", "{path}");
     }
     assert_eq!(
         bear(&emulator, "DELETE", "Tables('Blogs')", &[], "").await.status(),

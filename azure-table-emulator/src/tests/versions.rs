@@ -20,9 +20,9 @@ async fn supported_versions_are_those_of_the_services() {
         "2026-02-06",
         "2026-06-06",
     ] {
-        let answer = ask(version).await;
+        let response = ask(version).await;
         assert_eq!(
-            (answer.status().as_u16(), header(&answer, "x-ms-version")),
+            (response.status().as_u16(), header(&response, "x-ms-version")),
             (200, version)
         );
     }
@@ -40,8 +40,8 @@ async fn supported_versions_are_those_of_the_services() {
         "2019-02-02 x",
         "",
     ] {
-        let answer = ask(version).await;
-        assert_eq!(error(&answer), refused(400, "InvalidHeaderValue", text), "{version}");
+        let response = ask(version).await;
+        assert_eq!(error(&response), rejected(400, "InvalidHeaderValue", text), "{version}");
     }
 }
 
@@ -50,8 +50,8 @@ async fn later_versions_are_accepted_unless_the_emulator_is_strict() {
     let ask = async |emulator: &Emulator, version: &str| {
         let mut request = unsigned("GET", "Tables", &[("x-ms-version", version)], "");
         sign(&mut request, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);
-        let answer = emulator.send(request).await.unwrap();
-        (answer.status().as_u16(), header(&answer, "x-ms-version").to_owned())
+        let response = emulator.send(request).await.unwrap();
+        (response.status().as_u16(), header(&response, "x-ms-version").to_owned())
     };
     let emulator = Emulator::new();
     let strict = emulator.clone().with_strict_versions(true);

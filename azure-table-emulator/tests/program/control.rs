@@ -27,9 +27,9 @@ pub(crate) fn ask(address: &str, request: &str, headers: &[(&str, &str)], body: 
         head += &format!("{name}: {value}\r\n");
     }
     stream.write_all(format!("{head}\r\n{body}").as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
     (status, head.to_ascii_lowercase(), body.to_owned())
 }
@@ -50,15 +50,15 @@ impl Port {
 
     /// Sends a request that succeeds.
     pub(crate) fn ok(&self, request: &str, body: &str) -> String {
-        let (status, _, answer) = ask(&self.0, request, &[], body);
-        assert!(matches!(status, 200 | 204), "{request}: {status} {answer}");
-        answer
+        let (status, _, response) = ask(&self.0, request, &[], body);
+        assert!(matches!(status, 200 | 204), "{request}: {status} {response}");
+        response
     }
 
     /// Sends a request that is rejected, and returns its status and error.
-    pub(crate) fn refused(&self, request: &str, body: &str) -> (u16, String) {
-        let (status, _, answer) = ask(&self.0, request, &[], body);
-        let error: Value = serde_json::from_str(&answer).unwrap();
+    pub(crate) fn rejected(&self, request: &str, body: &str) -> (u16, String) {
+        let (status, _, response) = ask(&self.0, request, &[], body);
+        let error: Value = serde_json::from_str(&response).unwrap();
         (status, error["error"].as_str().unwrap().to_owned())
     }
 
@@ -97,7 +97,7 @@ fn port_tells_that_it_is_alive_and_shows_a_page() {
     }
     let (status, head, body) = ask(&port.0, "HEAD /tables", &[], "");
     assert_eq!((status, body.as_str()), (200, ""), "{head}");
-    assert_eq!(port.refused("GET /table", "").0, 404);
+    assert_eq!(port.rejected("GET /table", "").0, 404);
     let (status, head, body) = ask(&port.0, "PATCH /faults", &[], "");
     let allowed = head
         .lines()
@@ -194,7 +194,7 @@ async fn tables_are_seeded_listed_read_and_deleted() {
             "line 2, column 30: property \"RowKey\": expected Edm.String, found the number 2",
         ),
     ] {
-        let (found, error) = port.refused(request, body);
+        let (found, error) = port.rejected(request, body);
         assert!(found == status && error.contains(why), "{request}: {found} {error}");
     }
     // All lines or none.
@@ -217,7 +217,7 @@ fn snapshot_is_read_and_restored() {
     port.ok("DELETE /tables", "");
     port.ok("PUT /snapshot", &text);
     assert_eq!(port.ok("GET /snapshot", ""), text);
-    let (status, error) = port.refused("PUT /snapshot", "{\"azure-table-snapshot\":1}\n{\"table\":\"Blogs\"}\n");
+    let (status, error) = port.rejected("PUT /snapshot", "{\"azure-table-snapshot\":1}\n{\"table\":\"Blogs\"}\n");
     assert_eq!(
         (status, error.as_str()),
         (400, "line 2: a table, but no account before it")
@@ -247,13 +247,13 @@ async fn clock_is_set_advanced_and_reset() {
     let advanced = port.json("POST /clock/advance", "{\"seconds\":1.5}");
     assert_eq!(advanced["now"], "2030-01-01T00:00:01.5Z");
     // At the last time of all, rows would keep their ETags.
-    let (status, error) = port.refused("PUT /clock", "{\"now\":\"9999-12-31T23:59:59Z\"}");
+    let (status, error) = port.rejected("PUT /clock", "{\"now\":\"9999-12-31T23:59:59Z\"}");
     assert!(
         status == 400 && error.contains("9999-12-31T23:59:59Z, the limit is 9000-01-01"),
         "{error}"
     );
     port.ok("PUT /clock", "{\"now\":\"8999-12-31T23:59:59Z\"}");
-    let (status, error) = port.refused("POST /clock/advance", "{\"seconds\":2}");
+    let (status, error) = port.rejected("POST /clock/advance", "{\"seconds\":2}");
     assert!(status == 400 && error.contains("9000-01-01T00:00:01Z"), "{error}");
     // What is read can be sent back.
     port.ok("PUT /clock", &advanced.to_string());
@@ -278,7 +278,7 @@ async fn clock_is_set_advanced_and_reset() {
         ),
         ("POST /clock/advance", "", "body: "),
     ] {
-        let (status, error) = port.refused(request, body);
+        let (status, error) = port.rejected(request, body);
         assert!(status == 400 && error.contains(why), "{request} {body}: {error}");
     }
 }
@@ -319,7 +319,7 @@ async fn load_throttles_until_it_is_taken_away() {
         ),
         ("{\"speed\":1}", "unknown field `speed`"),
     ] {
-        let (status, error) = port.refused("PUT /load", body);
+        let (status, error) = port.rejected("PUT /load", body);
         assert!(status == 400 && error.contains(why), "{body}: {error}");
     }
 }
@@ -371,19 +371,19 @@ fn port_is_not_ready_after_a_failed_write_to_the_disk() {
     assert_eq!(port.json("GET /ready", "")["status"], "ready");
     let text = "x".repeat(30_000);
     let rows = (0..500).map(|n| format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{n}\",\"Text\":\"{text}\"}}\n"));
-    let (status, error) = port.refused("POST /tables/Big", &rows.collect::<String>());
+    let (status, error) = port.rejected("POST /tables/Big", &rows.collect::<String>());
     assert!(
         status == 503 && error.contains("its folder could not be written"),
         "{status} {error}"
     );
-    let (status, error) = port.refused("GET /ready", "");
+    let (status, error) = port.rejected("GET /ready", "");
     assert!(
         status == 503 && error.contains("its folder could not be written"),
         "{status} {error}"
     );
     // As clients' reads: no answer shows what is not stored.
     for request in ["GET /tables", "GET /tables/Big", "GET /snapshot"] {
-        let (status, error) = port.refused(request, "");
+        let (status, error) = port.rejected(request, "");
         assert!(
             status == 503 && error.contains("could not be written"),
             "{request}: {status} {error}"

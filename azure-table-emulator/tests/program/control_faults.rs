@@ -40,7 +40,7 @@ async fn faults_act_and_are_counted() {
     blogs.insert(&row("3")).await.unwrap_err();
     let id = port.lines("GET /faults")[0]["id"].as_u64().unwrap();
     port.ok(&format!("DELETE /faults/{id}"), "");
-    assert_eq!(port.refused(&format!("DELETE /faults/{id}"), "").0, 404);
+    assert_eq!(port.rejected(&format!("DELETE /faults/{id}"), "").0, 404);
     let hanging = blogs.insert(&row("3")).timeout(Duration::from_millis(200)).await;
     let hanging = hanging.unwrap_err().last_failure().unwrap();
     assert_eq!(hanging.kind(), ErrorKind::Timeout);
@@ -183,7 +183,7 @@ fn faults_that_mean_nothing_are_rejected() {
             "rules: 101, the limit is 100",
         ),
     ] {
-        let (status, error) = port.refused("PUT /faults", rule);
+        let (status, error) = port.rejected("PUT /faults", rule);
         assert!(status == 400 && error.contains(why), "{rule}: {error}");
     }
     // None of them replaced the rule.

@@ -45,7 +45,7 @@ async fn requests_are_logged_and_followed() {
     }
     let kept = port.lines("GET /requests");
     assert_eq!((kept.len(), &kept[0]["number"]), (1_000, &13.into()));
-    assert_eq!(port.refused("GET /requests?follow=perhaps", "").0, 400);
+    assert_eq!(port.rejected("GET /requests?follow=perhaps", "").0, 400);
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn large_bodies_wait_for_each_other_and_small_ones_do_not() {
     };
     let is_read = |stream: &mut TcpStream, within: u64| {
         stream.set_read_timeout(Some(Duration::from_millis(within))).unwrap();
-        let mut answer = [0; 12];
-        stream.read_exact(&mut answer).map(|()| answer).ok()
+        let mut response = [0; 12];
+        stream.read_exact(&mut response).map(|()| response).ok()
     };
     let mut first = announce(200);
     assert_eq!(is_read(&mut first, 10_000).as_ref(), Some(b"HTTP/1.1 100"));

@@ -175,9 +175,9 @@ fn a_request_that_does_not_end_leaves_time_for_the_snapshot() {
     let half = b"POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n{";
     client.write_all(half).unwrap();
     std::thread::sleep(Duration::from_millis(200));
-    let begun = Instant::now();
+    let started = Instant::now();
     let (code, said) = running.end("-TERM");
-    assert!(begun.elapsed() < Duration::from_secs(7), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(7), "{:?}", started.elapsed());
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("again to stop at once, without the snapshot\n"), "{said}");
     assert!(said.contains("requests in flight were not answered\n"), "{said}");

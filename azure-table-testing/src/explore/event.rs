@@ -20,7 +20,7 @@ pub struct RequestId {
 
 /// The fate of a chosen request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum RequestOutcome {
     Delivered,
     /// It never reaches the service.
     RequestLost,
@@ -28,7 +28,7 @@ pub enum Outcome {
     ResponseLost,
 }
 
-impl Outcome {
+impl RequestOutcome {
     pub fn is_fault(self) -> bool {
         self != Self::Delivered
     }
@@ -46,18 +46,18 @@ pub enum Step {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Choice {
     pub step: Step,
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
 }
 
 impl Choice {
     pub fn clock() -> Self {
         Self {
             step: Step::Clock,
-            outcome: Outcome::Delivered,
+            outcome: RequestOutcome::Delivered,
         }
     }
 
-    pub fn of(request: &Waiting, outcome: Outcome) -> Self {
+    pub fn of(request: &Waiting, outcome: RequestOutcome) -> Self {
         Self {
             step: Step::Request(request.id.clone()),
             outcome,

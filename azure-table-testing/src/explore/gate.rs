@@ -15,7 +15,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 use crate::address::Address;
-use crate::explore::event::{Cause, Choice, Event, Outcome, RequestId, Step, Waiting};
+use crate::explore::event::{Cause, Choice, Event, RequestId, RequestOutcome, Step, Waiting};
 use crate::explore::footprint::Footprint;
 use crate::explore::story::StoryLine;
 use crate::fault::Fault;
@@ -151,7 +151,7 @@ impl Gate {
     }
 
     /// Waits until the request is chosen. Returns the number and the outcome of its event.
-    async fn pass(&self, client: &Arc<str>, request: &Request<Bytes>) -> (usize, Outcome) {
+    async fn pass(&self, client: &Arc<str>, request: &Request<Bytes>) -> (usize, RequestOutcome) {
         let pass = Pass {
             gate: self,
             id: self.state().arrive(client, request),
@@ -171,7 +171,7 @@ impl Gate {
         (event, outcome)
     }
 
-    fn saw(&self, event: usize, outcome: Outcome, response: &Result<Response<Bytes>, TransportError>) {
+    fn saw(&self, event: usize, outcome: RequestOutcome, response: &Result<Response<Bytes>, TransportError>) {
         if let Some(story) = self.state().story.as_mut().and_then(|story| story.get_mut(event)) {
             story.set_response(outcome, response);
         }
@@ -218,8 +218,8 @@ impl State {
                 let taken = self.waiting.remove(at);
                 self.chosen.insert(taken.id, number);
                 let footprint = match choice.outcome {
-                    Outcome::RequestLost => Arc::new(Footprint::nothing()),
-                    Outcome::Delivered | Outcome::ResponseLost => taken.footprint,
+                    RequestOutcome::RequestLost => Arc::new(Footprint::nothing()),
+                    RequestOutcome::Delivered | RequestOutcome::ResponseLost => taken.footprint,
                 };
                 (footprint, taken.cause, self.wakers.remove(id))
             }
@@ -266,9 +266,9 @@ impl Transport for GatedTransport {
         Box::pin(async move {
             let (event, outcome) = self.gate.pass(&self.client, &request).await;
             let response = match outcome {
-                Outcome::Delivered => self.behind.send(request).await,
-                Outcome::RequestLost => Fault::LoseRequest.happen(&*self.behind, request).await,
-                Outcome::ResponseLost => Fault::LoseResponse.happen(&*self.behind, request).await,
+                RequestOutcome::Delivered => self.behind.send(request).await,
+                RequestOutcome::RequestLost => Fault::LoseRequest.happen(&*self.behind, request).await,
+                RequestOutcome::ResponseLost => Fault::LoseResponse.happen(&*self.behind, request).await,
             };
             self.gate.saw(event, outcome, &response);
             response

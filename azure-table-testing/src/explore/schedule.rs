@@ -1,27 +1,27 @@
 //! The choices of a run as text, and a run with the choices of such a text.
 //!
 //! Owns [`Schedule`]. `a*2 b:lost a` chooses two requests of the client `a`, then one of `b` that never arrives, then
-//! one of `a`. `b:unanswered` loses the response, `clock` advances the clock, and `b.2` is the second of the waiting
+//! one of `a`. `b:no_response` loses the response, `clock` advances the clock, and `b.2` is the second of the waiting
 //! requests of `b`.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::explore::event::{Choice, Event, Outcome, Step, Waiting};
+use crate::explore::event::{Choice, Event, RequestOutcome, Step, Waiting};
 use crate::explore::gate::{Chooser, End};
 
 /// The choices of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schedule(Vec<Turn>);
+pub struct Schedule(Vec<ScheduledChoice>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Turn {
+enum ScheduledChoice {
     Clock,
     Request {
         client: String,
         /// The position among the waiting requests of the client, oldest first.
         place: usize,
-        outcome: Outcome,
+        outcome: RequestOutcome,
     },
 }
 
@@ -29,8 +29,8 @@ impl Schedule {
     /// Returns the choices of a run.
     pub fn of(events: &[Event]) -> Self {
         let turn = |event: &Event| match &event.choice.step {
-            Step::Clock => Turn::Clock,
-            Step::Request(id) => Turn::Request {
+            Step::Clock => ScheduledChoice::Clock,
+            Step::Request(id) => ScheduledChoice::Request {
                 client: id.client.to_string(),
                 place: event.place,
                 outcome: event.choice.outcome,
@@ -47,9 +47,11 @@ pub struct Replayed(pub(crate) Schedule);
 impl Chooser for Replayed {
     fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Result<Choice, End> {
         let choice = match self.0.0.get(events.len()) {
-            None => waiting.first().map(|waiting| Choice::of(waiting, Outcome::Delivered)),
-            Some(Turn::Clock) => Some(Choice::clock()),
-            Some(Turn::Request { client, place, outcome }) => {
+            None => waiting
+                .first()
+                .map(|waiting| Choice::of(waiting, RequestOutcome::Delivered)),
+            Some(ScheduledChoice::Clock) => Some(Choice::clock()),
+            Some(ScheduledChoice::Request { client, place, outcome }) => {
                 let mut of_client = waiting.iter().filter(|waiting| *waiting.id.client == **client);
                 of_client.nth(*place).map(|waiting| Choice::of(waiting, *outcome))
             }
@@ -81,7 +83,7 @@ impl fmt::Display for Schedule {
     }
 }
 
-impl fmt::Display for Turn {
+impl fmt::Display for ScheduledChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Request { client, place, outcome } = self else {
             return f.write_str("clock");
@@ -91,9 +93,9 @@ impl fmt::Display for Turn {
             write!(f, ".{}", place + 1)?;
         }
         f.write_str(match outcome {
-            Outcome::Delivered => "",
-            Outcome::RequestLost => ":lost",
-            Outcome::ResponseLost => ":unanswered",
+            RequestOutcome::Delivered => "",
+            RequestOutcome::RequestLost => ":lost",
+            RequestOutcome::ResponseLost => ":unanswered",
         })
     }
 }
@@ -115,7 +117,7 @@ impl FromStr for Schedule {
     }
 }
 
-impl FromStr for Turn {
+impl FromStr for ScheduledChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -123,9 +125,9 @@ impl FromStr for Turn {
             return Ok(Self::Clock);
         }
         let (text, outcome) = match text.split_once(':') {
-            None => (text, Outcome::Delivered),
-            Some((text, "lost")) => (text, Outcome::RequestLost),
-            Some((text, "unanswered")) => (text, Outcome::ResponseLost),
+            None => (text, RequestOutcome::Delivered),
+            Some((text, "lost")) => (text, RequestOutcome::RequestLost),
+            Some((text, "unanswered")) => (text, RequestOutcome::ResponseLost),
             Some((_, other)) => return Err(format!("a request is `lost` or `unanswered`, not `{other}`")),
         };
         let (client, place) = match text.split_once('.') {

@@ -49,7 +49,7 @@ pub trait Runner {
 
 /// Runs every order within the bounds.
 pub fn search(runner: &mut impl Runner, mut bounds: Bounds) -> Exploration {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut faults = 0;
     loop {
         let allowance = Allowance {
@@ -58,11 +58,11 @@ pub fn search(runner: &mut impl Runner, mut bounds: Bounds) -> Exploration {
         };
         // Orders without faults are among those with some, and each walk again runs all orders.
         let mut found = Exploration::default();
-        match walk(runner, &bounds, allowance, begun, &mut found) {
+        match walk(runner, &bounds, allowance, started, &mut found) {
             Walked::FoundDated(dated) => bounds.dependence.dated = Arc::new(dated),
             Walked::All if faults < bounds.allowance.faults => faults += 1,
             Walked::All | Walked::Stopped => {
-                found.elapsed = begun.elapsed();
+                found.elapsed = started.elapsed();
                 return found;
             }
         }
@@ -71,13 +71,13 @@ pub fn search(runner: &mut impl Runner, mut bounds: Bounds) -> Exploration {
 
 /// Runs one schedule.
 pub fn replay(runner: &mut impl Runner, bounds: &Bounds, schedule: Schedule) -> Exploration {
-    let begun = Instant::now();
+    let started = Instant::now();
     let failed = tell(runner, bounds, schedule);
     Exploration {
         schedules: 1,
         failure: failed.map(Box::new),
         bound: Some(Bound::Replay),
-        elapsed: begun.elapsed(),
+        elapsed: started.elapsed(),
         ..Exploration::default()
     }
 }
@@ -96,7 +96,7 @@ fn walk(
     runner: &mut impl Runner,
     bounds: &Bounds,
     allowance: Allowance,
-    begun: Instant,
+    started: Instant,
     found: &mut Exploration,
 ) -> Walked {
     let tree = Arc::new(Mutex::new(Tree::new(bounds.dependence.clone(), allowance)));
@@ -128,7 +128,7 @@ fn walk(
             () if found.schedules + found.pruned >= bounds.max_schedules => {
                 Some(Bound::Schedules(bounds.max_schedules))
             }
-            () if begun.elapsed() >= bounds.max_time => Some(Bound::Time(bounds.max_time)),
+            () if started.elapsed() >= bounds.max_time => Some(Bound::Time(bounds.max_time)),
             () => continue,
         };
         return Walked::Stopped;
@@ -196,7 +196,7 @@ fn failed(
 
 /// Returns the failed run with the fewest switches, if one has fewer than this.
 fn shortest(runner: &mut impl Runner, allowance: Allowance, switches: usize) -> Option<Schedule> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut runs = 0;
     for most in 0..switches {
         let few = Arc::new(Mutex::new(FewSwitches::new(allowance, most)));
@@ -206,7 +206,7 @@ fn shortest(runner: &mut impl Runner, allowance: Allowance, switches: usize) -> 
                 return Some(Schedule::of(&finished.ran.events));
             }
             runs += 1;
-            if runs >= MOST_TO_SHORTEN || begun.elapsed() >= TIME_TO_SHORTEN {
+            if runs >= MOST_TO_SHORTEN || started.elapsed() >= TIME_TO_SHORTEN {
                 return None;
             }
             if !few.lock().unwrap_or_else(PoisonError::into_inner).advance() {

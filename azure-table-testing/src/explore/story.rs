@@ -7,14 +7,14 @@ use std::fmt::{self, Write as _};
 
 use azure_table_core::codec::multipart::HttpParts;
 use azure_table_core::codec::url;
-use azure_table_core::protocol::answer;
+use azure_table_core::protocol::response;
 use azure_table_core::transport::TransportError;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG, IF_MATCH};
 use http::{HeaderMap, Request, Response};
 
 use crate::address::Address;
-use crate::explore::event::{Choice, Outcome, Step};
+use crate::explore::event::{Choice, RequestOutcome, Step};
 
 /// The maximum number of characters of a body.
 const MOST_OF_BODY: usize = 120;
@@ -58,12 +58,12 @@ impl StoryLine {
         self.if_match = text_of(request.headers(), IF_MATCH);
     }
 
-    pub fn set_response(&mut self, outcome: Outcome, response: &Result<Response<Bytes>, TransportError>) {
+    pub fn set_response(&mut self, outcome: RequestOutcome, response: &Result<Response<Bytes>, TransportError>) {
         self.response_text = match (outcome, response) {
-            (Outcome::RequestLost, _) => "never arrived".to_owned(),
-            (Outcome::ResponseLost, _) => "carried out, the response lost".to_owned(),
-            (Outcome::Delivered, Err(e)) => e.to_string(),
-            (Outcome::Delivered, Ok(response)) => {
+            (RequestOutcome::RequestLost, _) => "never arrived".to_owned(),
+            (RequestOutcome::ResponseLost, _) => "carried out, the response lost".to_owned(),
+            (RequestOutcome::Delivered, Err(e)) => e.to_string(),
+            (RequestOutcome::Delivered, Ok(response)) => {
                 self.etag = text_of(response.headers(), ETAG).or_else(|| etag_of(response.body()));
                 response_text(response)
             }
@@ -138,7 +138,7 @@ fn response_text(response: &Response<Bytes>) -> String {
     let status = response.status().as_u16();
     let body = response.body();
     if !response.status().is_success() {
-        let error = answer::error(response);
+        let error = response::error(response);
         return format!("{status} {}", error.code().unwrap_or_default())
             .trim_end()
             .to_owned();

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::explore::event::{Choice, Event, Outcome, Step, Waiting};
+use crate::explore::event::{Choice, Event, RequestOutcome, Step, Waiting};
 use crate::explore::footprint::Footprint;
 use crate::explore::gate::{Chooser, End};
 use crate::explore::races::{self, Dependence};
@@ -31,12 +31,16 @@ impl Allowance {
     }
 
     /// Returns the possible outcomes of a request, the first to be tried last.
-    pub fn outcomes(self, footprint: &Footprint) -> &'static [Outcome] {
+    pub fn outcomes(self, footprint: &Footprint) -> &'static [RequestOutcome] {
         match (self.faults, footprint.writes()) {
-            (0, _) => &[Outcome::Delivered],
+            (0, _) => &[RequestOutcome::Delivered],
             // A lost read has the same effect in both directions.
-            (_, false) => &[Outcome::RequestLost, Outcome::Delivered],
-            (_, true) => &[Outcome::ResponseLost, Outcome::RequestLost, Outcome::Delivered],
+            (_, false) => &[RequestOutcome::RequestLost, RequestOutcome::Delivered],
+            (_, true) => &[
+                RequestOutcome::ResponseLost,
+                RequestOutcome::RequestLost,
+                RequestOutcome::Delivered,
+            ],
         }
     }
 }
@@ -58,7 +62,7 @@ struct Node {
     asleep: Vec<(Step, Arc<Footprint>)>,
     chosen: Choice,
     /// The other outcomes of the chosen step, the next one last.
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<RequestOutcome>,
     /// The remaining allowance before the step.
     left: Allowance,
 }
@@ -129,7 +133,7 @@ impl Chooser for Tree {
             waiting: waiting.to_vec(),
             wanted,
             asleep,
-            chosen: Choice::of(chosen, Outcome::Delivered),
+            chosen: Choice::of(chosen, RequestOutcome::Delivered),
             outcomes: Vec::new(),
             left,
         };
@@ -144,11 +148,11 @@ impl Node {
     /// Chooses a step, with all its possible outcomes.
     fn choose(&mut self, step: Step) {
         let request = self.waiting.iter().find(|waiting| is(&step, waiting));
-        let outcomes = request.map_or(&[Outcome::Delivered][..], |request| {
+        let outcomes = request.map_or(&[RequestOutcome::Delivered][..], |request| {
             self.left.outcomes(&request.footprint)
         });
         self.outcomes = outcomes.to_vec();
-        let outcome = self.outcomes.pop().unwrap_or(Outcome::Delivered);
+        let outcome = self.outcomes.pop().unwrap_or(RequestOutcome::Delivered);
         self.chosen = Choice { step, outcome };
     }
 

@@ -1,8 +1,8 @@
 //! Explorations: a body that runs repeatedly, each time with another order of its requests.
 //!
 //! Owns the settings of an exploration, and the arguments of `#[azure_table::test(explore)]`. One run is in
-//! `explore/run.rs`, its service in `explore/world.rs`. The search is in `azure-table-testing`; it knows neither client nor
-//! emulator.
+//! `explore/run.rs`, its service in `explore/world.rs`. The search is in `azure-table-testing`; it knows neither client
+//! nor emulator.
 
 mod run;
 mod world;
@@ -180,7 +180,7 @@ impl<B> Explore<B> {
             body: &self.body,
             is_cosmos: settings.is_cosmos,
             advances: &settings.advances,
-            begun: DateTime::now(),
+            started: DateTime::now(),
         };
         match &settings.replay {
             None => search::search(&mut runs, bounds),
@@ -232,29 +232,29 @@ fn unproven(found: &Exploration, is_bounded: bool) -> Option<String> {
 )]
 pub trait ExploreArgument: Sized {
     /// Returns the argument. A table gets this name.
-    fn given(world: &World, table: &str) -> Self;
+    fn create(world: &World, table: &str) -> Self;
 }
 
 impl ExploreArgument for World {
-    fn given(world: &World, _: &str) -> Self {
+    fn create(world: &World, _: &str) -> Self {
         world.clone()
     }
 }
 
 impl ExploreArgument for TableServiceClient {
-    fn given(world: &World, _: &str) -> Self {
+    fn create(world: &World, _: &str) -> Self {
         world.service()
     }
 }
 
 impl ExploreArgument for Emulator {
-    fn given(world: &World, _: &str) -> Self {
+    fn create(world: &World, _: &str) -> Self {
         world.emulator().clone()
     }
 }
 
 impl<E> ExploreArgument for TableClient<E> {
-    fn given(world: &World, table: &str) -> Self {
+    fn create(world: &World, table: &str) -> Self {
         world.table(table)
     }
 }

@@ -95,23 +95,23 @@ pub trait TestArgument: Sized {
     const SPIES: bool = false;
 
     /// Creates the argument. A table gets this name.
-    fn given(place: &Place, table: &str) -> impl Future<Output = Self>;
+    fn create(place: &Place, table: &str) -> impl Future<Output = Self>;
 }
 
 impl TestArgument for TableServiceClient {
-    async fn given(place: &Place, _: &str) -> Self {
+    async fn create(place: &Place, _: &str) -> Self {
         place.service.clone()
     }
 }
 
 impl TestArgument for Emulator {
-    async fn given(place: &Place, _: &str) -> Self {
+    async fn create(place: &Place, _: &str) -> Self {
         place.emulator.clone()
     }
 }
 
 impl TestArgument for Faults {
-    async fn given(place: &Place, _: &str) -> Self {
+    async fn create(place: &Place, _: &str) -> Self {
         place.faults.clone()
     }
 }
@@ -119,7 +119,7 @@ impl TestArgument for Faults {
 impl TestArgument for Spy {
     const SPIES: bool = true;
 
-    async fn given(place: &Place, _: &str) -> Self {
+    async fn create(place: &Place, _: &str) -> Self {
         // The options guarantee a spy.
         place.spy.clone().unwrap_or_else(|| Spy::new(place.faults.clone()))
     }
@@ -127,7 +127,7 @@ impl TestArgument for Spy {
 
 impl<E> TestArgument for TableClient<E> {
     #[expect(clippy::panic, reason = "a test says what failed by panicking")]
-    async fn given(place: &Place, table: &str) -> Self {
+    async fn create(place: &Place, table: &str) -> Self {
         // Behind faults and spy: creating the table is not part of the test.
         let made = match TableServiceClient::on(place.emulator.clone()).dynamic_table(table) {
             Ok(table) => table.create_table().await,

@@ -144,8 +144,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Selects one partition.
     ///
     /// Takes the value of the PartitionKey's field, or a tuple of its fields if it has several.
-    pub fn partition(mut self, given: impl IntoPartitionKey<E::PartitionFields>) -> Self {
-        let key = partition_key::<E>(given);
+    pub fn partition(mut self, value: impl IntoPartitionKey<E::PartitionFields>) -> Self {
+        let key = partition_key::<E>(value);
         let keys = key.map(|key| starts("PartitionKey", &Start::Whole(key)));
         self.settings.keys = Some(keys.map_err(|e| e.to_string().into()));
         self

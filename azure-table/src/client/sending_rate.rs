@@ -15,7 +15,7 @@ use std::time::Duration;
 use azure_table_core::model::clock::{self, Instant};
 use azure_table_core::model::error::{Error, ErrorKind};
 
-use crate::pipeline::next_step::MAX_ASKED_WAIT;
+use crate::pipeline::next_step::MAX_REQUESTED_WAIT;
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
 /// The share of the measured limit at which the bulk sends.
@@ -136,7 +136,7 @@ impl SendingRate {
         let mut rates = self.rates();
         rates.throttled += 1;
         let requested = rates.requested_wait.take().unwrap_or_default();
-        if requested > MAX_ASKED_WAIT {
+        if requested > MAX_REQUESTED_WAIT {
             return false;
         }
         let says_account = error.service_message().is_some_and(|text| text.contains("account"));

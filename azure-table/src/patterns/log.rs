@@ -210,7 +210,7 @@ impl<T: Serialize> Log<T> {
     /// - [`InvalidInput`](ErrorKind::InvalidInput): no events, more than 99, or one that cannot be written as JSON.
     /// - The errors of [`Fence::transact`].
     pub async fn append(&mut self, events: &[T]) -> Result<Range<u64>> {
-        let appended = self.transact(events, Condition::None).await?;
+        let appended = self.transact(events, AppendCondition::None).await?;
         appended.ok_or_else(|| Error::invalid_input("an append without a position was rejected for its position"))
     }
 
@@ -222,7 +222,7 @@ impl<T: Serialize> Log<T> {
         if position > self.fence.header().next.unsigned_abs() {
             self.fence.refresh().await?;
         }
-        let appended = self.transact(events, Condition::Position(position)).await?;
+        let appended = self.transact(events, AppendCondition::Position(position)).await?;
         Ok(appended.is_some())
     }
 
@@ -234,7 +234,7 @@ impl<T: Serialize> Log<T> {
     /// # Errors
     /// - The errors of [`append`](Self::append). Call it again after [`InDoubt`](azure_table::ErrorKind::InDoubt).
     pub async fn append_once(&mut self, key: &str, events: &[T]) -> Result<Range<u64>> {
-        let appended = self.transact(events, Condition::Once(key)).await;
+        let appended = self.transact(events, AppendCondition::Once(key)).await;
         match appended {
             Ok(Some(positions)) => Ok(positions),
             Err(e) if !is_known_key(&e) => Err(e),
@@ -253,10 +253,10 @@ impl<T: Serialize> Log<T> {
     }
 
     /// Appends the events under a condition. Returns `None` if the log is at another position.
-    async fn transact(&mut self, events: &[T], condition: Condition<'_>) -> Result<Option<Range<u64>>> {
+    async fn transact(&mut self, events: &[T], condition: AppendCondition<'_>) -> Result<Option<Range<u64>>> {
         let most = match condition {
-            Condition::Once(_) => MOST_EVENTS - 1,
-            Condition::None | Condition::Position(_) => MOST_EVENTS,
+            AppendCondition::Once(_) => MOST_EVENTS - 1,
+            AppendCondition::None | AppendCondition::Position(_) => MOST_EVENTS,
         };
         if events.is_empty() || events.len() > most {
             let count = events.len();
@@ -274,7 +274,7 @@ impl<T: Serialize> Log<T> {
             .fence
             .transact(|header| {
                 let first = header.next.unsigned_abs();
-                is_elsewhere = matches!(condition, Condition::Position(position) if position != first);
+                is_elsewhere = matches!(condition, AppendCondition::Position(position) if position != first);
                 if is_elsewhere {
                     return Err(Error::invalid_input("the log is at another position"));
                 }
@@ -430,16 +430,21 @@ impl<T> fmt::Debug for LogStream<T> {
 
 /// The condition of an append.
 #[derive(Clone, Copy)]
-enum Condition<'a> {
+enum AppendCondition<'a> {
     None,
     Position(u64),
     Once(&'a str),
 }
 
 /// Returns the operations that append events at these positions.
-fn rows(partition: &str, positions: &Range<u64>, texts: &[String], condition: Condition<'_>) -> Vec<TableOperation> {
+fn rows(
+    partition: &str,
+    positions: &Range<u64>,
+    texts: &[String],
+    condition: AppendCondition<'_>,
+) -> Vec<TableOperation> {
     let mut operations = Vec::with_capacity(texts.len() + 1);
-    if let Condition::Once(key) = condition {
+    if let AppendCondition::Once(key) = condition {
         operations.push(TableOperation::insert(&AppendRow {
             partition: partition.to_owned(),
             key: format!("{KEYS}{key}"),

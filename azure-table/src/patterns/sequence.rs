@@ -127,7 +127,7 @@ impl Sequence {
             match self.table.modify((partition, name), take).or_insert(none).await {
                 Ok(row) => return Ok(row.last - block + 1..=row.last),
                 // The block may be taken, but no process has it. The next one is just as good.
-                Err(e) if was_answered(&e) && tries < TRIES => {}
+                Err(e) if had_response(&e) && tries < TRIES => {}
                 Err(e) => return Err(e),
             }
         }
@@ -135,7 +135,7 @@ impl Sequence {
 }
 
 /// Returns `true` if a write is in doubt, and the service responded to its last attempt.
-fn was_answered(error: &azure_table::Error) -> bool {
+fn had_response(error: &azure_table::Error) -> bool {
     error.last_failure().is_some_and(|last| last.status().is_some())
 }
 

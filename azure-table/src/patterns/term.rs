@@ -91,20 +91,23 @@ mod tests {
 
     #[test]
     fn row_is_never_free_before_the_holder_stops() {
-        let begun = DateTime::from_unix_seconds(1_800_000_000);
+        let started = DateTime::from_unix_seconds(1_800_000_000);
         for time in [1, 999_999, 1_000_001, 30_000_000_000].map(Duration::from_nanos) {
             let (term, others) = (Term::new(time), for_others(Term::new(time)));
-            assert!(!others.is_over(&row(begun), Some(begun + time)), "{term:?}: {others:?}");
-            assert!(others.is_over(&row(begun), Some(begun + time * 2 + Duration::from_millis(2))));
+            assert!(
+                !others.is_over(&row(started), Some(started + time)),
+                "{term:?}: {others:?}"
+            );
+            assert!(others.is_over(&row(started), Some(started + time * 2 + Duration::from_millis(2))));
         }
     }
 
     #[test]
     fn row_is_not_free_while_the_time_is_unknown() {
-        let begun = DateTime::from_unix_seconds(1_800_000_000);
+        let started = DateTime::from_unix_seconds(1_800_000_000);
         let term = Term::new(Duration::from_secs(30));
-        assert!(!term.is_over(&row(begun), None));
-        assert!(!term.is_over(&row(begun + Duration::from_secs(60)), Some(begun)));
+        assert!(!term.is_over(&row(started), None));
+        assert!(!term.is_over(&row(started + Duration::from_secs(60)), Some(started)));
     }
 
     #[test]

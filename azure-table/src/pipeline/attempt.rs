@@ -123,7 +123,7 @@ impl Pipeline {
             limit,
             _permits: permits,
         } = ready;
-        let (begun, instant) = (clock::now(), Instant::now());
+        let (started, instant) = (clock::now(), Instant::now());
         let outcome = match clock::within(limit, transport.send(*request)).await {
             Some(Ok(response)) => Ok(response),
             Some(Err(e)) => {
@@ -139,7 +139,7 @@ impl Pipeline {
         };
         drop(permits);
         Ended {
-            begun,
+            started,
             elapsed: instant.elapsed(),
             location,
             is_hedge: false,
@@ -199,7 +199,7 @@ impl Pipeline {
         ended: &Ended,
         notifications: &mut Notifications<'_>,
     ) -> bool {
-        let (Ok(response), Some(Failure::Answer(status @ (401 | 403), code))) = (&ended.outcome, ended.failure())
+        let (Ok(response), Some(Failure::CallResponse(status @ (401 | 403), code))) = (&ended.outcome, ended.failure())
         else {
             return false;
         };

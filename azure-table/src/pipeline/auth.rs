@@ -9,10 +9,10 @@ use std::time::SystemTime;
 
 use azure_table_core::model::error::{Error, Result};
 use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::answer;
 use azure_table_core::protocol::endpoint::Endpoint;
 use azure_table_core::protocol::http_request::X_MS_VERSION;
 use azure_table_core::protocol::profile::Profile;
+use azure_table_core::protocol::response;
 use azure_table_core::transport::BoxFuture;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
@@ -92,8 +92,8 @@ pub trait Credential: fmt::Debug + Send + Sync + 'static {
     /// Returns advice for the error message.
     ///
     /// A credential that fetches its authorization discards a rejected one here, and its generation changes.
-    fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
-        let _ = refusal;
+    fn rejected(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
+        let _ = service_error;
         None
     }
 }
@@ -181,7 +181,7 @@ impl AuthorizationFailure<'_> {
 
     /// Returns the service's time from the `Date` header of the response.
     pub fn service_time(&self) -> Option<SystemTime> {
-        answer::date(self.response.headers())
+        response::date(self.response.headers())
     }
 }
 

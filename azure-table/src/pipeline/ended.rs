@@ -10,7 +10,7 @@ use azure_table_core::model::error::{Error, ErrorKind, Result};
 use azure_table_core::model::location::Location;
 use azure_table_core::protocol::read_back::WrittenRow;
 use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::{answer, batch_answer};
+use azure_table_core::protocol::{batch_response, response};
 use azure_table_core::transport::Delivery;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
@@ -22,7 +22,7 @@ pub(crate) type Ending = (Response<Bytes>, Option<Vec<WrittenRow>>);
 
 /// The end of an attempt, or of one of the two requests of a hedged attempt.
 pub(crate) struct Ended {
-    pub(crate) begun: SystemTime,
+    pub(crate) started: SystemTime,
     pub(crate) elapsed: Duration,
     pub(crate) location: Location,
     /// It is the second request of a hedged attempt.
@@ -45,7 +45,7 @@ impl Ended {
         match (&self.outcome, &self.rejection) {
             (Ok(_), rejection) => rejection
                 .as_ref()
-                .map(|rejection| Failure::Answer(rejection.status, rejection.code.as_deref())),
+                .map(|rejection| Failure::CallResponse(rejection.status, rejection.code.as_deref())),
             (Err((reached, _)), _) => Some(Failure::Transport(*reached)),
         }
     }
@@ -68,7 +68,7 @@ impl Rejection {
     pub(crate) fn of(call: &Call, response: &Response<Bytes>) -> Option<Self> {
         let status = response.status().as_u16();
         if status >= 400 {
-            let error = answer::error(response);
+            let error = response::error(response);
             // Too many requests for tokens are throttled, though with the status 401.
             let is_throttled = error.kind() == ErrorKind::Throttled && status == 401;
             return Some(Self {
@@ -76,10 +76,10 @@ impl Rejection {
                 code: error.code().map(str::to_owned),
             });
         }
-        if !call.has_answers_inside() {
+        if !call.has_responses_inside() {
             return None;
         }
-        batch_answer::refusal(response).map(|part| Self {
+        batch_response::service_error(response).map(|part| Self {
             status: part.status,
             code: part.code,
         })
@@ -87,10 +87,11 @@ impl Rejection {
 }
 
 /// Returns the wait that a response, or the rejecting part of a batch response, requests.
-pub(crate) fn asked_wait(call: &Call, response: &Response<Bytes>) -> Option<Duration> {
-    let whole = wait_asked_for(response.headers());
-    if call.has_answers_inside() && response.status().is_success() {
-        let part = batch_answer::refusal(response).and_then(|refusal| wait_asked_for(&refusal.headers));
+pub(crate) fn requested_wait(call: &Call, response: &Response<Bytes>) -> Option<Duration> {
+    let whole = wait_requested(response.headers());
+    if call.has_responses_inside() && response.status().is_success() {
+        let part =
+            batch_response::service_error(response).and_then(|service_error| wait_requested(&service_error.headers));
         return whole.max(part);
     }
     whole
@@ -101,7 +102,7 @@ pub(crate) fn asked_wait(call: &Call, response: &Response<Bytes>) -> Option<Dura
 /// `Retry-After` may be a number of seconds or a date.
 ///
 /// Source: RFC 9110, section 10.2.3.
-fn wait_asked_for(headers: &HeaderMap) -> Option<Duration> {
+fn wait_requested(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.trim());
     let number = |name: &str| text(name)?.parse::<u64>().ok();
     let millis = number("x-ms-retry-after-ms")
@@ -111,7 +112,7 @@ fn wait_asked_for(headers: &HeaderMap) -> Option<Duration> {
     let until_date = || {
         let date = httpdate::parse_http_date(text("retry-after")?).ok()?;
         // By the clock that produced the date. A date in the past requests no wait.
-        let now = answer::date(headers).unwrap_or_else(clock::now);
+        let now = response::date(headers).unwrap_or_else(clock::now);
         Some(date.duration_since(now).unwrap_or_default())
     };
     millis.max(seconds.or_else(until_date))
@@ -124,33 +125,33 @@ mod tests {
     #[test]
     fn wait_is_in_seconds_or_milliseconds() {
         let mut headers = HeaderMap::new();
-        assert_eq!(wait_asked_for(&headers), None);
+        assert_eq!(wait_requested(&headers), None);
         headers.insert("x-ms-retry-after-ms", "250".parse().unwrap());
-        assert_eq!(wait_asked_for(&headers), Some(Duration::from_millis(250)));
+        assert_eq!(wait_requested(&headers), Some(Duration::from_millis(250)));
         headers.insert("retry-after", "2".parse().unwrap());
-        assert_eq!(wait_asked_for(&headers), Some(Duration::from_secs(2)));
+        assert_eq!(wait_requested(&headers), Some(Duration::from_secs(2)));
     }
 
     #[test]
     fn wait_may_be_a_date() {
-        let asked = |date: Option<&str>, retry_after: &str| {
+        let requested = |date: Option<&str>, retry_after: &str| {
             let mut headers = HeaderMap::new();
             headers.insert("retry-after", retry_after.parse().unwrap());
             if let Some(date) = date {
                 headers.insert("date", date.parse().unwrap());
             }
-            wait_asked_for(&headers)
+            wait_requested(&headers)
         };
         let date = Some("Fri, 21 Nov 2036 10:00:00 GMT");
         assert_eq!(
-            asked(date, "Fri, 21 Nov 2036 10:00:07 GMT"),
+            requested(date, "Fri, 21 Nov 2036 10:00:07 GMT"),
             Some(Duration::from_secs(7)),
             "by the service's clock"
         );
-        assert_eq!(asked(date, "Fri, 21 Nov 2036 09:59:00 GMT"), Some(Duration::ZERO));
+        assert_eq!(requested(date, "Fri, 21 Nov 2036 09:59:00 GMT"), Some(Duration::ZERO));
         let ahead = clock::now() + Duration::from_secs(30);
-        let by_own_clock = asked(None, &httpdate::fmt_http_date(ahead)).unwrap();
+        let by_own_clock = requested(None, &httpdate::fmt_http_date(ahead)).unwrap();
         assert!((28..=30).contains(&by_own_clock.as_secs()), "{by_own_clock:?}");
-        assert_eq!(asked(date, "soon"), None);
+        assert_eq!(requested(date, "soon"), None);
     }
 }

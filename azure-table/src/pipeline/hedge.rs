@@ -238,19 +238,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extra_requests_are_at_most_the_share_of_answered_reads() {
+    fn extra_requests_are_at_most_the_share_of_completed_reads() {
         let hedge = Hedge::after(Duration::ZERO);
         let hedging = Arc::new(Hedging::default());
         let mut sent = 0;
-        for answered in 1..=10_000 {
+        for responded in 1..=10_000 {
             hedging.earn(&hedge);
             if let Some(extra) = hedging.take(&hedge) {
                 extra.sent();
                 sent += 1;
             }
             assert!(
-                f64::from(sent) <= 0.05 * f64::from(answered) + 1e-6,
-                "{sent} of {answered}"
+                f64::from(sent) <= 0.05 * f64::from(responded) + 1e-6,
+                "{sent} of {responded}"
             );
         }
         assert!(sent >= 499, "{sent}");

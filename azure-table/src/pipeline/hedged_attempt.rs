@@ -39,7 +39,7 @@ struct Sent {
     span: TraceSpan,
     location: Location,
     is_hedge: bool,
-    begun: SystemTime,
+    started: SystemTime,
     instant: Instant,
 }
 
@@ -164,7 +164,7 @@ impl<'a> HedgedAttempt<'a> {
     fn settles(&self, ended: &Ended) -> bool {
         match ended.failure() {
             None => true,
-            Some(Failure::Answer(status, _)) if self.call.expected == Some(status) => {
+            Some(Failure::CallResponse(status, _)) if self.call.expected == Some(status) => {
                 ended.location == Location::Primary || !self.mode.has(Location::Primary)
             }
             Some(_) => false,
@@ -178,7 +178,7 @@ impl Sent {
             span,
             location,
             is_hedge,
-            begun: clock::now(),
+            started: clock::now(),
             instant: Instant::now(),
         }
     }
@@ -187,12 +187,12 @@ impl Sent {
     fn cancelled(&self) -> Ended {
         let why = "cancelled: the other request of the hedged attempt was answered first";
         Ended {
-            begun: self.begun,
+            started: self.started,
             elapsed: self.instant.elapsed(),
             location: self.location,
             is_hedge: self.is_hedge,
             is_cancelled: true,
-            signed_at: self.begun,
+            signed_at: self.started,
             generation: 0,
             outcome: Err((Delivery::MaybeSent, Error::new(ErrorKind::Connection, why))),
             rejection: None,

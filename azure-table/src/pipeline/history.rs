@@ -1,7 +1,7 @@
 //! The history of a call.
 //!
-//! Owns [`CallHistory`], which grows with each attempt and completes the errors of the call, and [`Answer`], the result
-//! of a call with its history.
+//! Owns [`CallHistory`], which grows with each attempt and completes the errors of the call, and [`CallResponse`], the
+//! result of a call with its history.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, ResponseH
 use azure_table_core::model::key_texts::KeyTexts;
 use azure_table_core::model::location::Location;
 use azure_table_core::model::operation_kind::{Effect, OperationKind};
-use azure_table_core::protocol::answer;
 use azure_table_core::protocol::read_back::WrittenRow;
 use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::response;
 use bytes::Bytes;
 use http::Response;
 
-use crate::pipeline::ended::{Ended, asked_wait};
+use crate::pipeline::ended::{Ended, requested_wait};
 use crate::pipeline::skew::seconds_between;
 
 /// A complete response of any status, and the history of its call.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct CallResponse {
     pub(crate) response: Response<Bytes>,
     pub(crate) call: CallHistory,
     /// The rows of a write that was read back and found applied. The response is empty then.
@@ -39,7 +39,7 @@ pub(crate) struct CallHistory {
     pub(crate) effect: Effect,
     pub(crate) attempts: u32,
     /// The wait that the last response requests.
-    pub(crate) asked_wait: Option<Duration>,
+    pub(crate) requested_wait: Option<Duration>,
     /// The headers of the last response, if it rejects.
     pub(crate) headers: ResponseHeaders,
     pub(crate) client_request_id: Arc<str>,
@@ -62,7 +62,7 @@ impl CallHistory {
             entity: call.entity.clone(),
             effect: call.effect,
             attempts: 0,
-            asked_wait: None,
+            requested_wait: None,
             headers: ResponseHeaders::default(),
             client_request_id,
             advice: None,
@@ -79,7 +79,7 @@ impl CallHistory {
         let response = ended.outcome.as_ref().ok();
         self.advice = response.and_then(|response| address_advice(call, response));
         let rejecting = response.filter(|_| ended.rejection.is_some());
-        self.asked_wait = rejecting.and_then(|response| asked_wait(call, response));
+        self.requested_wait = rejecting.and_then(|response| requested_wait(call, response));
         self.headers = rejecting.map(kept_headers).unwrap_or_default();
     }
 
@@ -93,18 +93,18 @@ impl CallHistory {
             location: ended.location,
             is_hedge: ended.is_hedge,
             is_cancelled: ended.is_cancelled,
-            begun: ended.begun,
+            started: ended.started,
             elapsed: ended.elapsed,
             status: response.map(|response| response.status().as_u16()),
             code: ended.rejection.as_ref().and_then(|rejection| rejection.code.clone()),
             failure: ended.outcome.as_ref().err().map(|(_, e)| e.to_string()),
-            etag: response.and_then(answer::etag_text).map(str::to_owned),
-            service_time: response.and_then(|response| answer::date(response.headers())),
-            request_id: response.and_then(answer::request_id),
+            etag: response.and_then(response::etag_text).map(str::to_owned),
+            service_time: response.and_then(|response| response::date(response.headers())),
+            request_id: response.and_then(response::request_id),
             client_request_id: Arc::clone(&self.client_request_id),
             bytes_sent,
             bytes_received: response.map_or(0, |response| response.body().len()),
-            request_charge: response.and_then(|response| answer::request_charge(response.headers())),
+            request_charge: response.and_then(|response| response::request_charge(response.headers())),
         })
     }
 
@@ -141,12 +141,14 @@ impl CallHistory {
             .maybe_applied(maybe);
         let parts = error.parts_mut();
         if parts.message.is_empty() {
-            let wait = self.asked_wait.map(|wait| format!("it requests a wait of {wait:?}"));
+            let wait = self
+                .requested_wait
+                .map(|wait| format!("it requests a wait of {wait:?}"));
             parts.message = self.advice.clone().or(wait).unwrap_or_default().into();
         }
         parts.attempts = self.attempts;
         parts.client_request_id = Some(self.client_request_id.to_string());
-        parts.retry_after = self.asked_wait;
+        parts.retry_after = self.requested_wait;
         parts.headers = self.headers.clone();
         parts.diagnostics = self.diagnostics.clone();
         error
@@ -169,7 +171,7 @@ fn leaves_open(error: &Error) -> bool {
 fn address_advice(call: &Call, response: &Response<Bytes>) -> Option<String> {
     // An insert has its keys in the body already.
     let has_keys = call.entity.is_some() && call.request.uri().path().ends_with(')');
-    if !has_keys || call.is_enclosed || !answer::refuses_address(response) {
+    if !has_keys || call.is_enclosed || !response::rejects_address(response) {
         return None;
     }
     Some(format!(
@@ -180,7 +182,7 @@ fn address_advice(call: &Call, response: &Response<Bytes>) -> Option<String> {
 
 /// Returns the headers of a response that rejects, in the form that an error keeps.
 fn kept_headers(response: &Response<Bytes>) -> ResponseHeaders {
-    let service = answer::date(response.headers());
+    let service = response::date(response.headers());
     ResponseHeaders::of(
         response.headers(),
         service.map(|service| seconds_between(clock::now(), service)),

@@ -236,11 +236,11 @@ impl Transport for HttpTransport {
         // Here and not in the future, which would have room for the request in two forms.
         let response = self.latest.request(request).map(|request| self.client.execute(request));
         Box::pin(async move {
-            let mut response = response?.await.map_err(unanswered)?;
-            let mut answer = Response::new(read(&mut response).await?);
-            *answer.status_mut() = response.status();
-            *answer.headers_mut() = std::mem::take(response.headers_mut());
-            Ok(answer)
+            let mut response = response?.await.map_err(no_response)?;
+            let mut complete = Response::new(read(&mut response).await?);
+            *complete.status_mut() = response.status();
+            *complete.headers_mut() = std::mem::take(response.headers_mut());
+            Ok(complete)
         })
     }
 
@@ -310,7 +310,7 @@ async fn read(response: &mut reqwest::Response) -> Result<Bytes, TransportError>
 }
 
 /// Converts an error without a response. Removes its URL, because the query contains the filter.
-fn unanswered(error: reqwest::Error) -> TransportError {
+fn no_response(error: reqwest::Error) -> TransportError {
     let reached = match error.is_connect() || error.is_builder() {
         true => Delivery::NothingSent,
         false => Delivery::MaybeSent,

@@ -186,7 +186,7 @@ impl Transport for HyperTransport {
         }
         let response = requested(self.client.request(request));
         Box::pin(async move {
-            let (head, body) = response.await.map_err(unanswered)?.into_parts();
+            let (head, body) = response.await.map_err(no_response)?.into_parts();
             let body = read(body).await?;
             Ok(Response::from_parts(head, body))
         })
@@ -209,7 +209,7 @@ async fn read(mut pieces: Incoming) -> Result<Bytes, TransportError> {
 }
 
 /// Converts an error without a response.
-fn unanswered(error: ClientError) -> TransportError {
+fn no_response(error: ClientError) -> TransportError {
     let has_connection = error.connect_info().is_some();
     let reached = match has_connection && !is_canceled(&error) {
         true => Delivery::MaybeSent,

@@ -19,7 +19,7 @@ use crate::pipeline::retry::{Decision, FailedAttempt, Failure};
 const MAX_RENEWALS: u32 = 2;
 
 /// The maximum wait that the service may request: the longest wait of the storage clients themselves since 2010.
-pub(crate) const MAX_ASKED_WAIT: Duration = Duration::from_secs(90);
+pub(crate) const MAX_REQUESTED_WAIT: Duration = Duration::from_secs(90);
 
 /// The state of a call between two attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,14 +102,14 @@ impl Next {
 pub(crate) fn classify(state: &CallState, failed: &FailedAttempt<'_>, is_renewed: bool) -> Next {
     match failed.failure {
         // The service applied nothing.
-        Failure::Answer(401 | 403, _) if is_renewed && state.renewals < MAX_RENEWALS => Next::RenewCredential,
-        Failure::Answer(404, _) if state.location == Location::Secondary && state.mode.has(Location::Primary) => {
+        Failure::CallResponse(401 | 403, _) if is_renewed && state.renewals < MAX_RENEWALS => Next::RenewCredential,
+        Failure::CallResponse(404, _) if state.location == Location::Secondary && state.mode.has(Location::Primary) => {
             Next::TryPrimary
         }
         // The response would be just as long again.
         Failure::Transport(Delivery::ResponseTooLong { .. }) if !failed.is_write() => Next::Fail,
         // An earlier attempt may have caused the rejection.
-        Failure::Answer(404 | 409 | 412, _) if state.in_doubt => Next::ReadBack,
+        Failure::CallResponse(404 | 409 | 412, _) if state.in_doubt => Next::ReadBack,
         _ => Next::AskPolicy,
     }
 }
@@ -138,11 +138,11 @@ pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Deci
 
 /// Returns the wait of the policy, or the longer one that the service requests.
 ///
-/// Returns `None` if the service requests more than [`MAX_ASKED_WAIT`] and more than the policy's own wait. Also
+/// Returns `None` if the service requests more than [`MAX_REQUESTED_WAIT`] and more than the policy's own wait. Also
 /// returns `None` if no time is left for an attempt after the wait, counted from before the policy was asked.
 fn effective_wait(wait: Duration, failed: &FailedAttempt<'_>) -> Option<Duration> {
-    let asked = failed.asked_wait.unwrap_or_default();
-    let wait = (asked <= wait.max(MAX_ASKED_WAIT)).then_some(wait.max(asked))?;
+    let requested = failed.requested_wait.unwrap_or_default();
+    let wait = (requested <= wait.max(MAX_REQUESTED_WAIT)).then_some(wait.max(requested))?;
     failed.remaining.is_none_or(|left| wait < left).then_some(wait)
 }
 

@@ -9,9 +9,9 @@ use azure_table_core::model::clock::Instant;
 use azure_table_core::model::diagnostics;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::location::Location;
-use azure_table_core::protocol::answer;
 use azure_table_core::protocol::read_back::Verdict;
 use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::response;
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::ended::{Ended, Ending, Rejection};
@@ -110,7 +110,7 @@ impl<'a> Notifications<'a> {
     }
 
     /// The call ended.
-    pub(crate) fn completed(&self, outcome: &Result<Ending>, begun: Instant) {
+    pub(crate) fn completed(&self, outcome: &Result<Ending>, started: Instant) {
         if self.observers().is_empty() && !CallSpan::IS_RECORDED {
             return;
         }
@@ -122,9 +122,9 @@ impl<'a> Notifications<'a> {
             (Err(e), _) => Some(e.copy()),
             (Ok(_), Some(rejection)) if self.call.expects(rejection.status, rejection.code.as_deref()) => None,
             (Ok((response, _)), Some(rejection)) => Some(match response.status().as_u16() {
-                400.. => answer::error(response),
+                400.. => response::error(response),
                 // The rejection is that of an operation in the batch.
-                _ => Error::answered(rejection.status, rejection.code.clone(), None, None),
+                _ => Error::responded(rejection.status, rejection.code.clone(), None, None),
             }),
             (Ok(_), None) => None,
         };
@@ -139,7 +139,7 @@ impl<'a> Notifications<'a> {
             account: self.pipeline.endpoint.account(),
             profile: self.pipeline.endpoint.profile(),
             writes: self.call.rows.len(),
-            elapsed: begun.elapsed(),
+            elapsed: started.elapsed(),
             attempts: self.history.attempts,
             status: rejection.as_ref().map(|rejection| rejection.status).or(status),
             code: rejection.as_ref().and_then(|rejection| rejection.code.as_deref()),

@@ -104,11 +104,11 @@ impl CallOptions {
         Self::default()
     }
 
-    /// Returns these options for a later part of a call that started at `begun`: the timeout keeps running.
-    pub(crate) fn since(&self, begun: Instant) -> Self {
+    /// Returns these options for a later part of a call that started at `started`: the timeout keeps running.
+    pub(crate) fn since(&self, started: Instant) -> Self {
         let mut options = self.clone();
         if let Some(timeout) = self.get().timeout {
-            options.get_mut().timeout = Some(timeout.saturating_sub(begun.elapsed()));
+            options.get_mut().timeout = Some(timeout.saturating_sub(started.elapsed()));
         }
         options
     }
@@ -335,7 +335,7 @@ impl CallOptions {
                     "header {name}: the client sets it itself"
                 )));
             }
-            if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == known) {
+            if let Some((_, why)) = REJECTED.iter().find(|(rejected, _)| *rejected == known) {
                 return Err(Error::invalid_input(format!("header {name}: {why}")));
             }
             // What is in it may be a secret.
@@ -367,7 +367,7 @@ const OWN: [HeaderName; 11] = [
 ];
 
 /// Headers that no operation can have, with the reason.
-const REFUSED: [(HeaderName, &str); 2] = [
+const REJECTED: [(HeaderName, &str); 2] = [
     (IF_NONE_MATCH, "no operation expects a 304 response"),
     (
         HeaderName::from_static("content-md5"),

@@ -73,12 +73,12 @@ fn is_of_tokens(version: &str) -> bool {
 }
 
 fn checked(id: &str) -> Result<&str> {
-    let refuse = |why: String| Err(Error::invalid_input(format!("client request id: {why}")));
+    let reject = |why: String| Err(Error::invalid_input(format!("client request id: {why}")));
     if id.is_empty() || !id.bytes().all(|b| b.is_ascii_graphic()) {
-        return refuse("it must have visible ASCII characters only".to_owned());
+        return reject("it must have visible ASCII characters only".to_owned());
     }
     if id.len() > MAX_CLIENT_REQUEST_ID {
-        return refuse(format!(
+        return reject(format!(
             "it has {} characters, the limit is {MAX_CLIENT_REQUEST_ID}",
             id.len()
         ));

@@ -19,7 +19,7 @@ use azure_table_core::model::error::Result;
 use azure_table_core::protocol::read_back::{self, MOST_CLOCK_ERROR, Verdict};
 use azure_table_core::protocol::request::Call;
 use azure_table_core::protocol::row_write::RowWrite;
-use azure_table_core::protocol::{answer, continuation, get, query};
+use azure_table_core::protocol::{continuation, get, query, response};
 use azure_table_core::transport::BoxFuture;
 use azure_table_core::transport::deadline::Deadline;
 use bytes::Bytes;
@@ -97,7 +97,7 @@ impl Pipeline {
             let call = request.call(&self.endpoint, from.as_ref())?;
             let (response, offset) = self.read_within(call, &options, diagnostics).await?;
             let next = continuation::of(response.headers())?;
-            rows.extend(query::answer(response, MetadataLevel::Minimal, |row| {
+            rows.extend(query::read_response(response, MetadataLevel::Minimal, |row| {
                 DynamicEntity::read(row).map(Some)
             })?);
             match next {
@@ -119,7 +119,7 @@ impl Pipeline {
         let key = (write.partition_key, write.row_key);
         let call = get::call(&self.endpoint, table, key, None, MetadataLevel::Minimal)?;
         let (response, offset) = self.read_within(call, options, diagnostics).await?;
-        let row = get::answer(response, MetadataLevel::Minimal, DynamicEntity::read)?;
+        let row = get::read_response(response, MetadataLevel::Minimal, DynamicEntity::read)?;
         Ok(Some((row.into_iter().collect(), offset)))
     }
 
@@ -131,13 +131,13 @@ impl Pipeline {
         diagnostics: &mut Diagnostics,
     ) -> Result<(Response<Bytes>, Option<i64>)> {
         let run: BoxFuture<'_, _> = Box::pin(self.run(&mut call, options));
-        let answered = run.await;
-        let inner = match &answered {
-            Ok(answer) => &answer.call.diagnostics,
+        let responded = run.await;
+        let inner = match &responded {
+            Ok(received) => &received.call.diagnostics,
             Err(e) => e.diagnostics(),
         };
         diagnostics::append(diagnostics, inner);
-        let response = answered?.response;
+        let response = responded?.response;
         let offset = ahead(&response);
         Ok((response, offset))
     }
@@ -145,7 +145,7 @@ impl Pipeline {
 
 /// Returns the seconds by which the service's clock is ahead, or `None` if the response has no date.
 fn ahead(response: &Response<Bytes>) -> Option<i64> {
-    let service = answer::date(response.headers())?;
+    let service = response::date(response.headers())?;
     Some(seconds_between(clock::now(), service))
 }
 

@@ -1,4 +1,4 @@
-//! The body of a response, collected from its pieces up to [`MAX_ANSWER`], whatever length the response announces.
+//! The body of a response, collected from its pieces up to [`MAX_RESPONSE`], whatever length the response announces.
 //!
 //! Both HTTP transports read into it. A body that arrived in one piece is returned without a copy.
 
@@ -11,7 +11,7 @@ use bytes::{Bytes, BytesMut};
 /// take six bytes, and each value has metadata. A longer body is not a response of a Table service, and is discarded.
 ///
 /// Source: REST "Understanding the Table service data model", "Query timeout and pagination".
-const MAX_ANSWER: usize = 64 << 20;
+const MAX_RESPONSE: usize = 64 << 20;
 /// The maximum buffer reserved for an announced length: that of a large page. A larger announcement reserves no more.
 const MAX_RESERVED: usize = 4 << 20;
 
@@ -30,7 +30,7 @@ impl ResponseBody {
     /// - The announced length exceeds the limit. The caller stops reading, which closes the connection.
     pub(super) fn new(announced: Option<u64>) -> Result<Self, TransportError> {
         let announced = usize::try_from(announced.unwrap_or_default()).unwrap_or(usize::MAX);
-        if announced > MAX_ANSWER {
+        if announced > MAX_RESPONSE {
             return Err(too_long(announced));
         }
         Ok(Self {
@@ -46,7 +46,7 @@ impl ResponseBody {
     /// - The body exceeds the limit. The caller stops reading, which closes the connection.
     pub(super) fn push(&mut self, piece: Bytes) -> Result<(), TransportError> {
         let length = self.first.len().max(self.joined.len()) + piece.len();
-        if length > MAX_ANSWER {
+        if length > MAX_RESPONSE {
             return Err(too_long(length));
         }
         if self.first.is_empty() {
@@ -71,7 +71,7 @@ impl ResponseBody {
 
 /// Returns the error of a response of at least this many bytes.
 fn too_long(bytes: usize) -> TransportError {
-    let [bytes, limit] = [bytes, MAX_ANSWER].map(|n| u64::try_from(n).unwrap_or(u64::MAX));
+    let [bytes, limit] = [bytes, MAX_RESPONSE].map(|n| u64::try_from(n).unwrap_or(u64::MAX));
     let why = "the rest was not read; for smaller pages set `page_size`";
     TransportError::new(Delivery::ResponseTooLong { bytes, limit }, why)
 }
@@ -106,13 +106,13 @@ mod tests {
 
     #[test]
     fn limit_applies_to_the_sum_of_all_pieces() {
-        let half = Bytes::from(vec![b' '; MAX_ANSWER / 2]);
-        let mut body = ResponseBody::new(Some(MAX_ANSWER as u64)).unwrap();
+        let half = Bytes::from(vec![b' '; MAX_RESPONSE / 2]);
+        let mut body = ResponseBody::new(Some(MAX_RESPONSE as u64)).unwrap();
         body.push(half.clone()).unwrap();
         body.push(half).unwrap();
         let error = body.push(Bytes::from_static(b" ")).unwrap_err();
-        let (bytes, limit) = (MAX_ANSWER as u64 + 1, MAX_ANSWER as u64);
+        let (bytes, limit) = (MAX_RESPONSE as u64 + 1, MAX_RESPONSE as u64);
         assert_eq!(error.delivery(), Delivery::ResponseTooLong { bytes, limit });
-        assert!(ResponseBody::new(Some(MAX_ANSWER as u64 + 1)).is_err());
+        assert!(ResponseBody::new(Some(MAX_RESPONSE as u64 + 1)).is_err());
     }
 }

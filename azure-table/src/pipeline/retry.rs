@@ -165,7 +165,7 @@ pub struct FailedAttempt<'a> {
     pub(crate) remaining: Option<Duration>,
     pub(crate) location: Location,
     pub(crate) failure: Failure<'a>,
-    pub(crate) asked_wait: Option<Duration>,
+    pub(crate) requested_wait: Option<Duration>,
 }
 
 /// The failure of an attempt.
@@ -174,13 +174,13 @@ pub(crate) enum Failure<'a> {
     /// No complete response arrived.
     Transport(Delivery),
     /// A response with this status and error code. For a batch, those of the operation that failed.
-    Answer(u16, Option<&'a str>),
+    CallResponse(u16, Option<&'a str>),
 }
 
 impl<'a> FailedAttempt<'a> {
     /// Creates a failed first attempt of a read with this response status, to test a policy.
     pub fn with_response(status: u16, code: Option<&'a str>) -> Self {
-        Self::of(Failure::Answer(status, code))
+        Self::of(Failure::CallResponse(status, code))
     }
 
     /// Creates a failed first attempt of a read without a complete response, to test a policy.
@@ -198,7 +198,7 @@ impl<'a> FailedAttempt<'a> {
             remaining: None,
             location: Location::Primary,
             failure,
-            asked_wait: None,
+            requested_wait: None,
         }
     }
 
@@ -255,7 +255,7 @@ impl<'a> FailedAttempt<'a> {
     /// For a batch, this is the status of the operation that failed.
     pub fn status(&self) -> Option<u16> {
         match self.failure {
-            Failure::Answer(status, _) => Some(status),
+            Failure::CallResponse(status, _) => Some(status),
             Failure::Transport(_) => None,
         }
     }
@@ -263,7 +263,7 @@ impl<'a> FailedAttempt<'a> {
     /// Returns the service's error code, such as `ServerBusy`.
     pub fn code(&self) -> Option<&str> {
         match self.failure {
-            Failure::Answer(_, code) => code,
+            Failure::CallResponse(_, code) => code,
             Failure::Transport(_) => None,
         }
     }
@@ -272,13 +272,13 @@ impl<'a> FailedAttempt<'a> {
     pub fn delivery(&self) -> Option<Delivery> {
         match self.failure {
             Failure::Transport(reached) => Some(reached),
-            Failure::Answer(..) => None,
+            Failure::CallResponse(..) => None,
         }
     }
 
     /// Returns the minimum wait that the service requests: `Retry-After`, `x-ms-retry-after-ms`.
     pub fn retry_after(&self) -> Option<Duration> {
-        self.asked_wait
+        self.requested_wait
     }
 
     /// Returns `true` if the service throttled the attempt: 429, or 503 `ServerBusy`.
@@ -287,7 +287,7 @@ impl<'a> FailedAttempt<'a> {
     pub fn is_throttled(&self) -> bool {
         matches!(
             self.failure,
-            Failure::Answer(429, _) | Failure::Answer(503, Some("ServerBusy"))
+            Failure::CallResponse(429, _) | Failure::CallResponse(503, Some("ServerBusy"))
         )
     }
 
@@ -297,7 +297,7 @@ impl<'a> FailedAttempt<'a> {
     pub fn is_transient(&self) -> bool {
         match self.failure {
             Failure::Transport(_) => true,
-            Failure::Answer(status, _) => matches!(status, 408 | 429 | 500 | 502 | 503 | 504),
+            Failure::CallResponse(status, _) => matches!(status, 408 | 429 | 500 | 502 | 503 | 504),
         }
     }
 
@@ -309,8 +309,8 @@ impl<'a> FailedAttempt<'a> {
         self.is_write()
             && match self.failure {
                 Failure::Transport(reached) => reached != Delivery::NothingSent,
-                Failure::Answer(501, _) => false,
-                Failure::Answer(status, _) => matches!(status, 408 | 500..) && !self.is_throttled(),
+                Failure::CallResponse(501, _) => false,
+                Failure::CallResponse(status, _) => matches!(status, 408 | 500..) && !self.is_throttled(),
             }
     }
 }

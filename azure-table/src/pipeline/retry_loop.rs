@@ -12,7 +12,7 @@ use azure_table_core::model::clock::{self, Instant};
 use azure_table_core::model::error::{Error, Result};
 use azure_table_core::model::location::Location;
 use azure_table_core::model::operation_kind::Effect;
-use azure_table_core::protocol::batch_answer;
+use azure_table_core::protocol::batch_response;
 use azure_table_core::protocol::read_back::Verdict;
 use azure_table_core::protocol::request::Call;
 use azure_table_core::transport::BoxFuture;
@@ -24,7 +24,7 @@ use crate::pipeline::attempt::Limits;
 use crate::pipeline::ended::{Ended, Ending};
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::hedged_attempt::HedgedAttempt;
-use crate::pipeline::history::{Answer, CallHistory};
+use crate::pipeline::history::{CallHistory, CallResponse};
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::next_step::{CallState, Next, classify, plan};
 use crate::pipeline::notifications::Notifications;
@@ -34,13 +34,13 @@ use crate::pipeline::trace::CallSpan;
 
 impl Pipeline {
     /// Sends the request until a response needs no further attempt.
-    pub(crate) async fn run(&self, call: &mut Call, options: &CallOptions) -> Result<Answer> {
+    pub(crate) async fn run(&self, call: &mut Call, options: &CallOptions) -> Result<CallResponse> {
         let span = CallSpan::new(&self.endpoint, call);
         // Futures are large: pinned ones are not moved.
         span.around(pin!(self.run_in(&span, call, options))).await
     }
 
-    async fn run_in(&self, span: &CallSpan, call: &mut Call, options: &CallOptions) -> Result<Answer> {
+    async fn run_in(&self, span: &CallSpan, call: &mut Call, options: &CallOptions) -> Result<CallResponse> {
         let prepared = self.prepare(call, options);
         let call = &*call;
         let (id, prepared) = match prepared {
@@ -59,14 +59,14 @@ impl Pipeline {
             span,
             history,
         };
-        let begun = Instant::now();
+        let started = Instant::now();
         let policy = options.get().retry.as_ref().unwrap_or(&self.retry);
         let policy = policy.for_call().unwrap_or_else(|| Arc::clone(policy));
         let attempts = Attempts {
             pipeline: self,
             call,
             options,
-            begun,
+            started,
             limits: Limits::of(options, &self.settings),
             first_sent: None,
             state: &mut state,
@@ -75,14 +75,14 @@ impl Pipeline {
         };
         let outcome = attempts.run().await;
         notifications.history.in_doubt = state.in_doubt;
-        notifications.completed(&outcome, begun);
+        notifications.completed(&outcome, started);
         let history = notifications.history;
         let outcome = outcome.and_then(|(response, applied)| match applied {
-            None if call.is_enclosed => Ok((batch_answer::only(response)?, None)),
+            None if call.is_enclosed => Ok((batch_response::only(response)?, None)),
             applied => Ok((response, applied)),
         });
         match outcome {
-            Ok((response, applied)) => Ok(Answer {
+            Ok((response, applied)) => Ok(CallResponse {
                 response,
                 call: history,
                 applied,
@@ -122,7 +122,7 @@ struct Attempts<'a, 'n> {
     pipeline: &'a Pipeline,
     call: &'a Call,
     options: &'a CallOptions,
-    begun: Instant,
+    started: Instant,
     limits: Limits,
     /// The time at which the first attempt was sent.
     first_sent: Option<SystemTime>,
@@ -138,7 +138,7 @@ impl Attempts<'_, '_> {
             let ended = self.attempt().await?;
             // A hedged read may have the response of the other location.
             self.state.location = ended.location;
-            let first_sent = *self.first_sent.get_or_insert(ended.begun);
+            let first_sent = *self.first_sent.get_or_insert(ended.started);
             if ended.failure().is_none() {
                 self.retry.succeeded(self.state.attempt);
                 return ended.into_ending();
@@ -223,9 +223,9 @@ impl Attempts<'_, '_> {
             return (Next::Fail, false);
         };
         let failed = FailedAttempt {
-            elapsed: self.begun.elapsed(),
+            elapsed: self.started.elapsed(),
             remaining: self.limits.deadline.remaining(),
-            asked_wait: self.notifications.history.asked_wait,
+            requested_wait: self.notifications.history.requested_wait,
             ..self.state.failed(self.call, failure)
         };
         let next = match classify(self.state, &failed, is_renewed) {

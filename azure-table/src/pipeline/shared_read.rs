@@ -32,15 +32,15 @@ use tokio::sync::oneshot;
 use crate::pipeline::Pipeline;
 use crate::pipeline::context::OperationContext;
 use crate::pipeline::hedge::HedgeIdentity;
-use crate::pipeline::history::Answer;
+use crate::pipeline::history::CallResponse;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::options::{CallOptions, Headers, OptionValues};
 use crate::pipeline::trace::TraceSpan;
 
-type Outcome = Arc<Result<Answer>>;
+type SharedResult = Arc<Result<CallResponse>>;
 
 /// A request, for one of its callers: its outcome, and its attempts so far.
-type Joined = (Shared<oneshot::Receiver<Outcome>>, OperationContext);
+type Joined = (Shared<oneshot::Receiver<SharedResult>>, OperationContext);
 
 /// The reads of a client that wait for a request to share.
 ///
@@ -56,11 +56,11 @@ struct NextRead {
     options: CallOptions,
     /// The span of the caller that came first.
     span: TraceSpan,
-    outcome: oneshot::Sender<Outcome>,
+    outcome: oneshot::Sender<SharedResult>,
     /// Records the attempts for all callers.
     attempts: OperationContext,
     /// Exists as long as one of its callers.
-    receiver: Option<WeakShared<oneshot::Receiver<Outcome>>>,
+    receiver: Option<WeakShared<oneshot::Receiver<SharedResult>>>,
 }
 
 /// Reads with equal keys send the same request in the same way.
@@ -91,20 +91,20 @@ impl Pipeline {
     }
 
     /// Runs a call that shares its request.
-    pub(crate) async fn run_shared(self: &Arc<Self>, mut call: Call, options: CallOptions) -> Result<Answer> {
+    pub(crate) async fn run_shared(self: &Arc<Self>, mut call: Call, options: CallOptions) -> Result<CallResponse> {
         let Ok(runtime) = Handle::try_current() else {
             return self.run(&mut call, &options).await;
         };
-        let begun = Instant::now();
+        let started = Instant::now();
         let deadline = Deadline::new(options.get().timeout);
         let (outcome, attempts) = self.shared_reads.join(self, &call, &options, &runtime);
         let result = match deadline.limit(outcome).await {
             Some(Ok(outcome)) => match &*outcome {
-                Ok(answer) => Ok(answer.clone()),
+                Ok(received) => Ok(received.clone()),
                 Err(e) => Err(e.copy()),
             },
             // The runtime of the task has shut down, or the task panicked.
-            Some(Err(_)) => return self.run(&mut call, &options.since(begun)).await,
+            Some(Err(_)) => return self.run(&mut call, &options.since(started)).await,
             None => Err(timed_out(&call, attempts.diagnostics())),
         };
         if let Some(context) = &options.get().context {

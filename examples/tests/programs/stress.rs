@@ -156,9 +156,9 @@ async fn account_sees_no_request_without_agreement_and_none_beyond_the_limit() {
         command.output().unwrap()
     };
 
-    let refused = run(load.to_owned());
-    let said = text(&refused);
-    assert_eq!(refused.status.code(), Some(1), "{said}");
+    let rejected = run(load.to_owned());
+    let said = text(&rejected);
+    assert_eq!(rejected.status.code(), Some(1), "{said}");
     assert!(said.contains("at most 100 requests with 100 entities"), "{said}");
     assert!(said.contains("nothing was sent: --yes starts the run"), "{said}");
     assert_eq!(requests.load(Ordering::SeqCst), 0);

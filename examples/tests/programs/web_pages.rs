@@ -24,7 +24,7 @@ struct Site {
 }
 
 /// A response: its status, headers and body.
-struct Answer(StatusCode, HeaderMap, String);
+struct Received(StatusCode, HeaderMap, String);
 
 impl Site {
     async fn new(emulator: Emulator, days: u8) -> Self {
@@ -39,18 +39,18 @@ impl Site {
         Self { router, blogs, faults }
     }
 
-    async fn send(&self, request: Request<Body>) -> Answer {
+    async fn send(&self, request: Request<Body>) -> Received {
         let response = self.router.clone().call(request).await.unwrap();
         let (head, body) = response.into_parts();
         let body = to_bytes(body, usize::MAX).await.unwrap();
-        Answer(head.status, head.headers, String::from_utf8(body.into()).unwrap())
+        Received(head.status, head.headers, String::from_utf8(body.into()).unwrap())
     }
 
-    async fn get(&self, path: &str) -> Answer {
+    async fn get(&self, path: &str) -> Received {
         self.send(Request::get(path).body(Body::empty()).unwrap()).await
     }
 
-    async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Received {
         self.send(form(Request::post(path), fields)).await
     }
 
@@ -98,7 +98,7 @@ fn etag(page: &str) -> String {
 async fn pages(site: &Site) -> Vec<Vec<String>> {
     let (mut path, mut pages) = ("/".to_owned(), Vec::new());
     loop {
-        let Answer(status, _, page) = site.get(&path).await;
+        let Received(status, _, page) = site.get(&path).await;
         assert_eq!(status, StatusCode::OK, "{page}");
         pages.push(between(&page, "<time>", "</time>").map(str::to_owned).collect());
         match between(&page, "rel=\"next\" href=\"", "\"").next() {
@@ -128,11 +128,11 @@ async fn links_lead_to_every_blog_once_the_latest_first() {
 #[tokio::test]
 async fn blog_that_is_added_or_deleted_between_two_pages_shifts_no_row() {
     let site = Site::new(Emulator::new(), 25).await;
-    let Answer(_, _, first) = site.get("/").await;
+    let Received(_, _, first) = site.get("/").await;
     let next = between(&first, "rel=\"next\" href=\"", "\"").next().unwrap();
     site.blogs.insert(&blog(30)).await.unwrap();
     site.blogs.delete((CHANNEL, key(25))).await.unwrap();
-    let Answer(_, _, second) = site.get(next).await;
+    let Received(_, _, second) = site.get(next).await;
     let days: Vec<&str> = between(&second, "<time>2026-10-", "</time>").collect();
     assert_eq!(days, ["15", "14", "13", "12", "11", "10", "09", "08", "07", "06"]);
 }
@@ -145,13 +145,13 @@ async fn second_save_of_one_version_is_a_conflict_that_shows_both_texts() {
         let fields = [("title", "goals"), ("text", text), ("etag", etag)];
         site.post("/2026-10-01", &fields).await
     };
-    let Answer(status, headers, _) = save("by ada", &etag(&ada.2)).await;
+    let Received(status, headers, _) = save("by ada", &etag(&ada.2)).await;
     assert_eq!(
         (status, &headers[header::LOCATION]),
         (StatusCode::SEE_OTHER, &"/".parse().unwrap())
     );
 
-    let Answer(status, _, conflict) = save("by ben", &etag(&ben.2)).await;
+    let Received(status, _, conflict) = save("by ben", &etag(&ben.2)).await;
     assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{conflict}");
     assert!(conflict.contains("by ada") && conflict.contains("by ben"), "{conflict}");
     assert_eq!(site.text(1).await, "by ada");
@@ -173,7 +173,7 @@ async fn program_saves_under_if_match() {
     let seen = site.get("/2026-10-01").await.1[header::ETAG].clone();
     let seen = seen.to_str().unwrap();
     assert_eq!(put(None, "first").await.0, StatusCode::PRECONDITION_REQUIRED);
-    let Answer(status, headers, _) = put(Some(seen), "first").await;
+    let Received(status, headers, _) = put(Some(seen), "first").await;
     assert_eq!(status, StatusCode::NO_CONTENT);
     assert_eq!(put(Some(seen), "second").await.0, StatusCode::PRECONDITION_FAILED);
     // The state that is asked for is there already: the response to the first save may have been lost.
@@ -197,14 +197,14 @@ async fn second_blog_of_a_day_is_a_conflict_and_its_text_stays_in_the_form() {
         let site = &site;
         async move { site.post("/", &fields).await }
     };
-    let Answer(status, _, page) = publish("2026-10-01").await;
+    let Received(status, _, page) = publish("2026-10-01").await;
     assert_eq!(status, StatusCode::CONFLICT, "{page}");
     assert!(
         page.contains("one &amp; two") && page.contains("href=\"/2026-10-01\""),
         "{page}"
     );
     assert_eq!(publish("2026-10-02").await.0, StatusCode::SEE_OTHER);
-    let Answer(_, _, list) = site.get("/").await;
+    let Received(_, _, list) = site.get("/").await;
     assert!(
         list.contains("&lt;b&gt;bold&lt;/b&gt;") && !list.contains("<b>"),
         "{list}"
@@ -214,7 +214,7 @@ async fn second_blog_of_a_day_is_a_conflict_and_its_text_stays_in_the_form() {
 #[tokio::test]
 async fn mistakes_of_visitors_have_their_statuses() {
     let site = Site::new(Emulator::new(), 12).await;
-    let Answer(_, _, first) = site.get("/").await;
+    let Received(_, _, first) = site.get("/").await;
     let token = between(&first, "?after=", "\"").next().unwrap();
     for (path, status) in [
         ("/2026-10-31", 404),
@@ -225,7 +225,7 @@ async fn mistakes_of_visitors_have_their_statuses() {
         (&format!("/?after={}", &token[..token.len() - 4]), 400),
         (&format!("/?after={token}"), 200),
     ] {
-        let Answer(found, _, page) = site.get(path).await;
+        let Received(found, _, page) = site.get(path).await;
         assert_eq!(found.as_u16(), status, "{path}\n{page}");
         assert!(
             status == 200 || page.contains(&format!("HTTP status {status}")),
@@ -250,7 +250,7 @@ async fn rejected_form_is_shown_again_with_its_text() {
         ("/", "", "half time", "Choose a day"),
     ] {
         let fields = [("day", day), ("title", "kick-off"), ("text", text), ("etag", &seen)];
-        let Answer(status, _, page) = site.post(path, &fields).await;
+        let Received(status, _, page) = site.post(path, &fields).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{path} {day}");
         assert!(page.contains(note), "{path} {day}");
         // The title and text are those of the form.
@@ -280,7 +280,7 @@ async fn missing_table_is_a_fault_and_no_deleted_blog() {
     let seen = etag(&site.get("/2026-10-01").await.2);
     site.blogs.delete_table().await.unwrap();
     let fields = [("title", "t"), ("text", "t"), ("etag", &*seen)];
-    for Answer(status, _, page) in [site.get("/").await, site.post("/2026-10-01", &fields).await] {
+    for Received(status, _, page) in [site.get("/").await, site.post("/2026-10-01", &fields).await] {
         assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR, "{page}");
         assert!(!page.contains("deleted the blog"), "{page}");
     }
@@ -311,7 +311,7 @@ async fn faults_of_the_store_have_their_statuses() {
     ] {
         site.faults.clear();
         site.faults.add(FaultRule::new(fault));
-        let Answer(found, headers, page) = site.get("/").await;
+        let Received(found, headers, page) = site.get("/").await;
         assert_eq!(found.as_u16(), status, "{page}");
         assert_eq!(
             headers.get(header::RETRY_AFTER).map(|value| value.to_str().unwrap()),
@@ -334,7 +334,7 @@ async fn slow_store_is_a_timeout_and_a_lost_save_is_found_or_in_doubt() {
     let seen = etag(&site.get("/2026-10-01").await.2);
     site.faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
     let fields = [("title", "t"), ("text", "in doubt"), ("etag", &seen)];
-    let Answer(status, _, page) = site.post("/2026-10-01", &fields).await;
+    let Received(status, _, page) = site.post("/2026-10-01", &fields).await;
     assert_eq!(status, StatusCode::SEE_OTHER, "it is stored: {page}");
     assert_eq!(site.text(1).await, "in doubt");
 
@@ -342,7 +342,7 @@ async fn slow_store_is_a_timeout_and_a_lost_save_is_found_or_in_doubt() {
     let seen = etag(&site.get("/2026-10-01").await.2);
     site.faults.add(FaultRule::new(Fault::LoseRequest).on_writes());
     let fields = [("title", "t"), ("text", "on its way"), ("etag", &seen)];
-    let Answer(status, _, page) = site.post("/2026-10-01", &fields).await;
+    let Received(status, _, page) = site.post("/2026-10-01", &fields).await;
     assert_eq!(status, StatusCode::BAD_GATEWAY, "{page}");
     assert!(page.contains("may have been saved"), "{page}");
     assert_eq!(site.text(1).await, "in doubt");

@@ -19,7 +19,7 @@ pub(crate) enum Outcome {
     /// The guards passed, and the call set its ids; a read saw these.
     Done,
     /// A guard failed; nothing was set.
-    Refused,
+    Rejected,
     /// Applied after it began, or never.
     Unknown,
 }
@@ -27,7 +27,7 @@ pub(crate) enum Outcome {
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     /// Positions in one order of all starts and ends.
-    pub(crate) begun: u64,
+    pub(crate) started: u64,
     pub(crate) ended: u64,
     pub(crate) guards: Vec<(usize, Version)>,
     pub(crate) sets: Vec<(usize, Version)>,
@@ -42,8 +42,8 @@ impl Call {
     /// Returns the state after it, or `None` if it cannot come next.
     fn apply(&self, state: &State) -> Option<State> {
         match (self.outcome, self.holds(state)) {
-            (Outcome::Refused, false) => Some(*state),
-            (Outcome::Refused, true) | (_, false) => None,
+            (Outcome::Rejected, false) => Some(*state),
+            (Outcome::Rejected, true) | (_, false) => None,
             (_, true) => {
                 let mut after = *state;
                 for (row, version) in &self.sets {
@@ -83,7 +83,7 @@ pub(crate) fn check(mut calls: Vec<Call>, last: State) -> Result<(), String> {
     }
     if let Some(call) = calls
         .iter()
-        .find(|call| call.outcome == Outcome::Refused && call.was_seen(&seen))
+        .find(|call| call.outcome == Outcome::Rejected && call.was_seen(&seen))
     {
         return Err(format!("it was refused, and what it wrote was seen: {call:?}"));
     }
@@ -92,7 +92,7 @@ pub(crate) fn check(mut calls: Vec<Call>, last: State) -> Result<(), String> {
     }
     // A write that was never observed was not applied: only a call that observed it could overwrite it.
     calls.retain(|call| call.outcome != Outcome::Unknown || call.sets.iter().any(|(_, version)| version.is_none()));
-    calls.sort_by_key(|call| call.begun);
+    calls.sort_by_key(|call| call.started);
     let mut search = Search {
         calls,
         last,
@@ -142,7 +142,7 @@ impl Search {
         }
         // No call may follow one that began after it ended.
         let first_end = rest().map(|index| self.calls[index].ended).min().unwrap_or(u64::MAX);
-        let next = rest().take_while(|index| self.calls[*index].begun < first_end);
+        let next = rest().take_while(|index| self.calls[*index].started < first_end);
         let next: Vec<usize> = next.collect();
         next.into_iter().any(|index| {
             let Some(after) = self.calls[index].apply(&state) else {
@@ -161,7 +161,7 @@ mod tests {
 
     fn call(span: (u64, u64), guard: Version, set: Option<Version>, outcome: Outcome) -> Call {
         Call {
-            begun: span.0,
+            started: span.0,
             ended: span.1,
             guards: vec![(0, guard)],
             sets: set.into_iter().map(|version| (0, version)).collect(),
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn order_is_found_if_one_exists() {
-        use Outcome::{Done, Refused, Unknown};
+        use Outcome::{Done, Rejected, Unknown};
         let insert = || call((0, 1), None, Some(Some(1)), Done);
         assert!(check(vec![insert()], last(Some(1))).is_ok());
         assert!(check(vec![insert()], last(None)).is_err(), "lost");
@@ -185,7 +185,7 @@ mod tests {
         assert!(check(vec![insert(), update((2, 3), 2, Done)], last(Some(2))).is_ok());
         assert!(
             check(
-                vec![insert(), update((2, 5), 2, Done), update((3, 4), 3, Refused)],
+                vec![insert(), update((2, 5), 2, Done), update((3, 4), 3, Rejected)],
                 last(Some(2))
             )
             .is_ok()
@@ -196,11 +196,11 @@ mod tests {
             "one of two updates of a version is lost"
         );
         assert!(
-            check(vec![insert(), update((2, 3), 2, Refused)], last(Some(1))).is_err(),
+            check(vec![insert(), update((2, 3), 2, Rejected)], last(Some(1))).is_err(),
             "false conflict"
         );
         assert!(
-            check(vec![insert(), update((2, 3), 2, Refused)], last(Some(2))).is_err(),
+            check(vec![insert(), update((2, 3), 2, Rejected)], last(Some(2))).is_err(),
             "false denial"
         );
         assert!(check(vec![insert(), update((2, 3), 2, Unknown)], last(Some(1))).is_ok());

@@ -94,7 +94,7 @@ pub(super) fn outcome_of<T>(result: &Result<T, Error>) -> Option<Outcome> {
         Ok(_) => Some(Outcome::Done),
         Err(e) if e.may_have_applied() => Some(Outcome::Unknown),
         Err(e) => match e.kind() {
-            ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::ConditionNotMet => Some(Outcome::Refused),
+            ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::ConditionNotMet => Some(Outcome::Rejected),
             // It was not applied, and shows nothing about the rows.
             _ => None,
         },
@@ -114,21 +114,21 @@ impl Client {
 
     fn note<T>(
         &self,
-        begun: u64,
+        started: u64,
         result: &Result<T, Error>,
         guards: Vec<(usize, Version)>,
         sets: Vec<(usize, Version)>,
     ) -> Option<Outcome> {
         let outcome = outcome_of(result)?;
-        self.keep(begun, outcome, guards, sets);
+        self.keep(started, outcome, guards, sets);
         Some(outcome)
     }
 
-    fn keep(&self, begun: u64, outcome: Outcome, guards: Vec<(usize, Version)>, sets: Vec<(usize, Version)>) {
+    fn keep(&self, started: u64, outcome: Outcome, guards: Vec<(usize, Version)>, sets: Vec<(usize, Version)>) {
         let mut notes = self.notes.lock().unwrap();
         let ended = notes.tick();
         notes.calls.push(Call {
-            begun,
+            started,
             ended,
             guards,
             sets,
@@ -137,7 +137,7 @@ impl Client {
     }
 
     async fn read(&self, row: usize) -> Option<Seen> {
-        let (begun, _) = self.begin();
+        let (started, _) = self.begin();
         let primary = CallOptions::new().location_mode(LocationMode::PrimaryOnly);
         let get = self.table.get((PARTITION, row.to_string())).versioned();
         let result = get.with(&primary).await;
@@ -148,7 +148,7 @@ impl Client {
             etag: read.etag.clone(),
         });
         self.note(
-            begun,
+            started,
             &result,
             vec![(row, seen.as_ref().map(|seen| seen.id))],
             Vec::new(),
@@ -161,7 +161,7 @@ impl Client {
 
     /// Increments a counter under the version that was read.
     async fn increment(&self, seen: &[Seen]) {
-        let (begun, id) = self.begin();
+        let (started, id) = self.begin();
         let guards = seen.iter().map(|seen| (seen.row, Some(seen.id))).collect();
         let sets = seen.iter().map(|seen| (seen.row, Some(id))).collect();
         let next = |seen: &Seen| cell(seen.row, seen.count + 1, id);
@@ -170,14 +170,14 @@ impl Client {
             if let Ok(etag) = &result {
                 self.notes.lock().unwrap().saw(seen.row, id, etag);
             }
-            self.note(begun, &result, guards, sets)
+            self.note(started, &result, guards, sets)
         } else {
             let mut batch = self.table.batch();
             for seen in seen {
                 let replace = azure_table::TableOperation::replace(&next(seen)).if_match(seen.etag.clone());
                 batch.push(replace).unwrap();
             }
-            self.note(begun, &batch.submit().await, guards, sets)
+            self.note(started, &batch.submit().await, guards, sets)
         };
         for seen in seen {
             self.count(seen.row, outcome);
@@ -206,7 +206,7 @@ impl Client {
 
     /// Increments a counter by `modify`, or inserts its row if it may be missing.
     async fn modify(&self, row: usize) {
-        let (begun, id) = self.begin();
+        let (started, id) = self.begin();
         // The id that the closure saw last; no id is 0.
         let (seen, has_seen) = (AtomicU32::new(0), AtomicU32::new(0));
         let modify = self.table.modify((PARTITION, row.to_string()), |cell: &mut Cell| {
@@ -234,21 +234,21 @@ impl Client {
             // It ended because other writers were faster.
             Err(_) => return,
         };
-        self.keep(begun, outcome, vec![(row, guard)], vec![(row, Some(id))]);
+        self.keep(started, outcome, vec![(row, guard)], vec![(row, Some(id))]);
         if row < FIRST_SLOT {
             self.count(row, Some(outcome));
         }
     }
 
     async fn insert_if_not_exists(&self, row: usize) {
-        let (begun, id) = self.begin();
+        let (started, id) = self.begin();
         let result = self.table.insert_if_not_exists(&cell(row, 0, id)).await;
         let outcome = match &result {
-            Ok(None) => Some(Outcome::Refused),
+            Ok(None) => Some(Outcome::Rejected),
             result => outcome_of(result),
         };
         if let Some(outcome) = outcome {
-            self.keep(begun, outcome, vec![(row, None)], vec![(row, Some(id))]);
+            self.keep(started, outcome, vec![(row, None)], vec![(row, Some(id))]);
         }
         if let Ok(Some(etag)) = result {
             let mut notes = self.notes.lock().unwrap();
@@ -258,9 +258,9 @@ impl Client {
     }
 
     pub(super) async fn insert(&self, row: usize) {
-        let (begun, id) = self.begin();
+        let (started, id) = self.begin();
         let result = self.table.insert(&cell(row, 0, id)).await;
-        self.note(begun, &result, vec![(row, None)], vec![(row, Some(id))]);
+        self.note(started, &result, vec![(row, None)], vec![(row, Some(id))]);
         if let Ok(etag) = result {
             let mut notes = self.notes.lock().unwrap();
             notes.saw(row, id, &etag);
@@ -273,9 +273,9 @@ impl Client {
         let Some((row, id, etag)) = settled else {
             return;
         };
-        let (begun, _) = self.begin();
+        let (started, _) = self.begin();
         let result = self.table.delete((PARTITION, row.to_string())).if_match(etag).await;
-        self.note(begun, &result, vec![(row, Some(id))], vec![(row, None)]);
+        self.note(started, &result, vec![(row, Some(id))], vec![(row, None)]);
     }
 
     pub(super) async fn work(self, round: usize) {

@@ -153,7 +153,7 @@ struct Findings {
 /// Checks the histories of this many seeds, or of the number that the environment sets.
 fn check_histories(of: &str, seeds: u64, options: &CallOptions, is_grouped: bool) {
     let seeds = std::env::var("AZURE_TABLE_HISTORY_SEEDS").map_or(seeds, |seeds| seeds.parse().unwrap());
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     let (mut calls, mut unknown, mut failed) = (0, 0, Vec::new());
     for seed in REGRESSIONS.into_iter().chain(0..seeds) {
         let findings = history(seed, |faults| faults, options, is_grouped);
@@ -167,7 +167,7 @@ fn check_histories(of: &str, seeds: u64, options: &CallOptions, is_grouped: bool
         "{of}: {} histories, {calls} calls, {unknown} increments in doubt, {} wrong, {:.1} s",
         seeds as usize + REGRESSIONS.len(),
         failed.len(),
-        begun.elapsed().as_secs_f64()
+        started.elapsed().as_secs_f64()
     ));
     assert!(failed.is_empty(), "seeds {failed:?}");
 }

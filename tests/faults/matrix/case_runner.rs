@@ -194,9 +194,9 @@ impl<'a> CaseRunner<'a> {
         let context = OperationContext::new();
         let options = Options::choose(self.entry, location, seed, &context);
         let on = self.client(&inspector, &options);
-        let begun = tokio::time::Instant::now();
+        let started = tokio::time::Instant::now();
         let reported = (chosen.run)(on).await;
-        let elapsed = begun.elapsed();
+        let elapsed = started.elapsed();
         let before = self.state.clone();
         if self.applied.load(Ordering::Relaxed) > 0 {
             self.read().await;

@@ -107,7 +107,7 @@ fn run(seeds: u64, only: &[&str], between: Between) -> Report {
 #[test]
 fn every_operation_reports_its_effect_under_every_fault() {
     let seeds = std::env::var("AZURE_TABLE_FAULT_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
-    let begun = Instant::now();
+    let started = Instant::now();
     let report = run(seeds, &[], |faults| Arc::new(faults));
     println!("{report}");
     azure_table_tests::report::print(&format!(
@@ -116,7 +116,7 @@ fn every_operation_reports_its_effect_under_every_fault() {
         report.faults,
         report.broken.len()
     ));
-    println!("{:.1} s", begun.elapsed().as_secs_f64());
+    println!("{:.1} s", started.elapsed().as_secs_f64());
     assert!(report.broken.is_empty(), "{}", report.failures());
     let is_whole = seeds >= SEEDS && std::env::var_os("AZURE_TABLE_FAULT_OPERATION").is_none();
     assert!(!is_whole || report.cases() >= CASES, "{} cases", report.cases());

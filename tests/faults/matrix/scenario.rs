@@ -149,15 +149,15 @@ impl Transport for Ledger {
                 .query()
                 .is_some_and(|query| query.contains("userdelegationkey"));
             let is_write = request.method() != Method::GET && !reads_in_batch && !is_key;
-            let answer = self.service.send(request).await?;
+            let response = self.service.send(request).await?;
             let failed_inside = || {
-                let body = String::from_utf8_lossy(answer.body());
+                let body = String::from_utf8_lossy(response.body());
                 body.contains("\nHTTP/1.1 4") || body.contains("\nHTTP/1.1 5")
             };
-            if is_write && answer.status().is_success() && !failed_inside() {
+            if is_write && response.status().is_success() && !failed_inside() {
                 self.applied.fetch_add(1, Ordering::Relaxed);
             }
-            Ok(answer)
+            Ok(response)
         })
     }
 }
@@ -172,7 +172,7 @@ impl Transport for BlindResend {
             let is_write = request.method() != Method::GET;
             let first = self.0.send(request.clone()).await;
             match &first {
-                Ok(answer) if !answer.status().is_server_error() => first,
+                Ok(response) if !response.status().is_server_error() => first,
                 _ if is_write => self.0.send(request).await,
                 _ => first,
             }

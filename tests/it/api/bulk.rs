@@ -406,7 +406,7 @@ async fn source_is_read_only_while_there_is_room() {
     });
     let most_ahead = Arc::new(Mutex::new(0));
     let (seen, ahead) = (Arc::clone(&read), Arc::clone(&most_ahead));
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let report = table
         .bulk()
         .max_pending(1_500)
@@ -422,7 +422,7 @@ async fn source_is_read_only_while_there_is_room() {
     // 1,500 operations wait and 400 are in flight.
     assert!(*most_ahead.lock().unwrap() <= 1_900, "{}", most_ahead.lock().unwrap());
     // 100 batches, four in parallel.
-    let elapsed = begun.elapsed();
+    let elapsed = started.elapsed();
     assert!((1_250..1_400).contains(&elapsed.as_millis()), "{elapsed:?}");
     assert_eq!(faults.requests(), 100);
 }
@@ -519,17 +519,17 @@ async fn throttled_operations_are_sent_again_more_slowly() {
     );
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(10))));
     let many: Vec<_> = (0..2_000).map(|at| reading("a", at, 1)).collect();
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let report = table.bulk().concurrency(1).insert(&many).await.unwrap();
     assert_eq!((counts(&report), report.throttled()), ([2_000, 0, 0, 0], 4));
     assert_eq!(truth.query().count().await.unwrap(), 2_000);
-    let elapsed = begun.elapsed();
+    let elapsed = started.elapsed();
     assert!((8..20).contains(&elapsed.as_secs()), "four waits of 2 s: {elapsed:?}");
 
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let report = table.bulk().max_rate(500).insert_or_replace(&many).await.unwrap();
     assert_eq!(report.applied(), 2_000);
-    let elapsed = begun.elapsed();
+    let elapsed = started.elapsed();
     assert!(
         (3_800..4_000).contains(&elapsed.as_millis()),
         "2,000 at 500/s: {elapsed:?}"
@@ -541,7 +541,7 @@ async fn throttled_operations_are_sent_again_more_slowly() {
 async fn bulk_ends_after_a_minute_of_throttling() {
     let (faults, table, _) = readings().await;
     faults.add(FaultRule::new(Fault::Respond(ResponseTemplate::too_many_requests(Duration::ZERO))).on_writes());
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let error = table
         .bulk()
         .insert([reading("a", 1, 1), reading("b", 1, 1)])
@@ -549,7 +549,7 @@ async fn bulk_ends_after_a_minute_of_throttling() {
         .unwrap_err();
     assert_eq!(error.error().kind(), ErrorKind::Throttled);
     assert_eq!(counts(error.report()), [0, 0, 0, 2]);
-    let elapsed = begun.elapsed();
+    let elapsed = started.elapsed();
     assert!((60..75).contains(&elapsed.as_secs()), "{elapsed:?}");
     assert!(faults.requests() < 50, "{}", faults.requests());
 }
@@ -592,13 +592,13 @@ async fn writer_is_bounded_and_returns_a_report() {
     let (faults, table, _) = readings().await;
     let slow = faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(1))));
     let mut writer = table.bulk().batch_size(10).concurrency(1).writer().max_pending(20);
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     for at in 0..20 {
         writer.insert(&reading("a", at, 1)).await.unwrap();
     }
-    assert_eq!(begun.elapsed(), Duration::ZERO);
+    assert_eq!(started.elapsed(), Duration::ZERO);
     writer.insert(&reading("a", 20, 1)).await.unwrap();
-    assert!(begun.elapsed() >= Duration::from_secs(1), "it waits for room");
+    assert!(started.elapsed() >= Duration::from_secs(1), "it waits for room");
     slow.disable();
     writer.flush().await.unwrap();
     faults.add(FaultRule::new(Fault::NoConnection));
@@ -643,12 +643,12 @@ async fn deletes_with_a_lost_response_stay_in_doubt_if_the_bulk_ends() {
         assert_eq!(truth.bulk().insert(&many).await.unwrap().applied(), 20);
         faults.add(FaultRule::new(Fault::LoseResponse).first(1));
         // The batch, its retry, and the single rows.
-        let refused = || {
+        let rejected = || {
             FaultRule::new(Fault::Respond(ResponseTemplate::new(403).code("AuthorizationFailure")))
                 .on(OperationKind::Delete)
         };
         let slow = || FaultRule::new(Fault::DelayResponse(Duration::from_secs(10))).on(OperationKind::Delete);
-        faults.add(if is_given_up { slow() } else { refused() });
+        faults.add(if is_given_up { slow() } else { rejected() });
         let patient = azure_table::ExponentialRetry::default();
         let mut outcomes = table.bulk().retry(patient).delete(&many).outcomes();
         let ended = tokio::time::timeout(Duration::from_secs(5), outcomes.next()).await;
@@ -686,14 +686,14 @@ async fn deletes_with_a_lost_response_are_sent_again_and_applied() {
 async fn too_long_retry_after_interrupts_a_bulk() {
     let (faults, table, _) = readings().await;
     for seconds in [91, u64::MAX] {
-        let answer = ResponseTemplate::new(503)
+        let response = ResponseTemplate::new(503)
             .code("ServerBusy")
             .header("Retry-After", seconds.to_string());
-        let rule = faults.add(FaultRule::new(Fault::Respond(answer)));
-        let begun = tokio::time::Instant::now();
+        let rule = faults.add(FaultRule::new(Fault::Respond(response)));
+        let started = tokio::time::Instant::now();
         let error = table.bulk().insert([reading("a", 1, 1)]).await.unwrap_err();
         assert_eq!(error.error().kind(), ErrorKind::Throttled);
-        assert!(begun.elapsed() < Duration::from_secs(1));
+        assert!(started.elapsed() < Duration::from_secs(1));
         rule.disable();
     }
 }
@@ -708,10 +708,14 @@ async fn short_batches_are_sent_while_the_source_is_pending() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         TableOperation::insert(&reading("later", 1, 1))
     });
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let report = table.bulk().write_stream(first.chain(later)).await.unwrap();
     assert_eq!(report.applied(), 31);
-    assert!(begun.elapsed() < Duration::from_millis(1_200), "{:?}", begun.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_millis(1_200),
+        "{:?}",
+        started.elapsed()
+    );
 }
 
 /// A first throttling response is not final just because nothing was sent for long.

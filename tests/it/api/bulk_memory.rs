@@ -15,7 +15,7 @@ use http::{Request, Response};
 #[derive(Clone, Debug, Default)]
 struct Counted {
     read: Arc<AtomicUsize>,
-    answered: Arc<AtomicUsize>,
+    responded: Arc<AtomicUsize>,
     in_flight: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     requests: Arc<AtomicUsize>,
@@ -24,7 +24,7 @@ struct Counted {
 impl Counted {
     /// Counts the bytes held now: operations without a response, and the bodies in flight.
     fn count(&self) {
-        let waiting = self.read.load(Ordering::Relaxed) - self.answered.load(Ordering::Relaxed);
+        let waiting = self.read.load(Ordering::Relaxed) - self.responded.load(Ordering::Relaxed);
         self.most
             .fetch_max(waiting + self.in_flight.load(Ordering::Relaxed), Ordering::Relaxed);
     }
@@ -43,7 +43,7 @@ impl Transport for Counted {
             self.in_flight.fetch_sub(bytes, Ordering::Relaxed);
             // A little more than the operations themselves.
             let read = self.read.load(Ordering::Relaxed);
-            self.answered
+            self.responded
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| Some((n + bytes).min(read)))
                 .unwrap();
             if operations == 0 {

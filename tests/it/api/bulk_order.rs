@@ -96,14 +96,14 @@ async fn slow_batch_does_not_delay_other_partitions() {
         tokio::time::sleep(Duration::from_millis(500)).await;
         TableOperation::insert(&DynamicEntity::new(format!("p{n}"), "r"))
     });
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let mut outcomes = table.bulk().write_stream(source).outcomes();
     for _ in 0..4 {
         outcomes.next().await.unwrap();
     }
-    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
     outcomes.next().await.unwrap();
-    assert!(begun.elapsed() > Duration::from_secs(50));
+    assert!(started.elapsed() > Duration::from_secs(50));
 }
 
 /// Rejects long URLs, as HTTP.sys does.
@@ -116,10 +116,10 @@ impl Transport for Narrow {
             return self.0.send(request);
         }
         let html = "<HTML><BODY><h2>Bad Request - Invalid URL</h2></BODY></HTML>";
-        let refusal = Response::builder()
+        let service_error = Response::builder()
             .status(400)
             .body(Bytes::from_static(html.as_bytes()));
-        Box::pin(async move { Ok(refusal.unwrap()) })
+        Box::pin(async move { Ok(service_error.unwrap()) })
     }
 }
 

@@ -20,13 +20,13 @@ fn rows() -> impl Iterator<Item = DynamicEntity> {
 
 /// Asserts that a timeout of 10 ms fires, and not much later. A test build on a busy machine is slow.
 async fn assert_times_out<F: Future>(name: &str, work: F) {
-    let begun = Instant::now();
+    let started = Instant::now();
     let ended = tokio::time::timeout(Duration::from_millis(10), work).await;
     assert!(ended.is_err(), "{name} ended");
     assert!(
-        begun.elapsed() < Duration::from_millis(500),
+        started.elapsed() < Duration::from_millis(500),
         "{name}: {:?}",
-        begun.elapsed()
+        started.elapsed()
     );
 }
 

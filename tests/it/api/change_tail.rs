@@ -220,7 +220,7 @@ async fn position_moves_with_the_last_row_of_a_poll_to_its_start_less_the_overla
         table.write("a", id, 1).await;
     }
     let mut changes = table.blogs.changes().overlap(10 * SECOND).max_polls(2).stream();
-    let begun = table.clock.now();
+    let started = table.clock.now();
     for _ in 0..2 {
         changes.try_next().await.unwrap().unwrap();
         // No matter how long the poll takes.
@@ -229,7 +229,7 @@ async fn position_moves_with_the_last_row_of_a_poll_to_its_start_less_the_overla
     }
     changes.try_next().await.unwrap().unwrap();
     let since = changes.position().since().unwrap();
-    let second_of_start = DateTime::from_unix_seconds(begun.unix_seconds());
+    let second_of_start = DateTime::from_unix_seconds(started.unix_seconds());
     assert_eq!(since, second_of_start - 10 * SECOND, "the service sends whole seconds");
     let json = serde_json::to_string(changes.position()).unwrap();
     assert_eq!(
@@ -334,28 +334,28 @@ async fn tail_goes_on_at_the_page_that_failed() {
     let error = changes.try_next().await.unwrap_err();
     assert_eq!((error.kind(), error.table()), (ErrorKind::Connection, Some("Blogs")));
     assert_eq!(changes.position().since(), None);
-    let begun = Instant::now();
+    let started = Instant::now();
     assert_eq!(rest(changes).await, "a4=1 a5=1 a6=1");
-    assert_eq!(begun.elapsed().as_secs(), 20, "the interval, doubled");
+    assert_eq!(started.elapsed().as_secs(), 20, "the interval, doubled");
     assert_eq!(table.faults.requests(), 5);
 }
 
 #[tokio::test(start_paused = true)]
 async fn wait_doubles_while_nothing_changes() {
     let table = fixture(Emulator::new()).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut changes = table.blogs.changes().interval(SECOND).max_interval(6 * SECOND).stream();
     // Polls at 0, 2, 6, 12 and 18 s.
     assert_eq!(next_rows(&mut changes).await, "");
-    let at_20 = tokio::time::timeout_at(begun + 20 * SECOND, changes.try_next());
+    let at_20 = tokio::time::timeout_at(started + 20 * SECOND, changes.try_next());
     assert!(at_20.await.is_err());
     assert_eq!(changes.progress().polls, 5);
     table.write("a", 1, 1).await;
     changes.try_next().await.unwrap().unwrap();
-    assert_eq!(begun.elapsed().as_secs(), 24);
+    assert_eq!(started.elapsed().as_secs(), 24);
     table.write("a", 2, 1).await;
     changes.try_next().await.unwrap().unwrap();
-    assert_eq!(begun.elapsed().as_secs(), 25, "a change sets it back");
+    assert_eq!(started.elapsed().as_secs(), 25, "a change sets it back");
 }
 
 #[tokio::test(start_paused = true)]
@@ -364,10 +364,10 @@ async fn rows_per_second_are_bounded() {
     for id in 0..100 {
         table.write("a", id, 1).await;
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     let read = rest(table.blogs.changes().max_rate(20).max_polls(1).stream()).await;
     assert_eq!(read.split(' ').count(), 100);
-    let seconds = begun.elapsed().as_secs_f64();
+    let seconds = started.elapsed().as_secs_f64();
     assert!(
         (4.4..5.0).contains(&seconds),
         "{seconds}: all pages but the last one wait"
@@ -378,7 +378,7 @@ async fn rows_per_second_are_bounded() {
 async fn total_timeout_ends_the_stream_while_it_waits() {
     let table = fixture(Emulator::new()).await;
     table.write("a", 1, 1).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut changes = table
         .blogs
         .changes()
@@ -387,7 +387,7 @@ async fn total_timeout_ends_the_stream_while_it_waits() {
         .stream();
     changes.try_next().await.unwrap().unwrap();
     let error = changes.try_next().await.unwrap_err();
-    assert_eq!((error.kind(), begun.elapsed().as_secs()), (ErrorKind::Timeout, 10));
+    assert_eq!((error.kind(), started.elapsed().as_secs()), (ErrorKind::Timeout, 10));
     assert!(error.to_string().contains("`total_timeout` of 10s"), "{error}");
     assert_eq!(changes.try_next().await.unwrap(), None);
     assert!(changes.position().since().is_some());
@@ -476,7 +476,7 @@ async fn plan_names_the_rows_of_a_poll_and_its_limits() {
 
 #[tokio::test]
 async fn response_without_the_services_time_is_an_error() {
-    let canned = Canned::new([Step::answer(200, &[], r#"{"value":[]}"#)]);
+    let canned = Canned::new([Step::response(200, &[], r#"{"value":[]}"#)]);
     let mut changes = canned.service().table::<Blog>("Blogs").unwrap().changes().stream();
     let error = changes.try_next().await.unwrap_err();
     assert_eq!(

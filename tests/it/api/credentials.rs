@@ -240,13 +240,13 @@ async fn credential_source_that_hangs_ends_with_the_attempt_timeout() {
     let service = TableServiceClient::new(ENDPOINT, sas)
         .unwrap()
         .transport(Canned::new([]));
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let error = service
         .attempt_timeout(Duration::from_secs(7))
         .ping()
         .await
         .unwrap_err();
-    assert_eq!((error.kind(), begun.elapsed().as_secs()), (ErrorKind::Timeout, 7));
+    assert_eq!((error.kind(), started.elapsed().as_secs()), (ErrorKind::Timeout, 7));
     assert!(
         error
             .to_string()
@@ -258,8 +258,8 @@ async fn credential_source_that_hangs_ends_with_the_attempt_timeout() {
 /// Cosmos DB uses another error code.
 #[tokio::test]
 async fn signature_rejected_by_cosmos_is_renewed() {
-    let refused = r#"{"odata.error":{"code":"Unauthorized","message":{"lang":"en-us","value":"No."}}}"#;
-    let canned = Canned::new([Step::answer(401, &[], refused), Step::status(204)]);
+    let rejected = r#"{"odata.error":{"code":"Unauthorized","message":{"lang":"en-us","value":"No."}}}"#;
+    let canned = Canned::new([Step::response(401, &[], rejected), Step::status(204)]);
     let fetches = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&fetches);
     let sas = RenewableSas::new(move || {

@@ -200,14 +200,14 @@ async fn concurrency_limits_the_parts_in_flight() {
     let (faults, blogs) = blogs(latency).await;
     // Five parts of three pages each.
     for (concurrency, rounds) in [(1, 15), (5, 3), (16, 3)] {
-        let begun = Instant::now();
+        let started = Instant::now();
         let all = blogs
             .query()
             .fan_out()
             .partitions(["a", "b", "c", "d", "e"])
             .concurrency(concurrency);
         assert_eq!(all.unordered().all().await.unwrap().len(), 25);
-        let elapsed = begun.elapsed();
+        let elapsed = started.elapsed();
         assert!(
             (latency * rounds..latency * rounds + latency / 2).contains(&elapsed),
             "{concurrency}: {elapsed:?}"
@@ -320,7 +320,7 @@ async fn scan_reads_ranges_concurrently_and_reports_progress() {
         .scan()
         .ranges(["d", "b", "b", "e0"])
         .on_progress(move |progress, _| log.lock().unwrap().push(*progress));
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut rows = scan.stream();
     assert_eq!((rows.progress().ranges, rows.progress().ranges_done), (4, 0));
     let mut all: Vec<Blog> = rows.by_ref().try_collect().await.unwrap();
@@ -329,7 +329,7 @@ async fn scan_reads_ranges_concurrently_and_reports_progress() {
     all.dedup();
     assert_eq!(all.len(), 25);
     // a, b and c, d and e, nothing: the longest part has five pages.
-    assert!(begun.elapsed() < Duration::from_millis(55), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_millis(55), "{:?}", started.elapsed());
     assert_eq!(faults.requests(), 3 + 5 + 5 + 1);
     let last = rows.progress();
     assert_eq!((last.ranges_done, last.pages, last.rows), (4, 14, 25));

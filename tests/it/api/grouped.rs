@@ -504,11 +504,11 @@ async fn flush_delays_no_write_outside_of_a_full_group() {
         .table()
         .grouped_by(&GroupOptions::new().max_delay(delay).max_pending(2));
     let rows: Vec<_> = (0..6).map(|n| row(&format!("p{n}"), n, n)).collect();
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let writes = join_all(rows.iter().map(|row| table.insert(row)));
     let (written, ()) = join(writes, table.flush()).await;
     assert!(written.iter().all(Result::is_ok));
-    assert!(begun.elapsed() < 10 * LATENCY, "{:?}", begun.elapsed());
+    assert!(started.elapsed() < 10 * LATENCY, "{:?}", started.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
@@ -595,20 +595,20 @@ async fn max_delay_makes_writes_wait_for_others() {
         tokio::time::sleep(Duration::from_millis(20)).await;
         table.insert(row).await
     };
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let (first, others) = join(table.insert(&rows[0]), join_all(rows[1..].iter().map(later))).await;
     assert!(first.is_ok() && others.iter().all(Result::is_ok));
     assert_eq!(slow.sizes(), [10]);
-    assert_eq!(begun.elapsed().as_millis() / 10, 15);
+    assert_eq!(started.elapsed().as_millis() / 10, 15);
     // A full batch does not wait, and a flush ends the wait.
     let rows: Vec<_> = (100..200).map(|n| row("p", n, n)).collect();
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     join_all(rows.iter().map(|row| table.insert(row))).await;
-    assert_eq!(begun.elapsed().as_millis() / 10, 10);
-    let (begun, one) = (tokio::time::Instant::now(), row("p", "one", 1));
+    assert_eq!(started.elapsed().as_millis() / 10, 10);
+    let (started, one) = (tokio::time::Instant::now(), row("p", "one", 1));
     let (one, ()) = join(table.insert(&one), table.flush()).await;
     one.unwrap();
-    assert_eq!(begun.elapsed().as_millis() / 10, 10);
+    assert_eq!(started.elapsed().as_millis() / 10, 10);
 }
 
 #[tokio::test(start_paused = true)]

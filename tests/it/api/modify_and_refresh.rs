@@ -178,7 +178,7 @@ async fn timeout_of_modify_covers_all_its_reads_and_writes() {
     let counters = counters().await;
     counters.insert(&counter(0)).await.unwrap();
     let limit = std::time::Duration::from_secs(3);
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let emulated = counters.clone();
     let always_late = |counter: &mut Counter| {
         counter.value += 1;
@@ -190,7 +190,7 @@ async fn timeout_of_modify_covers_all_its_reads_and_writes() {
     assert_eq!(error.kind(), ErrorKind::Timeout);
     assert!(error.to_string().contains("the call timed out"), "{error}");
     let tick = std::time::Duration::from_millis(1);
-    assert!(begun.elapsed() <= limit + tick, "{:?}", begun.elapsed());
+    assert!(started.elapsed() <= limit + tick, "{:?}", started.elapsed());
 }
 
 #[tokio::test]

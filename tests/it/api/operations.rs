@@ -19,8 +19,8 @@ const FOR_TOKENS: &str = "user_delegation_key";
 enum Documented {
     Works,
     /// The client rejects it before it is sent.
-    RefusedHere,
-    RefusedThere,
+    RejectedHere,
+    RejectedThere,
 }
 
 /// Returns the rows of the table: the operation, and its entries for Storage, Cosmos DB, Azurite and the emulator.
@@ -34,8 +34,8 @@ fn rows() -> Vec<(&'static str, Vec<Documented>)> {
             let name = cells.next().unwrap().trim_matches('`');
             let documented = cells.map(|cell| match cell.trim_end_matches(['¹', '²']) {
                 "✓" => Documented::Works,
-                "–" => Documented::RefusedHere,
-                "✗" => Documented::RefusedThere,
+                "–" => Documented::RejectedHere,
+                "✗" => Documented::RejectedThere,
                 _ => unreachable!("{line}"),
             });
             (name, documented.collect())
@@ -135,8 +135,8 @@ async fn check(column: usize, service: &TableServiceClient, name: &str) {
 fn behaves_as_documented(operation: &str, documented: Documented, outcome: Result<(), Error>) {
     match (documented, outcome) {
         (Documented::Works, Ok(())) => {}
-        (Documented::RefusedHere, Err(e)) => assert_eq!(e.kind(), ErrorKind::Unsupported, "{operation}: {e}"),
-        (Documented::RefusedThere, Err(e)) => assert!(e.status().is_some(), "{operation} was not answered: {e}"),
+        (Documented::RejectedHere, Err(e)) => assert_eq!(e.kind(), ErrorKind::Unsupported, "{operation}: {e}"),
+        (Documented::RejectedThere, Err(e)) => assert!(e.status().is_some(), "{operation} was not answered: {e}"),
         (documented, outcome) => unreachable!("{operation} {documented:?}: {outcome:?}"),
     }
 }
@@ -223,7 +223,7 @@ async fn table_of_the_guide_matches_azurite_with_tokens() {
     let backend = Backend::azurite_with_token();
     let rows = rows();
     let (_, documented) = rows.iter().find(|(name, _)| *name == FOR_TOKENS).unwrap();
-    assert_eq!(documented[2], Documented::RefusedThere);
+    assert_eq!(documented[2], Documented::RejectedThere);
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     let error = perform(FOR_TOKENS, backend.service(), &table).await.unwrap_err();
     // Not 403: Azurite accepts the token, but does not know the operation.

@@ -64,8 +64,8 @@ async fn signature_is_shown_only_on_request() {
         [
             Step::status(403),
             Step::Fail(Delivery::MaybeSent),
-            Step::answer(200, &[], "<html>"),
-            Step::answer(
+            Step::response(200, &[], "<html>"),
+            Step::response(
                 403,
                 &[("x-ms-error-code", "AuthenticationFailed")],
                 &format!("?sig={SIGNATURE}"),
@@ -73,8 +73,8 @@ async fn signature_is_shown_only_on_request() {
         ]
     };
     // The renewable signature is rejected twice more, with new signatures.
-    let [.., refused] = steps();
-    let more = [refused.clone(), refused];
+    let [.., rejected] = steps();
+    let more = [rejected.clone(), rejected];
     let canned = Canned::new(steps().into_iter().chain(steps()).chain(more));
     let renewable = RenewableSas::new(|| async { Ok(token()) });
     shown.debug((token(), &renewable));
@@ -231,12 +231,12 @@ async fn credentials_from_outside_receive_no_secret() {
             Box::pin(std::future::ready(Ok(())))
         }
 
-        fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
-            SHOWN.lock().unwrap().debug(refusal);
+        fn rejected(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
+            SHOWN.lock().unwrap().debug(service_error);
             None
         }
     }
-    let canned = Canned::new([Step::answer(403, &[], &format!("no ?sig={SIGNATURE}&x"))]);
+    let canned = Canned::new([Step::response(403, &[], &format!("no ?sig={SIGNATURE}&x"))]);
     let service = TableServiceClient::new(ENDPOINT, Logging).unwrap().transport(canned);
     let error = service.ping().await.unwrap_err();
     let mut shown = SHOWN.lock().unwrap();

@@ -69,7 +69,7 @@ async fn table_is_recreated_as_soon_as_possible() {
 #[tokio::test(start_paused = true)]
 async fn deadline_ends_the_wait_with_a_conflict() {
     let (table, _) = table().await;
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let error = table.recreate_table(Duration::from_secs(12)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(
@@ -78,7 +78,11 @@ async fn deadline_ends_the_wait_with_a_conflict() {
             .contains("still being deleted after the total timeout of 12s"),
         "{error}"
     );
-    assert!((11..=12).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+    assert!(
+        (11..=12).contains(&started.elapsed().as_secs()),
+        "{:?}",
+        started.elapsed()
+    );
 }
 
 #[tokio::test]
@@ -99,11 +103,11 @@ async fn table_deleted_by_another_client_is_recreated() {
     let deleting = r#"{"odata.error":{"code":"TableBeingDeleted","message":{"lang":"en-US","value":"Wait."}}}"#;
     let exists = r#"{"odata.error":{"code":"TableAlreadyExists","message":{"lang":"en-US","value":"There."}}}"#;
     let canned = Canned::new([
-        Step::answer(409, &[], deleting),
-        Step::answer(409, &[], deleting),
+        Step::response(409, &[], deleting),
+        Step::response(409, &[], deleting),
         // The table was created, the response is lost, and the next attempt finds it.
         Step::Fail(azure_table::transport::Delivery::MaybeSent),
-        Step::answer(409, &[], exists),
+        Step::response(409, &[], exists),
     ]);
     let table = canned.service().dynamic_table("Orders").unwrap();
     table.recreate_table(Duration::from_secs(60)).await.unwrap();

@@ -307,11 +307,11 @@ async fn error_of_the_closure_ends_the_update() {
         error.kind() == ErrorKind::InvalidInput && error.to_string().contains("changed the entity's key"),
         "{error}"
     );
-    let refused: Result<_, Interrupted<_, Stop>> = table
+    let rejected: Result<_, Interrupted<_, Stop>> = table
         .blogs
         .update_where(table.blogs.query().page_size(0), |_| Ok::<(), Stop>(()))
         .await;
-    assert!(matches!(refused.unwrap_err().error(), Stop::Azure(e) if e.kind() == ErrorKind::InvalidInput));
+    assert!(matches!(rejected.unwrap_err().error(), Stop::Azure(e) if e.kind() == ErrorKind::InvalidInput));
 }
 
 /// If a batch fails because of some rows, the others are written.

@@ -27,7 +27,7 @@ fn challenge(resource: &str) -> Step {
         ("www-authenticate", text.as_str()),
         ("x-ms-error-code", "NoAuthenticationInformation"),
     ];
-    Step::answer(401, &headers, "")
+    Step::response(401, &headers, "")
 }
 
 /// The `Authorization` of all requests; empty if a request has none.
@@ -45,7 +45,7 @@ fn authorizations(canned: &Canned) -> Vec<String> {
 }
 
 fn inserted() -> Step {
-    Step::answer(204, &[("etag", "W/\"1\"")], "")
+    Step::response(204, &[("etag", "W/\"1\"")], "")
 }
 
 fn row() -> DynamicEntity {
@@ -60,7 +60,7 @@ async fn concurrent_calls_share_one_token() {
     futures::future::try_join_all(rows.iter().map(|row| things.insert(row)))
         .await
         .unwrap();
-    assert_eq!(tokens.asked(), ["https://storage.azure.com/.default"]);
+    assert_eq!(tokens.requested(), ["https://storage.azure.com/.default"]);
     let sent = authorizations(&canned);
     assert!(sent[0].starts_with(&format!("Bearer {TOKEN_MARKER}")) && sent.iter().all(|token| *token == sent[0]));
     let first = &canned.sent()[0];
@@ -79,7 +79,7 @@ async fn rejected_token_is_renewed_once() {
         things.insert(&row()).await.unwrap();
     }
     let sent = authorizations(&canned);
-    assert_eq!((sent.len(), tokens.asked().len()), (4, 2));
+    assert_eq!((sent.len(), tokens.requested().len()), (4, 2));
     assert_eq!(sent[0], sent[1]);
     assert_ne!(sent[1], sent[2]);
     assert_eq!(sent[2], sent[3]);
@@ -95,7 +95,7 @@ async fn token_that_is_always_rejected_ends_the_call() {
     let (tokens, canned) = (FakeTokens::default(), Canned::new((0..3).map(|_| Step::status(401))));
     let error = things(&tokens, &canned).insert(&row()).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::Unauthenticated, Some(401)));
-    assert_eq!((canned.sent().len(), tokens.asked().len()), (3, 3));
+    assert_eq!((canned.sent().len(), tokens.requested().len()), (3, 3));
     assert!(!error.may_have_applied());
     let text = error.to_string();
     assert!(
@@ -107,7 +107,7 @@ async fn token_that_is_always_rejected_ends_the_call() {
 #[tokio::test]
 async fn missing_role_does_not_renew_the_token() {
     let body = r#"{"odata.error":{"code":"AuthorizationPermissionMismatch","message":{"lang":"en-US","value":"Not authorized."}}}"#;
-    let (tokens, canned) = (FakeTokens::default(), Canned::new([Step::answer(403, &[], body)]));
+    let (tokens, canned) = (FakeTokens::default(), Canned::new([Step::response(403, &[], body)]));
     let error = things(&tokens, &canned).insert(&row()).await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Forbidden, 1));
     let text = error.to_string();
@@ -131,7 +131,7 @@ async fn tenant_and_scope_are_learned_from_the_challenge() {
     let things = table(CONTOSO, credential, &canned);
     things.insert(&row()).await.unwrap();
     things.insert(&row()).await.unwrap();
-    assert_eq!(tokens.asked(), ["https://storage.azure.cn/.default"]);
+    assert_eq!(tokens.requested(), ["https://storage.azure.cn/.default"]);
     let sent = authorizations(&canned);
     assert_eq!(sent[0], "");
     assert!(sent[1].starts_with("Bearer ") && sent[1] == sent[2]);
@@ -173,16 +173,16 @@ async fn server_cannot_choose_the_audience_of_a_token() {
         assert!(error.to_string().contains("`EntraCredential::scope`"), "{error}");
         assert!(
             tokens
-                .asked()
+                .requested()
                 .iter()
                 .all(|scope| scope == "https://storage.azure.com/.default")
         );
 
         let (source, canned) = (tokens.clone(), Canned::new([challenge(resource)]));
-        let asked = tokens.asked().len();
+        let requested = tokens.requested().len();
         let credential = EntraCredential::by_tenant(move |_| Ok(source.source()));
         table(CONTOSO, credential, &canned).insert(&row()).await.unwrap_err();
-        assert_eq!(tokens.asked().len(), asked, "nothing is learned of it");
+        assert_eq!(tokens.requested().len(), requested, "nothing is learned of it");
     }
 }
 
@@ -215,7 +215,7 @@ async fn each_cloud_and_service_has_its_scope() {
         let (tokens, canned) = (FakeTokens::default(), Canned::new([inserted()]));
         let things = table(endpoint, EntraCredential::new(tokens.source()), &canned);
         things.insert(&row()).await.unwrap();
-        assert_eq!(tokens.asked(), [scope], "{endpoint}");
+        assert_eq!(tokens.requested(), [scope], "{endpoint}");
     }
     let (tokens, canned) = (FakeTokens::default(), Canned::new([inserted()]));
     let credential = EntraCredential::new(tokens.source()).scope("https://cosmos.azure.com/.default");
@@ -223,7 +223,7 @@ async fn each_cloud_and_service_has_its_scope() {
         .insert(&row())
         .await
         .unwrap();
-    assert_eq!(tokens.asked(), ["https://cosmos.azure.com/.default"]);
+    assert_eq!(tokens.requested(), ["https://cosmos.azure.com/.default"]);
 }
 
 #[tokio::test]
@@ -239,7 +239,7 @@ async fn token_is_never_sent_over_http() {
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
         assert!(error.to_string().contains("HTTPS only"), "{error}");
     }
-    assert_eq!((canned.sent().len(), tokens.asked().len()), (0, 0));
+    assert_eq!((canned.sent().len(), tokens.requested().len()), (0, 0));
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ fn key_until(expiry: DateTime) -> Step {
          <SignedService>t</SignedService><SignedVersion>2025-07-05</SignedVersion>\
          <Value>{VALUE}</Value></UserDelegationKey>"
     );
-    Step::answer(200, &[("content-type", "application/xml")], &document)
+    Step::response(200, &[("content-type", "application/xml")], &document)
 }
 
 fn in_an_hour() -> DateTime {
@@ -41,7 +41,7 @@ fn in_an_hour() -> DateTime {
 #[tokio::test]
 async fn delegation_key_signs_a_signature_that_clients_use() {
     let end = in_an_hour();
-    let canned = Canned::new([key_until(end), Step::answer(204, &[("etag", "W/\"1\"")], "")]);
+    let canned = Canned::new([key_until(end), Step::response(204, &[("etag", "W/\"1\"")], "")]);
     let service = service("https://contoso.table.core.windows.net", &canned);
     let tenant = Guid::random();
     let key = service
@@ -53,10 +53,10 @@ async fn delegation_key_signs_a_signature_that_clients_use() {
     assert_eq!(key.object_id(), "11059fcc-5514-4800-b5f8-49808b9cfab6");
     assert_eq!(key.expiry(), end);
 
-    let asked = &canned.sent()[0];
-    assert_eq!(asked.method(), "POST");
+    let requested = &canned.sent()[0];
+    assert_eq!(requested.method(), "POST");
     assert_eq!(
-        asked.uri(),
+        requested.uri(),
         "https://contoso.table.core.windows.net/?restype=service&comp=userdelegationkey"
     );
     for (name, value) in [
@@ -64,16 +64,16 @@ async fn delegation_key_signs_a_signature_that_clients_use() {
         ("content-type", "application/xml"),
         ("x-ms-version", "2025-07-05"),
     ] {
-        assert_eq!(asked.headers()[name], value);
+        assert_eq!(requested.headers()[name], value);
     }
     assert!(
-        asked.headers()["authorization"]
+        requested.headers()["authorization"]
             .to_str()
             .unwrap()
             .starts_with("Bearer ")
     );
-    assert!(!asked.headers().contains_key("dataserviceversion"));
-    let body = std::str::from_utf8(asked.body()).unwrap();
+    assert!(!requested.headers().contains_key("dataserviceversion"));
+    let body = std::str::from_utf8(requested.body()).unwrap();
     let expected = format!(
         "<KeyInfo><Start>{}</Start><Expiry>{end}</Expiry><DelegatedUserTid>{tenant}</DelegatedUserTid></KeyInfo>",
         end - Duration::from_secs(7_200)
@@ -131,7 +131,7 @@ async fn lost_response_is_retried_and_invalid_one_is_not_shown() {
     let canned = Canned::new([
         Step::Fail(azure_table::transport::Delivery::MaybeSent),
         key_until(end),
-        Step::answer(
+        Step::response(
             200,
             &[],
             &format!("<UserDelegationKey><Value>{VALUE}</Value></UserDelegationKey>"),
@@ -153,7 +153,7 @@ async fn missing_role_is_named() {
     let body =
         "<?xml version=\"1.0\"?><Error><Code>AuthorizationPermissionMismatch</Code><Message>No.</Message></Error>";
     let headers = [("x-ms-error-code", "AuthorizationPermissionMismatch")];
-    let canned = Canned::new([Step::answer(403, &headers, body)]);
+    let canned = Canned::new([Step::response(403, &headers, body)]);
     let service = service("https://contoso.table.core.windows.net", &canned);
     let error = service.user_delegation_key(in_an_hour()).await.unwrap_err();
     assert!(error.to_string().contains("Storage Table Delegator"), "{error}");

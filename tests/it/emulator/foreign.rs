@@ -57,9 +57,14 @@ async fn captured_signatures_are_accepted() {
                 for (name, value) in case["headers"].as_object().unwrap() {
                     request = request.header(name, value.as_str().unwrap());
                 }
-                let answer = service.send(request.body(Bytes::new()).unwrap()).await.unwrap();
-                let is_refused = outcome(&answer) == (403, "AuthenticationFailed".to_owned());
-                assert_eq!(is_refused, is_changed || !is_good, "{} {url}: {answer:?}", text("name"));
+                let response = service.send(request.body(Bytes::new()).unwrap()).await.unwrap();
+                let is_rejected = outcome(&response) == (403, "AuthenticationFailed".to_owned());
+                assert_eq!(
+                    is_rejected,
+                    is_changed || !is_good,
+                    "{} {url}: {response:?}",
+                    text("name")
+                );
             }
         }
         assert!(checked >= at_least, "{file}: {checked}");
@@ -93,7 +98,7 @@ async fn entities_of_other_sdks_are_read_correctly() {
                 continue;
             }
             let sent: Value = serde_json::from_str(body).unwrap();
-            let answer = ask(
+            let response = ask(
                 &service,
                 "POST",
                 "Things",
@@ -102,7 +107,7 @@ async fn entities_of_other_sdks_are_read_correctly() {
             )
             .await;
             assert_eq!(
-                Some(u64::from(answer.status().as_u16())),
+                Some(u64::from(response.status().as_u16())),
                 case[sdk]["status"].as_u64(),
                 "{body:.200}"
             );
@@ -113,8 +118,8 @@ async fn entities_of_other_sdks_are_read_correctly() {
                 key("RowKey")
             );
             let minimal = ("accept", "application/json;odata=minimalmetadata");
-            let answer = ask(&service, "GET", &path, &[minimal], "").await;
-            let read: Value = serde_json::from_slice(answer.body()).unwrap();
+            let response = ask(&service, "GET", &path, &[minimal], "").await;
+            let read: Value = serde_json::from_slice(response.body()).unwrap();
             let expected = expected(&sent["P"], sent["P@odata.type"].as_str());
             assert_eq!(
                 (&read["P"], read["P@odata.type"].as_str()),
@@ -171,9 +176,9 @@ async fn spellings_of_values_keys_and_preferences_are_accepted() {
             let mut headers = vec![("content-type", "application/json")];
             headers.extend(prefer.map(|prefer| ("prefer", prefer)));
             let body = format!(r#"{{"PartitionKey":"p","RowKey":"{row}",{members}}}"#);
-            let answer = ask(&service, "POST", "Things", &headers, body.clone()).await;
-            assert_eq!(answer.status(), status, "{body}: {answer:?}");
-            let said = answer
+            let response = ask(&service, "POST", "Things", &headers, body.clone()).await;
+            assert_eq!(response.status(), status, "{body}: {response:?}");
+            let said = response
                 .headers()
                 .get("preference-applied")
                 .map_or("", |value| value.to_str().unwrap());
@@ -239,7 +244,7 @@ async fn spellings_of_batches_are_accepted() {
                     }
                     lines.extend([format!("--{inner}--"), format!("--{outer}--"), String::new()]);
                     let content_type = format!("multipart/mixed; boundary={}", quoted(outer));
-                    let answer = ask(
+                    let response = ask(
                         &service,
                         "POST",
                         "$batch",
@@ -247,14 +252,14 @@ async fn spellings_of_batches_are_accepted() {
                         lines.join(end),
                     )
                     .await;
-                    let text = String::from_utf8_lossy(answer.body());
+                    let text = String::from_utf8_lossy(response.body());
                     assert_eq!(text.matches("HTTP/1.1 204 No Content").count(), 2, "{lines:#?}: {text}");
                 }
             }
         }
     }
     let empty = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c--\r\n--b--\r\n";
-    let answer = ask(
+    let response = ask(
         &service,
         "POST",
         "$batch",
@@ -262,10 +267,10 @@ async fn spellings_of_batches_are_accepted() {
         empty,
     )
     .await;
-    assert_eq!(answer.status(), 202);
+    assert_eq!(response.status(), 202);
     assert!(
-        !String::from_utf8_lossy(answer.body()).contains("HTTP/1.1"),
-        "{answer:?}"
+        !String::from_utf8_lossy(response.body()).contains("HTTP/1.1"),
+        "{response:?}"
     );
 }
 
@@ -283,12 +288,12 @@ async fn addresses_of_sdks_name_the_same_rows() {
             .repeat(value["times"].as_u64().unwrap().try_into().unwrap()),
     };
     let forbidden = |text: &str| text.contains(|c: char| matches!(c, '/' | '\\' | '#' | '?') || c.is_control());
-    let (mut found, mut refused) = (0, 0);
+    let (mut found, mut rejected) = (0, 0);
     let lists = ["cases", "rejected"].into_iter();
     for case in lists.flat_map(|list| vectors[list].as_array().unwrap()) {
         let (partition, row) = (key(&case["partition_key"]), key(&case["row_key"]));
         let body = serde_json::json!({"PartitionKey": partition, "RowKey": row}).to_string();
-        let answer = ask(
+        let response = ask(
             &service,
             "POST",
             "Things",
@@ -298,16 +303,16 @@ async fn addresses_of_sdks_name_the_same_rows() {
         .await;
         if forbidden(&partition) || forbidden(&row) {
             assert_eq!(
-                outcome(&answer),
+                outcome(&response),
                 (400, "OutOfRangeInput".to_owned()),
                 "{partition:?} {row:?}"
             );
-            refused += 1;
+            rejected += 1;
             continue;
         }
         assert!(
-            [201, 409].contains(&answer.status().as_u16()),
-            "{partition:?} {row:?}: {answer:?}"
+            [201, 409].contains(&response.status().as_u16()),
+            "{partition:?} {row:?}: {response:?}"
         );
         for path in [&case["canonical_path"], &case["python"]["path"], &case["js"]["path"]] {
             // Shortened in the file.
@@ -315,8 +320,8 @@ async fn addresses_of_sdks_name_the_same_rows() {
                 continue;
             };
             let path = path.replacen("/T", "Things", 1);
-            let answer = ask(&service, "GET", &path, &[], "").await;
-            let read: Value = serde_json::from_slice(answer.body()).unwrap();
+            let response = ask(&service, "GET", &path, &[], "").await;
+            let read: Value = serde_json::from_slice(response.body()).unwrap();
             assert_eq!(
                 (&read["PartitionKey"], &read["RowKey"]),
                 (&partition.as_str().into(), &row.as_str().into()),
@@ -325,5 +330,5 @@ async fn addresses_of_sdks_name_the_same_rows() {
             found += 1;
         }
     }
-    assert!(found >= 90 && refused >= 8, "{found} {refused}");
+    assert!(found >= 90 && rejected >= 8, "{found} {rejected}");
 }

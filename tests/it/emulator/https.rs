@@ -133,12 +133,12 @@ async fn tokens_are_taken_over_https_alone(network: Network) {
             .header("authorization", format!("Bearer {token}"))
             .body(Bytes::new())
             .unwrap();
-        let answer = trusting(network, &pem).send(request).await.unwrap();
+        let response = trusting(network, &pem).send(request).await.unwrap();
         assert_eq!(
-            answer.status().as_u16(),
+            response.status().as_u16(),
             expected,
             "{base} {token}: {:?}",
-            answer.body()
+            response.body()
         );
     }
 }
@@ -181,7 +181,7 @@ o/2glrrJ02o=
 ";
 
 #[test]
-fn certificate_of_version_1_is_refused_with_the_remedy() {
+fn certificate_of_version_1_is_rejected_with_the_remedy() {
     let (pem, key) = certificate();
     for (text, number) in [(VERSION_1.to_owned(), 1), (format!("{pem}{VERSION_1}"), 2)] {
         let error = ServerCertificate::from_pem(text, &key).unwrap_err();

@@ -92,11 +92,11 @@ async fn bodies_that_are_not_entities_are_rejected() {
         (bytes(&[&row("\"A\":1"), b"x"]), 400, "InvalidInput"),
     ] {
         let shown = String::from_utf8_lossy(&body[..body.len().min(120)]).into_owned();
-        let answer = ask(&service, "POST", "Things", &[JSON], body.clone()).await;
-        assert_eq!(outcome(&answer), (status, code.to_owned()), "{shown}");
+        let response = ask(&service, "POST", "Things", &[JSON], body.clone()).await;
+        assert_eq!(outcome(&response), (status, code.to_owned()), "{shown}");
         // The same for a change of the row, except what concerns only the keys.
         if !matches!(code, "PropertiesNeedValue" | "DuplicateKeyPropertySpecified") {
-            let answer = ask(
+            let response = ask(
                 &service,
                 "PUT",
                 "Things(PartitionKey='p',RowKey='r')",
@@ -104,7 +104,7 @@ async fn bodies_that_are_not_entities_are_rejected() {
                 body,
             )
             .await;
-            assert_eq!(outcome(&answer), (status, code.to_owned()), "PUT {shown}");
+            assert_eq!(outcome(&response), (status, code.to_owned()), "PUT {shown}");
         }
         assert!(state(&service).await == before, "{shown}");
     }
@@ -137,8 +137,8 @@ async fn invalid_addresses_are_rejected() {
         ("BREW", "Things", 405, "UnsupportedHttpVerb"),
         ("GET", "Things/x", 400, "InvalidUri"),
     ] {
-        let answer = ask(&service, method, path, &[("if-match", "*")], "").await;
-        assert_eq!(outcome(&answer), (status, code.to_owned()), "{method} {path}");
+        let response = ask(&service, method, path, &[("if-match", "*")], "").await;
+        assert_eq!(outcome(&response), (status, code.to_owned()), "{method} {path}");
         assert!(state(&service).await == before, "{method} {path}");
     }
     let filter = format!("Things?$filter={}A%20eq%201{}", "(".repeat(5_000), ")".repeat(5_000));
@@ -178,12 +178,12 @@ async fn a_batch_that_breaks_off_changes_nothing() {
         for end in 0..whole.len() {
             let service = with_row().await;
             let before = state(&service).await;
-            let answer = ask(&service, "POST", "$batch", &[BATCH], whole[..end].to_owned()).await;
+            let response = ask(&service, "POST", "$batch", &[BATCH], whole[..end].to_owned()).await;
             let after = state(&service).await;
             if after == before {
-                let is_refused =
-                    answer.status() == 400 || String::from_utf8_lossy(answer.body()).contains("HTTP/1.1 4");
-                assert!(is_refused, "{}: {answer:?}", &whole[..end]);
+                let is_rejected =
+                    response.status() == 400 || String::from_utf8_lossy(response.body()).contains("HTTP/1.1 4");
+                assert!(is_rejected, "{}: {response:?}", &whole[..end]);
             } else {
                 assert_eq!(rows(&after), 3, "{}", &whole[..end]);
                 made.push(end);
@@ -262,20 +262,20 @@ async fn invalid_batches_are_rejected() {
         ("application/json", whole.clone().into_bytes(), 400, "InvalidInput"),
     ] {
         let shown = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
-        let answer = ask(&service, "POST", "$batch", &[("content-type", content_type)], body).await;
-        assert_eq!(outcome(&answer), (status, code.to_owned()), "{content_type} {shown}");
+        let response = ask(&service, "POST", "$batch", &[("content-type", content_type)], body).await;
+        assert_eq!(outcome(&response), (status, code.to_owned()), "{content_type} {shown}");
         assert!(state(&service).await == before, "{content_type} {shown}");
     }
     let mut invalid = whole.clone().into_bytes();
     let at = whole.find("\"A\":2").unwrap() + 1;
     invalid[at] = 0xff;
-    let answer = ask(&service, "POST", "$batch", &[BATCH], invalid).await;
+    let response = ask(&service, "POST", "$batch", &[BATCH], invalid).await;
     assert!(
-        matches!(outcome(&answer), (202 | 400, code) if code == "InvalidInput"),
-        "{answer:?}"
+        matches!(outcome(&response), (202 | 400, code) if code == "InvalidInput"),
+        "{response:?}"
     );
     assert!(state(&service).await == before);
-    let answer = ask(&service, "POST", "$batch", &[BATCH], whole).await;
-    assert_eq!(answer.status(), 202);
+    let response = ask(&service, "POST", "$batch", &[BATCH], whole).await;
+    assert_eq!(response.status(), 202);
     assert!(state(&service).await != before, "the good one is made");
 }

@@ -126,9 +126,9 @@ async fn observer_receives_the_reason_of_a_rejection() {
             .header("authorization", authorization)
             .header("x-ms-version", "2019-02-02")
             .header("x-ms-date", date);
-        let answer = emulator.send(request.body("".into()).unwrap()).await.unwrap();
-        assert_eq!(answer.status(), 403);
-        let body = String::from_utf8_lossy(answer.body()).into_owned();
+        let response = emulator.send(request.body("".into()).unwrap()).await.unwrap();
+        assert_eq!(response.status(), 403);
+        let body = String::from_utf8_lossy(response.body()).into_owned();
         assert!(body.contains("Server failed to authenticate the request."), "{body}");
         assert!(!body.contains("account"), "the live service says no more: {body}");
     }
@@ -167,8 +167,8 @@ async fn observer_receives_the_reason_of_an_invalid_signature() {
     for token in [&expired, &early, &other] {
         let uri = format!("{}/Blogs()?{}", service.endpoint(), token.expose());
         let request = Request::get(uri).header("x-ms-version", "2019-02-02");
-        let answer = emulator.send(request.body("".into()).unwrap()).await.unwrap();
-        assert_eq!(answer.status(), 403);
+        let response = emulator.send(request.body("".into()).unwrap()).await.unwrap();
+        assert_eq!(response.status(), 403);
     }
     assert_eq!(
         reasons(&lines),

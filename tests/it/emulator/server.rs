@@ -41,9 +41,9 @@ async fn idle_connection_does_not_delay_shutdown() {
     service.ping().await.unwrap();
     let mut silent = TcpStream::connect(address).await.unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     running.stop().await;
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     assert_eq!(silent.read(&mut [0; 8]).await.unwrap_or(0), 0, "it is closed");
     // The port is free again.
     EmulatorServer::bind(Emulator::new(), address).await.unwrap();
@@ -102,10 +102,10 @@ async fn too_long_url_is_rejected_by_the_server() {
             "a".repeat(length - base.len())
         );
         stream.write_all(head.as_bytes()).await.unwrap();
-        let mut answer = [0; 12];
-        stream.read_exact(&mut answer).await.unwrap();
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        assert_eq!(answer, format!("HTTP/1.1 {}", status), "{length}");
+        let mut response = [0; 12];
+        stream.read_exact(&mut response).await.unwrap();
+        let response = String::from_utf8_lossy(&response).into_owned();
+        assert_eq!(response, format!("HTTP/1.1 {}", status), "{length}");
     }
     running.stop().await;
 }

@@ -123,11 +123,11 @@ pub(super) async fn ask_at(
 }
 
 /// Returns status and code of a response, including those of a part of a batch.
-pub(super) fn outcome(answer: &Response<Bytes>) -> (u16, String) {
-    let body = String::from_utf8_lossy(answer.body());
+pub(super) fn outcome(response: &Response<Bytes>) -> (u16, String) {
+    let body = String::from_utf8_lossy(response.body());
     let code = ["\"code\":\"", "<m:code>"]
         .into_iter()
         .find_map(|before| body.split_once(before));
     let code = code.and_then(|(_, rest)| rest.split(['"', '<']).next());
-    (answer.status().as_u16(), code.unwrap_or_default().to_owned())
+    (response.status().as_u16(), code.unwrap_or_default().to_owned())
 }

@@ -74,7 +74,7 @@ prop_compose! {
 }
 
 /// Returns all that a client reads of the tables, including versions.
-async fn answers(emulator: &Emulator) -> String {
+async fn responses(emulator: &Emulator) -> String {
     let service = TableServiceClient::on(emulator.clone());
     let mut all = String::new();
     for name in service.list_tables().await.unwrap() {
@@ -100,7 +100,7 @@ proptest! {
         let restored = Emulator::new();
         restored.restore(&EmulatorSnapshot::read(folder.file()).unwrap()).unwrap();
         prop_assert_eq!(restored.snapshot().to_string(), snapshot.to_string());
-        prop_assert_eq!(runtime.block_on(answers(&restored)), runtime.block_on(answers(&emulator)));
+        prop_assert_eq!(runtime.block_on(responses(&restored)), runtime.block_on(responses(&emulator)));
         prop_assert_eq!(snapshot.to_string().lines().count(), 1 + usize::from(snapshot.table_count() > 0)
             + snapshot.table_count() + snapshot.entity_count());
     }
@@ -157,13 +157,13 @@ async fn settings_policies_and_versions_are_restored() {
         blogs_again.get(("p", "kept")).await.unwrap(),
         blogs.get(("p", "kept")).await.unwrap()
     );
-    let refused = service_again
+    let rejected = service_again
         .dynamic_table("Leaving")
         .unwrap()
         .create_table()
         .await
         .unwrap_err();
-    assert_eq!(refused.code(), Some("TableBeingDeleted"));
+    assert_eq!(rejected.code(), Some("TableBeingDeleted"));
     // No version occurs twice, even though the clock is paused and the last row was deleted.
     let entity = DynamicEntity::new("p", "new");
     assert_eq!(
@@ -398,7 +398,7 @@ async fn snapshot_of_another_service_is_rejected() {
     assert!(error.to_string().contains("the snapshot is of"), "{error}");
     let again = Emulator::cosmos();
     again.restore(&snapshot).unwrap();
-    assert_eq!(answers(&again).await, answers(&cosmos).await);
+    assert_eq!(responses(&again).await, responses(&cosmos).await);
     assert_eq!(again.snapshot().table_count(), 2);
 
     // An emulator that is Cosmos DB only at its addresses separates such tables, too.
@@ -418,9 +418,9 @@ async fn snapshot_of_another_service_is_rejected() {
 /// Returns all responses, byte by byte except the time.
 async fn pages(emulator: &Emulator, host: &str) -> Vec<u8> {
     let full = [("accept", "application/json;odata=fullmetadata")];
-    let answer = ask_at(emulator, host, "GET", "Blogs()", &full, "").await;
-    assert_eq!(answer.status(), 200);
-    answer.into_body().to_vec()
+    let response = ask_at(emulator, host, "GET", "Blogs()", &full, "").await;
+    assert_eq!(response.status(), 200);
+    response.into_body().to_vec()
 }
 
 #[tokio::test]

@@ -77,14 +77,14 @@ async fn exchange(address: SocketAddr, pieces: &[&[u8]], pause: Duration, close:
     if close {
         let _ = stream.shutdown().await;
     }
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer).await;
-    answer
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response).await;
+    response
 }
 
 /// Returns the status of a response, or 0 without one.
-fn status(answer: &[u8]) -> u16 {
-    let line = String::from_utf8_lossy(answer);
+fn status(response: &[u8]) -> u16 {
+    let line = String::from_utf8_lossy(response);
     match line.strip_prefix("HTTP/1.1 ") {
         Some(rest) => rest[..3].parse().unwrap(),
         None => {
@@ -144,14 +144,14 @@ async fn bytes_that_are_not_http_are_rejected_or_closed() {
         ),
         ("nothing", String::new(), 0),
     ] {
-        let answer = server.send(&[bytes.as_bytes()], Duration::ZERO, false).await;
-        let found = status(&answer);
+        let response = server.send(&[bytes.as_bytes()], Duration::ZERO, false).await;
+        let found = status(&response);
         // If much was unread when the connection closed, the response may be lost.
         let may_be_lost = bytes.len() > 10_000 && found == 0;
         assert!(
             found == expected || may_be_lost,
             "{what}: {}",
-            String::from_utf8_lossy(&answer)
+            String::from_utf8_lossy(&response)
         );
     }
     server.is_as_before().await;
@@ -166,11 +166,11 @@ async fn requests_that_break_off_change_nothing() {
         body.len()
     );
     for end in 0..whole.len() {
-        let answer = server.send(&[&whole.as_bytes()[..end]], Duration::ZERO, true).await;
+        let response = server.send(&[&whole.as_bytes()[..end]], Duration::ZERO, true).await;
         assert!(
-            matches!(status(&answer), 0 | 400..500),
+            matches!(status(&response), 0 | 400..500),
             "{end}: {}",
-            String::from_utf8_lossy(&answer)
+            String::from_utf8_lossy(&response)
         );
     }
     server.is_as_before().await;
@@ -186,14 +186,14 @@ async fn slow_heads_and_bodies_have_a_bounded_time() {
         .chain(std::iter::repeat_n(&b"x"[..], 10_000))
         .collect();
     for (what, pieces, expected) in [("head", bytes, [0, 408]), ("body", slow_body, [0, 408])] {
-        let begun = Instant::now();
-        let answer = server.send(&pieces, Duration::from_millis(10), false).await;
+        let started = Instant::now();
+        let response = server.send(&pieces, Duration::from_millis(10), false).await;
         assert!(
-            expected.contains(&status(&answer)),
+            expected.contains(&status(&response)),
             "{what}: {}",
-            String::from_utf8_lossy(&answer)
+            String::from_utf8_lossy(&response)
         );
-        assert!(begun.elapsed() < BOUND, "{what}: {:?}", begun.elapsed());
+        assert!(started.elapsed() < BOUND, "{what}: {:?}", started.elapsed());
     }
     server.is_as_before().await;
 }
@@ -209,9 +209,9 @@ async fn waiting_clients_do_not_block_others() {
         // A connection that keeps sending requests is never the one that has waited longest.
         let request = format!("{HEAD}Content-Length: 0\r\n\r\n");
         working.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = [0; 4_096];
-        let length = timeout(BOUND, working.read(&mut answer)).await.unwrap().unwrap();
-        assert_eq!(status(&answer[..length]), 403);
+        let mut response = [0; 4_096];
+        let length = timeout(BOUND, working.read(&mut response)).await.unwrap().unwrap();
+        assert_eq!(status(&response[..length]), 403);
     }
     server.is_as_before().await;
     let mut closed = 0;
@@ -254,7 +254,7 @@ async fn client_that_does_not_read_is_closed() {
 }
 
 #[tokio::test]
-async fn bodies_beyond_the_limit_are_refused() {
+async fn bodies_beyond_the_limit_are_rejected() {
     let server = Server::start().await;
     for (length, announced) in [
         ((4 << 20) + 1, (4 << 20) + 1),
@@ -262,14 +262,14 @@ async fn bodies_beyond_the_limit_are_refused() {
         (6 << 20, u64::MAX / 2),
     ] {
         let head = format!("{HEAD}Connection: close\r\nContent-Length: {announced}\r\n\r\n");
-        let answer = server
+        let response = server
             .send(&[head.as_bytes(), &vec![b'x'; length]], Duration::ZERO, false)
             .await;
         // An unsigned request is rejected for that, if it is read to its end. Otherwise the response may be lost.
         assert!(
-            matches!(status(&answer), 0 | 403 | 413),
+            matches!(status(&response), 0 | 403 | 413),
             "{length}: {}",
-            String::from_utf8_lossy(&answer)
+            String::from_utf8_lossy(&response)
         );
     }
     server.is_as_before().await;
@@ -294,9 +294,9 @@ async fn random_bytes_do_not_stop_the_server() {
         "0\r\n\r\n",
         "{}",
     ];
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut sent = 0;
-    while begun.elapsed() < Duration::from_secs(2) {
+    while started.elapsed() < Duration::from_secs(2) {
         let mut bytes = Vec::new();
         for _ in 0..random.usize(..20) {
             if random.u8(..4) == 0 {
@@ -305,9 +305,9 @@ async fn random_bytes_do_not_stop_the_server() {
                 bytes.extend_from_slice(random.choice(&pieces).unwrap().as_bytes());
             }
         }
-        let answer = server.send(&[&bytes], Duration::ZERO, true).await;
+        let response = server.send(&[&bytes], Duration::ZERO, true).await;
         assert!(
-            !answer.starts_with(b"HTTP/1.1 2") && !answer.starts_with(b"HTTP/1.1 5"),
+            !response.starts_with(b"HTTP/1.1 2") && !response.starts_with(b"HTTP/1.1 5"),
             "{bytes:?}"
         );
         sent += 1;
@@ -321,7 +321,7 @@ async fn random_bytes_do_not_stop_the_server() {
 async fn body_far_beyond_the_limit_is_rejected_after_the_client_has_written_it() {
     const MIB: usize = 1 << 20;
     let server = Server::start_with(|server| server.read_timeout(BOUND)).await;
-    for (body, is_answered) in [(5 * MIB + 1, true), (32 * MIB, true), (200 * MIB, false)] {
+    for (body, has_response) in [(5 * MIB + 1, true), (32 * MIB, true), (200 * MIB, false)] {
         let mut stream = server.connect(&format!("{HEAD}Content-Length: {body}\r\n\r\n")).await;
         let piece = vec![b' '; MIB];
         let mut left = body;
@@ -332,12 +332,12 @@ async fn body_far_beyond_the_limit_is_rejected_after_the_client_has_written_it()
             }
             left -= next;
         }
-        assert_eq!(left == 0, is_answered, "{body} bytes, {left} left");
-        let mut answer = Vec::new();
-        let _ = timeout(BOUND, stream.read_to_end(&mut answer)).await.unwrap();
-        if is_answered {
-            assert_eq!(status(&answer), 413, "{body} bytes");
-            assert!(String::from_utf8_lossy(&answer).contains("RequestBodyTooLarge"));
+        assert_eq!(left == 0, has_response, "{body} bytes, {left} left");
+        let mut response = Vec::new();
+        let _ = timeout(BOUND, stream.read_to_end(&mut response)).await.unwrap();
+        if has_response {
+            assert_eq!(status(&response), 413, "{body} bytes");
+            assert!(String::from_utf8_lossy(&response).contains("RequestBodyTooLarge"));
         }
     }
     server.is_as_before().await;

@@ -137,7 +137,7 @@ async fn flattened_columns_are_filtered_by() {
 }
 
 #[tokio::test]
-async fn older_names_and_defaults_work_in_a_group_and_unknown_names_are_refused() {
+async fn older_names_and_defaults_work_in_a_group_and_unknown_names_are_rejected() {
     let table = table::<Shop>().await;
     table.insert(&shop(1, 1.5)).await.unwrap();
     let mut row = stored(&table).await;

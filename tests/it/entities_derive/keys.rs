@@ -46,7 +46,7 @@ async fn a_width_shortens_the_digits_of_a_field() {
 }
 
 #[tokio::test]
-async fn a_value_with_more_digits_is_refused_before_it_is_sent() {
+async fn a_value_with_more_digits_is_rejected_before_it_is_sent() {
     let table = table::<Part>().await;
     let error = table.insert(&part(100, "a")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);

@@ -93,10 +93,10 @@ async fn all_arguments_of_a_test_share_one_service(
 #[azure_table::test(start_paused)]
 async fn a_paused_clock_does_not_wait(blogs: TableClient<Blog>, faults: Faults) {
     let real = std::time::Instant::now();
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     faults.add(FaultRule::new(ResponseTemplate::server_busy(Duration::from_secs(20))).first(2));
     blogs.insert(&blog(1)).await.unwrap();
-    assert!(begun.elapsed() >= Duration::from_secs(40));
+    assert!(started.elapsed() >= Duration::from_secs(40));
     assert!(real.elapsed() < Duration::from_secs(20));
 }
 
@@ -144,12 +144,12 @@ async fn nothing_is_tested(blogs: TableClient<Blog>) {
 fn own_service_costs_little() {
     const RUNS: u32 = 200;
     nothing_is_tested();
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     (0..RUNS).for_each(|_| nothing_is_tested());
-    let each = begun.elapsed() / RUNS;
-    let begun = std::time::Instant::now();
+    let each = started.elapsed() / RUNS;
+    let started = std::time::Instant::now();
     (0..RUNS).for_each(|_| drop(TableServiceClient::on(Emulator::new())));
-    let bare = begun.elapsed() / RUNS;
+    let bare = started.elapsed() / RUNS;
     println!("a test with a service and a table: {each:?}; of that emulator and client: {bare:?}");
     assert!(each < Duration::from_millis(20), "{each:?}");
 }

@@ -228,10 +228,10 @@ fn clock_jumps_where_it_is_allowed_to() {
     const LONG: Duration = Duration::from_secs(3_600);
     let body = async |world: World| {
         let rows = clients(&world, 1).remove(0);
-        let begun = world.emulator().clock().now();
+        let started = world.emulator().clock().now();
         rows.insert_or_replace(&DynamicEntity::new("p", "r")).await.unwrap();
         let row = rows.get(("p", "r")).await.unwrap().unwrap();
-        row.timestamp.unwrap().duration_since(begun).unwrap() >= LONG
+        row.timestamp.unwrap().duration_since(started).unwrap() >= LONG
     };
     let jumped = AtomicUsize::new(0);
     let counted = async |world: World| {
@@ -241,11 +241,11 @@ fn clock_jumps_where_it_is_allowed_to() {
     assert_eq!(counts(&explore(&counted).advance(LONG).run()), (3, 0));
     assert_eq!(jumped.load(Ordering::Relaxed), 1);
     let sleeps = async |world: World| {
-        let begun = world.emulator().clock().now();
+        let started = world.emulator().clock().now();
         let rows = clients(&world, 1).remove(0);
         tokio::time::sleep(LONG).await;
         rows.insert(&DynamicEntity::new("p", "r")).await.unwrap();
-        assert!(world.emulator().clock().now().duration_since(begun).unwrap() >= LONG);
+        assert!(world.emulator().clock().now().duration_since(started).unwrap() >= LONG);
     };
     assert_eq!(counts(&explore(sleeps).run()), (1, 0));
 }

@@ -317,10 +317,14 @@ async fn sweep_keeps_its_rate() -> Result<()> {
     let inserted = costs.rows.bulk().insert((0..400).map(|n| row(&n.to_string()))).await?;
     assert_eq!(inserted.applied(), 400);
     let rows = Expiring::new(&costs.rows, Row::EXPIRES);
-    let begun = Instant::now();
+    let started = Instant::now();
     let report = rows.sweep(DateTime::now()).max_rate(100).await?;
     assert_eq!(report.applied(), 400);
-    assert!(begun.elapsed() >= Duration::from_millis(2_900), "{:?}", begun.elapsed());
+    assert!(
+        started.elapsed() >= Duration::from_millis(2_900),
+        "{:?}",
+        started.elapsed()
+    );
     Ok(())
 }
 

@@ -128,10 +128,10 @@ async fn a_script_stands_behind_faults_and_before_a_service() {
         .then(OperationKind::Insert, Fault::Instead(std::sync::Arc::new(emulator)));
     let faults = Faults::new(script.clone());
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(9))).first(1));
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let blogs = TableServiceClient::on(faults).table::<Blog>("Blogs").unwrap();
     blogs.insert(&blog(1)).await.unwrap();
-    assert!(begun.elapsed() >= Duration::from_secs(9));
+    assert!(started.elapsed() >= Duration::from_secs(9));
     script.finish();
     assert_eq!(truth.query().all().await.unwrap(), [blog(1)]);
 }

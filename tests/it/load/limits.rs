@@ -54,15 +54,15 @@ async fn an_account_gives_its_rate_over_all_partitions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_tells_the_accounts_limit_from_that_of_a_partition() {
+async fn a_service_error_tells_the_accounts_limit_from_that_of_a_partition() {
     let (emulator, table) = table(one().partition_entities_per_second(1)).await;
     table.insert(&row("p", 1)).await.unwrap();
-    let refused = table.insert(&row("p", 2)).await.unwrap_err();
-    assert_eq!((refused.kind(), refused.status()), (ErrorKind::Throttled, Some(503)));
-    assert_eq!(refused.code(), Some("ServerBusy"));
+    let rejected = table.insert(&row("p", 2)).await.unwrap_err();
+    assert_eq!((rejected.kind(), rejected.status()), (ErrorKind::Throttled, Some(503)));
+    assert_eq!(rejected.code(), Some("ServerBusy"));
     let text = "The server is currently unable to receive requests. Please retry your request.";
-    assert!(refused.service_message().unwrap().starts_with(text), "{refused}");
-    assert!(!refused.may_have_applied());
+    assert!(rejected.service_message().unwrap().starts_with(text), "{rejected}");
+    assert!(!rejected.may_have_applied());
     table.insert(&row("q", 1)).await.unwrap();
     assert_eq!(emulator.load().accepted_requests, 2);
 
@@ -70,10 +70,10 @@ async fn a_refusal_tells_the_accounts_limit_from_that_of_a_partition() {
     table.insert(&row("p", 1)).await.unwrap();
     let mut batch = table.batch();
     batch.insert(&row("q", 1)).unwrap().insert(&row("q", 2)).unwrap();
-    let refused = batch.submit().await.unwrap_err();
-    assert_eq!((refused.status(), refused.code()), (Some(503), Some("ServerBusy")));
+    let rejected = batch.submit().await.unwrap_err();
+    assert_eq!((rejected.status(), rejected.code()), (Some(503), Some("ServerBusy")));
     let text = "Operations per second is over the account limit.";
-    assert!(refused.service_message().unwrap().starts_with(text), "{refused}");
+    assert!(rejected.service_message().unwrap().starts_with(text), "{rejected}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,19 +83,23 @@ async fn cosmos_says_when_to_come_again() {
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     table.insert(&row("p", 1)).await.unwrap();
-    let refused = table.insert(&row("p", 2)).retry(NoRetry).await.unwrap_err();
-    assert_eq!((refused.kind(), refused.status()), (ErrorKind::Throttled, Some(429)));
-    assert_eq!(refused.code(), Some("TooManyRequests"));
+    let rejected = table.insert(&row("p", 2)).retry(NoRetry).await.unwrap_err();
+    assert_eq!((rejected.kind(), rejected.status()), (ErrorKind::Throttled, Some(429)));
+    assert_eq!(rejected.code(), Some("TooManyRequests"));
     let mut batch = table.batch();
     batch.insert(&row("p", 3)).unwrap();
-    let refused = batch.submit().retry(NoRetry).await.unwrap_err();
+    let rejected = batch.submit().retry(NoRetry).await.unwrap_err();
     assert_eq!(
-        (refused.kind(), refused.code()),
+        (rejected.kind(), rejected.code()),
         (ErrorKind::Throttled, Some("TooManyRequests"))
     );
-    let begun = Instant::now();
+    let started = Instant::now();
     table.insert(&row("p", 2)).await.unwrap();
-    assert!(begun.elapsed() >= Duration::from_millis(950), "{:?}", begun.elapsed());
+    assert!(
+        started.elapsed() >= Duration::from_millis(950),
+        "{:?}",
+        started.elapsed()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -103,29 +107,29 @@ async fn a_request_that_is_given_up_in_the_queue_is_not_applied() {
     let second = Duration::from_secs(1);
     let (emulator, table) = table(ServiceModel::new().time_per_request(2 * second)).await;
     let (one, two, three) = (row("p", 1), row("p", 2), row("p", 3));
-    let begun = Instant::now();
+    let started = Instant::now();
     let (first, second, third) = tokio::join!(
         table.insert(&one),
         tokio::time::timeout(3 * second, table.insert(&two)),
         table.insert(&three)
     );
     assert!(first.is_ok() && second.is_err() && third.is_ok());
-    assert_eq!(begun.elapsed().as_secs(), 6, "its turn passes");
+    assert_eq!(started.elapsed().as_secs(), 6, "its turn passes");
     let rows = table.query().partition("p").keys().all().await.unwrap();
     assert_eq!(rows.len(), 2);
     assert_eq!(emulator.load().accepted_requests, 4);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_would_wait_too_long_is_refused_at_once() {
+async fn what_would_wait_too_long_is_rejected_at_once() {
     let second = Duration::from_secs(1);
     let model = ServiceModel::new().time_per_entity(second).max_wait(2 * second);
     let (_, table) = table(model).await;
     let rows: Vec<_> = (0..5).map(|n| row("p", n)).collect();
-    let begun = Instant::now();
+    let started = Instant::now();
     let calls = rows.iter().map(|row| {
         let insert = table.insert(row);
-        async move { (insert.await.is_ok(), begun.elapsed().as_secs()) }
+        async move { (insert.await.is_ok(), started.elapsed().as_secs()) }
     });
     let ended = futures::future::join_all(calls).await;
     assert_eq!(ended, [(true, 1), (true, 2), (true, 3), (false, 0), (false, 0)]);
@@ -144,9 +148,9 @@ async fn a_query_is_charged_for_the_rows_it_looks_at() {
     let table = TableServiceClient::on(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
-    let begun = Instant::now();
+    let started = Instant::now();
     let rows = table.query().partition("p").all().await.unwrap();
-    assert_eq!((rows.len(), begun.elapsed().as_secs()), (50, 5));
+    assert_eq!((rows.len(), started.elapsed().as_secs()), (50, 5));
     assert_eq!(emulator.load_of("Things", "p").accepted_entities, 50);
     assert_eq!(emulator.load().accepted_requests, 1);
 }
@@ -160,13 +164,13 @@ async fn who_is_not_let_in_asks_nothing_of_the_servers() {
     let service = TableServiceClient::from_connection_string(wrong)
         .unwrap()
         .transport(emulator.clone());
-    let refused = service
+    let rejected = service
         .dynamic_table("Things")
         .unwrap()
         .insert(&row("p", 2))
         .await
         .unwrap_err();
-    assert_eq!(refused.status(), Some(403), "{refused}");
+    assert_eq!(rejected.status(), Some(403), "{rejected}");
     service.ping().await.unwrap_err();
     assert_eq!(
         (emulator.load().accepted_requests, emulator.load().throttled_requests),
@@ -180,11 +184,11 @@ async fn without_a_model_nothing_takes_time_or_is_counted() {
     let table = TableServiceClient::on(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
-    let begun = Instant::now();
+    let started = Instant::now();
     table.create_table().await.unwrap();
     table.insert(&row("p", 1)).await.unwrap();
     assert_eq!(
-        (begun.elapsed(), emulator.load()),
+        (started.elapsed(), emulator.load()),
         (Duration::ZERO, ServiceLoad::default())
     );
 }
@@ -199,9 +203,9 @@ async fn a_port_keeps_to_the_model_too() {
     let running = server.spawn();
     let service = TableServiceClient::from_connection_string(running.connection_string()).unwrap();
     let table = service.retry(NoRetry).dynamic_table("Things").unwrap();
-    let begun = Instant::now();
+    let started = Instant::now();
     table.create_table().await.unwrap();
-    assert!(begun.elapsed() >= Duration::from_millis(90));
+    assert!(started.elapsed() >= Duration::from_millis(90));
     table.insert(&row("p", 1)).await.unwrap();
     table.insert(&row("p", 2)).await.unwrap_err();
     assert_eq!(

@@ -80,7 +80,7 @@ async fn a_partition_is_never_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_range_on_its_way_is_refused_for_ten_to_twenty_seconds() {
+async fn a_range_on_its_way_is_rejected_for_ten_to_twenty_seconds() {
     let second = Duration::from_secs(1);
     let model = ServiceModel::new()
         .time_per_request(second)
@@ -100,8 +100,8 @@ async fn a_range_on_its_way_is_refused_for_ten_to_twenty_seconds() {
         async move { get.await.map(drop) }
     };
     missing("b").await.unwrap();
-    let refused = missing("d").await.unwrap_err();
-    assert_eq!((refused.status(), refused.code()), (Some(503), Some("ServerBusy")));
+    let rejected = missing("d").await.unwrap_err();
+    assert_eq!((rejected.status(), rejected.code()), (Some(503), Some("ServerBusy")));
     while missing("d").await.is_err() {
         sleep(second / 10).await;
     }

@@ -50,7 +50,7 @@ fn about(response: &Value, index: Option<usize>) -> Value {
     changed
 }
 
-fn assert_told(name: &str, error: &Error, (status, code): (u16, &str), index: Option<usize>) {
+fn assert_reported(name: &str, error: &Error, (status, code): (u16, &str), index: Option<usize>) {
     assert_eq!(
         (error.status(), error.code()),
         (Some(status), Some(code)),
@@ -89,17 +89,17 @@ async fn recorded_failures_are_reported_at_their_index() {
         *if has_bare { &mut mixed } else { &mut crlf } += 1;
 
         let error = failure(response).await;
-        assert_told(name, &error, (status, code), Some(index));
+        assert_reported(name, &error, (status, code), Some(index));
         let id = response["headers"]["x-ms-request-id"].as_str();
         assert_eq!(error.request_id(), id, "{name}");
         for index in [0, 1, OPERATIONS - 1] {
             let error = failure(&about(response, Some(index))).await;
-            assert_told(name, &error, (status, code), Some(index));
+            assert_reported(name, &error, (status, code), Some(index));
         }
         let first = UNNAMED_AT_FIRST.contains(&code).then_some(0);
-        assert_told(name, &failure(&about(response, None)).await, (status, code), first);
+        assert_reported(name, &failure(&about(response, None)).await, (status, code), first);
         // Nor is a number an index that no operation has.
-        assert_told(
+        assert_reported(
             name,
             &failure(&about(response, Some(OPERATIONS))).await,
             (status, code),

@@ -21,7 +21,7 @@ struct Seen {
     lists: usize,
     batches: usize,
     writes: usize,
-    refusals: usize,
+    service_errors: usize,
     documents: usize,
 }
 
@@ -47,7 +47,7 @@ fn step(response: &Value) -> Step {
         .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
         .collect();
     let status = u16::try_from(response["status"].as_u64().unwrap()).unwrap();
-    Step::answer(status, &headers, response["body"].as_str().unwrap_or_default())
+    Step::response(status, &headers, response["body"].as_str().unwrap_or_default())
 }
 
 fn client(response: &Value) -> TableServiceClient {
@@ -92,7 +92,7 @@ fn recorded_code(body: &str) -> Option<String> {
     Some(json["odata.error"]["code"].as_str()?.to_owned())
 }
 
-fn assert_refused(name: &str, response: &Value, error: &Error) {
+fn assert_rejected(name: &str, response: &Value, error: &Error) {
     let body = response["body"].as_str().unwrap_or_default();
     assert_eq!(
         error.status().map(u64::from),
@@ -123,7 +123,7 @@ async fn every_recorded_response_is_decoded_without_loss() {
         let (method, url) = (request["method"].as_str().unwrap(), request["url"].as_str().unwrap());
         let path = url.split('?').next().unwrap();
         let body = response["body"].as_str().unwrap_or_default();
-        let refused = response["status"].as_u64().unwrap() >= 400;
+        let rejected = response["status"].as_u64().unwrap() >= 400;
         let is_entity = path.contains("PartitionKey=");
         let service = client(response);
         let table = service.dynamic_table("Things").unwrap();
@@ -135,7 +135,7 @@ async fn every_recorded_response_is_decoded_without_loss() {
         match method {
             "GET" if path.contains("/Tables(") => {
                 let there = table.table_exists().await.unwrap();
-                assert_eq!(there, !refused, "{name}");
+                assert_eq!(there, !rejected, "{name}");
                 seen.lists += 1;
             }
             "POST" if path.ends_with("$batch") => batch(name, response, &table, &mut seen).await,
@@ -164,7 +164,7 @@ async fn every_recorded_response_is_decoded_without_loss() {
                 }
                 Ok(None) => {
                     assert_eq!(response["status"], 404, "{name}");
-                    seen.refusals += 1;
+                    seen.service_errors += 1;
                 }
                 // With `$select` a response has no keys, so it is not a whole entity.
                 Err(e) => assert!(
@@ -190,9 +190,9 @@ async fn every_recorded_response_is_decoded_without_loss() {
                     seen.pages += 1;
                     seen.rows += recorded.len();
                 }
-                Err(e) if refused => {
-                    assert_refused(name, response, &e);
-                    seen.refusals += 1;
+                Err(e) if rejected => {
+                    assert_rejected(name, response, &e);
+                    seen.service_errors += 1;
                 }
                 Err(e) => assert!(
                     url.contains("select") && e.to_string().contains("has no PartitionKey"),
@@ -213,11 +213,11 @@ async fn every_recorded_response_is_decoded_without_loss() {
                         .map(drop)
                 };
                 match outcome {
-                    Ok(()) => assert!(!refused, "{name}"),
+                    Ok(()) => assert!(!rejected, "{name}"),
                     Err(e) => {
-                        assert!(refused, "{name}: {e}");
-                        assert_refused(name, response, &e);
-                        seen.refusals += 1;
+                        assert!(rejected, "{name}: {e}");
+                        assert_rejected(name, response, &e);
+                        seen.service_errors += 1;
                     }
                 }
                 seen.writes += 1;
@@ -231,7 +231,7 @@ async fn every_recorded_response_is_decoded_without_loss() {
         lists: 30,
         batches: 35,
         writes: 300,
-        refusals: 50,
+        service_errors: 50,
         documents: 18,
     };
     let enough = seen.entities >= expected.entities
@@ -240,14 +240,14 @@ async fn every_recorded_response_is_decoded_without_loss() {
         && seen.lists >= expected.lists
         && seen.batches >= expected.batches
         && seen.writes >= expected.writes
-        && seen.refusals >= expected.refusals
+        && seen.service_errors >= expected.service_errors
         && seen.documents >= expected.documents;
     assert!(enough, "only {seen:?}");
 }
 
 /// Properties, statistics and policies: the result contains all elements of the response.
 async fn document(name: &str, (method, url): (&str, &str), response: &Value, service: &TableServiceClient) {
-    let refused = response["status"].as_u64().unwrap() >= 400;
+    let rejected = response["status"].as_u64().unwrap() >= 400;
     let body = response["body"].as_str().unwrap_or_default();
     let count = |element: &str| body.matches(&format!("<{element}>")).count();
     let table = service.dynamic_table("Things").unwrap();
@@ -288,10 +288,10 @@ async fn document(name: &str, (method, url): (&str, &str), response: &Value, ser
         _ => table.set_access_policies([]).await.map(drop),
     };
     match outcome {
-        Ok(()) => assert!(!refused, "{name}"),
+        Ok(()) => assert!(!rejected, "{name}"),
         Err(e) => {
-            assert!(refused, "{name}: {e}");
-            assert_refused(name, response, &e);
+            assert!(rejected, "{name}: {e}");
+            assert_rejected(name, response, &e);
             assert!(e.code().is_some(), "{name}: {e}");
         }
     }
@@ -313,11 +313,11 @@ async fn batch(name: &str, response: &Value, table: &azure_table::TableClient<Dy
         .into_iter()
         .any(|status| body.contains(status));
     let mut batch = table.batch();
-    let answers: Vec<&str> = body.split("HTTP/1.1 ").skip(1).collect();
+    let responses: Vec<&str> = body.split("HTTP/1.1 ").skip(1).collect();
     for n in 0..parts.max(if failed { 5 } else { 1 }) {
         let row = DynamicEntity::new("p", n.to_string());
         // A deletion and a read have no ETag here; every other write has one.
-        match answers.get(n).is_some_and(|answer| !answer.contains("ETag:")) {
+        match responses.get(n).is_some_and(|response| !response.contains("ETag:")) {
             true => batch.delete(&row).unwrap(),
             false => batch.insert(&row).unwrap(),
         };

@@ -13,8 +13,8 @@ use crate::emulator::percent_decoded;
 const TUNNELLED_NOT: &str = "merges are PATCH: proxies know it, and the service takes both";
 const KEYS_UNREADABLE: &str =
     "a body without PartitionKey or RowKey, or with keys of another type, cannot be made: refused by type";
-const REFUSED: &str = "what the service refused is refused before it is sent";
-const NAME_REFUSED: &str = "a table name that the service refused is refused before it is sent";
+const REJECTED: &str = "what the service refused is refused before it is sent";
+const NAME_REJECTED: &str = "a table name that the service refused is refused before it is sent";
 const COSMOS_KEYS: &str = "Cosmos DB refuses empty keys: refused before it is sent";
 const COSMOS_PROPERTIES: &str = "Cosmos DB has no properties and policies: refused before it is sent";
 const EMPTY_BATCH: &str = "a batch without operations is refused before it is sent";
@@ -74,7 +74,7 @@ fn header(headers: &Value, name: &str) -> Option<String> {
 
 /// Returns the entity of a body, decoded like the response to a get, with all its types.
 async fn entity(body: &str) -> azure_table::Result<DynamicEntity> {
-    let canned = Canned::new([Step::answer(200, &[], body)]);
+    let canned = Canned::new([Step::response(200, &[], body)]);
     let table = canned.service().dynamic_table("Things").unwrap();
     Ok(table.get(("p", "r")).await?.unwrap())
 }
@@ -219,7 +219,7 @@ async fn write(name: &str, recorded: &Sent, is_cosmos: bool, differences: &mut D
             let reason = if e.to_string().contains("empty key") {
                 COSMOS_KEYS
             } else {
-                REFUSED
+                REJECTED
             };
             *differences.entry(reason).or_default() += 1;
         }
@@ -238,7 +238,7 @@ async fn batch(name: &str, body: &str, is_cosmos: bool, differences: &mut Differ
         match operation(recorded).await {
             Ok(operation) => {
                 if batch.push(operation).is_err() {
-                    return *differences.entry(REFUSED).or_default() += 1;
+                    return *differences.entry(REJECTED).or_default() += 1;
                 }
             }
             Err(difference) => return *differences.entry(difference).or_default() += 1,
@@ -254,10 +254,10 @@ async fn batch(name: &str, body: &str, is_cosmos: bool, differences: &mut Differ
 
 /// Properties and policies: the recorded request is decoded like a response, and compared with the client's request.
 async fn document(name: &str, url: &str, body: &str, is_cosmos: bool, differences: &mut Differences) {
-    let canned = Canned::new([Step::answer(200, &[], body), Step::status(202), Step::status(204)]);
+    let canned = Canned::new([Step::response(200, &[], body), Step::status(202), Step::status(204)]);
     let service = service(false, &canned);
     let table = service.dynamic_table("Things").unwrap();
-    let again = |canned: &Canned| Canned::new([Step::answer(200, &[], &ours(canned).body)]).service();
+    let again = |canned: &Canned| Canned::new([Step::response(200, &[], &ours(canned).body)]).service();
     if is_cosmos {
         let service = self::service(true, &Canned::new([]));
         let error = service.properties().await.unwrap_err();
@@ -289,7 +289,7 @@ async fn document(name: &str, url: &str, body: &str, is_cosmos: bool, difference
     };
     if let Err(e) = outcome {
         assert_eq!(e.kind(), ErrorKind::InvalidInput, "{name}: {e}");
-        *differences.entry(REFUSED).or_default() += 1;
+        *differences.entry(REJECTED).or_default() += 1;
     }
 }
 
@@ -313,7 +313,7 @@ async fn every_recorded_request_is_sent_or_its_difference_is_named() {
         }
         let is_cosmos = url.contains(".table.cosmos.");
         checked += 1;
-        let before = differences.get(REFUSED).copied();
+        let before = differences.get(REJECTED).copied();
         let sent = Sent {
             method: header(&request["headers"], "X-HTTP-Method").unwrap_or_else(|| method.to_owned()),
             path: path(url),
@@ -336,17 +336,17 @@ async fn every_recorded_request_is_sent_or_its_difference_is_named() {
                 }
                 Err(_) => {
                     assert_eq!(exchange["response"]["status"], 400, "{name}");
-                    *differences.entry(NAME_REFUSED).or_default() += 1;
+                    *differences.entry(NAME_REJECTED).or_default() += 1;
                 }
             }
         } else {
             write(name, &sent, is_cosmos, &mut differences).await;
         }
-        if differences.get(REFUSED).copied() != before {
+        if differences.get(REJECTED).copied() != before {
             let response = &exchange["response"];
             let body = response["body"].as_str().unwrap_or_default();
-            let was_refused = response["status"].as_u64() >= Some(400) || body.contains("HTTP/1.1 4");
-            assert!(was_refused, "{name}: the service took it");
+            let was_rejected = response["status"].as_u64() >= Some(400) || body.contains("HTTP/1.1 4");
+            assert!(was_rejected, "{name}: the service took it");
         }
     }
     assert!(checked >= 170, "only {checked}");
@@ -355,8 +355,8 @@ async fn every_recorded_request_is_sent_or_its_difference_is_named() {
         (COSMOS_PROPERTIES, 1),
         (EMPTY_BATCH, 1),
         (KEYS_UNREADABLE, 3),
-        (NAME_REFUSED, 1),
-        (REFUSED, 5),
+        (NAME_REJECTED, 1),
+        (REJECTED, 5),
         (TUNNELLED_NOT, 10),
     ]);
     assert_eq!(differences, expected);

@@ -160,7 +160,7 @@ fn stored_members(body: &[u8]) -> Value {
 
 /// Returns the body that this crate sends.
 async fn sent<T: Serialize>(write: impl AsyncFn(TableClient<SerdeEntity<T>>)) -> Value {
-    let canned = Canned::new([Step::answer(204, &[("etag", "W/\"1\"")], "")]);
+    let canned = Canned::new([Step::response(204, &[("etag", "W/\"1\"")], "")]);
     write(canned.service().table::<SerdeEntity<T>>("Posts").unwrap()).await;
     let request = canned.sent().remove(0);
     stored_members(request.body())
@@ -298,19 +298,19 @@ async fn azure_data_tables_reads_what_this_crate_writes() {
         ),
         ("Posts()", recorded!("read_page")),
     ] {
-        let answer = ask(&emulator, "GET", path, &[full], "").await;
+        let response = ask(&emulator, "GET", path, &[full], "").await;
         let settled = |text: &[u8]| {
-            let mut answer: Value = serde_json::from_slice(text).unwrap();
-            let row = match answer.get_mut("value") {
+            let mut response: Value = serde_json::from_slice(text).unwrap();
+            let row = match response.get_mut("value") {
                 Some(rows) => &mut rows[0],
-                None => &mut answer,
+                None => &mut response,
             };
             // The time of the write differs.
             for name in ["Timestamp", "odata.etag"] {
                 row[name].take();
             }
-            answer
+            response
         };
-        assert_eq!(settled(answer.body()), settled(recorded.as_bytes()));
+        assert_eq!(settled(response.body()), settled(recorded.as_bytes()));
     }
 }

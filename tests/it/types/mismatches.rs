@@ -32,7 +32,7 @@ where
     ]
 }
 
-macro_rules! refused {
+macro_rules! rejected {
     ($($type:ty, $stored:expr => $plain:literal, $annotated:literal;)*) => {$(
         for (read, why) in read::<$type>($stored).await.into_iter().zip([$plain, $annotated]) {
             let error = read.unwrap_err();
@@ -55,7 +55,7 @@ macro_rules! widened {
 
 #[tokio::test]
 async fn nothing_is_narrowed_silently() {
-    refused! {
+    rejected! {
         u8, 300 => "300 is above the greatest u8 255", "300 is above the greatest u8 255";
         u8, -1 => "-1 is below the least u8 0", "-1 is below the least u8 0";
         i8, 128 => "128 is above the greatest i8 127", "128 is above the greatest i8 127";
@@ -93,7 +93,7 @@ async fn text_is_not_read_as_another_type() {
     use azure_table::entity::ReadProperty;
     use azure_table::{DateTime, DynamicEntity, Emulator, Guid, TableServiceClient};
 
-    fn refuses<T: ReadProperty + std::fmt::Debug>(row: &DynamicEntity, name: &str, expected: &str) {
+    fn rejects<T: ReadProperty + std::fmt::Debug>(row: &DynamicEntity, name: &str, expected: &str) {
         let error = row.property::<T>(name).unwrap_err().to_string();
         assert!(
             error.ends_with(&format!("property `{name}`: expected {expected}, found Edm.String")),
@@ -116,11 +116,11 @@ async fn text_is_not_read_as_another_type() {
     table.insert(&row).await.unwrap();
     let read = table.get(("p", "r")).await.unwrap().unwrap();
     for row in [&row, &read] {
-        refuses::<i64>(row, "Number", "Edm.Int64");
-        refuses::<DateTime>(row, "Date", "Edm.DateTime");
-        refuses::<Guid>(row, "Guid", "Edm.Guid");
-        refuses::<Vec<u8>>(row, "Bytes", "Edm.Binary");
-        refuses::<f64>(row, "Nan", "Edm.Double");
+        rejects::<i64>(row, "Number", "Edm.Int64");
+        rejects::<DateTime>(row, "Date", "Edm.DateTime");
+        rejects::<Guid>(row, "Guid", "Edm.Guid");
+        rejects::<Vec<u8>>(row, "Bytes", "Edm.Binary");
+        rejects::<f64>(row, "Nan", "Edm.Double");
     }
     let resolved = table
         .get(("p", "r"))

@@ -6,7 +6,7 @@ use wiremock::ResponseTemplate;
 
 use super::server::{Server, body, headers, line};
 
-fn answer(parts: &str) -> ResponseTemplate {
+fn response(parts: &str) -> ResponseTemplate {
     ResponseTemplate::new(202).set_body_raw(
         format!(
             "--batchresponse_1\r\nContent-Type: multipart/mixed; boundary=changesetresponse_2\r\n\r\n{parts}\
@@ -26,7 +26,7 @@ fn part(head: &str, body: &str) -> String {
 #[tokio::test]
 async fn a_batch_is_one_request_with_crlf_and_absolute_addresses() {
     let parts = part("204 No Content\r\nETag: W/\"1\"", "") + &part("204 No Content", "");
-    let server = Server::answering(answer(&parts)).await;
+    let server = Server::responding(response(&parts)).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let mut batch = table.batch();
     batch
@@ -89,9 +89,9 @@ async fn a_batch_is_one_request_with_crlf_and_absolute_addresses() {
 async fn failing_operation_is_named_only_if_known() {
     let error = |status: &str, code: &str, message: &str| {
         let body = format!(r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"{message}"}}}}}}"#);
-        answer(&part(&format!("{status}\r\nContent-Type: application/json"), &body))
+        response(&part(&format!("{status}\r\nContent-Type: application/json"), &body))
     };
-    for (answer, index, keys) in [
+    for (response, index, keys) in [
         (
             error(
                 "409 Conflict",
@@ -116,7 +116,7 @@ async fn failing_operation_is_named_only_if_known() {
             None,
         ),
     ] {
-        let server = Server::answering(answer).await;
+        let server = Server::responding(response).await;
         let table = server.service().table::<DynamicEntity>("Things").unwrap();
         let mut batch = table.batch();
         for n in 0..3 {
@@ -135,8 +135,8 @@ async fn rejection_of_a_whole_batch_names_the_operation() {
         let body = format!(
             r#"{{"odata.error":{{"code":"InvalidDuplicateRow","message":{{"lang":"en-us","value":"{index}:The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.\r\nActivityId: 1, documentdb-dotnet-sdk/2.14.0\nRequestID:1\n"}}}}}}"#
         );
-        let answer = ResponseTemplate::new(400).set_body_raw(body, "application/json; odata=fullmetadata");
-        let server = Server::answering(answer).await;
+        let response = ResponseTemplate::new(400).set_body_raw(body, "application/json; odata=fullmetadata");
+        let server = Server::responding(response).await;
         let table = server.service().table::<DynamicEntity>("Things").unwrap();
         let mut batch = table.batch();
         for n in 0..3 {
@@ -163,7 +163,7 @@ async fn rejection_by_the_script_of_a_batch_is_read() {
     let text = r#"0:Message: {\"Errors\":[\"Encountered exception while executing function. Exception = Error: OperationCount:0.\\n{\\\"message\\\":\\\"{}\\\",\\\"number\\\":412}\\r\\nStack trace: \"]}\r\nActivityId: 1"#;
     let body = format!(r#"{{"odata.error":{{"code":"BadRequest","message":{{"lang":"en-us","value":"{text}"}}}}}}"#);
     let head = "400 Bad Request\r\nContent-Type: application/json;odata=fullmetadata";
-    let server = Server::answering(answer(&part(head, &body))).await;
+    let server = Server::responding(response(&part(head, &body))).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let mut batch = table.batch();
     for n in 0..2 {
@@ -186,12 +186,12 @@ async fn rejection_by_the_script_of_a_batch_is_read() {
 /// A success that cannot be parsed must not look like a failure.
 #[tokio::test]
 async fn invalid_response_leaves_the_batch_in_doubt() {
-    for answer in [
+    for response in [
         ResponseTemplate::new(202).set_body_raw("cut off", "multipart/mixed; boundary=x"),
         ResponseTemplate::new(202).set_body_string("plain"),
-        answer(&part("204 No Content", "")),
+        response(&part("204 No Content", "")),
     ] {
-        let server = Server::answering(answer).await;
+        let server = Server::responding(response).await;
         let table = server.service().table::<DynamicEntity>("Things").unwrap();
         let mut batch = table.batch();
         batch
@@ -212,7 +212,7 @@ async fn invalid_response_leaves_the_batch_in_doubt() {
 #[tokio::test]
 async fn inner_server_error_is_a_server_error() {
     let body = r#"{"odata.error":{"code":"InternalError","message":{"lang":"en-US","value":"0:Oops."}}}"#;
-    let server = Server::answering(answer(&part("500 Internal Server Error", body))).await;
+    let server = Server::responding(response(&part("500 Internal Server Error", body))).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "1")).unwrap();
@@ -226,9 +226,9 @@ async fn inner_server_error_is_a_server_error() {
 async fn response_of_another_form_is_not_a_success() {
     let good = part("204 No Content\r\nETag: W/\"1\"", "");
     let cut = part("204 No Content\r\nCache-Con", "");
-    let refused = part("409 Conflict\r\nContent-Type: application/json", "{}");
+    let rejected = part("409 Conflict\r\nContent-Type: application/json", "{}");
     for (parts, said) in [
-        (good.clone() + &refused, "its response has 2 results"),
+        (good.clone() + &rejected, "its response has 2 results"),
         (good.clone() + &good, "its response has 2 results"),
         (cut, "has no ETag"),
         (part("204 No Content", ""), "has no ETag"),
@@ -237,7 +237,7 @@ async fn response_of_another_form_is_not_a_success() {
             "has no end",
         ),
     ] {
-        let server = Server::answering(answer(&parts)).await;
+        let server = Server::responding(response(&parts)).await;
         let table = server.service().table::<DynamicEntity>("Things").unwrap();
         let mut batch = table.batch();
         batch.insert(&DynamicEntity::new("p", "1")).unwrap();
@@ -251,7 +251,7 @@ async fn response_of_another_form_is_not_a_success() {
     }
     // A line that is not text, and a space before a name, hide nothing.
     let odd = part("204 No Content\r\nLocation: \u{fffd}\r\n ETag: W/\"1\"", "");
-    let server = Server::answering(answer(&odd)).await;
+    let server = Server::responding(response(&odd)).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "1")).unwrap();

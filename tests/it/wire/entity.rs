@@ -13,7 +13,7 @@ fn written() -> ResponseTemplate {
 
 #[tokio::test]
 async fn insert_sends_every_type_as_the_service_reads_it() {
-    let server = Server::answering(written()).await;
+    let server = Server::responding(written()).await;
     let table = server.service().table::<AllTypes>("Things").unwrap();
     let etag = table.insert(&AllTypes::sample("p", "r")).await.unwrap();
     assert_eq!(etag.as_str(), "W/\"new\"");
@@ -65,7 +65,7 @@ async fn each_write_has_its_verb_address_and_condition() {
         ),
     ];
     for (operation, method, if_match) in cases {
-        let server = Server::answering(written()).await;
+        let server = Server::responding(written()).await;
         let table = server.service().table::<DynamicEntity>("Things").unwrap();
         table.execute(operation).await.unwrap();
         let request = server.only_request().await;
@@ -85,7 +85,7 @@ async fn each_write_has_its_verb_address_and_condition() {
 #[tokio::test]
 async fn etag_that_was_read_is_the_condition() {
     let entity = r#"{"odata.etag":"W/\"read\"","PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-02T03:04:05Z"}"#;
-    let server = Server::answering_in_turn([
+    let server = Server::responding_in_turn([
         ResponseTemplate::new(200).set_body_string(entity),
         written(),
         ResponseTemplate::new(204),
@@ -105,7 +105,7 @@ async fn etag_that_was_read_is_the_condition() {
 async fn get_requests_no_metadata_and_the_whole_entity() {
     let entity =
         r#"{"PartitionKey":"ch","RowKey":"2517023007999999999_a","Timestamp":"2026-01-02T03:04:05Z","rating":3}"#;
-    let server = Server::answering(ResponseTemplate::new(200).set_body_string(entity)).await;
+    let server = Server::responding(ResponseTemplate::new(200).set_body_string(entity)).await;
     let posts: TableClient<Post> = server.service().table("Posts").unwrap();
     let read = posts.get(("ch", Post::time(0), "a")).await.unwrap().unwrap();
     assert_eq!((read.rating, read.id.as_str()), (3, "a"));
@@ -127,7 +127,7 @@ async fn get_requests_no_metadata_and_the_whole_entity() {
 /// Cosmos DB accepts a merge only as a POST with the method in a header.
 #[tokio::test]
 async fn cosmos_merges_are_sent_as_post() {
-    let canned = Canned::new([Step::answer(204, &[("etag", "e")], "")]);
+    let canned = Canned::new([Step::response(204, &[("etag", "e")], "")]);
     let connection_string = format!(
         "{};TableEndpoint=https://contoso.table.cosmos.azure.com:443/",
         azure_table_tests::canned::CONTOSO

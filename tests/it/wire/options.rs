@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 fn no_content() -> Step {
-    Step::answer(204, &[("etag", "W/\"1\""), ("x-ms-request-id", "r-1")], "")
+    Step::response(204, &[("etag", "W/\"1\""), ("x-ms-request-id", "r-1")], "")
 }
 
 #[tokio::test]
@@ -67,8 +67,8 @@ async fn request_id_is_generated_and_in_the_error() {
 
 #[tokio::test]
 async fn the_charge_of_cosmos_is_summed() {
-    let charged = |charge: &str| Step::answer(200, &[("x-ms-request-charge", charge)], r#"{"value":[]}"#);
-    let first = Step::answer(
+    let charged = |charge: &str| Step::response(200, &[("x-ms-request-charge", charge)], r#"{"value":[]}"#);
+    let first = Step::response(
         200,
         &[
             ("x-ms-request-charge", "2.5"),
@@ -246,9 +246,9 @@ async fn max_in_flight_limits_the_attempts() {
                 let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
                 self.most.fetch_max(now, Ordering::SeqCst);
                 tokio::task::yield_now().await;
-                let answer = self.emulator.send(request).await;
+                let response = self.emulator.send(request).await;
                 self.now.fetch_sub(1, Ordering::SeqCst);
-                answer
+                response
             })
         }
     }
@@ -292,23 +292,23 @@ async fn wait_for_a_permit_ends_with_the_timeout() {
 async fn timeout_covers_all_requests_of_a_call() {
     let missing = r#"{"odata.error":{"code":"TableNotFound","message":{"lang":"en-US","value":"No."}}}"#;
     // The write, a wait of 0.4 s, creating the table, and nothing more in time.
-    let canned = Canned::new([Step::status(503), Step::answer(404, &[], missing), Step::Hang]);
+    let canned = Canned::new([Step::status(503), Step::response(404, &[], missing), Step::Hang]);
     let table = canned.service().dynamic_table("Things").unwrap().create_on_not_found();
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let error = table
         .insert(&DynamicEntity::new("p", "r"))
         .timeout(Duration::from_secs(2))
         .await
         .unwrap_err();
     assert_eq!(
-        (kind_in_doubt(&error), begun.elapsed().as_secs()),
+        (kind_in_doubt(&error), started.elapsed().as_secs()),
         (Some(ErrorKind::Timeout), 2),
         "{error}"
     );
 
-    let page = Step::answer(200, &[("x-ms-continuation-nexttablename", "a")], r#"{"value":[]}"#);
+    let page = Step::response(200, &[("x-ms-continuation-nexttablename", "a")], r#"{"value":[]}"#);
     let canned = Canned::new([Step::status(500), page, Step::Hang]);
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let error = canned
         .service()
         .list_tables()
@@ -316,7 +316,7 @@ async fn timeout_covers_all_requests_of_a_call() {
         .await
         .unwrap_err();
     assert_eq!(
-        (error.kind(), begun.elapsed().as_secs()),
+        (error.kind(), started.elapsed().as_secs()),
         (ErrorKind::Timeout, 2),
         "{error}"
     );
@@ -425,7 +425,7 @@ async fn error_contains_wait_clock_and_public_headers() {
         ("x-ms-continuation-nextpartitionkey", "SECRET"),
     ];
     let canned = Canned::new([
-        Step::answer(503, &headers, ""),
+        Step::response(503, &headers, ""),
         Step::Fail(azure_table::transport::Delivery::NothingSent),
     ]);
     let table = canned.service().retry(NoRetry).dynamic_table("Things").unwrap();
@@ -438,9 +438,9 @@ async fn error_contains_wait_clock_and_public_headers() {
     assert!((118..=120).contains(&skew), "{skew}");
     assert!(!format!("{error} {error:?}").contains("SECRET"));
 
-    let unanswered = table.get(("p", "r")).await.unwrap_err();
+    let no_response = table.get(("p", "r")).await.unwrap_err();
     assert_eq!(
-        (unanswered.retry_after(), unanswered.clock_skew_seconds()),
+        (no_response.retry_after(), no_response.clock_skew_seconds()),
         (None, None)
     );
 }

@@ -29,7 +29,7 @@ on_both_networks! {
 /// A proxy that forwards everything and records its targets.
 struct Proxy {
     address: SocketAddr,
-    asked: Arc<Mutex<Vec<String>>>,
+    requested: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }
 
@@ -44,30 +44,34 @@ impl Proxy {
     async fn to(service: Option<SocketAddr>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let keeper = Arc::clone(&asked);
+        let requested = Arc::new(Mutex::new(Vec::new()));
+        let keeper = Arc::clone(&requested);
         let task = tokio::spawn(async move {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
                 tokio::spawn(forward(stream, service, Arc::clone(&keeper)));
             }
         });
-        Self { address, asked, task }
+        Self {
+            address,
+            requested,
+            task,
+        }
     }
 
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+    fn requested(&self) -> Vec<String> {
+        self.requested.lock().unwrap().clone()
     }
 }
 
 /// Forwards one connection. The client sees an error of it.
-async fn forward(mut client: TcpStream, service: Option<SocketAddr>, asked: Arc<Mutex<Vec<String>>>) {
+async fn forward(mut client: TcpStream, service: Option<SocketAddr>, requested: Arc<Mutex<Vec<String>>>) {
     let mut first = [0];
     client.peek(&mut first).await.unwrap();
     let head = match first {
         [5] => {
             let target = socks(&mut client).await;
-            asked.lock().unwrap().push(target);
+            requested.lock().unwrap().push(target);
             String::new()
         }
         _ => {
@@ -78,7 +82,7 @@ async fn forward(mut client: TcpStream, service: Option<SocketAddr>, asked: Arc<
             let authorization = authorization
                 .and_then(|line| line.split_once(": "))
                 .map_or("none", |(_, value)| value);
-            asked.lock().unwrap().push(format!("{line} by {authorization}"));
+            requested.lock().unwrap().push(format!("{line} by {authorization}"));
             if line.starts_with("CONNECT ") {
                 client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
                 String::new()
@@ -164,7 +168,7 @@ async fn http_request_passes_through_proxy_with_absolute_url(network: Network) {
         let url = format!("http://{credential}{}", proxy.address);
         service(&server, network.builder().proxy(url)).ping().await.unwrap();
         assert_eq!(
-            proxy.asked().last().unwrap(),
+            proxy.requested().last().unwrap(),
             &format!("GET http://{HOST}/devstoreaccount1/Tables?$top=1 by {sent}")
         );
     }
@@ -179,7 +183,7 @@ async fn https_request_passes_through_http_proxy_in_tunnel(network: Network) {
     let server = emulator().await.https(certificate).spawn();
     let proxy = Proxy::to(Some(server.address())).await;
     let trusting = || network.builder().root_certificates(&pem);
-    for (url, asked) in [
+    for (url, requested) in [
         (
             format!("http://{}", proxy.address),
             format!("CONNECT {HOST}:443 by none"),
@@ -194,7 +198,7 @@ async fn https_request_passes_through_http_proxy_in_tunnel(network: Network) {
         ),
     ] {
         service(&server, trusting().proxy(url)).ping().await.unwrap();
-        assert_eq!(proxy.asked().last().unwrap(), &asked);
+        assert_eq!(proxy.requested().last().unwrap(), &requested);
     }
 }
 
@@ -205,28 +209,28 @@ async fn socks_proxy_resolves_names_on_request(network: Network) {
         .builder()
         .proxy(format!("socks5h://user:pass@{}", proxy.address));
     service(&server, there).ping().await.unwrap();
-    assert_eq!(proxy.asked(), [format!("name {HOST}:80 by user:pass")]);
+    assert_eq!(proxy.requested(), [format!("name {HOST}:80 by user:pass")]);
 
     let here = network.builder().proxy(format!("socks5://{}", proxy.address));
     let connection_string = server.connection_string().replace("127.0.0.1", "localhost");
     let service = TableServiceClient::from_connection_string(&connection_string).unwrap();
     service.transport(here.build().unwrap()).ping().await.unwrap();
     let port = server.address().port();
-    let asked = proxy.asked().pop().unwrap();
+    let requested = proxy.requested().pop().unwrap();
     assert!(
         [
             format!("address 127.0.0.1:{port} by none"),
             format!("address ::1:{port} by none")
         ]
-        .contains(&asked),
-        "{asked}"
+        .contains(&requested),
+        "{requested}"
     );
 }
 
 async fn failing_proxy_leaves_no_write_in_doubt(network: Network) {
     // The proxy answers everything alike and closes: no tunnel, no handshake.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let refusing = listener.local_addr().unwrap();
+    let rejecting = listener.local_addr().unwrap();
     let task = tokio::spawn(async move {
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -241,9 +245,9 @@ async fn failing_proxy_leaves_no_write_in_doubt(network: Network) {
         .local_addr()
         .unwrap();
     for (scheme, proxy) in [
-        ("https", format!("http://user:SECRET@{refusing}")),
-        ("http", format!("socks5h://user:SECRET@{refusing}")),
-        ("https", format!("socks5://user:SECRET@{refusing}")),
+        ("https", format!("http://user:SECRET@{rejecting}")),
+        ("http", format!("socks5h://user:SECRET@{rejecting}")),
+        ("https", format!("socks5://user:SECRET@{rejecting}")),
         ("http", format!("http://user:SECRET@{closed}")),
     ] {
         let address = format!("{scheme}://{HOST}/devstoreaccount1");
@@ -291,12 +295,12 @@ async fn environment_selects_proxy(network: Network) {
         })
     };
     run("127.0.0.0/8").await.unwrap();
-    assert_eq!(proxy.asked(), [""; 0]);
+    assert_eq!(proxy.requested(), [""; 0]);
     run("tables.test").await.unwrap();
-    let asked = proxy.asked().pop().unwrap();
+    let requested = proxy.requested().pop().unwrap();
     assert!(
-        asked.starts_with("GET http://127.0.0.1:") && asked.ends_with(" by Basic dXNlcjpwYXNz"),
-        "{asked}"
+        requested.starts_with("GET http://127.0.0.1:") && requested.ends_with(" by Basic dXNlcjpwYXNz"),
+        "{requested}"
     );
 }
 

@@ -21,7 +21,7 @@ fn page(rows: &[&str], token: &[(&str, &str)]) -> ResponseTemplate {
 
 #[tokio::test]
 async fn a_query_sends_its_options_encoded_once() {
-    let server = Server::answering(page(&[], &[])).await;
+    let server = Server::responding(page(&[], &[])).await;
     let posts = server.service().table::<Post>("Posts").unwrap();
     posts
         .query()
@@ -51,7 +51,7 @@ async fn operators_keep_their_grouping() {
 /// A page without rows is not the end, half a token is a token, an empty header is not.
 #[tokio::test]
 async fn every_kind_of_page_is_followed() {
-    let server = Server::answering_in_turn([
+    let server = Server::responding_in_turn([
         page(&["1"], &[("NextPartitionKey", "1!4!cA--"), ("NextRowKey", "1!4!Mg--")]),
         page(&[], &[("NextPartitionKey", "half")]),
         page(&["2"], &[("NextPartitionKey", "half2"), ("NextRowKey", "")]),
@@ -81,7 +81,7 @@ async fn every_kind_of_page_is_followed() {
 #[tokio::test]
 async fn a_limit_ends_the_requests() {
     let more = [("NextPartitionKey", "x"), ("NextRowKey", "y")];
-    let server = Server::answering_in_turn([page(&["1", "2"], &more), page(&["3", "4"], &more)]).await;
+    let server = Server::responding_in_turn([page(&["1", "2"], &more), page(&["3", "4"], &more)]).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let rows = table.query().limit(3).page_size(2).all().await.unwrap();
     assert_eq!(rows.len(), 3);
@@ -89,7 +89,7 @@ async fn a_limit_ends_the_requests() {
     assert_eq!(requests.len(), 2);
     assert!(requests.iter().all(|request| line(request).contains("$top=2")));
 
-    let server = Server::answering(page(&["1"], &more)).await;
+    let server = Server::responding(page(&["1"], &more)).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     assert!(table.query().first().await.unwrap().is_some());
     assert!(line(&server.only_request().await).ends_with("?$top=1"));
@@ -97,7 +97,7 @@ async fn a_limit_ends_the_requests() {
 
 #[tokio::test]
 async fn invalid_query_sends_nothing() {
-    let server = Server::answering(page(&[], &[])).await;
+    let server = Server::responding(page(&[], &[])).await;
     let posts = server.service().table::<Post>("Posts").unwrap();
     for (query, why) in [
         (posts.query().page_size(0), "page size 0"),
@@ -116,7 +116,7 @@ async fn invalid_query_sends_nothing() {
 #[tokio::test]
 async fn row_that_cannot_be_decoded_is_named() {
     let body = r#"{"value":[{"PartitionKey":"ch","RowKey":"2517023007999999999_a","rating":"5"}]}"#;
-    let server = Server::answering(ResponseTemplate::new(200).set_body_string(body)).await;
+    let server = Server::responding(ResponseTemplate::new(200).set_body_string(body)).await;
     let posts = server.service().table::<Post>("Posts").unwrap();
     let error = posts.query().all().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidResponse);
@@ -126,7 +126,7 @@ async fn row_that_cannot_be_decoded_is_named() {
          expected Edm.Int32, found text; if the row is of another kind, exclude it with `without_row_keys`"
     );
     let missing = r#"{"value":[{"PartitionKey":"ch","RowKey":"2517023007999999999_a"}]}"#;
-    let server = Server::answering(ResponseTemplate::new(200).set_body_string(missing)).await;
+    let server = Server::responding(ResponseTemplate::new(200).set_body_string(missing)).await;
     let error = server
         .service()
         .table::<Post>("Posts")
@@ -146,31 +146,31 @@ async fn row_that_cannot_be_decoded_is_named() {
 /// If a rejected request may be too long, the error says so and names an alternative; other errors do not.
 #[tokio::test]
 async fn rejected_set_of_keys_names_the_alternative() {
-    let refused = |status, code: &str| {
+    let rejected = |status, code: &str| {
         let body = format!(r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"Bad."}}}}}}"#);
         ResponseTemplate::new(status).set_body_string(body)
     };
     let many = || AllTypes::ROW.is_in((0..16).map(|n| n.to_string()));
     let others = || AllTypes::SMALL.is_in(0..16);
     let long = || AllTypes::TEXT.eq("x".repeat(5_000));
-    for (answer, filter, words) in [
+    for (response, filter, words) in [
         (
-            refused(400, "InvalidInput"),
+            rejected(400, "InvalidInput"),
             many(),
             &["16 comparisons", "`get_many`", "`fan_out`"][..],
         ),
         (
-            refused(400, "InvalidInput"),
+            rejected(400, "InvalidInput"),
             others(),
             &["16 comparisons", "several queries"],
         ),
-        (refused(400, "InvalidInput"), long(), &["the URL has"]),
+        (rejected(400, "InvalidInput"), long(), &["the URL has"]),
         (ResponseTemplate::new(414), long(), &["the URL has"]),
-        (refused(400, "InvalidInput"), AllTypes::SMALL.eq(1), &[]),
-        (refused(404, "TableNotFound"), many(), &[]),
-        (refused(403, "AuthorizationFailure"), many(), &[]),
+        (rejected(400, "InvalidInput"), AllTypes::SMALL.eq(1), &[]),
+        (rejected(404, "TableNotFound"), many(), &[]),
+        (rejected(403, "AuthorizationFailure"), many(), &[]),
     ] {
-        let server = Server::answering(answer).await;
+        let server = Server::responding(response).await;
         let table = server.service().table::<AllTypes>("Things").unwrap();
         let text = table.query().filter(filter).all().await.unwrap_err().to_string();
         for word in words {

@@ -10,18 +10,18 @@ pub(super) struct Server(MockServer);
 
 impl Server {
     /// Answers all requests alike.
-    pub(super) async fn answering(answer: ResponseTemplate) -> Self {
+    pub(super) async fn responding(response: ResponseTemplate) -> Self {
         let server = MockServer::start().await;
-        Mock::given(any()).respond_with(answer).mount(&server).await;
+        Mock::given(any()).respond_with(response).mount(&server).await;
         Self(server)
     }
 
     /// Answers the requests one after the other.
-    pub(super) async fn answering_in_turn(answers: impl IntoIterator<Item = ResponseTemplate>) -> Self {
+    pub(super) async fn responding_in_turn(responses: impl IntoIterator<Item = ResponseTemplate>) -> Self {
         let server = MockServer::start().await;
-        for answer in answers {
+        for response in responses {
             Mock::given(any())
-                .respond_with(answer)
+                .respond_with(response)
                 .up_to_n_times(1)
                 .mount(&server)
                 .await;

@@ -13,7 +13,7 @@ const XML_WITH_BODY: [&str; 3] = [
     "x-ms-version: 2019-02-02",
 ];
 
-fn answer(document: &str) -> ResponseTemplate {
+fn response(document: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_raw(format!("\u{feff}{document}"), "application/xml")
 }
 
@@ -23,7 +23,7 @@ async fn properties_are_read_and_written() {
         <Read>true</Read><Write>false</Write><Delete>false</Delete><RetentionPolicy><Enabled>true</Enabled><Days>5</Days>\
         </RetentionPolicy></Logging><HourMetrics><Version>1.0</Version><Enabled>false</Enabled><RetentionPolicy>\
         <Enabled>false</Enabled></RetentionPolicy></HourMetrics><Cors /></StorageServiceProperties>";
-    let server = Server::answering(answer(document)).await;
+    let server = Server::responding(response(document)).await;
     let properties = server.service().properties().await.unwrap();
     let logging = properties.logging.clone().unwrap();
     assert_eq!(
@@ -35,7 +35,7 @@ async fn properties_are_read_and_written() {
     assert_eq!(line(&request), "GET /acct/?restype=service&comp=properties");
     assert_eq!(headers(&request), XML);
 
-    let server = Server::answering(ResponseTemplate::new(202)).await;
+    let server = Server::responding(ResponseTemplate::new(202)).await;
     let logging = Logging {
         delete: true,
         retention_days: Some(7),
@@ -59,7 +59,7 @@ async fn properties_are_read_and_written() {
 
 #[tokio::test]
 async fn too_many_cors_rules_are_rejected_before_a_request() {
-    let server = Server::answering(ResponseTemplate::new(202)).await;
+    let server = Server::responding(ResponseTemplate::new(202)).await;
     let properties = ServiceProperties::default().cors(vec![CorsRule::new(["*"], ["GET"]); 6]);
     let error = server.service().set_properties(properties).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
@@ -75,7 +75,7 @@ async fn too_many_cors_rules_are_rejected_before_a_request() {
 async fn statistics_are_requested_from_the_secondary() {
     let document = "<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceStats><GeoReplication><Status>live</Status>\
         <LastSyncTime>Wed, 19 Jan 2022 21:39:24 GMT</LastSyncTime></GeoReplication></StorageServiceStats>";
-    let server = Server::answering(answer(document)).await;
+    let server = Server::responding(response(document)).await;
     let statistics = server.service().statistics().await.unwrap();
     assert_eq!(statistics.status, GeoReplicationStatus::Live);
     let synced: DateTime = "2022-01-19T21:39:24Z".parse().unwrap();
@@ -88,7 +88,7 @@ async fn statistics_are_requested_from_the_secondary() {
 async fn policy_is_added_to_the_existing_ones() {
     let there = "<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier><Id>old</Id><AccessPolicy>\
         <Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>";
-    let server = Server::answering_in_turn([answer(there), ResponseTemplate::new(204)]).await;
+    let server = Server::responding_in_turn([response(there), ResponseTemplate::new(204)]).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let policy = StoredAccessPolicy {
         permissions: Some(TablePermissions::READ | TablePermissions::ADD),
@@ -110,7 +110,7 @@ async fn policy_is_added_to_the_existing_ones() {
 #[tokio::test]
 async fn invalid_change_of_policies_is_rejected_before_the_write() {
     let there = "<SignedIdentifiers><SignedIdentifier><Id>old</Id></SignedIdentifier></SignedIdentifiers>";
-    let server = Server::answering(answer(there)).await;
+    let server = Server::responding(response(there)).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     for (change, kind, why) in [
         (
@@ -147,7 +147,7 @@ async fn invalid_change_of_policies_is_rejected_before_the_write() {
 
 #[tokio::test]
 async fn ping_lists_one_table() {
-    let server = Server::answering(ResponseTemplate::new(200).set_body_string(r#"{"value":[]}"#)).await;
+    let server = Server::responding(ResponseTemplate::new(200).set_body_string(r#"{"value":[]}"#)).await;
     server.service().ping().await.unwrap();
     assert_eq!(line(&server.only_request().await), "GET /acct/Tables?$top=1");
 }
@@ -214,9 +214,9 @@ async fn unsupported_operations_of_cosmos_are_not_sent() {
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
         assert!(error.to_string().contains(why), "{error}");
         let mut batch = table.batch();
-        let refused = batch.insert(&entity).unwrap_err();
-        assert!(refused.to_string().contains(why), "{refused}");
-        assert!(refused.into_operation().is_some(), "it is given back");
+        let rejected = batch.insert(&entity).unwrap_err();
+        assert!(rejected.to_string().contains(why), "{rejected}");
+        assert!(rejected.into_operation().is_some(), "it is given back");
     }
     assert!(canned.sent().is_empty());
 }

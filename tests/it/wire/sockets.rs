@@ -262,7 +262,7 @@ async fn response_byte_by_byte_ends_with_the_attempt_timeout(network: Network) {
 }
 
 async fn truncated_body_is_an_incomplete_response(network: Network) {
-    for answer in [
+    for response in [
         "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{\"odata",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{\"odata\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n{",
@@ -271,7 +271,7 @@ async fn truncated_body_is_an_incomplete_response(network: Network) {
         for resets in [false, true] {
             let server = Sockets::doing(network, move |mut connection| async move {
                 connection.request().await;
-                connection.write(answer).await;
+                connection.write(response).await;
                 // Gives the response time to arrive, because a reset may discard it.
                 sleep(Duration::from_millis(50)).await;
                 if resets {
@@ -285,7 +285,7 @@ async fn truncated_body_is_an_incomplete_response(network: Network) {
                 error
                     .to_string()
                     .contains("the response broke off at http://127.0.0.1:"),
-                "{answer}: {error}"
+                "{response}: {error}"
             );
         }
     }

@@ -8,7 +8,7 @@ use super::server::{Server, body, headers, line};
 
 #[tokio::test]
 async fn create_table() {
-    let server = Server::answering(ResponseTemplate::new(204)).await;
+    let server = Server::responding(ResponseTemplate::new(204)).await;
     let table = server.service().table::<DynamicEntity>("Blogs").unwrap();
     assert_eq!(table.create_table_if_not_exists().await.unwrap(), Creation::Created);
     let request = server.only_request().await;
@@ -28,7 +28,7 @@ async fn create_table() {
 
 #[tokio::test]
 async fn delete_table() {
-    let server = Server::answering(ResponseTemplate::new(204)).await;
+    let server = Server::responding(ResponseTemplate::new(204)).await;
     server
         .service()
         .table::<DynamicEntity>("Blogs")
@@ -47,7 +47,7 @@ async fn list_tables_follows_its_pages() {
         .insert_header("x-ms-continuation-NextTableName", "1!4!YQ--")
         .set_body_string(r#"{"value":[{"TableName":"a1a"}]}"#);
     let last = ResponseTemplate::new(200).set_body_string(r#"{"value":[{"TableName":"b1b"}]}"#);
-    let server = Server::answering_in_turn([first, last]).await;
+    let server = Server::responding_in_turn([first, last]).await;
     assert_eq!(server.service().list_tables().await.unwrap(), ["a1a", "b1b"]);
     let requests = server.requests().await;
     assert_eq!(line(&requests[0]), "GET /acct/Tables");
@@ -76,7 +76,7 @@ async fn tables_are_listed_as_a_stream() {
             page(&["logB", "logC"], Some("")),
         ]
     };
-    let server = Server::answering_in_turn(pages()).await;
+    let server = Server::responding_in_turn(pages()).await;
     let mut names = server.service().list_tables().starting_with("log").stream();
     let mut listed = Vec::new();
     while let Some(name) = names.try_next().await.unwrap() {
@@ -94,7 +94,7 @@ async fn tables_are_listed_as_a_stream() {
         ]
     );
 
-    let server = Server::answering_in_turn(pages()).await;
+    let server = Server::responding_in_turn(pages()).await;
     assert_eq!(server.service().list_tables().limit(1).await.unwrap(), ["logA"]);
     assert_eq!(line(&server.requests().await[0]), "GET /acct/Tables?$top=1");
     let mut pages = server.service().list_tables().pages();
@@ -136,7 +136,7 @@ async fn tables_are_listed_as_a_stream() {
 async fn a_table_being_deleted_is_a_conflict() {
     let being_deleted = r#"{"odata.error":{"code":"TableBeingDeleted","message":{"lang":"en-US",
         "value":"The specified table is being deleted. Try operation later.\nRequestId:x\nTime:y"}}}"#;
-    let server = Server::answering(ResponseTemplate::new(409).set_body_string(being_deleted)).await;
+    let server = Server::responding(ResponseTemplate::new(409).set_body_string(being_deleted)).await;
     let table = server.service().table::<DynamicEntity>("Blogs").unwrap();
     let error = table.create_table_if_not_exists().await.unwrap_err();
     assert_eq!(

@@ -17,7 +17,7 @@ async fn html_response_is_named_as_html() {
     let page = "<!DOCTYPE html><html><body>Welcome to nginx!</body></html>";
     for status in [200, 404] {
         let html = ResponseTemplate::new(status).set_body_raw(page, "text/html");
-        let server = Server::answering(html).await;
+        let server = Server::responding(html).await;
         let table = server.service().table::<DynamicEntity>("Things").unwrap();
         for error in [
             table.get(("p", "r")).await.unwrap_err(),
@@ -45,7 +45,7 @@ async fn html_response_is_named_as_html() {
 async fn rejected_entity_is_named() {
     let exists =
         r#"{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-US","value":"It\u001bexists."}}}"#;
-    let server = Server::answering(ResponseTemplate::new(409).set_body_string(exists)).await;
+    let server = Server::responding(ResponseTemplate::new(409).set_body_string(exists)).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let long = "r".repeat(1_000);
     let error = table.insert(&DynamicEntity::new("p", long.as_str())).await.unwrap_err();
@@ -62,7 +62,7 @@ async fn rejected_entity_is_named() {
 #[tokio::test]
 async fn bidirectional_control_of_the_service_is_escaped() {
     let body = r#"{"odata.error":{"code":"A\u202eB","message":{"lang":"en-US","value":"It \u2066is\u2069 so."}}}"#;
-    let server = Server::answering(ResponseTemplate::new(400).set_body_string(body)).await;
+    let server = Server::responding(ResponseTemplate::new(400).set_body_string(body)).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let key = ("p\u{200f}", "r");
     let error = table.insert(&DynamicEntity::new(key.0, key.1)).await.unwrap_err();
@@ -77,11 +77,11 @@ async fn bidirectional_control_of_the_service_is_escaped() {
 
 #[tokio::test]
 async fn wrong_key_has_the_message_of_the_live_service() {
-    let refusal = r#"{"odata.error":{"code":"AuthenticationFailed","message":{"lang":"en-US","value":"Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.\nRequestId:a\nTime:b"}}}"#;
-    let answer = ResponseTemplate::new(403)
+    let service_error = r#"{"odata.error":{"code":"AuthenticationFailed","message":{"lang":"en-US","value":"Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.\nRequestId:a\nTime:b"}}}"#;
+    let response = ResponseTemplate::new(403)
         .insert_header("x-ms-error-code", "AuthenticationFailed")
-        .set_body_raw(refusal, "application/json");
-    let server = Server::answering(answer).await;
+        .set_body_raw(service_error, "application/json");
+    let server = Server::responding(response).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unauthenticated, 1));
@@ -95,9 +95,9 @@ async fn wrong_key_has_the_message_of_the_live_service() {
 }
 
 async fn a_redirect_is_not_followed(network: Network) {
-    let elsewhere = Server::answering(ResponseTemplate::new(200)).await;
+    let elsewhere = Server::responding(ResponseTemplate::new(200)).await;
     let server =
-        Server::answering(ResponseTemplate::new(307).insert_header("location", elsewhere.uri().as_str())).await;
+        Server::responding(ResponseTemplate::new(307).insert_header("location", elsewhere.uri().as_str())).await;
     let table = server
         .service()
         .transport(network.transport())
@@ -140,7 +140,7 @@ async fn nothing_listening_is_named_with_its_address(network: Network) {
 #[tokio::test(start_paused = true)]
 async fn throttling_is_known_by_its_status() {
     let body = r#"{"odata.error":{"code":"429","message":{"lang":"en-us","value":"Message: {\"Errors\":[\"Request rate is large. More Request Units may be needed, so no changes were made. Please retry this request later. Learn more: http://aka.ms/cosmosdb-error-429\"]}\r\nActivityId: 1\nRequestID:1\n"}}}"#;
-    let busy = || Step::answer(429, &[("content-type", "application/json")], &format!("{body}\r\n"));
+    let busy = || Step::response(429, &[("content-type", "application/json")], &format!("{body}\r\n"));
     let canned = Canned::new([busy()]);
     let service = canned.service().retry(NoRetry);
     let error = service

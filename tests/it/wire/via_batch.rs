@@ -19,7 +19,7 @@ const INVALID_URL: &str = "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\"\"
     <hr><p>HTTP Error 400. The request URL is invalid.</p>\r\n</BODY></HTML>\r\n";
 
 /// The response to a batch of one: a part inside a change set or outside of one.
-fn answer(is_change: bool, head: &str, body: &str) -> Step {
+fn response(is_change: bool, head: &str, body: &str) -> Step {
     let part =
         |boundary: &str| format!("--{boundary}\r\nContent-Type: application/http\r\n\r\n{head}\r\n\r\n{body}\r\n");
     let body = match is_change {
@@ -29,10 +29,10 @@ fn answer(is_change: bool, head: &str, body: &str) -> Step {
         ),
         false => format!("{}--b--\r\n", part("b")),
     };
-    Step::answer(202, &[TYPE, ("x-ms-request-id", "outer")], &body)
+    Step::response(202, &[TYPE, ("x-ms-request-id", "outer")], &body)
 }
 
-fn refusal(status: &str, code: &str) -> (String, String) {
+fn service_error(status: &str, code: &str) -> (String, String) {
     let body = format!(
         r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"0:It is so.\nRequestId:x"}}}}}}"#
     );
@@ -48,7 +48,7 @@ fn table(canned: &Canned) -> TableClient {
 
 #[tokio::test]
 async fn read_is_outside_of_a_change_set_and_write_inside() {
-    let server = Server::answering(ResponseTemplate::new(500)).await;
+    let server = Server::responding(ResponseTemplate::new(500)).await;
     let table = server
         .service()
         .dynamic_table("Things")
@@ -102,7 +102,7 @@ async fn read_is_outside_of_a_change_set_and_write_inside() {
 
 #[tokio::test]
 async fn echo_is_requested_by_a_header() {
-    let server = Server::answering(ResponseTemplate::new(500)).await;
+    let server = Server::responding(ResponseTemplate::new(500)).await;
     let table = server
         .service()
         .dynamic_table("Things")
@@ -140,7 +140,7 @@ async fn rejected_url_names_via_batch() {
     let row = "r".repeat(1_000);
     let key = ("p", row.as_str());
     for step in [
-        Step::answer(400, &html, INVALID_URL),
+        Step::response(400, &html, INVALID_URL),
         Step::status(414),
         Step::status(431),
     ] {
@@ -175,7 +175,7 @@ async fn rejected_url_names_via_batch() {
         }
     }
     let json = r#"{"odata.error":{"code":"InvalidInput","message":{"value":"Bad Request - Invalid URL?"}}}"#;
-    let canned = Canned::new([Step::answer(400, &[], json)]);
+    let canned = Canned::new([Step::response(400, &[], json)]);
     let error = table(&canned).get(key).await.unwrap_err();
     assert!(
         error.code() == Some("InvalidInput") && !error.to_string().contains("via_batch"),
@@ -186,8 +186,8 @@ async fn rejected_url_names_via_batch() {
 #[tokio::test]
 async fn response_is_that_of_the_part() {
     let entity = DynamicEntity::new("p", "r");
-    let (head, body) = refusal("409 Conflict", "EntityAlreadyExists");
-    let canned = Canned::new([answer(true, &head, &body), answer(true, &head, &body)]);
+    let (head, body) = service_error("409 Conflict", "EntityAlreadyExists");
+    let canned = Canned::new([response(true, &head, &body), response(true, &head, &body)]);
     let error = table(&canned).insert(&entity).via_batch().await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::AlreadyExists, Some(409)));
     assert_eq!((error.operation(), error.request_id()), (Some("insert"), Some("outer")));
@@ -198,15 +198,15 @@ async fn response_is_that_of_the_part() {
         None
     );
 
-    let (head, body) = refusal("404 Not Found", "ResourceNotFound");
-    let canned = Canned::new([answer(true, &head, &body)]);
+    let (head, body) = service_error("404 Not Found", "ResourceNotFound");
+    let canned = Canned::new([response(true, &head, &body)]);
     let deletion = table(&canned).delete_if_exists(("p", "r")).via_batch().await.unwrap();
     assert_eq!(deletion, Deletion::WasMissing);
 
     // A part that is busy is retried.
-    let (head, body) = refusal("503 Service Unavailable", "ServerBusy");
-    let written = answer(true, "HTTP/1.1 204 No Content\r\nETag: W/\"2\"", "");
-    let canned = Canned::new([answer(true, &head, &body), written]);
+    let (head, body) = service_error("503 Service Unavailable", "ServerBusy");
+    let written = response(true, "HTTP/1.1 204 No Content\r\nETag: W/\"2\"", "");
+    let canned = Canned::new([response(true, &head, &body), written]);
     let etag = table(&canned).insert_or_replace(&entity).via_batch().await.unwrap();
     assert_eq!((etag.as_str(), canned.sent().len()), ("W/\"2\"", 2));
 }
@@ -215,13 +215,13 @@ async fn response_is_that_of_the_part() {
 async fn invalid_response_leaves_only_writes_in_doubt() {
     let two = "--b\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n\r\n".repeat(2) + "--b--";
     for step in [
-        Step::answer(202, &[TYPE], "cut off"),
-        Step::answer(202, &[TYPE], "--b--"),
-        Step::answer(202, &[TYPE], &two),
-        Step::answer(202, &[], "plain"),
-        answer(true, "HTTP/1.1 100 Continue", ""),
-        answer(true, "HTTP/1.1 302 Found", ""),
-        answer(true, "HTTP/1.1 nonsense", ""),
+        Step::response(202, &[TYPE], "cut off"),
+        Step::response(202, &[TYPE], "--b--"),
+        Step::response(202, &[TYPE], &two),
+        Step::response(202, &[], "plain"),
+        response(true, "HTTP/1.1 100 Continue", ""),
+        response(true, "HTTP/1.1 302 Found", ""),
+        response(true, "HTTP/1.1 nonsense", ""),
     ] {
         let canned = Canned::new([step.clone(), step]);
         let table = table(&canned).with(&CallOptions::new().via_batch().retry(NoRetry));
@@ -240,7 +240,7 @@ async fn invalid_response_leaves_only_writes_in_doubt() {
 #[tokio::test]
 async fn reads_by_batch_go_to_the_primary() {
     for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {
-        let canned = Canned::new([answer(
+        let canned = Canned::new([response(
             false,
             "HTTP/1.1 200 OK\r\nETag: x",
             r#"{"PartitionKey":"p","RowKey":"r"}"#,
@@ -271,13 +271,13 @@ impl Observer for Heard {
 
 #[tokio::test]
 async fn observers_receive_the_failure_of_the_part() {
-    let (missing, body) = refusal("404 Not Found", "ResourceNotFound");
-    let (exists, other) = refusal("409 Conflict", "EntityAlreadyExists");
+    let (missing, body) = service_error("404 Not Found", "ResourceNotFound");
+    let (exists, other) = service_error("409 Conflict", "EntityAlreadyExists");
     let canned = Canned::new([
-        answer(false, &missing, &body),
-        answer(true, &missing, &body),
-        answer(true, &exists, &other),
-        answer(false, &missing, &body),
+        response(false, &missing, &body),
+        response(true, &missing, &body),
+        response(true, &exists, &other),
+        response(false, &missing, &body),
     ]);
     let heard = Heard::default();
     let table = canned

@@ -132,18 +132,18 @@ async fn first_request_over_tls_is_faster_after_a_warm_up(network: Network) {
             let service = client();
             service.warm_up(warm * AT_ONCE).await.unwrap();
             let table: TableClient = service.dynamic_table("Things").unwrap();
-            let begun = Instant::now();
+            let started = Instant::now();
             table.get(("p", "r")).await.unwrap();
-            first[warm].push(begun.elapsed());
+            first[warm].push(started.elapsed());
 
             let service = client();
             service.warm_up(warm * AT_ONCE).await.unwrap();
             let table: TableClient = service.dynamic_table("Things").unwrap();
-            let begun = Instant::now();
+            let started = Instant::now();
             for read in join_all((0..AT_ONCE).map(|_| table.get(("p", "r")))).await {
                 read.unwrap();
             }
-            burst[warm].push(begun.elapsed());
+            burst[warm].push(started.elapsed());
         }
     }
     let medians = |mut times: Vec<Duration>| {

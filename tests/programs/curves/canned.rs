@@ -74,7 +74,7 @@ impl Canned {
         self.0.requests.load(Ordering::Relaxed)
     }
 
-    fn answer(&self, request: &Request<Bytes>) -> Response<Bytes> {
+    fn response(&self, request: &Request<Bytes>) -> Response<Bytes> {
         let path = request.uri().path();
         let response = Response::builder();
         let body = match *request.method() {
@@ -142,7 +142,7 @@ impl Transport for Canned {
         Box::pin(async move {
             self.0.sent.fetch_add(request.body().len() as u64, Ordering::Relaxed);
             self.0.requests.fetch_add(1, Ordering::Relaxed);
-            let response = self.answer(&request);
+            let response = self.response(&request);
             tokio::task::yield_now().await;
             Ok(response)
         })

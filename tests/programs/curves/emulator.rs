@@ -122,11 +122,11 @@ fn beside_scan(sweep: &Sweep) -> Vec<Curve> {
             tokio::time::sleep(Duration::from_millis(5)).await;
             let mut times = Vec::new();
             for n in scattered(rows).take(201) {
-                let begun = ThreadTime::now();
+                let started = ThreadTime::now();
                 // Like a request of another task, which waits for its turn.
                 tokio::task::yield_now().await;
                 table.get(keys(n)).await.unwrap();
-                times.push(begun.elapsed().as_nanos() as f64 / 1e3);
+                times.push(started.elapsed().as_nanos() as f64 / 1e3);
             }
             scan.abort();
             times.sort_by(f64::total_cmp);

@@ -121,7 +121,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>,
 
 /// Measures, prints and draws. Returns the number of missed bars.
 fn measure(options: &Options) -> usize {
-    let begun = Instant::now();
+    let started = Instant::now();
     let sweep = Sweep::new(options.is_quick);
     let is_wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|only| name.contains(only));
     if !options.is_list {
@@ -150,7 +150,7 @@ fn measure(options: &Options) -> usize {
         println!(
             "\nplots in {}, {:.0} s",
             options.plots.display(),
-            begun.elapsed().as_secs_f64()
+            started.elapsed().as_secs_f64()
         );
     }
     missed

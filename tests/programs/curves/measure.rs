@@ -63,9 +63,9 @@ impl Sweep {
             let counted = allocation_counter::measure(|| {
                 self.block_on(run(&mut state, size));
             });
-            let begun = ThreadTime::now();
+            let started = ThreadTime::now();
             self.block_on(run(&mut state, size));
-            let once = begun.elapsed().as_nanos() as f64;
+            let once = started.elapsed().as_nanos() as f64;
             let cost = Cost {
                 size,
                 cpu: once / units,
@@ -79,11 +79,11 @@ impl Sweep {
         for _ in 0..rounds {
             for (state, once, cost) in &mut all {
                 let repetitions = (LEAST / *once).ceil().clamp(1.0, 100_000.0) as usize;
-                let begun = ThreadTime::now();
+                let started = ThreadTime::now();
                 for _ in 0..repetitions {
                     self.block_on(run(state, cost.size));
                 }
-                let elapsed = begun.elapsed().as_nanos() as f64;
+                let elapsed = started.elapsed().as_nanos() as f64;
                 cost.cpu = cost.cpu.min(elapsed / (repetitions as f64 * cost.units));
             }
         }

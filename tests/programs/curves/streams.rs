@@ -159,9 +159,9 @@ async fn watch<S: Stream>(stream: S) -> (usize, usize, f64) {
     let (mut items, mut polls, mut longest) = (0, 0, 0.0_f64);
     poll_fn(|cx| {
         loop {
-            let begun = ThreadTime::now();
+            let started = ThreadTime::now();
             let polled = Pin::as_mut(&mut stream).poll_next(cx);
-            longest = longest.max(begun.elapsed().as_nanos() as f64);
+            longest = longest.max(started.elapsed().as_nanos() as f64);
             polls += 1;
             match polled {
                 Poll::Ready(Some(_)) => items += 1,

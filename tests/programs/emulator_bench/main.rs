@@ -124,16 +124,16 @@ fn in_process() {
     for _ in 0..ROUNDS {
         alone.push(sockets::run(&server, &mut load, 1, WINDOW).per_second);
         many.push(sockets::run(&server, &mut load, Scenario::PointRead.connections(), WINDOW).per_second);
-        let begun = std::time::Instant::now();
+        let started = std::time::Instant::now();
         let mut count = 0;
-        while begun.elapsed() < WINDOW / 2 {
+        while started.elapsed() < WINDOW / 2 {
             for request in &requests {
-                let answer = futures::executor::block_on(emulator.send(request.clone())).unwrap();
-                assert_eq!(answer.status(), 200);
+                let response = futures::executor::block_on(emulator.send(request.clone())).unwrap();
+                assert_eq!(response.status(), 200);
             }
             count += requests.len();
         }
-        direct.push(count as f64 / begun.elapsed().as_secs_f64());
+        direct.push(count as f64 / started.elapsed().as_secs_f64());
     }
     let (alone, many, direct) = (median(alone), median(many), median(direct));
     println!(

@@ -15,10 +15,10 @@ const PAGE_SIZE: f64 = 4_096.0;
 
 pub(crate) fn print() {
     let before = resident();
-    let begun = Instant::now();
+    let started = Instant::now();
     let emulator = Emulator::new();
     load::fill(&emulator, ROWS);
-    let inserted = begun.elapsed();
+    let inserted = started.elapsed();
     let bytes = (resident() - before) / f64::from(ROWS);
 
     let bare = page(&emulator, "$format=application/json;odata=nometadata").0;
@@ -47,11 +47,11 @@ pub(crate) fn print() {
 /// A page, and its time in microseconds.
 fn page(emulator: &Emulator, query: &str) -> (bytes::Bytes, f64) {
     let request = load::page(query).in_process();
-    let begun = Instant::now();
-    let answer = futures::executor::block_on(emulator.send(request)).unwrap();
-    let micros = begun.elapsed().as_secs_f64() * 1_000_000.0;
-    assert_eq!(answer.status(), 200);
-    (answer.into_body(), micros)
+    let started = Instant::now();
+    let response = futures::executor::block_on(emulator.send(request)).unwrap();
+    let micros = started.elapsed().as_secs_f64() * 1_000_000.0;
+    assert_eq!(response.status(), 200);
+    (response.into_body(), micros)
 }
 
 /// The resident memory of this process, in bytes.

@@ -77,16 +77,16 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let begun = Instant::now();
+        let started = Instant::now();
         let process = command.spawn().expect("taskset and the server are programs");
-        while !answers(port) {
-            assert!(begun.elapsed() < Duration::from_secs(30), "no answer on port {port}");
+        while !responses(port) {
+            assert!(started.elapsed() < Duration::from_secs(30), "no answer on port {port}");
             thread::sleep(Duration::from_micros(200));
         }
         Self {
             process,
             port,
-            started_in: begun.elapsed(),
+            started_in: started.elapsed(),
         }
     }
 
@@ -133,7 +133,7 @@ fn pinned(program: &Path) -> Command {
 }
 
 /// Any response counts, even a rejection.
-fn answers(port: u16) -> bool {
+fn responses(port: u16) -> bool {
     let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else {
         return false;
     };

@@ -25,7 +25,7 @@ pub(crate) struct Measured {
 pub(crate) fn run(server: &Server, load: &mut Load, connections: usize, window: Duration) -> Measured {
     let mut connections: Vec<Connection> = (0..connections).map(|_| Connection::open(server.port)).collect();
     let mut buffer = vec![0; 256 << 10];
-    let (cpu, begun) = (server.cpu_micros(), Instant::now());
+    let (cpu, started) = (server.cpu_micros(), Instant::now());
     for connection in &mut connections {
         connection.ask(load);
     }
@@ -35,8 +35,8 @@ pub(crate) fn run(server: &Server, load: &mut Load, connections: usize, window: 
             if let Some((status, length)) = connection.advance(&mut buffer) {
                 assert_eq!(status, load.status, "{}", String::from_utf8_lossy(&connection.head));
                 bytes = length;
-                times.push(connection.asked.elapsed().as_secs_f64() * 1e6);
-                if begun.elapsed() < window {
+                times.push(connection.requested.elapsed().as_secs_f64() * 1e6);
+                if started.elapsed() < window {
                     connection.ask(load);
                 } else {
                     waiting -= 1;
@@ -44,13 +44,13 @@ pub(crate) fn run(server: &Server, load: &mut Load, connections: usize, window: 
             }
         }
     }
-    let elapsed = begun.elapsed().as_secs_f64();
-    let answers = times.len() as f64;
+    let elapsed = started.elapsed().as_secs_f64();
+    let responses = times.len() as f64;
     times.sort_by(f64::total_cmp);
     Measured {
         p99_micros: times[times.len() * 99 / 100],
-        per_second: answers / elapsed,
-        cpu_micros: (server.cpu_micros() - cpu) / answers,
+        per_second: responses / elapsed,
+        cpu_micros: (server.cpu_micros() - cpu) / responses,
         bytes,
     }
 }
@@ -73,7 +73,7 @@ struct Connection {
     stream: TcpStream,
     request: Vec<u8>,
     sent: usize,
-    asked: Instant,
+    requested: Instant,
     is_waiting: bool,
     /// The bytes of the response until its headers are complete.
     head: Vec<u8>,
@@ -106,7 +106,7 @@ impl Connection {
             stream,
             request: Vec::new(),
             sent: 0,
-            asked: Instant::now(),
+            requested: Instant::now(),
             is_waiting: false,
             head: Vec::new(),
             body: None,
@@ -118,7 +118,7 @@ impl Connection {
     fn ask(&mut self, load: &mut Load) {
         load.next(&mut self.request);
         (self.sent, self.is_waiting) = (0, true);
-        self.asked = Instant::now();
+        self.requested = Instant::now();
         self.write();
     }
 

@@ -11,7 +11,7 @@ pub(crate) const OURS: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
 /// A limit.
 pub(crate) const TOLD: RGBColor = RGBColor(0xd8, 0x6a, 0x2b);
 /// Rejected requests.
-pub(crate) const REFUSED: RGBColor = RGBColor(0x8e, 0x24, 0x6f);
+pub(crate) const REJECTED: RGBColor = RGBColor(0x8e, 0x24, 0x6f);
 
 const PANEL: (u32, u32) = (640, 440);
 const TITLE: u32 = 56;

@@ -76,7 +76,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<PathBuf>,
 
 /// Runs all of it. How many bars are missed.
 async fn simulate(plots: &Path) -> Result<usize, Box<dyn Error>> {
-    let begun = Instant::now();
+    let started = Instant::now();
     std::fs::create_dir_all(plots)?;
     println!("here: by the emulator; reference: the limit\n");
     println!("{}", Check::heading());
@@ -87,7 +87,11 @@ async fn simulate(plots: &Path) -> Result<usize, Box<dyn Error>> {
     let mut missed = bulks(&partitions, &plots.join("one-partition.svg")).await?;
     let account = [ManyWrites::account_of_today(1_000_000)];
     missed += bulks(&account, &plots.join("account.svg")).await?;
-    println!("\nplots in {}, {:.0} s", plots.display(), begun.elapsed().as_secs_f64());
+    println!(
+        "\nplots in {}, {:.0} s",
+        plots.display(),
+        started.elapsed().as_secs_f64()
+    );
     Ok(missed)
 }
 

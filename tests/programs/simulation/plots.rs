@@ -5,7 +5,7 @@ use std::path::Path;
 
 use azure_table_tests::load::{BulkRun, ManyWrites};
 
-use crate::chart::{Axis, OURS, Panel, REFUSED, Series, TOLD, draw};
+use crate::chart::{Axis, OURS, Panel, REJECTED, Series, TOLD, draw};
 
 /// How much room there is above the highest point.
 const HEADROOM: f64 = 1.15;
@@ -17,11 +17,11 @@ pub(crate) fn bulks(runs: &[(&ManyWrites, BulkRun)], file: &Path) -> Result<(), 
 }
 
 fn by_time(writes: &ManyWrites, run: &BulkRun) -> Panel {
-    let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+    let (mut accepted, mut rejected) = (Vec::new(), Vec::new());
     for (n, second) in run.seconds.iter().enumerate() {
         let point = (n as f64 + 0.5, second.accepted_entities as f64);
         accepted.push(point);
-        refused.extend((second.throttled_requests > 0).then_some(point));
+        rejected.extend((second.throttled_requests > 0).then_some(point));
     }
     let end = run.elapsed.as_secs_f64();
     let limit = vec![(0.0, writes.limit), (end, writes.limit)];
@@ -56,10 +56,10 @@ fn by_time(writes: &ManyWrites, run: &BulkRun) -> Panel {
             },
             Series {
                 name: "a second with a refusal",
-                color: REFUSED,
+                color: REJECTED,
                 has_line: false,
                 radius: 5,
-                points: refused,
+                points: rejected,
             },
         ],
     }

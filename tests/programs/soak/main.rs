@@ -148,8 +148,8 @@ async fn main() {
     report(&samples);
 
     drop((rows, handles, service, faults, truth, server));
-    let begun = Instant::now();
-    while Figures::now().tasks > 0 && begun.elapsed() < Duration::from_secs(5) {
+    let started = Instant::now();
+    while Figures::now().tasks > 0 && started.elapsed() < Duration::from_secs(5) {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let left = Figures::now();
@@ -182,15 +182,15 @@ impl Counts {
 
 /// Samples while the workers run, without the first quarter: until then pools and arenas fill.
 async fn sample(duration: Duration, print: impl Fn()) -> Vec<Figures> {
-    let begun = Instant::now();
-    let (mut samples, mut printed) = (Vec::new(), begun);
-    while begun.elapsed() < duration {
+    let started = Instant::now();
+    let (mut samples, mut printed) = (Vec::new(), started);
+    while started.elapsed() < duration {
         tokio::time::sleep((duration / 120).min(Duration::from_secs(1))).await;
         if printed.elapsed() >= Duration::from_secs(10) {
             printed = Instant::now();
             print();
         }
-        if begun.elapsed() > duration / 4 {
+        if started.elapsed() > duration / 4 {
             samples.push(Figures::now());
         }
     }

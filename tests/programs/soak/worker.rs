@@ -109,23 +109,23 @@ impl Worker {
         assert!(!possible.is_empty(), "{} {row}: none of {before:?}", self.partition);
     }
 
-    /// The result of a write. `refused` says what a rejection shows about the row.
-    fn wrote<T>(&mut self, rows: &[u32], value: Value, outcome: Result<T, Error>, refused: fn(Value) -> bool) {
+    /// The result of a write. `rejected` says what a rejection shows about the row.
+    fn wrote<T>(&mut self, rows: &[u32], value: Value, outcome: Result<T, Error>, rejected: fn(Value) -> bool) {
         match outcome {
             Ok(_) => rows
                 .iter()
                 .for_each(|row| self.possible.get_mut(row).unwrap().splice(.., [value]).for_each(drop)),
             Err(e) => {
                 count(&self.counts.failures);
-                let is_refusal = matches!(
+                let is_rejection = matches!(
                     e.kind(),
                     ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::ConditionNotMet
                 );
                 for row in rows {
                     if e.may_have_applied() {
                         self.possible.get_mut(row).unwrap().push(value);
-                    } else if is_refusal {
-                        self.learn(*row, refused);
+                    } else if is_rejection {
+                        self.learn(*row, rejected);
                     }
                 }
                 if e.may_have_applied() {

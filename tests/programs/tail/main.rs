@@ -31,13 +31,13 @@ fn main() -> ExitCode {
         seed: 1,
     };
     let missed = [Duration::from_secs(3), Duration::ZERO].map(|overlap| {
-        let begun = Instant::now();
+        let started = Instant::now();
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
         let outcome = runtime.unwrap().block_on(TailStudy { overlap, ..study }.run());
         println!(
             "{writes} writes, skew {:?}, overlap {overlap:?}: {:.1?}",
             study.skew,
-            begun.elapsed()
+            started.elapsed()
         );
         println!("{outcome}\n");
         outcome.missed

@@ -143,8 +143,8 @@ async fn lease<const RIGHT: bool>(world: World) -> Result<()> {
     }
     let (table, a, b) = start(&world, &["lease", "report"]);
     let clock = world.emulator().clock();
-    let begun = clock.now().unix_seconds();
-    let now = || (clock.now().unix_seconds() - begun) as i32;
+    let started = clock.now().unix_seconds();
+    let now = || (clock.now().unix_seconds() - started) as i32;
     let (first, second) = join(work::<RIGHT>(now, a, "a"), work::<RIGHT>(now, b, "b")).await;
     first.and(second)?;
     let lease = table.get(("g", "lease")).await?.map(|row| row.number);

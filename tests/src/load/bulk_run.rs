@@ -10,7 +10,7 @@ use crate::load::{Check, Unit};
 
 /// The least used share of a limit, and the largest share of rejected requests.
 const LEAST_OF_LIMIT: f64 = 0.95;
-const MOST_REFUSED: f64 = 0.01;
+const MOST_REJECTED: f64 = 0.01;
 /// The interval of the samples.
 const WATCHED: Duration = Duration::from_secs(1);
 
@@ -94,16 +94,16 @@ impl ManyWrites {
             .partition_concurrency(self.in_flight)
             .max_pending(self.entities.min(100 * partitions.max(self.in_flight)));
         let mut write = bulk.insert(rows);
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut watched = vec![emulator.load()];
         let report = loop {
-            let next = begun + WATCHED * u32::try_from(watched.len()).unwrap();
+            let next = started + WATCHED * u32::try_from(watched.len()).unwrap();
             match timeout_at(next, &mut write).await {
                 Ok(ended) => break ended.unwrap(),
                 Err(_) => watched.push(emulator.load()),
             }
         };
-        let elapsed = begun.elapsed();
+        let elapsed = started.elapsed();
         let load = emulator.load();
         assert_eq!(report.applied() as usize, self.entities);
         assert_eq!(report.throttled(), load.throttled_requests);
@@ -120,14 +120,14 @@ impl ManyWrites {
             reference: Some(self.limit),
             bar: LEAST_OF_LIMIT * self.limit..=f64::INFINITY,
         };
-        let refused = Check {
+        let rejected = Check {
             what: format!("{}: requests refused", self.name),
             unit: Unit::Share,
             measured: run.load.throttled_share(),
             reference: None,
-            bar: 0.0..=MOST_REFUSED,
+            bar: 0.0..=MOST_REJECTED,
         };
-        vec![rate, refused]
+        vec![rate, rejected]
     }
 }
 

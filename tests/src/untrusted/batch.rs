@@ -2,7 +2,7 @@
 
 use azure_table::{DynamicEntity, ErrorKind, NoRetry, Result};
 
-use super::{Kind, answer, answered, assert_presentable, on_runtime, things};
+use super::{Kind, assert_presentable, on_runtime, responded, response, things};
 
 /// Responses to entity group transactions.
 pub const KIND: Kind = Kind {
@@ -66,7 +66,7 @@ pub const LONE: &[&str] = &[
 /// # Panics
 /// Never: both operations are valid.
 pub fn commit(body: &[u8]) -> Result<Vec<u16>> {
-    let service = answered([answer(202, &[TYPE], body)]);
+    let service = responded([response(202, &[TYPE], body)]);
     let table = things(&service);
     let mut batch = table.batch();
     for row_key in ["1", "2"] {
@@ -91,9 +91,9 @@ pub fn check_two_operations(body: &[u8]) {
             assert_presentable(&error);
             let last = error.last_failure();
             let last = last.as_ref().unwrap_or(&error);
-            let refused = last.status().is_some_and(|status| (400..600).contains(&status));
-            assert!(refused || error.may_have_applied(), "{error:?}");
-            assert!(refused || last.kind() == ErrorKind::InvalidResponse, "{error:?}");
+            let rejected = last.status().is_some_and(|status| (400..600).contains(&status));
+            assert!(rejected || error.may_have_applied(), "{error:?}");
+            assert!(rejected || last.kind() == ErrorKind::InvalidResponse, "{error:?}");
             assert!(error.batch_index().is_none_or(|index| index < 2), "{error:?}");
         }
     }
@@ -101,8 +101,8 @@ pub fn check_two_operations(body: &[u8]) {
 
 /// Checks that the outcome of a single operation is reported as such, although the response was a batch.
 pub fn check_one_operation(body: &[u8]) {
-    let step = || answer(202, &[TYPE], body);
-    let service = answered([step(), step(), step()]);
+    let step = || response(202, &[TYPE], body);
+    let service = responded([step(), step(), step()]);
     let table = things(&service);
     let entity = DynamicEntity::new("p", "r");
     let key = ("p", "r");
@@ -117,8 +117,8 @@ pub fn check_one_operation(body: &[u8]) {
     }
     if let Err(error) = echoed {
         assert_presentable(&error);
-        let refused = error.status().is_some_and(|status| (400..600).contains(&status));
-        assert!(refused || error.may_have_applied(), "{error:?}");
+        let rejected = error.status().is_some_and(|status| (400..600).contains(&status));
+        assert!(rejected || error.may_have_applied(), "{error:?}");
         assert!(error.batch_index().is_none(), "{error:?}");
     }
     let mut batch = table.batch();

@@ -4,7 +4,7 @@ use azure_table::{
     Continuation, DynamicEntity, Error, ErrorKind, SasToken, TableClient, TableName, TableServiceClient,
 };
 
-use super::{Kind, answered, assert_presentable, on_runtime, things};
+use super::{Kind, assert_presentable, on_runtime, responded, things};
 use crate::canned::{Canned, Step};
 
 /// Connection strings, shared access signatures, URLs with them, and continuations.
@@ -240,7 +240,7 @@ pub fn check_position(text: &str) {
     if let Ok(position) = serde_json::from_str::<Continuation>(text) {
         let again = serde_json::from_str::<Continuation>(&serde_json::to_string(&position).unwrap());
         assert_eq!(again.unwrap(), position);
-        let service = answered([Step::answer(200, &[], r#"{"value":[]}"#)]);
+        let service = responded([Step::response(200, &[], r#"{"value":[]}"#)]);
         let rest = on_runtime(async { things(&service).query().resume_from(position).all().await });
         // It may name no position of a query.
         if let Err(error) = rest {

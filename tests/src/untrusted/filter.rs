@@ -95,9 +95,9 @@ pub fn check_filter(filter: &str) {
             Ok(found) => found,
             Err(error) => {
                 assert_presentable(&error);
-                let refused =
+                let rejected =
                     error.kind() == ErrorKind::InvalidInput || matches!(error.status(), Some(400..=499 | 501));
-                assert!(refused, "{error}");
+                assert!(rejected, "{error}");
                 return;
             }
         };

@@ -12,7 +12,7 @@
 use azure_table::{DynamicEntity, EdmValue, ErrorKind, Result};
 
 use super::oracle::{self, Verdict};
-use super::{Kind, answer, answered, assert_presentable, on_runtime, things};
+use super::{Kind, assert_presentable, on_runtime, responded, response, things};
 
 /// Pages, entities and lists of tables.
 pub const KIND: Kind = Kind {
@@ -82,12 +82,12 @@ pub const LISTS: &[&str] = &[r#"{"odata.metadata":"m","value":[{"TableName":"A"}
 /// # Errors
 /// Those of the query.
 pub fn page(body: &[u8]) -> Result<Vec<DynamicEntity>> {
-    let service = answered([answer(200, &[], body)]);
+    let service = responded([response(200, &[], body)]);
     on_runtime(async { things(&service).query().all().await })
 }
 
 fn entity(body: &[u8]) -> Result<Vec<DynamicEntity>> {
-    let service = answered([answer(200, &[], body)]);
+    let service = responded([response(200, &[], body)]);
     on_runtime(async { things(&service).get(("p", "r")).await }).map(Vec::from_iter)
 }
 
@@ -103,7 +103,7 @@ pub fn check_entity(body: &[u8]) {
 
 /// Checks that a list of tables is read or rejected.
 pub fn check_list_of_tables(body: &[u8]) {
-    let service = answered([answer(200, &[], body)]);
+    let service = responded([response(200, &[], body)]);
     if let Err(error) = on_runtime(async { service.list_tables().await }) {
         assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
         assert_presentable(&error);

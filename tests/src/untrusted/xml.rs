@@ -3,7 +3,7 @@
 use azure_table::service::ServiceProperties;
 use azure_table::{ErrorKind, Result};
 
-use super::{Kind, answer, answered, assert_presentable, on_runtime, things};
+use super::{Kind, assert_presentable, on_runtime, responded, response, things};
 use crate::canned::{Canned, Step};
 
 /// XML documents of the service.
@@ -69,7 +69,7 @@ pub const PIECES: &[&str] = &[
 ];
 
 fn document(body: &[u8]) -> Step {
-    answer(200, &[("content-type", "application/xml")], body)
+    response(200, &[("content-type", "application/xml")], body)
 }
 
 /// Checks a rule for each document: one that cannot be read is reported as such.
@@ -103,7 +103,7 @@ pub fn check_properties(body: &[u8]) {
         && on_runtime(async { service.set_properties(read.clone()).await }).is_ok()
     {
         let written = document(canned.sent()[1].body());
-        let again = on_runtime(async { answered([written]).properties().await });
+        let again = on_runtime(async { responded([written]).properties().await });
         assert_eq!(again.unwrap(), as_written(read));
     }
 }
@@ -121,14 +121,14 @@ pub fn check_policies(body: &[u8]) {
         && on_runtime(async { things(&service).set_access_policies(read.clone()).await }).is_ok()
     {
         let written = document(canned.sent()[1].body());
-        let again = on_runtime(async { things(&answered([written])).access_policies().await });
+        let again = on_runtime(async { things(&responded([written])).access_policies().await });
         assert_eq!(again.unwrap(), read);
     }
 }
 
 /// Checks that statistics are read or rejected.
 pub fn check_statistics(body: &[u8]) {
-    let service = answered([document(body)]);
+    let service = responded([document(body)]);
     check_error(&on_runtime(async { service.statistics().await }));
 }
 
@@ -137,7 +137,7 @@ pub fn check_statistics(body: &[u8]) {
 /// # Panics
 /// A sample is not.
 pub fn check_samples() {
-    let sample = |text: &str| answered([document(text.as_bytes())]);
+    let sample = |text: &str| responded([document(text.as_bytes())]);
     on_runtime(async {
         for text in PROPERTIES {
             sample(text).properties().await.unwrap();

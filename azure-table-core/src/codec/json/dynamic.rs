@@ -50,7 +50,7 @@ impl<'de> Deserialize<'de> for DynamicEntity {
 /// The value of a member, of a kind that an entity can have.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Member {
+enum ValueMember {
     Boolean(bool),
     Integer(i64),
     Large(u64),
@@ -71,7 +71,7 @@ impl<'de> Visitor<'de> for EntityVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DynamicEntity, A::Error> {
         let mut entity = DynamicEntity::default();
         let (mut partition_key, mut row_key) = (None, None);
-        let mut members: BTreeMap<String, Member> = BTreeMap::new();
+        let mut members: BTreeMap<String, ValueMember> = BTreeMap::new();
         let mut types: BTreeMap<String, EdmType> = BTreeMap::new();
         while let Some(name) = map.next_key::<String>()? {
             match name.as_str() {
@@ -106,14 +106,14 @@ impl<'de> Visitor<'de> for EntityVisitor {
 }
 
 /// Returns the value of a member, or `None` for null.
-fn value(member: Member, annotation: Option<EdmType>) -> Result<Option<EdmValue>, ValueError> {
+fn value(member: ValueMember, annotation: Option<EdmType>) -> Result<Option<EdmValue>, ValueError> {
     let token = match &member {
-        Member::Null(()) => return Ok(None),
-        Member::Boolean(value) => Token::Boolean(*value),
-        Member::Integer(value) => integer((*value).into(), annotation)?,
-        Member::Large(value) => integer((*value).into(), annotation)?,
-        Member::Decimal(value) => Token::Number(double_text(*value).into()),
-        Member::Text(text) => Token::Text(text.as_str().into()),
+        ValueMember::Null(()) => return Ok(None),
+        ValueMember::Boolean(value) => Token::Boolean(*value),
+        ValueMember::Integer(value) => integer((*value).into(), annotation)?,
+        ValueMember::Large(value) => integer((*value).into(), annotation)?,
+        ValueMember::Decimal(value) => Token::Number(double_text(*value).into()),
+        ValueMember::Text(text) => Token::Text(text.as_str().into()),
     };
     WireValue { annotation, token }
         .to_edm()

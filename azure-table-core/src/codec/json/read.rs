@@ -152,7 +152,7 @@ fn not_a_page(error: JsonError) -> Error {
 
 /// A member of an entity, classified by its name.
 #[derive(Clone)]
-enum Member<'a> {
+enum RowMember<'a> {
     PartitionKey,
     RowKey,
     Timestamp,
@@ -164,7 +164,7 @@ enum Member<'a> {
     Property(Cow<'a, str>),
 }
 
-impl<'a> Member<'a> {
+impl<'a> RowMember<'a> {
     fn named(name: Cow<'a, str>) -> Self {
         match &*name {
             "PartitionKey" => Self::PartitionKey,
@@ -182,7 +182,7 @@ impl<'a> Member<'a> {
 ///
 /// The rows of a page mostly have the same members in the same order. Comparing that text costs less than reading it.
 struct Before<'a> {
-    members: Vec<(&'a str, Member<'a>)>,
+    members: Vec<(&'a str, RowMember<'a>)>,
     is_kept: bool,
 }
 
@@ -208,7 +208,7 @@ impl<'a> Before<'a> {
         reader: &mut Reader<'a>,
         n: usize,
         first: &mut bool,
-    ) -> std::result::Result<Option<Member<'a>>, JsonError> {
+    ) -> std::result::Result<Option<RowMember<'a>>, JsonError> {
         if let Some((text, member)) = self.members.get(n)
             && reader.next_member_is(text, *first)
         {
@@ -218,7 +218,7 @@ impl<'a> Before<'a> {
         let Some((name, text)) = reader.next_member_text(first)? else {
             return Ok(None);
         };
-        let member = Member::named(name);
+        let member = RowMember::named(name);
         if self.is_kept {
             self.members.truncate(n);
             self.members.push((text, member.clone()));
@@ -241,13 +241,13 @@ fn fill<'a>(reader: &mut Reader<'a>, before: &mut Before<'a>, row: &mut Row<'a>)
             return Err(reader.error(format!("the entity has more than {MAX_MEMBERS} members")));
         }
         match member {
-            Member::PartitionKey => row.partition_key = text(reader)?,
-            Member::RowKey => row.row_key = text(reader)?,
-            Member::Timestamp => row.timestamp = text(reader)?,
-            Member::Etag => row.etag = text(reader)?,
-            Member::Type(name) => pending.push((name, annotation(reader)?)),
-            Member::Ignored => reader.skip()?,
-            Member::Property(name) => {
+            RowMember::PartitionKey => row.partition_key = text(reader)?,
+            RowMember::RowKey => row.row_key = text(reader)?,
+            RowMember::Timestamp => row.timestamp = text(reader)?,
+            RowMember::Etag => row.etag = text(reader)?,
+            RowMember::Type(name) => pending.push((name, annotation(reader)?)),
+            RowMember::Ignored => reader.skip()?,
+            RowMember::Property(name) => {
                 let token = reader.scalar()?;
                 let annotation = pending
                     .pop_if(|(annotated, _)| *annotated == name)

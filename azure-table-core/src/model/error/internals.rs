@@ -74,7 +74,7 @@ pub trait ErrorInternals: Sized {
     }
 
     /// Creates the error of a response that reports a failure.
-    fn answered(
+    fn responded(
         status: u16,
         code: Option<String>,
         service_message: Option<String>,
@@ -82,7 +82,7 @@ pub trait ErrorInternals: Sized {
     ) -> Self {
         let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let code = said(code);
-        let mut error = Self::new(ErrorKind::of_answer(status, code.as_deref()), "").with_status(status);
+        let mut error = Self::new(ErrorKind::of_response(status, code.as_deref()), "").with_status(status);
         let parts = error.parts_mut();
         parts.code = code;
         parts.service_message = said(service_message);

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_text_is_one_line_and_names_operation_table_code_and_request() {
-        let mut error = Error::answered(
+        let mut error = Error::responded(
             409,
             Some("EntityAlreadyExists".into()),
             Some("The specified entity\nalready exists.".into()),
@@ -120,8 +120,8 @@ mod tests {
 
     #[test]
     fn debug_is_the_text_with_its_causes() {
-        let refused = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "connection refused");
-        let error = Error::other(Outer(refused)).in_operation(OperationKind::Get, Some("Blogs"));
+        let rejected = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "connection refused");
+        let error = Error::other(Outer(rejected)).in_operation(OperationKind::Get, Some("Blogs"));
         assert_eq!(
             format!("{error:?}"),
             "get in table Blogs: cannot connect: connection refused"

@@ -69,11 +69,11 @@ impl Access {
             return Ok(());
         };
         let header = head.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let given = header.and_then(|text| {
+        let text = header.and_then(|text| {
             let (scheme, token) = text.split_once(' ')?;
             scheme.eq_ignore_ascii_case("Bearer").then_some(token.trim())
         });
-        match given {
+        match text {
             Some(text) if token.is(text) => Ok(()),
             Some(_) => Err(Rejection::unauthorized(
                 "Authorization: it is not the token of --control-token",

@@ -50,11 +50,11 @@ const OPERATIONS: [(&str, OperationKind); 19] = [
 /// The faults of the port and their rules.
 pub(super) struct FaultRules {
     faults: Faults,
-    rules: Mutex<Rules>,
+    rules: Mutex<ActiveRules>,
 }
 
 #[derive(Default)]
-struct Rules {
+struct ActiveRules {
     count: u64,
     active: Vec<Active>,
 }
@@ -211,7 +211,7 @@ impl FaultRules {
         rules.active.clear();
     }
 
-    fn rules(&self) -> MutexGuard<'_, Rules> {
+    fn rules(&self) -> MutexGuard<'_, ActiveRules> {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -280,7 +280,7 @@ impl RuleJson {
     fn check_members(&self, kind: &Kind) -> Result<(), String> {
         let has_time = matches!(kind, Kind::Timed(_));
         let has_response = matches!(kind, Kind::Responding(_));
-        for (name, is_given, is_known) in [
+        for (name, is_present, is_known) in [
             ("milliseconds", self.milliseconds.is_some(), has_time),
             ("bytes", self.bytes.is_some(), matches!(kind, Kind::Cut)),
             ("status", self.status.is_some(), has_response),
@@ -288,7 +288,7 @@ impl RuleJson {
             ("message", self.message.is_some(), has_response),
             ("headers", !self.headers.is_empty(), has_response),
         ] {
-            if is_given && !is_known {
+            if is_present && !is_known {
                 return Err(format!("{name}: not a member of {}", self.fault));
             }
         }

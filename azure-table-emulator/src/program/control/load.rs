@@ -85,7 +85,7 @@ impl Load {
     }
 
     /// Sends requests to this emulator from now on.
-    pub(super) fn answer_by(&self, emulator: Emulator) {
+    pub(super) fn respond_by(&self, emulator: Emulator) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).emulator = emulator;
     }
 

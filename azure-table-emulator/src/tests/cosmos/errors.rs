@@ -21,10 +21,10 @@ async fn missing_table_is_reported_as_a_missing_resource() {
         ("GET", entity, &[]),
         ("GET", "None", &[]),
     ] {
-        let answer = ask(&emulator, method, path, headers, row).await;
+        let response = ask(&emulator, method, path, headers, row).await;
         assert_eq!(
-            error(&answer),
-            refused(404, "ResourceNotFound", NOT_FOUND),
+            error(&response),
+            rejected(404, "ResourceNotFound", NOT_FOUND),
             "{method} {path}"
         );
     }
@@ -57,10 +57,10 @@ async fn errors_of_unconditional_requests_have_the_requested_metadata() {
             ("application/json", "application/json"),
         ] {
             let headers = [headers, &[("accept", accept)]].concat();
-            let answer = send_to(&emulator, COSMOS, method, path, &headers, row).await;
-            assert_eq!(answer.status(), status, "{method} {path}");
+            let response = send_to(&emulator, COSMOS, method, path, &headers, row).await;
+            assert_eq!(response.status(), status, "{method} {path}");
             let expected = if repeats { media_type } else { FULL };
-            assert_eq!(header(&answer, "content-type"), expected, "{method} {path} {accept}");
+            assert_eq!(header(&response, "content-type"), expected, "{method} {path} {accept}");
         }
     }
     let invalid = ask(&emulator, "POST", "Blogs", &[], "{}").await;
@@ -115,7 +115,7 @@ async fn parts_of_a_batch_have_their_own_numbers_and_the_recorded_headers() {
         let row = format!(r#"{{"PartitionKey":"p","RowKey":"{key}"}}"#);
         assert_eq!(ask(&emulator, "POST", "Blogs", &[], &row).await.status(), 201);
     }
-    let answers = run(
+    let responses = run(
         &emulator,
         &batch(&[
             "POST /Blogs HTTP/1.1\nAccept: application/json;odata=minimalmetadata\n\n{\"PartitionKey\":\"p\",\"RowKey\":\"insert\"}",
@@ -125,7 +125,7 @@ async fn parts_of_a_batch_have_their_own_numbers_and_the_recorded_headers() {
         ]),
     )
     .await;
-    let headers: Vec<String> = answers.iter().map(|(headers, _)| headers.join(", ")).collect();
+    let headers: Vec<String> = responses.iter().map(|(headers, _)| headers.join(", ")).collect();
     assert_eq!(
         headers,
         [
@@ -146,9 +146,9 @@ async fn rejected_part_has_no_number() {
         ("None", format!("{NOT_FOUND}\\nRequestID:")),
         ("Blogs", format!("0:{NOT_FOUND}\\n\\nRequestID:")),
     ] {
-        let answers = run(&emulator, &batch(&[&delete(table)])).await;
-        let [(headers, body)] = answers.as_slice() else {
-            panic!("{answers:?}")
+        let responses = run(&emulator, &batch(&[&delete(table)])).await;
+        let [(headers, body)] = responses.as_slice() else {
+            panic!("{responses:?}")
         };
         assert_eq!(headers, &["Content-Type: application/json;odata=fullmetadata"]);
         assert!(body.contains(&format!(r#""value":"{text}"#)), "{body}");
@@ -166,10 +166,10 @@ async fn empty_change_set_is_malformed() {
     let multipart = [("content-type", "multipart/mixed; boundary=b")];
     for inner in ["--c\r\n\r\n--c--", "--c--"] {
         let text = format!("--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{inner}\r\n--b--\r\n");
-        let answer = ask(&emulator, "POST", "$batch", &multipart, &text).await;
+        let response = ask(&emulator, "POST", "$batch", &multipart, &text).await;
         let text = "The batch request body is malformed. Please see \
                     https://docs.microsoft.com/en-us/rest/api/storageservices/performing-entity-group-transactions";
-        assert_eq!(error(&answer), refused(400, "InvalidInput", text));
+        assert_eq!(error(&response), rejected(400, "InvalidInput", text));
     }
 }
 
@@ -212,7 +212,7 @@ async fn batch_with_one_row_twice_is_rejected_as_a_whole() {
     };
     let requests = ["1", "2", "1"].map(insert);
     let multipart = [("content-type", "multipart/mixed; boundary=b")];
-    let answer = ask(
+    let response = ask(
         &emulator,
         "POST",
         "$batch",
@@ -222,12 +222,12 @@ async fn batch_with_one_row_twice_is_rejected_as_a_whole() {
     .await;
     let text = "2:The batch request contains multiple changes with same row key. An entity can appear only once in a \
                 batch request.";
-    assert_eq!(error(&answer), refused(400, "InvalidDuplicateRow", text));
-    assert_eq!(header(&answer, "content-type"), FULL);
-    let id = header(&answer, "x-ms-request-id");
+    assert_eq!(error(&response), rejected(400, "InvalidDuplicateRow", text));
+    assert_eq!(header(&response, "content-type"), FULL);
+    let id = header(&response, "x-ms-request-id");
     let sdk = "documentdb-dotnet-sdk/2.14.0 Host/64-bit MicrosoftWindowsNT/10.0.20348.0";
     let end = format!("batch request.\\r\\nActivityId: {id}, {sdk}\\nRequestID:{id}\\n\"}}}}}}");
-    assert!(body(&answer).trim_end().ends_with(&end), "{}", body(&answer));
+    assert!(body(&response).trim_end().ends_with(&end), "{}", body(&response));
     let rows = ask(&emulator, "GET", "Blogs", &[], "").await;
     assert!(body(&rows).starts_with(r#"{"value":[],"#), "{}", body(&rows));
 }
@@ -240,9 +240,9 @@ async fn batch_with_two_partitions_is_rejected_by_the_script() {
         let row = format!("{{\"PartitionKey\":\"{partition}\",\"RowKey\":\"r\"}}");
         format!("POST /Blogs HTTP/1.1\nAccept: application/json;odata=minimalmetadata\n\n{row}")
     };
-    let answers = run(&emulator, &batch(&[&insert("p"), &insert("q")])).await;
-    let [(headers, body)] = answers.as_slice() else {
-        panic!("{answers:?}")
+    let responses = run(&emulator, &batch(&[&insert("p"), &insert("q")])).await;
+    let [(headers, body)] = responses.as_slice() else {
+        panic!("{responses:?}")
     };
     assert_eq!(headers, &["Content-Type: application/json;odata=fullmetadata"]);
     let json: serde_json::Value = serde_json::from_str(body).unwrap();
@@ -268,21 +268,21 @@ async fn errors_of_a_signature_repeat_the_accepted_media_type() {
     let named = ("tn", "Blogs");
     let entity = "Blogs(PartitionKey='p',RowKey='r')";
     let token = sas::token(sas::TABLE, &[named, ("sp", "r")]);
-    let answer = send("PUT", entity, "{}", &token).await;
+    let response = send("PUT", entity, "{}", &token).await;
     let text = "This request is not authorized to perform this operation using this permission.";
-    assert_eq!(error(&answer), refused(403, "Forbidden", text));
-    assert!(body(&answer).contains(r"\r\nActivityId: "), "{}", body(&answer));
-    assert_eq!(header(&answer, "content-type"), "application/json");
+    assert_eq!(error(&response), rejected(403, "Forbidden", text));
+    assert!(body(&response).contains(r"\r\nActivityId: "), "{}", body(&response));
+    assert_eq!(header(&response, "content-type"), "application/json");
 
     let text = "Shared access signature with PartitionKey or RowKey are not supported";
     for partition in ["p", "q"] {
         let row = format!(r#"{{"PartitionKey":"{partition}","RowKey":"r"}}"#);
         for range in [&[("spk", "p"), ("srk", "r")][..], &[("epk", "p"), ("erk", "r")]] {
             let token = sas::token(sas::TABLE, &[&[named], range].concat());
-            let answer = send("POST", "Blogs", &row, &token).await;
-            assert_eq!(error(&answer), refused(501, "NotImplemented", text));
-            assert!(body(&answer).contains(r"\r\nActivityId: "), "{}", body(&answer));
-            assert_eq!(header(&answer, "content-type"), "application/json");
+            let response = send("POST", "Blogs", &row, &token).await;
+            assert_eq!(error(&response), rejected(501, "NotImplemented", text));
+            assert!(body(&response).contains(r"\r\nActivityId: "), "{}", body(&response));
+            assert_eq!(header(&response, "content-type"), "application/json");
         }
     }
 }
@@ -292,8 +292,8 @@ async fn errors_of_a_signature_repeat_the_accepted_media_type() {
 async fn existing_table_is_reported_with_full_metadata_if_no_content_is_preferred() {
     let emulator = with_table().await;
     let quiet = [("prefer", "return-no-content")];
-    let answer = ask(&emulator, "POST", "Tables", &quiet, r#"{"TableName":"Blogs"}"#).await;
-    assert_eq!(error(&answer).1, "TableAlreadyExists");
-    assert_eq!(header(&answer, "content-type"), FULL);
-    assert_eq!(header(&answer, "preference-applied"), "");
+    let response = ask(&emulator, "POST", "Tables", &quiet, r#"{"TableName":"Blogs"}"#).await;
+    assert_eq!(error(&response).1, "TableAlreadyExists");
+    assert_eq!(header(&response, "content-type"), FULL);
+    assert_eq!(header(&response, "preference-applied"), "");
 }

@@ -49,19 +49,19 @@ async fn error_for_names_with_url_characters_depends_on_the_character() {
         )
         .await;
         let text = format!("The table name contains an invalid character {wrong}.");
-        assert_eq!(error(&created), refused(400, "InvalidInput", &text));
+        assert_eq!(error(&created), rejected(400, "InvalidInput", &text));
         assert_eq!(header(&created, "content-type"), FULL);
     }
     let space = ask(&emulator, "POST", "Tables", &[], r#"{"TableName":"- "}"#).await;
     assert_eq!(
         error(&space),
-        refused(400, "InvalidInput", "Table name cannot end with a space.")
+        rejected(400, "InvalidInput", "Table name cannot end with a space.")
     );
     let long = format!(r#"{{"TableName":"{}"}}"#, "-".repeat(255));
     let long = ask(&emulator, "POST", "Tables", &[], &long).await;
     let text = "Message: {\"Errors\":[\"The input name is invalid. Ensure to provide a unique non-empty string less than \
                 '255' characters.\",\"The request payload is invalid. Ensure to provide a valid request payload.\"]}";
-    assert_eq!(error(&long), refused(400, "BadRequest", text));
+    assert_eq!(error(&long), rejected(400, "BadRequest", text));
     assert_eq!(header(&long, "content-type"), "application/json; odata=minimalmetadata");
 }
 
@@ -105,16 +105,16 @@ async fn error_for_invalid_names_in_urls_depends_on_the_operation() {
         ("POST", "Blogs/$batch", &[], 400, "InvalidInput", ADDRESS),
         ("DELETE", "Blogs/Tables('Blogs')", &[], 400, "InvalidInput", ADDRESS),
     ] {
-        let answer = ask(&emulator, method, path, headers, row).await;
-        assert_eq!(error(&answer), refused(status, code, text), "{method} {path}");
+        let response = ask(&emulator, method, path, headers, row).await;
+        assert_eq!(error(&response), rejected(status, code, text), "{method} {path}");
         let is_row = status == 404;
-        assert_eq!(header(&answer, "content-type") == FULL, !is_row, "{method} {path}");
+        assert_eq!(header(&response, "content-type") == FULL, !is_row, "{method} {path}");
     }
     let batch = format!(
         "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\nPOST \
          {COSMOS}/{entity} HTTP/1.1\r\nX-HTTP-Method: MERGE\r\n\r\n{{}}\r\n--c--\r\n--b--\r\n"
     );
     let multipart = [("content-type", "multipart/mixed; boundary=b")];
-    let answer = ask(&emulator, "POST", "$batch", &multipart, &batch).await;
-    assert_eq!(error(&answer), refused(400, "InvalidInput", VALUE));
+    let response = ask(&emulator, "POST", "$batch", &multipart, &batch).await;
+    assert_eq!(error(&response), rejected(400, "InvalidInput", VALUE));
 }

@@ -88,11 +88,11 @@ async fn failed_batch_keeps_the_order_of_rows() {
     let parts = delete("b") + &delete("none");
     let batch = format!("--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{parts}--c--\r\n--b--\r\n");
     let multipart = [("content-type", "multipart/mixed; boundary=b")];
-    let answer = ask(&emulator, "POST", "$batch", &multipart, &batch).await;
+    let response = ask(&emulator, "POST", "$batch", &multipart, &batch).await;
     assert!(
-        body(&answer).contains("1:The specified resource does not exist."),
+        body(&response).contains("1:The specified resource does not exist."),
         "{}",
-        body(&answer)
+        body(&response)
     );
     assert_eq!(pages(&emulator, "").await.0, [["b", "a", "c"]]);
 }

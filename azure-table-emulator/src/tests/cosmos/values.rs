@@ -7,9 +7,9 @@ const ENTITY: &str = "Blogs(PartitionKey='p',RowKey='r')";
 const NONE: (&str, &str) = ("accept", "application/json;odata=nometadata");
 
 async fn read(emulator: &Emulator) -> String {
-    let answer = send_to(emulator, COSMOS, "GET", ENTITY, &[NONE], "").await;
-    assert_eq!(answer.status(), 200, "{}", body(&answer));
-    body(&answer).to_owned()
+    let response = send_to(emulator, COSMOS, "GET", ENTITY, &[NONE], "").await;
+    assert_eq!(response.status(), 200, "{}", body(&response));
+    body(&response).to_owned()
 }
 
 /// `etag_duplicate_field`.
@@ -59,13 +59,16 @@ async fn keys_are_text_in_every_write() {
     let replace = [("if-match", "*")];
     for row in [&number, &date, &guid, &typed("Double", "1.5")] {
         let inserted = ask(&emulator, "POST", "Blogs", &[], row).await;
-        assert_eq!(error(&inserted), refused(400, "InvalidInput", VALUE), "{row}");
+        assert_eq!(error(&inserted), rejected(400, "InvalidInput", VALUE), "{row}");
     }
     for row in [&date, &guid, &typed("Binary", r#""AQ==""#)] {
         for (method, headers) in [("POST", &merge[..]), ("PUT", &[]), ("PUT", &replace)] {
-            let answer = ask(&emulator, method, ENTITY, headers, row).await;
-            assert_eq!(error(&answer), refused(400, "InvalidInput", VALUE), "{method} {row}");
-            assert_eq!(header(&answer, "content-type"), "application/json; odata=fullmetadata");
+            let response = ask(&emulator, method, ENTITY, headers, row).await;
+            assert_eq!(error(&response), rejected(400, "InvalidInput", VALUE), "{method} {row}");
+            assert_eq!(
+                header(&response, "content-type"),
+                "application/json; odata=fullmetadata"
+            );
         }
     }
 }
@@ -77,8 +80,8 @@ async fn error_for_a_name_repeats_it() {
     let row = r#"{"PartitionKey":"p","RowKey":"r","123":1}"#;
     let text = "The property name '123' is invalid. See \
                 https://docs.microsoft.com/en-us/rest/api/storageservices/Understanding-the-Table-Service-Data-Model";
-    let answer = ask(&emulator, "POST", "Blogs", &[], row).await;
-    assert_eq!(error(&answer), refused(400, "PropertyNameInvalid", text));
+    let response = ask(&emulator, "POST", "Blogs", &[], row).await;
+    assert_eq!(error(&response), rejected(400, "PropertyNameInvalid", text));
 }
 
 /// `get_entity_with_select`, `query_entities_with_select`.

@@ -197,7 +197,7 @@ async fn client(emulator: Emulator, model: Rc<RefCell<Model>>, client: u64, mut 
     for _ in 0..REQUESTS {
         let own = Cell::Row(client, random.u64(0..ROWS));
         model.borrow_mut().batches.remove(&client);
-        let is_answered = match random.u32(0..100) {
+        let has_response = match random.u32(0..100) {
             0..50 => {
                 let value = model.borrow_mut().value();
                 let body = row(value, &mut random);
@@ -242,7 +242,7 @@ async fn client(emulator: Emulator, model: Rc<RefCell<Model>>, client: u64, mut 
                 true
             }
         };
-        if !is_answered {
+        if !has_response {
             break;
         }
     }

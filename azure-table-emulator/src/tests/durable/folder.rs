@@ -9,13 +9,13 @@ async fn only_one_process_opens_a_folder_and_the_error_names_it() {
     let folder = Folder::new();
     let emulator = open(&folder, SyncPolicy::Always);
     let number = std::process::id();
-    for refused in [
+    for rejected in [
         Emulator::open(&folder, SyncPolicy::Always).map(drop).unwrap_err(),
         EmulatorFolder::check(&folder).map(drop).unwrap_err(),
     ] {
-        assert_eq!(refused.kind(), io::ErrorKind::ResourceBusy);
+        assert_eq!(rejected.kind(), io::ErrorKind::ResourceBusy);
         let text = format!("{}: process {number} has this folder open", folder.0.display());
-        assert_eq!(refused.to_string(), text);
+        assert_eq!(rejected.to_string(), text);
     }
     // A clone keeps the folder open.
     let clone = emulator.clone();
@@ -30,13 +30,13 @@ async fn folder_of_a_newer_format_is_rejected_with_both_numbers() {
     let folder = Folder::new();
     fill(&open(&folder, SyncPolicy::Always)).await;
     fs::rename(folder.0.join("tables-1.redb"), folder.0.join("tables-2.redb")).unwrap();
-    for refused in [
+    for rejected in [
         Emulator::open(&folder, SyncPolicy::Always).map(drop).unwrap_err(),
         EmulatorFolder::check(&folder).map(drop).unwrap_err(),
         EmulatorFolder::upgrade(&folder).map(drop).unwrap_err(),
     ] {
-        assert_eq!(refused.kind(), io::ErrorKind::Unsupported);
-        let text = refused.to_string();
+        assert_eq!(rejected.kind(), io::ErrorKind::Unsupported);
+        let text = rejected.to_string();
         assert!(text.contains("format 2") && text.contains("format 1"), "{text}");
     }
     // Nothing was created beside it.
@@ -68,9 +68,9 @@ async fn foreign_folders_and_files_are_rejected_unchanged() {
     let folder = Folder::new();
     fs::create_dir(&folder).unwrap();
     fs::write(folder.0.join("thesis.txt"), "mine").unwrap();
-    let refused = Emulator::open(&folder, SyncPolicy::Always).unwrap_err();
-    assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
-    assert!(refused.to_string().contains("thesis.txt"), "{refused}");
+    let rejected = Emulator::open(&folder, SyncPolicy::Always).unwrap_err();
+    assert_eq!(rejected.kind(), io::ErrorKind::InvalidInput);
+    assert!(rejected.to_string().contains("thesis.txt"), "{rejected}");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     assert_eq!(
         EmulatorFolder::check(&folder).unwrap_err().kind(),

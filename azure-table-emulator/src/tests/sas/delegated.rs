@@ -35,10 +35,10 @@ async fn ask(emulator: &Emulator, start: &str, expiry: &str) -> Response<Bytes> 
 }
 
 async fn key(emulator: &Emulator) -> UserDelegationKey {
-    let answer = ask(emulator, "2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z").await;
-    assert_eq!(answer.status(), 200);
-    assert!(body(&answer).starts_with('\u{feff}'));
-    user_delegation_key::from_xml(answer.body()).unwrap()
+    let response = ask(emulator, "2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z").await;
+    assert_eq!(response.status(), 200);
+    assert!(body(&response).starts_with('\u{feff}'));
+    user_delegation_key::from_xml(response.body()).unwrap()
 }
 
 const PARAMETERS: &[(&str, &str)] = &[
@@ -77,8 +77,8 @@ async fn key_signs_for_the_rows_of_a_table_until_it_expires() {
     let key = key(&emulator).await;
     assert_eq!(key.expiry(), at("2030-01-02T00:00:00Z"));
     let good = signed(&key, &[]);
-    let answer = try_with(&emulator, "GET", "Blogs", "", &good).await;
-    assert_eq!(keys(&answer), ["b1", "b2", "b3"]);
+    let response = try_with(&emulator, "GET", "Blogs", "", &good).await;
+    assert_eq!(keys(&response), ["b1", "b2", "b3"]);
     for (changes, code) in [
         (&[("sp", "d")][..], "AuthorizationPermissionMismatch"),
         (&[("sv", "2020-12-06")], "AuthenticationFailed"),
@@ -91,8 +91,8 @@ async fn key_signs_for_the_rows_of_a_table_until_it_expires() {
         (&[("si", "policy")], "AuthenticationFailed"),
         (&[("spr", "https")], "AuthorizationProtocolMismatch"),
     ] {
-        let answer = try_with(&emulator, "GET", "Blogs", "", &signed(&key, changes)).await;
-        assert_eq!(error(&answer).1, code, "{changes:?}");
+        let response = try_with(&emulator, "GET", "Blogs", "", &signed(&key, changes)).await;
+        assert_eq!(error(&response).1, code, "{changes:?}");
     }
     let tables = try_with(&emulator, "GET", "Tables", "", &good).await;
     assert_eq!(error(&tables).1, "AuthorizationFailure");
@@ -119,8 +119,8 @@ async fn signature_for_one_user_requires_their_token() {
     let alone = unsigned_at(SECURE, "GET", &path, &[VERSION], "");
     assert_eq!(emulator.send(alone).await.unwrap().status(), 401);
     let other = signed(&key, &[("sduoid", "11111111-0000-0000-0000-000000000000")]);
-    let answer = bear(&emulator, "GET", &format!("Blogs?{other}"), &[], "").await;
-    assert_eq!(error(&answer).1, "AuthenticationFailed");
+    let response = bear(&emulator, "GET", &format!("Blogs?{other}"), &[], "").await;
+    assert_eq!(error(&response).1, "AuthenticationFailed");
 }
 
 #[tokio::test]
@@ -138,8 +138,8 @@ async fn token_obtains_a_key_for_at_most_seven_days() {
         ("2030-01-02T00:00:00Z", "2030-01-01T00:00:00Z"),
         ("2029-12-30T00:00:00Z", "2029-12-31T00:00:00Z"),
     ] {
-        let answer = ask(&emulator, start, expiry).await;
-        assert_eq!(error(&answer).1, "InvalidXmlNodeValue", "{start} {expiry}");
+        let response = ask(&emulator, start, expiry).await;
+        assert_eq!(error(&response).1, "InvalidXmlNodeValue", "{start} {expiry}");
     }
     let wrong = bear(&emulator, "POST", KEY, &[], "<KeyInfo><Start>now</Start></KeyInfo>").await;
     assert_eq!(error(&wrong).1, "InvalidXmlDocument");

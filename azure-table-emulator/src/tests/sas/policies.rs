@@ -17,11 +17,11 @@ async fn set(emulator: &Emulator, fields: &str) {
 
 async fn read(emulator: &Emulator, changes: &[(&str, &str)]) -> (u16, String) {
     let token = token(TABLE, changes);
-    let answer = try_with(emulator, "GET", "Blogs", "", &token).await;
-    match answer.status().as_u16() {
+    let response = try_with(emulator, "GET", "Blogs", "", &token).await;
+    match response.status().as_u16() {
         200 => (200, String::new()),
         _ => {
-            let (status, code, _) = error(&answer);
+            let (status, code, _) = error(&response);
             (status, code)
         }
     }
@@ -54,7 +54,7 @@ async fn policy_supplies_the_fields_that_its_signature_omits() {
         assert_eq!(read(&emulator, changes).await, *expected, "{changes:?}");
     }
     let token = token(TABLE, NAMED);
-    let answer = try_with(
+    let response = try_with(
         &emulator,
         "POST",
         "Blogs",
@@ -63,7 +63,7 @@ async fn policy_supplies_the_fields_that_its_signature_omits() {
     )
     .await;
     assert_eq!(
-        error(&answer).1,
+        error(&response).1,
         "AuthorizationPermissionMismatch",
         "the policy's letters count"
     );

@@ -88,7 +88,7 @@ async fn account_signature_allows_what_its_letters_and_types_permit() {
         for given in subsets("rwdlacu") {
             let emulator = with_rows().await;
             let token = token(ACCOUNT, &[("sp", &given), ("srt", kind)]);
-            let answer = emulator
+            let response = emulator
                 .send(with_token(method, path, headers, body, &token))
                 .await
                 .unwrap();
@@ -96,29 +96,29 @@ async fn account_signature_allows_what_its_letters_and_types_permit() {
                 .iter()
                 .any(|all| all.chars().all(|letter| given.contains(letter)))
             {
-                assert!(answer.status().is_success(), "{method} {path} with {given}");
+                assert!(response.status().is_success(), "{method} {path} with {given}");
                 continue;
             }
             assert_eq!(
-                error(&answer),
-                refused(403, "AuthorizationPermissionMismatch", PERMISSION),
+                error(&response),
+                rejected(403, "AuthorizationPermissionMismatch", PERMISSION),
                 "{method} {given}"
             );
             // As recorded: an ordinary error.
-            assert_eq!(header(&answer, "cache-control"), "no-cache");
-            assert_eq!(header(&answer, "x-ms-error-code"), "");
+            assert_eq!(header(&response, "cache-control"), "no-cache");
+            assert_eq!(header(&response, "x-ms-error-code"), "");
         }
         let others: String = "sco".chars().filter(|other| !kind.contains(*other)).collect();
         let token = token(ACCOUNT, &[("srt", &others)]);
-        let answer = with_rows()
+        let response = with_rows()
             .await
             .send(with_token(method, path, headers, body, &token))
             .await
             .unwrap();
         let text = "This request is not authorized to perform this operation using this resource type.";
         assert_eq!(
-            error(&answer),
-            refused(403, "AuthorizationResourceTypeMismatch", text),
+            error(&response),
+            rejected(403, "AuthorizationResourceTypeMismatch", text),
             "{method} {path}"
         );
     }
@@ -127,7 +127,7 @@ async fn account_signature_allows_what_its_letters_and_types_permit() {
     let acl = error(&try_with(&emulator, "GET", "Blogs?comp=acl", "", &all).await);
     assert_eq!(
         acl,
-        refused(403, "AuthorizationFailure", NOTHING),
+        rejected(403, "AuthorizationFailure", NOTHING),
         "no signature touches policies"
     );
     for (method, srt, sp, code) in [
@@ -138,11 +138,11 @@ async fn account_signature_allows_what_its_letters_and_types_permit() {
     ] {
         let token = token(ACCOUNT, &[("srt", srt), ("sp", sp)]);
         let body = "<StorageServiceProperties />";
-        let answer = try_with(&emulator, method, "?restype=service&comp=properties", body, &token).await;
+        let response = try_with(&emulator, method, "?restype=service&comp=properties", body, &token).await;
         if code.is_empty() {
-            assert!(answer.status().is_success(), "{method}");
+            assert!(response.status().is_success(), "{method}");
         } else {
-            assert_eq!(error(&answer).1, code, "{method} {srt} {sp}");
+            assert_eq!(error(&response).1, code, "{method} {srt} {sp}");
         }
     }
     assert_eq!(error(&try_with(&emulator, "PUT", "Tables", "", &all).await).0, 405);
@@ -162,28 +162,28 @@ async fn table_signature_is_limited_to_the_rows_of_its_table() {
         for given in subsets("raud") {
             let emulator = with_rows().await;
             let token = token(TABLE, &[("sp", &given)]);
-            let answer = emulator
+            let response = emulator
                 .send(with_token(method, path, headers, body, &token))
                 .await
                 .unwrap();
             if kind != "o" {
                 assert_eq!(
-                    error(&answer),
-                    refused(403, "AuthorizationFailure", NOTHING),
+                    error(&response),
+                    rejected(403, "AuthorizationFailure", NOTHING),
                     "{method} {path}"
                 );
             } else if letters
                 .iter()
                 .any(|all| all.chars().all(|letter| given.contains(letter)))
             {
-                assert!(answer.status().is_success(), "{method} {path} with {given}");
+                assert!(response.status().is_success(), "{method} {path} with {given}");
             } else {
                 assert_eq!(
-                    error(&answer),
-                    refused(403, "AuthorizationPermissionMismatch", PERMISSION),
+                    error(&response),
+                    rejected(403, "AuthorizationPermissionMismatch", PERMISSION),
                     "{method} {given}"
                 );
-                assert_eq!(header(&answer, "x-ms-error-code"), "");
+                assert_eq!(header(&response, "x-ms-error-code"), "");
             }
         }
     }
@@ -195,7 +195,11 @@ async fn table_signature_is_limited_to_the_rows_of_its_table() {
         "Blogs?comp=acl",
         "?restype=service&comp=properties",
     ] {
-        let answer = try_with(&emulator, "GET", path, "", &token).await;
-        assert_eq!(error(&answer), refused(403, "AuthorizationFailure", NOTHING), "{path}");
+        let response = try_with(&emulator, "GET", path, "", &token).await;
+        assert_eq!(
+            error(&response),
+            rejected(403, "AuthorizationFailure", NOTHING),
+            "{path}"
+        );
     }
 }

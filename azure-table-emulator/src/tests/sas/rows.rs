@@ -17,10 +17,10 @@ async fn rows_outside_the_range_are_neither_read_nor_written() {
         ("Blogs?NextPartitionKey=1!4!Yg--&NextRowKey=1!4!Mw--", &["b3"]),
         ("Blogs?NextPartitionKey=1!4!Yw--&NextRowKey=1!4!MQ--", &[]),
     ] {
-        let answer = try_with(&emulator, "GET", path, "", &token).await;
-        assert_eq!(keys(&answer), found, "{path}");
+        let response = try_with(&emulator, "GET", path, "", &token).await;
+        assert_eq!(keys(&response), found, "{path}");
         assert_eq!(
-            header(&answer, "x-ms-continuation-nextpartitionkey"),
+            header(&response, "x-ms-continuation-nextpartitionkey"),
             "",
             "nothing is left in the range"
         );
@@ -40,7 +40,7 @@ async fn rows_outside_the_range_are_neither_read_nor_written() {
         } else {
             assert_eq!(
                 error(&read),
-                refused(404, "ResourceNotFound", "The specified resource does not exist.")
+                rejected(404, "ResourceNotFound", "The specified resource does not exist.")
             );
         }
         let entity = format!(r#"{{"PartitionKey":"b","RowKey":"{row}"}}"#);
@@ -52,19 +52,19 @@ async fn rows_outside_the_range_are_neither_read_nor_written() {
             ("DELETE", &path, ANY),
             ("POST", "Blogs", &[]),
         ] {
-            let answer = emulator
+            let response = emulator
                 .send(with_token(method, path, headers, &entity, &token))
                 .await
                 .unwrap();
             if is_inside {
-                assert!(answer.status().is_success(), "{method} {row}");
+                assert!(response.status().is_success(), "{method} {row}");
             } else {
                 assert_eq!(
-                    error(&answer),
-                    refused(403, "AuthorizationFailure", NOTHING),
+                    error(&response),
+                    rejected(403, "AuthorizationFailure", NOTHING),
                     "{method} {row}"
                 );
-                assert_eq!(header(&answer, "x-ms-error-code"), "");
+                assert_eq!(header(&response, "x-ms-error-code"), "");
             }
         }
     }
@@ -82,12 +82,12 @@ async fn operations_of_a_batch_are_checked_separately() {
             .collect();
         let batch = format!("--b\nContent-Type: multipart/mixed; boundary=c\n\n{parts}--c--\n--b--\n");
         let headers = [("content-type", "multipart/mixed; boundary=b")];
-        let answer = emulator
+        let response = emulator
             .send(with_token("POST", "$batch", &headers, &batch, token))
             .await
             .unwrap();
-        assert_eq!(answer.status(), 202);
-        let text = body(&answer).to_owned();
+        assert_eq!(response.status(), 202);
+        let text = body(&response).to_owned();
         let statuses: Vec<String> = text
             .split("HTTP/1.1 ")
             .skip(1)
@@ -130,11 +130,11 @@ async fn operations_of_a_batch_are_checked_separately() {
         let batch =
             format!("--b\nContent-Type: application/http\n\nGET {path} HTTP/1.1\nAccept: application/json\n\n--b--");
         let headers = [("content-type", "multipart/mixed; boundary=b")];
-        let answer = emulator
+        let response = emulator
             .send(with_token("POST", "$batch", &headers, &batch, token))
             .await
             .unwrap();
-        body(&answer).to_owned()
+        body(&response).to_owned()
     };
     let found = query("/Blogs", &token(TABLE, &[("spk", "c"), ("sp", "r")])).await;
     assert!(found.contains("\"c\"") && !found.contains("\"b\""), "{found}");

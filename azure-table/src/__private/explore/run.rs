@@ -53,7 +53,7 @@ pub(super) struct Runs<'a, B> {
     /// The jumps of the clock, in order.
     pub(super) advances: &'a [Duration],
     /// The time of the service's clock at the start of each run.
-    pub(super) begun: DateTime,
+    pub(super) started: DateTime,
 }
 
 impl<T: RunOutput, B: AsyncFn(World) -> T> Runner for Runs<'_, B> {
@@ -64,7 +64,7 @@ impl<T: RunOutput, B: AsyncFn(World) -> T> Runner for Runs<'_, B> {
             false => Emulator::new(),
         };
         let emulator = emulator
-            .with_clock(EmulatorClock::fixed(self.begun))
+            .with_clock(EmulatorClock::fixed(self.started))
             .accepting_old_requests();
         let run = || {
             let mut output = None;

@@ -36,7 +36,7 @@ impl World {
     /// Creates the world of a run that begins now, by tokio's clock.
     pub(super) fn new(emulator: Emulator, gate: Gate) -> Self {
         Self {
-            service: Arc::new(Service::begun(emulator)),
+            service: Arc::new(Service::started(emulator)),
             gate,
         }
     }
@@ -97,19 +97,19 @@ impl World {
 #[derive(Debug)]
 struct Service {
     emulator: Emulator,
-    begun: (DateTime, Instant),
+    started: (DateTime, Instant),
 }
 
 impl Service {
-    fn begun(emulator: Emulator) -> Self {
-        let begun = (emulator.clock().now(), Instant::now());
-        Self { emulator, begun }
+    fn started(emulator: Emulator) -> Self {
+        let started = (emulator.clock().now(), Instant::now());
+        Self { emulator, started }
     }
 }
 
 impl Transport for Service {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        let (at, instant) = self.begun;
+        let (at, instant) = self.started;
         self.emulator.clock().set(at + instant.elapsed());
         self.emulator.send(request)
     }

@@ -13,7 +13,7 @@ use azure_table_core::model::key_texts::KeyTexts;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::operation::TableOperation;
 
-use crate::client::partition_writes::outcomes::Outcome;
+use crate::client::partition_writes::outcomes::WriteOutcome;
 
 /// The number of leftovers in the `Debug` text of a report.
 const MOST_SHOWN: usize = 3;
@@ -137,13 +137,13 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn count(&mut self, outcome: &Outcome) {
+    pub(crate) fn count(&mut self, outcome: &WriteOutcome) {
         *match outcome {
-            Outcome::Applied(_) => &mut self.applied,
-            Outcome::Gone => &mut self.gone,
-            Outcome::Rejected(_) => &mut self.rejected,
-            Outcome::InDoubt(_) => &mut self.in_doubt,
-            Outcome::NotTried => &mut self.not_tried,
+            WriteOutcome::Applied(_) => &mut self.applied,
+            WriteOutcome::Gone => &mut self.gone,
+            WriteOutcome::Rejected(_) => &mut self.rejected,
+            WriteOutcome::InDoubt(_) => &mut self.in_doubt,
+            WriteOutcome::NotTried => &mut self.not_tried,
         } += 1;
     }
 }
@@ -280,9 +280,9 @@ impl BulkReport {
         self.leftovers.sort_by_key(|left| left.index);
     }
 
-    pub(crate) fn count(&mut self, index: u64, outcome: &Outcome) {
+    pub(crate) fn count(&mut self, index: u64, outcome: &WriteOutcome) {
         self.counts.count(outcome);
-        if matches!(outcome, Outcome::InDoubt(_) | Outcome::NotTried) {
+        if matches!(outcome, WriteOutcome::InDoubt(_) | WriteOutcome::NotTried) {
             self.stays = Some(self.stays.map_or(index, |first| first.min(index)));
             return;
         }

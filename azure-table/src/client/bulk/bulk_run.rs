@@ -9,7 +9,7 @@ use azure_table_core::protocol::operation::TableOperation;
 use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, Leftover, LeftoverReason};
 use crate::client::bulk::engine::Engine;
 use crate::client::bulk::running_batch::Settled;
-use crate::client::partition_writes::outcomes::Outcome;
+use crate::client::partition_writes::outcomes::WriteOutcome;
 
 pub(crate) struct BulkRun {
     pub(crate) engine: Engine,
@@ -52,7 +52,7 @@ impl BulkRun {
 
     /// Keeps a leftover. An operation that was applied is only counted.
     fn record(&mut self, settled: Settled) {
-        if matches!(settled.outcome, Outcome::Applied(_) | Outcome::Gone) {
+        if matches!(settled.outcome, WriteOutcome::Applied(_) | WriteOutcome::Gone) {
             return;
         }
         if let BulkOutcome::Leftover(leftover) = outcome(settled) {
@@ -87,11 +87,11 @@ fn outcome(settled: Settled) -> BulkOutcome {
         })
     };
     let why = match outcome {
-        Outcome::Applied(etag) => return applied(etag),
-        Outcome::Gone => return applied(None),
-        Outcome::Rejected(error) => LeftoverReason::Rejected(error),
-        Outcome::InDoubt(error) => LeftoverReason::InDoubt(error),
-        Outcome::NotTried => LeftoverReason::NotTried,
+        WriteOutcome::Applied(etag) => return applied(etag),
+        WriteOutcome::Gone => return applied(None),
+        WriteOutcome::Rejected(error) => LeftoverReason::Rejected(error),
+        WriteOutcome::InDoubt(error) => LeftoverReason::InDoubt(error),
+        WriteOutcome::NotTried => LeftoverReason::NotTried,
     };
     BulkOutcome::Leftover(Leftover {
         index,

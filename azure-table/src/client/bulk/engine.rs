@@ -29,7 +29,7 @@ use crate::client::bulk::queue::{Queue, Short};
 use crate::client::bulk::running_batch::{Batch, RunningBatch, Settled};
 use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
-use crate::client::partition_writes::outcomes::{Outcome, SharedOutcomes};
+use crate::client::partition_writes::outcomes::{SharedOutcomes, WriteOutcome};
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::client::partition_writes::partition_write::PartitionWrite;
 use crate::client::sending_rate::SendingRate;
@@ -207,7 +207,7 @@ impl Engine {
         match checked {
             Ok(()) => self.queue.push(Queued::new(index, operation, ())),
             Err(error) => {
-                let outcome = Outcome::Rejected(Arc::new(self.named(error)));
+                let outcome = WriteOutcome::Rejected(Arc::new(self.named(error)));
                 let operation = HeldOperation::Whole(operation);
                 self.ready.push_back(Settled {
                     index,
@@ -420,8 +420,8 @@ impl Engine {
         let expects_gone = self.settings.expects_gone;
         self.ready.extend(batch.into_settled().map(|settled| Settled {
             outcome: match settled.outcome {
-                Outcome::Rejected(e) if expects_gone && e.kind() == ErrorKind::NotFound => Outcome::Gone,
-                Outcome::Gone if !expects_gone => Outcome::Applied(None),
+                WriteOutcome::Rejected(e) if expects_gone && e.kind() == ErrorKind::NotFound => WriteOutcome::Gone,
+                WriteOutcome::Gone if !expects_gone => WriteOutcome::Applied(None),
                 outcome => outcome,
             },
             ..settled
@@ -469,7 +469,7 @@ impl Engine {
         self.ready.extend(self.queue.drain().into_iter().map(|queued| Settled {
             index: queued.index,
             operation: HeldOperation::Whole(queued.operation),
-            outcome: Outcome::NotTried,
+            outcome: WriteOutcome::NotTried,
         }));
     }
 }

@@ -12,7 +12,7 @@ use azure_table_core::protocol::row_hash::RowHash;
 use azure_table_core::transport::BoxFuture;
 
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
-use crate::client::partition_writes::outcomes::{Outcome, SharedOutcomes};
+use crate::client::partition_writes::outcomes::{SharedOutcomes, WriteOutcome};
 use crate::client::partition_writes::partition_write::PartitionWrite;
 
 /// Operations of one partition that were sent together.
@@ -98,7 +98,7 @@ pub(crate) struct Settled {
     /// The number it was pushed with.
     pub(crate) index: u64,
     pub(crate) operation: HeldOperation,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: WriteOutcome,
 }
 
 impl fmt::Display for Settled {

@@ -27,13 +27,13 @@ pub(super) struct Callers {
     /// The end of the time of the batch.
     pub(super) ends: Option<Instant>,
     /// The number of callers that have a result, or have withdrawn.
-    pub(super) answered: AtomicUsize,
+    pub(super) responded: AtomicUsize,
 }
 
 impl Callers {
     fn fail(&self, index: usize, error: Error, sent: usize) {
         self.report(index, sent, Some(error.kind()));
-        self.callers[index].slot.answer(Err(self.named(error, index, sent)));
+        self.callers[index].slot.complete(Err(self.named(error, index, sent)));
         self.count(1);
     }
 
@@ -41,13 +41,13 @@ impl Callers {
     fn report(&self, index: usize, batch_size: usize, error: Option<ErrorKind>) {
         let caller = &self.callers[index];
         let operation = caller.kind.name();
-        caller.span.answered(operation, batch_size);
-        if let Some(begun) = caller.begun {
+        caller.span.responded(operation, batch_size);
+        if let Some(started) = caller.started {
             self.pipeline.observers.notify(&Event::GroupedWrite(GroupedWrite {
                 operation,
                 table: self.table.as_str(),
                 batch_size,
-                elapsed: begun.elapsed(),
+                elapsed: started.elapsed(),
                 error,
             }));
         }
@@ -60,8 +60,8 @@ impl Callers {
         of_write(error, self.callers[index].kind, keys, &self.table, sent)
     }
 
-    fn count(&self, answered: usize) {
-        self.answered.fetch_add(answered, Ordering::Relaxed);
+    fn count(&self, responded: usize) {
+        self.responded.fetch_add(responded, Ordering::Relaxed);
     }
 }
 
@@ -81,7 +81,7 @@ impl Outcomes for Callers {
     fn applied(&self, operations: &[usize], results: Vec<TableResult>) {
         for (index, result) in operations.iter().zip(results) {
             self.report(*index, operations.len(), None);
-            self.callers[*index].slot.answer(Ok(result));
+            self.callers[*index].slot.complete(Ok(result));
         }
         self.count(operations.len());
     }
@@ -107,12 +107,12 @@ impl Outcomes for Callers {
 /// The task of the batch may end early: nobody is to wait for ever.
 impl Drop for Callers {
     fn drop(&mut self) {
-        if self.answered.load(Ordering::Relaxed) >= self.callers.len() {
+        if self.responded.load(Ordering::Relaxed) >= self.callers.len() {
             return;
         }
         for (index, caller) in self.callers.iter().enumerate() {
             let error = shut_down().maybe_applied(caller.slot.has_left());
-            caller.slot.answer(Err(self.named(error, index, 1)));
+            caller.slot.complete(Err(self.named(error, index, 1)));
         }
     }
 }

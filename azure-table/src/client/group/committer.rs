@@ -127,7 +127,7 @@ impl Committer {
             pipeline: Arc::clone(&self.pipeline),
             table: self.table.clone(),
             ends,
-            answered: AtomicUsize::new(0),
+            responded: AtomicUsize::new(0),
         };
         self.report(&callers.callers);
         let span = TraceSpan::of_group(self.table.as_str(), callers.callers.iter().map(|caller| &caller.span));
@@ -140,7 +140,7 @@ impl Committer {
 
     /// Reports a batch that leaves.
     fn report(&self, callers: &[Caller]) {
-        if let Some(first) = callers.iter().filter_map(|caller| caller.begun).min() {
+        if let Some(first) = callers.iter().filter_map(|caller| caller.started).min() {
             self.pipeline.observers.notify(&Event::GroupedBatch(GroupedBatch {
                 table: self.table.as_str(),
                 writes: callers.len(),
@@ -280,7 +280,7 @@ impl Drop for LaneTask {
         let (waiting, _settled) = self.committer.lanes().abandon(&self.key);
         for write in waiting {
             let error = self.committer.named(shut_down(), &write.operation);
-            write.owner.slot.answer(Err(error));
+            write.owner.slot.complete(Err(error));
         }
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Caller {
     /// The end of the caller's time.
     pub(super) deadline: Option<Instant>,
     /// The first poll, for observers.
-    pub(super) begun: Option<Instant>,
+    pub(super) started: Option<Instant>,
     pub(super) span: TraceSpan,
     /// Held until the write has its result.
     epoch: Option<Arc<Epoch>>,
@@ -45,7 +45,7 @@ impl Caller {
         options: CallOptions,
         creates_table: bool,
         deadline: Option<Instant>,
-        begun: Option<Instant>,
+        started: Option<Instant>,
     ) -> Self {
         Self {
             kind,
@@ -53,7 +53,7 @@ impl Caller {
             options,
             creates_table,
             deadline,
-            begun,
+            started,
             span: TraceSpan::current(),
             epoch: None,
         }

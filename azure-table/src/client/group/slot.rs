@@ -36,7 +36,7 @@ enum Stage {
         is_final: bool,
     },
     Withdrawn,
-    Answered(Result<TableResult>),
+    Completed(Result<TableResult>),
     /// The caller has the result.
     Done,
 }
@@ -52,7 +52,7 @@ pub(super) enum Leaving {
     /// The write is in a request whose time ends at this time.
     Sent(Option<Instant>),
     /// The write has its result.
-    Answered,
+    Completed,
 }
 
 impl Slot {
@@ -86,12 +86,12 @@ impl Slot {
     }
 
     /// Gives the result to the caller, unless there is one already.
-    pub(super) fn answer(&self, result: Result<TableResult>) {
+    pub(super) fn complete(&self, result: Result<TableResult>) {
         let mut inner = self.lock();
         if !matches!(inner.stage, Stage::Waiting | Stage::Left { .. }) {
             return;
         }
-        inner.stage = Stage::Answered(result);
+        inner.stage = Stage::Completed(result);
         let waker = inner.waker.take();
         drop(inner);
         if let Some(waker) = waker {
@@ -107,7 +107,7 @@ impl Slot {
     /// Returns the result for the caller.
     pub(super) fn poll(&self, cx: &Context<'_>) -> Poll<Result<TableResult>> {
         let mut inner = self.lock();
-        if !matches!(inner.stage, Stage::Answered(_)) {
+        if !matches!(inner.stage, Stage::Completed(_)) {
             match &mut inner.waker {
                 Some(waker) => waker.clone_from(cx.waker()),
                 waker => *waker = Some(cx.waker().clone()),
@@ -115,7 +115,7 @@ impl Slot {
             return Poll::Pending;
         }
         match mem::replace(&mut inner.stage, Stage::Done) {
-            Stage::Answered(result) => Poll::Ready(result),
+            Stage::Completed(result) => Poll::Ready(result),
             _ => Poll::Pending,
         }
     }
@@ -131,7 +131,7 @@ impl Slot {
                 }
             }
             Stage::Left { ends, .. } => Leaving::Sent(ends),
-            Stage::Answered(_) | Stage::Done => Leaving::Answered,
+            Stage::Completed(_) | Stage::Done => Leaving::Completed,
         }
     }
 }

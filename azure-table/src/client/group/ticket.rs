@@ -37,8 +37,8 @@ impl WriteGroup for Committer {
         let timeout = options.get().timeout;
         let timeout = timeout.and_then(|timeout| Some((timeout, Instant::now().checked_add(timeout)?)));
         let deadline = timeout.map(|(_, end)| end);
-        let begun = (!self.pipeline.observers.is_empty()).then(Instant::now);
-        let caller = Caller::new(operation.kind(), options, creates_table, deadline, begun);
+        let started = (!self.pipeline.observers.is_empty()).then(Instant::now);
+        let caller = Caller::new(operation.kind(), options, creates_table, deadline, started);
         let (slot, copy) = (Arc::clone(&caller.slot), operation.copy());
         let mut lanes = self.lanes();
         if lanes.is_closed {
@@ -69,7 +69,7 @@ impl WriteGroup for Committer {
                 end,
                 timer: Some(Box::pin(clock::sleep(timeout))),
             }),
-            is_answered: false,
+            is_completed: false,
         }))
     }
 
@@ -96,7 +96,7 @@ struct Ticket {
     /// A copy, which shares the bytes: names the write in errors, and finds it.
     operation: TableOperation,
     limit: Option<Limit>,
-    is_answered: bool,
+    is_completed: bool,
 }
 
 /// The timeout of the call.
@@ -128,7 +128,7 @@ impl Ticket {
                 ("while the batch of the write was in flight: the batch continues", true)
             }
             // Its own error says more.
-            Leaving::Sent(_) | Leaving::Answered => return Poll::Pending,
+            Leaving::Sent(_) | Leaving::Completed => return Poll::Pending,
         };
         let error = Error::new(
             ErrorKind::Timeout,
@@ -144,7 +144,7 @@ impl Future for Ticket {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         if let Poll::Ready(result) = this.slot.poll(cx) {
-            this.is_answered = true;
+            this.is_completed = true;
             return Poll::Ready(result);
         }
         this.poll_limit(cx).map(Err)
@@ -153,7 +153,7 @@ impl Future for Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if !self.is_answered && matches!(self.slot.leave(), Leaving::Withdrawn { .. }) {
+        if !self.is_completed && matches!(self.slot.leave(), Leaving::Withdrawn { .. }) {
             self.committer.withdraw(&self.operation, self.number);
         }
     }

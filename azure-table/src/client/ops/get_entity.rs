@@ -109,8 +109,8 @@ impl<E, P> Spec for GetSpec<E, P> {
         usize::from(entity.is_some())
     }
 
-    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<Option<P>> {
-        get::answer(response, self.shape.metadata, |row| self.shape.read(row))
+    fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<Option<P>> {
+        get::read_response(response, self.shape.metadata, |row| self.shape.read(row))
     }
 }
 
@@ -153,9 +153,9 @@ impl Spec for ExistsSpec {
         )
     }
 
-    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<bool> {
+    fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<bool> {
         // For the handle of a variant, a row of another variant does not exist.
-        let there = get::answer(response, self.shape.metadata, |row| self.shape.read_or_skip(row))?;
+        let there = get::read_response(response, self.shape.metadata, |row| self.shape.read_or_skip(row))?;
         Ok(there.flatten().is_some())
     }
 }

@@ -105,7 +105,7 @@ pub struct ModifyEntity<E, F, R, N = fn() -> E> {
     conflicts: u32,
     options: CallOptions,
     /// The start of the first read. The call's timeout covers all reads, writes and waits.
-    begun: Option<Instant>,
+    started: Option<Instant>,
     state: State<E>,
     outcome: PhantomData<fn() -> R>,
 }
@@ -136,7 +136,7 @@ impl<E, F, R> ModifyEntity<E, F, R> {
             most_conflicts: MOST_CONFLICTS,
             conflicts: 0,
             options: table.pipeline().settings.defaults.clone().for_write(),
-            begun: None,
+            started: None,
             state: State::Idle,
             outcome: PhantomData,
         }
@@ -158,7 +158,7 @@ impl<E, F, R> ModifyEntity<E, F, R> {
             most_conflicts: self.most_conflicts,
             conflicts: self.conflicts,
             options: self.options,
-            begun: self.begun,
+            started: self.started,
             state: self.state,
             outcome: self.outcome,
         }
@@ -183,12 +183,12 @@ where
     N: FnMut() -> E,
 {
     fn options(&self) -> CallOptions {
-        self.begun
-            .map_or_else(|| self.options.clone(), |begun| self.options.since(begun))
+        self.started
+            .map_or_else(|| self.options.clone(), |started| self.options.since(started))
     }
 
     fn read(&mut self) -> Result<State<E>> {
-        self.begun.get_or_insert_with(Instant::now);
+        self.started.get_or_insert_with(Instant::now);
         let key = match &self.key {
             Ok(key) => key.clone(),
             Err(e) => return Err(self.named(Error::invalid_input(e.to_string()))),

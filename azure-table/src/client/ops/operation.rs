@@ -19,14 +19,14 @@ use azure_table_core::protocol::profile::ProfileInternals;
 use azure_table_core::protocol::read_back::WrittenRow;
 use azure_table_core::protocol::request::Call;
 use azure_table_core::protocol::table_result::TableResult;
-use azure_table_core::protocol::{batch_answer, tables};
+use azure_table_core::protocol::{batch_response, tables};
 use azure_table_core::transport::BoxFuture;
 use bytes::Bytes;
 use http::Response;
 
 use crate::client::task::Running;
 use crate::pipeline::Pipeline;
-use crate::pipeline::history::Answer;
+use crate::pipeline::history::CallResponse;
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
 
@@ -40,7 +40,7 @@ pub(crate) trait Spec {
 
     /// Reads the output from a response of any status; `is_in_doubt` if an earlier attempt of the call may have been
     /// applied.
-    fn answer(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<Self::Output>;
+    fn read_response(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<Self::Output>;
 
     /// Returns the number of entities read.
     fn entities(_: &Self::Output) -> usize {
@@ -80,7 +80,7 @@ pub(crate) struct Operation<S> {
 
 enum State {
     Idle,
-    Running(Running<Answer>),
+    Running(Running<CallResponse>),
     /// Accepted by the group of the handle.
     Grouped(BoxFuture<'static, Result<TableResult>>),
     Done,
@@ -129,7 +129,7 @@ impl<S: Spec> Operation<S> {
             }
         }
         let output = match &mut self.state {
-            State::Running(running) => ready!(running.poll(cx)).and_then(|answer| self.answered(answer)),
+            State::Running(running) => ready!(running.poll(cx)).and_then(|received| self.responded(received)),
             State::Grouped(write) => {
                 let result = ready!(write.as_mut().poll(cx));
                 self.spec.written(result).map_err(|e| self.named(e))
@@ -157,15 +157,15 @@ impl<S: Spec> Operation<S> {
     }
 
     /// Reads the output of a call that was sent.
-    fn answered(&mut self, answer: Answer) -> Result<S::Output> {
-        let Answer {
+    fn responded(&mut self, received: CallResponse) -> Result<S::Output> {
+        let CallResponse {
             response,
             call,
             applied,
-        } = answer;
+        } = received;
         let output = match applied {
             Some(rows) => self.spec.read_back(rows),
-            None => self.spec.answer(response, call.in_doubt),
+            None => self.spec.read_response(response, call.in_doubt),
         };
         if let Ok(output) = &output {
             self.report_read(S::entities(output));
@@ -205,13 +205,13 @@ impl<S: Spec> Operation<S> {
 pub(crate) struct Prepared<T> {
     /// Taken when it is sent.
     call: Option<Result<Call>>,
-    answer: fn(Response<Bytes>, bool) -> Result<T>,
+    received: fn(Response<Bytes>, bool) -> Result<T>,
 }
 
 impl<T> Prepared<T> {
-    pub(crate) fn new(call: Result<Call>, answer: fn(Response<Bytes>, bool) -> Result<T>) -> Self {
+    pub(crate) fn new(call: Result<Call>, received: fn(Response<Bytes>, bool) -> Result<T>) -> Self {
         let call = Some(call);
-        Self { call, answer }
+        Self { call, received }
     }
 }
 
@@ -222,8 +222,8 @@ impl<T> Spec for Prepared<T> {
         self.call.take().unwrap_or_else(|| Err(ended()))
     }
 
-    fn answer(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
-        (self.answer)(response, is_in_doubt)
+    fn read_response(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
+        (self.received)(response, is_in_doubt)
     }
 }
 
@@ -238,7 +238,7 @@ pub(crate) fn start(
     pipeline: &Arc<Pipeline>,
     mut call: Call,
     options: CallOptions,
-) -> BoxFuture<'static, Result<Answer>> {
+) -> BoxFuture<'static, Result<CallResponse>> {
     let pipeline = Arc::clone(pipeline);
     if pipeline.settings.creates_missing_tables && call.effect == Effect::Write {
         return run_and_make_table(pipeline, call, options);
@@ -251,7 +251,7 @@ pub(crate) fn start(
 
 /// Runs a call that shares its request. Apart from the code of other calls, because few clients need it.
 #[cold]
-fn run_shared(pipeline: Arc<Pipeline>, call: Call, options: CallOptions) -> BoxFuture<'static, Result<Answer>> {
+fn run_shared(pipeline: Arc<Pipeline>, call: Call, options: CallOptions) -> BoxFuture<'static, Result<CallResponse>> {
     Box::pin(async move { pipeline.run_shared(call, options).await })
 }
 
@@ -263,20 +263,20 @@ fn run_and_make_table(
     pipeline: Arc<Pipeline>,
     mut call: Call,
     options: CallOptions,
-) -> BoxFuture<'static, Result<Answer>> {
+) -> BoxFuture<'static, Result<CallResponse>> {
     Box::pin(async move {
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut again = call.clone();
         let rules = pipeline.endpoint.profile().rules();
-        let answer = pipeline.run(&mut call, &options).await?;
+        let received = pipeline.run(&mut call, &options).await?;
         let table = match &again.table {
-            Some(table) if batch_answer::table_is_missing(&answer.response, again.operation, rules) => table,
-            _ => return Ok(answer),
+            Some(table) if batch_response::table_is_missing(&received.response, again.operation, rules) => table,
+            _ => return Ok(received),
         };
         let mut create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
-        let Answer { response, call, .. } = pipeline.run(&mut create, &options.since(begun)).await?;
+        let CallResponse { response, call, .. } = pipeline.run(&mut create, &options.since(started)).await?;
         tables::created_or_existed(response, call.in_doubt).map_err(|e| call.complete(e))?;
-        pipeline.run(&mut again, &options.since(begun)).await
+        pipeline.run(&mut again, &options.since(started)).await
     })
 }
 

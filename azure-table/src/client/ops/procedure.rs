@@ -18,7 +18,7 @@ use azure_table_core::transport::BoxFuture;
 
 use crate::client::ops::operation::{ended, start};
 use crate::pipeline::Pipeline;
-use crate::pipeline::history::Answer;
+use crate::pipeline::history::CallResponse;
 use crate::pipeline::options::CallOptions;
 
 /// Steps that are not started, running or completed. The timeout covers all of their calls; the other options apply to
@@ -51,7 +51,7 @@ pub(crate) struct Steps {
     pipeline: Arc<Pipeline>,
     options: CallOptions,
     /// The start of the first step.
-    begun: Instant,
+    started: Instant,
     /// The timeout of all steps.
     total: Option<Duration>,
     /// The timeout of each step.
@@ -70,7 +70,7 @@ impl Steps {
             total: options.get().timeout,
             each: None,
             options,
-            begun: Instant::now(),
+            started: Instant::now(),
         }
     }
 
@@ -86,21 +86,21 @@ impl Steps {
     }
 
     fn time_of_step(&self) -> Option<Duration> {
-        let left = self.total.map(|total| total.saturating_sub(self.begun.elapsed()));
+        let left = self.total.map(|total| total.saturating_sub(self.started.elapsed()));
         [left, self.each].into_iter().flatten().min()
     }
 
-    /// Runs one call and returns its output. `answer` reads the response; its flag is `true` if an earlier attempt is
-    /// in doubt.
+    /// Runs one call and returns its output. `read_response` reads the response; its flag is `true` if an earlier
+    /// attempt is in doubt.
     pub(crate) async fn call<T>(
         &self,
         call: Result<Call>,
-        answer: impl FnOnce(http::Response<bytes::Bytes>, bool) -> Result<T>,
+        read_response: impl FnOnce(http::Response<bytes::Bytes>, bool) -> Result<T>,
     ) -> Result<T> {
         let mut options = self.options.clone();
         options.get_mut().timeout = self.time_of_step();
-        let Answer { response, call, .. } = start(&self.pipeline, call?, options).await?;
-        answer(response, call.in_doubt).map_err(|e| call.complete(e))
+        let CallResponse { response, call, .. } = start(&self.pipeline, call?, options).await?;
+        read_response(response, call.in_doubt).map_err(|e| call.complete(e))
     }
 }
 

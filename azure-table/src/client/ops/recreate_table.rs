@@ -100,8 +100,8 @@ impl Arguments for Recreated {
         check_timeout(&steps, total_timeout)
             .map_err(|e| e.in_operation(OperationKind::RecreateTable, Some(table.as_str())))?;
         let steps = steps.until(total_timeout);
-        let begun = Instant::now();
-        let pause_after = |error: &Error| pause(error, total_timeout.saturating_sub(begun.elapsed()));
+        let started = Instant::now();
+        let pause_after = |error: &Error| pause(error, total_timeout.saturating_sub(started.elapsed()));
         loop {
             let call = tables::delete_if_exists(steps.endpoint(), table.as_str());
             match steps.call(call, tables::deleted_or_missing).await {
@@ -134,7 +134,7 @@ impl Arguments for Recreated {
                     match pause_after(&e) {
                         Some(pause) => {
                             if is_being_deleted {
-                                let elapsed = begun.elapsed();
+                                let elapsed = started.elapsed();
                                 progress(RecreateProgress::BeingDeleted { elapsed, pause });
                             }
                             clock::sleep(pause).await;

@@ -24,7 +24,7 @@ use crate::pipeline::Pipeline;
 /// Defines a builder of one request: its output, its kind, its request and the reading of its response. The `table` is
 /// `None` for a request on the service.
 macro_rules! single_request {
-    ($(#[$doc:meta])+ $name:ident -> $output:ty, $kind:ident, $call:expr, $answer:expr) => {
+    ($(#[$doc:meta])+ $name:ident -> $output:ty, $kind:ident, $call:expr, $response:expr) => {
         operation! {
             $(#[$doc])+
             $name -> $output, Operation<Prepared<$output>>
@@ -35,7 +35,7 @@ macro_rules! single_request {
                 let call: fn(&Endpoint, &str) -> Result<Call> = $call;
                 let call = call(&pipeline.endpoint, table.map_or("", TableName::as_str));
                 Self {
-                    operation: Operation::new(pipeline, OperationKind::$kind, table, Prepared::new(call, $answer)),
+                    operation: Operation::new(pipeline, OperationKind::$kind, table, Prepared::new(call, $response)),
                 }
             }
         }
@@ -137,7 +137,7 @@ impl Spec for KeySpec {
         user_delegation_key::get(endpoint, &info)
     }
 
-    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<UserDelegationKey> {
+    fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<UserDelegationKey> {
         user_delegation_key::got(response)
     }
 }

@@ -7,7 +7,7 @@ use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::variant_mark::MarkedVariant;
 use azure_table_core::protocol::batch::ChangeSet;
-use azure_table_core::protocol::batch_answer;
+use azure_table_core::protocol::batch_response;
 use azure_table_core::protocol::endpoint::Endpoint;
 use azure_table_core::protocol::read_back::WrittenRow;
 use azure_table_core::protocol::request::Call;
@@ -73,16 +73,16 @@ impl Spec for SubmitSpec {
     }
 
     fn read_back(&mut self, rows: Vec<WrittenRow>) -> Result<Vec<TableResult>> {
-        let asked = self.sent.iter().flat_map(|sent| sent.asked());
-        Ok(asked
+        let requested = self.sent.iter().flat_map(|sent| sent.requested());
+        Ok(requested
             .zip(rows)
-            .map(|(asked, row)| TableResult::applied(asked.kind, Some(row)).of_variant(self.variant))
+            .map(|(requested, row)| TableResult::applied(requested.kind, Some(row)).of_variant(self.variant))
             .collect())
     }
 
-    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<Vec<TableResult>> {
+    fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<Vec<TableResult>> {
         let nothing_sent = || Error::invalid_response("a response to no request");
-        let results = batch_answer::answer(self.sent.as_ref().ok_or_else(nothing_sent)?, response)?;
+        let results = batch_response::read_response(self.sent.as_ref().ok_or_else(nothing_sent)?, response)?;
         let results = results.into_iter().map(|result| result.of_variant(self.variant));
         Ok(results.collect())
     }

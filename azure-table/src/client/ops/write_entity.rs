@@ -9,12 +9,12 @@ use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::variant_mark::MarkedVariant;
 use azure_table_core::model::versioned::Versioned;
-use azure_table_core::protocol::answer;
 use azure_table_core::protocol::endpoint::Endpoint;
 use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
 use azure_table_core::protocol::read_back::WrittenRow;
 use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::table_result::{self, Asked, ResultInternals, TableResult};
+use azure_table_core::protocol::response;
+use azure_table_core::protocol::table_result::{self, Requested, ResultInternals, TableResult};
 use azure_table_core::protocol::tables::{self, Deletion};
 use bytes::Bytes;
 use http::Response;
@@ -58,16 +58,16 @@ macro_rules! write_operation {
 
         impl $(<$entity: ReadEntity>)? $name $(<$entity>)? {
             pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
-                let asked = operation.asked();
+                let requested = operation.requested();
                 let spec = WriteSpec {
-                    asked,
+                    requested,
                     operation: Some(operation),
                     output: $read,
                     rejection: None $(.or(Some(($status, $rejected))))?,
                     variant: pipeline.settings.variant,
                 };
                 Self {
-                    operation: Operation::new(pipeline, asked.kind, Some(table), spec),
+                    operation: Operation::new(pipeline, requested.kind, Some(table), spec),
                 }
             }
         }
@@ -143,7 +143,7 @@ write_operation! {
     DeleteEntityIfExists -> Deletion,
     |_| Ok(Deletion::Deleted),
     or 404: |e, is_in_doubt| {
-        if answer::is_missing_entity(&e) {
+        if response::is_missing_entity(&e) {
             Ok(tables::found_nothing(is_in_doubt))
         } else {
             Err(e)
@@ -162,7 +162,7 @@ fn etag(result: TableResult) -> Result<ETag> {
 
 /// A single write of any kind.
 struct WriteSpec<T> {
-    asked: Asked,
+    requested: Requested,
     /// Taken when the request is built.
     operation: Option<TableOperation>,
     /// Reads the result for the caller.
@@ -223,14 +223,14 @@ impl<T> Spec for WriteSpec<T> {
         }
     }
 
-    fn answer(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
-        match table_result::answer(self.asked, response) {
+    fn read_response(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
+        match table_result::read_response(self.requested, response) {
             Ok(result) => self.applied(result),
             Err(e) => self.rejected(e, is_in_doubt),
         }
     }
 
     fn read_back(&mut self, mut rows: Vec<WrittenRow>) -> Result<T> {
-        self.applied(TableResult::applied(self.asked.kind, rows.pop()))
+        self.applied(TableResult::applied(self.requested.kind, rows.pop()))
     }
 }

@@ -22,7 +22,7 @@ pub(crate) trait Outcomes: Send + 'static {
     fn sent(&self, _operations: &[usize]) {}
 
     /// Reports that the request has its response, or will have none.
-    fn answered(&self) {}
+    fn responded(&self) {}
 
     /// Reports operations that were applied. The results are in their order.
     fn applied(&self, operations: &[usize], results: Vec<TableResult>);
@@ -39,7 +39,7 @@ pub(crate) trait Outcomes: Send + 'static {
 
 /// The outcome of one operation.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum WriteOutcome {
     /// Applied, with the new ETag of the entity, or `None` after a delete.
     Applied(Option<ETag>),
     /// A delete found no row after an earlier response was lost: either attempt may have deleted it.
@@ -52,7 +52,7 @@ pub(crate) enum Outcome {
     NotTried,
 }
 
-impl Outcome {
+impl WriteOutcome {
     fn failed(error: Arc<Error>) -> Self {
         match error.may_have_applied() {
             true => Self::InDoubt(error),
@@ -69,7 +69,7 @@ impl Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for WriteOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Applied(_) => f.write_str("applied"),
@@ -88,7 +88,7 @@ pub(crate) struct SharedOutcomes(Arc<Mutex<Kept>>);
 #[derive(Debug)]
 struct Kept {
     /// In the order of the operations.
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<WriteOutcome>,
     /// The operations that were sent and have no response.
     in_flight: Vec<usize>,
 }
@@ -96,7 +96,7 @@ struct Kept {
 impl SharedOutcomes {
     pub(crate) fn new(operations: usize) -> Self {
         Self(Arc::new(Mutex::new(Kept {
-            outcomes: (0..operations).map(|_| Outcome::NotTried).collect(),
+            outcomes: (0..operations).map(|_| WriteOutcome::NotTried).collect(),
             in_flight: Vec::new(),
         })))
     }
@@ -108,7 +108,7 @@ impl SharedOutcomes {
     fn set_failed(&self, operations: &[usize], error: &Arc<Error>) {
         let outcomes = &mut self.lock().outcomes;
         for index in operations {
-            outcomes[*index] = Outcome::failed(Arc::clone(error));
+            outcomes[*index] = WriteOutcome::failed(Arc::clone(error));
         }
     }
 
@@ -119,7 +119,7 @@ impl SharedOutcomes {
     }
 
     /// Returns the outcomes of a write that has ended.
-    pub(crate) fn take(&self) -> Vec<Outcome> {
+    pub(crate) fn take(&self) -> Vec<WriteOutcome> {
         std::mem::take(&mut self.lock().outcomes)
     }
 }
@@ -129,14 +129,14 @@ impl Outcomes for SharedOutcomes {
         operations.clone_into(&mut self.lock().in_flight);
     }
 
-    fn answered(&self) {
+    fn responded(&self) {
         self.lock().in_flight.clear();
     }
 
     fn applied(&self, operations: &[usize], results: Vec<TableResult>) {
         let outcomes = &mut self.lock().outcomes;
         for (index, result) in operations.iter().zip(results) {
-            outcomes[*index] = Outcome::Applied(result.into_etag());
+            outcomes[*index] = WriteOutcome::Applied(result.into_etag());
         }
     }
 
@@ -149,6 +149,6 @@ impl Outcomes for SharedOutcomes {
     }
 
     fn gone(&self, operation: usize, _: Error) {
-        self.lock().outcomes[operation] = Outcome::Gone;
+        self.lock().outcomes[operation] = WriteOutcome::Gone;
     }
 }

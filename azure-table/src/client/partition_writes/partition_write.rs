@@ -209,7 +209,7 @@ impl<O: Outcomes> PartitionWrite<O> {
                 commit.of_options(self.call_options()).await
             }
         };
-        self.outcomes.answered();
+        self.outcomes.responded();
         if let (Some(rate), Some(sent_at)) = (&self.rate, sent_at) {
             match &result {
                 Err(e) if is_throttled(e) => {

@@ -265,10 +265,10 @@ impl<E: TableEntity, P> Changes<E, P> {
         P: 'static,
     {
         let table = self.query.settings.table.as_str();
-        let begun = self
+        let started = self
             .begin()
             .map_err(|e| e.in_operation(OperationKind::Query, Some(table)));
-        let (position, query) = match begun {
+        let (position, query) = match started {
             Ok((position, query)) => (position, Ok(query)),
             Err(e) => {
                 let first = || ChangePosition::new(table, None, self.since);

@@ -34,7 +34,7 @@ pub(crate) trait ItemSource {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// The items of the first source, then those of the second.
-    AsGiven,
+    OfKeys,
     AsTheyCome,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Concurrent<W, S: ItemSource> {
     /// The number of sources that run or hold an item.
     active: usize,
     /// The place of the next source that begins.
-    begun: usize,
+    started: usize,
     /// In the order of the sources, the place of the first that is not over.
     first: usize,
     pub(crate) concurrency: usize,
@@ -77,7 +77,7 @@ impl<W, S: ItemSource> Concurrent<W, S> {
             running: FuturesUnordered::new(),
             ready: BTreeMap::new(),
             active: 0,
-            begun: 0,
+            started: 0,
             first: 0,
             concurrency: concurrency.max(1),
             order,
@@ -103,8 +103,8 @@ impl<W, S: ItemSource> Concurrent<W, S> {
             while self.active < self.concurrency
                 && let Some(next) = self.waiting.pop_front()
             {
-                self.run(self.begun, begin(next));
-                self.begun += 1;
+                self.run(self.started, begin(next));
+                self.started += 1;
                 self.active += 1;
             }
             // Starts everything that can run before it yields an item, because the reader may be busy with the item.
@@ -130,7 +130,7 @@ impl<W, S: ItemSource> Concurrent<W, S> {
         let has_item = ready.item.is_some();
         self.active -= usize::from(!has_item);
         match self.order {
-            Order::AsGiven => {
+            Order::OfKeys => {
                 self.ready.insert(place, ready);
             }
             Order::AsTheyCome if has_item => {
@@ -145,7 +145,7 @@ impl<W, S: ItemSource> Concurrent<W, S> {
     fn next_item(&mut self) -> Option<S::Item> {
         loop {
             let (place, ready) = match self.order {
-                Order::AsGiven => (self.first, self.ready.remove(&self.first)?),
+                Order::OfKeys => (self.first, self.ready.remove(&self.first)?),
                 Order::AsTheyCome => self.ready.pop_first()?,
             };
             match ready.source {
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn item_costs_two_polls_for_any_number_of_sources() {
         const SOURCES: usize = 20_000;
-        for order in [Order::AsGiven, Order::AsTheyCome] {
+        for order in [Order::OfKeys, Order::AsTheyCome] {
             for concurrency in [1, 16, 10_000] {
                 let (polls, wakers) = (Cell::new(0), RefCell::new(VecDeque::new()));
                 let begin = |number| Woken {
@@ -239,7 +239,7 @@ mod tests {
                 }
                 assert_eq!(polls.get(), 4 * SOURCES, "{order:?} {concurrency}");
                 assert_eq!((items.len(), all.len()), (2 * SOURCES, 0));
-                if order == Order::AsGiven {
+                if order == Order::OfKeys {
                     assert!(items.is_sorted());
                 }
             }

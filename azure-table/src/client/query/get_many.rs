@@ -43,25 +43,25 @@ pub struct GetMany<E, P = E> {
     reason = "nearly all are reads, and no more than go on at once"
 )]
 enum Read<E, P> {
-    Refused(Error),
+    Rejected(Error),
     Reading(Key<E>, GetEntity<E, P>),
     Over,
 }
 
 /// A key with its entity, or the error of its read.
-type Outcome<E, P> = Result<(Key<E>, Option<P>)>;
+type KeyRead<E, P> = Result<(Key<E>, Option<P>)>;
 
 impl<E, P> ItemSource for Read<E, P> {
-    type Item = Outcome<E, P>;
+    type Item = KeyRead<E, P>;
 
-    fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome<E, P>>> {
+    fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Option<KeyRead<E, P>>> {
         let read = match self {
             Self::Reading(_, get) => Some(ready!(Pin::new(get).poll(cx))),
             _ => None,
         };
         Poll::Ready(match (mem::replace(self, Self::Over), read) {
             (Self::Reading(key, _), Some(read)) => Some(read.map(|entity| (key, entity))),
-            (Self::Refused(e), _) => Some(Err(e)),
+            (Self::Rejected(e), _) => Some(Err(e)),
             _ => None,
         })
     }
@@ -90,7 +90,7 @@ impl<E: ReadEntity> GetMany<E> {
             get,
             options: CallOptions::new(),
             total: TotalTimeout::default(),
-            reads: Concurrent::new(keys, CONCURRENCY, Order::AsGiven),
+            reads: Concurrent::new(keys, CONCURRENCY, Order::OfKeys),
         }
     }
 
@@ -145,7 +145,7 @@ impl<E, P> GetMany<E, P> {
         Ok(all)
     }
 
-    fn poll_one(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome<E, P>>> {
+    fn poll_one(&mut self, cx: &mut Context<'_>) -> Poll<Option<KeyRead<E, P>>> {
         self.total.begin();
         let (table, options, total) = (&self.table, &self.options, self.total);
         let read = ready!(self.reads.poll(cx, |key| match key.map(|key| (key, total.check())) {
@@ -155,9 +155,9 @@ impl<E, P> GetMany<E, P> {
             }
             Ok((key, Err(e))) => {
                 let e = e.in_operation(OperationKind::Get, Some(table.name().as_str()));
-                Read::Refused(e.at_entity(key.partition_key(), key.row_key()))
+                Read::Rejected(e.at_entity(key.partition_key(), key.row_key()))
             }
-            Err(e) => Read::Refused(e),
+            Err(e) => Read::Rejected(e),
         }));
         Poll::Ready(read.map(|read| read.map_err(|e| total.name(e))))
     }

@@ -19,9 +19,9 @@ use azure_table_core::model::datetime::DateTime;
 use azure_table_core::model::diagnostics;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::answer;
 use azure_table_core::protocol::continuation::{self, Continuation};
 use azure_table_core::protocol::query::{MAX_PAGE_SIZE, PageRows, QueryRequest};
+use azure_table_core::protocol::response;
 use azure_table_core::transport::BoxFuture;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
@@ -34,7 +34,7 @@ use crate::client::task::Running;
 use crate::client::total_timeout::TotalTimeout;
 use crate::client::turn::Turn;
 use crate::pipeline::Pipeline;
-use crate::pipeline::history::{Answer, CallHistory};
+use crate::pipeline::history::{CallHistory, CallResponse};
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
 
@@ -140,7 +140,7 @@ pub struct PageStream<P> {
     /// The turn is shared by several streams, whose owner begins the next one.
     is_part: bool,
     /// `true` once a page was yielded.
-    has_given: bool,
+    has_returned: bool,
     shape: Shape<P>,
 }
 
@@ -149,7 +149,7 @@ enum State {
     Rejected(Error),
     /// The page at this position is next.
     Ready(Option<Continuation>),
-    Running(Running<Answer>),
+    Running(Running<CallResponse>),
     Done,
 }
 
@@ -186,7 +186,7 @@ impl<P> PageStream<P> {
             arrived: None,
             turn: Turn::new(TURN_BYTES),
             is_part: false,
-            has_given: false,
+            has_returned: false,
             shape,
         }
     }
@@ -271,11 +271,11 @@ impl<P> PageStream<P> {
                     if page.is_err() {
                         self.state = State::Done;
                     }
-                    self.has_given = true;
+                    self.has_returned = true;
                     return Poll::Ready(Some(page));
                 }
             }
-            let answered = match &mut self.state {
+            let responded = match &mut self.state {
                 State::Running(running) => ready!(running.poll(cx)),
                 State::Ready(_) | State::Rejected(_) | State::Done => {
                     match mem::replace(&mut self.state, State::Done) {
@@ -292,7 +292,7 @@ impl<P> PageStream<P> {
                 }
             };
             self.state = State::Done;
-            match answered.and_then(|answer| self.arrive(answer)) {
+            match responded.and_then(|received| self.arrive(received)) {
                 Ok(arrived) => self.arrived = Some(Box::new(arrived)),
                 Err(e) => return Poll::Ready(Some(Err(self.query.total.name(e)))),
             }
@@ -300,7 +300,7 @@ impl<P> PageStream<P> {
     }
 
     /// Returns the call for the page at this position.
-    fn call(&self, from: Option<&Continuation>) -> Result<BoxFuture<'static, Result<Answer>>> {
+    fn call(&self, from: Option<&Continuation>) -> Result<BoxFuture<'static, Result<CallResponse>>> {
         let PreparedQuery { request, total, .. } = &*self.query;
         let call = total
             .check()
@@ -315,11 +315,11 @@ impl<P> PageStream<P> {
     }
 
     /// Prepares or prefetches the next page before this one is decoded. With a limit it waits: the rows may suffice.
-    fn arrive(&mut self, answer: Answer) -> Result<Arrived<P>> {
-        let (response, call) = (&answer.response, &answer.call);
+    fn arrive(&mut self, received: CallResponse) -> Result<Arrived<P>> {
+        let (response, call) = (&received.response, &received.call);
         let mut next = match response.status() {
             StatusCode::OK => continuation::of(response.headers())
-                .map_err(|e| call.complete(e.with_request_id(answer::request_id(response))))?,
+                .map_err(|e| call.complete(e.with_request_id(response::request_id(response))))?,
             _ => None,
         };
         if let Some(next) = &mut next {
@@ -332,8 +332,8 @@ impl<P> PageStream<P> {
         }
         let pause = matches!(&self.state, State::Running(next) if next.is_in_task()).then(departure);
         Ok(Arrived {
-            rows: PageRows::new(answer.response),
-            call: answer.call,
+            rows: PageRows::new(received.response),
+            call: received.call,
             next,
             pause,
         })
@@ -377,7 +377,7 @@ impl<P> PageStream<P> {
         let Some(next) = next else { return };
         let is_at_once = match self.query.prefetch {
             Prefetch::Never => false,
-            Prefetch::AfterFirst => self.has_given,
+            Prefetch::AfterFirst => self.has_returned,
             Prefetch::FromStart => true,
         };
         self.state = if is_at_once {
@@ -401,8 +401,8 @@ impl<P> PageStream<P> {
 
     /// Adds the likely cause to the error of a rejected query: a filter or URL that is too long.
     fn advise(&self, error: Error) -> Error {
-        let is_refused = matches!(error.status(), Some(400 | 404 | 413 | 414 | 431 | 501));
-        if !is_refused || !error.parts().message.is_empty() || error.code() == Some("TableNotFound") {
+        let is_rejected = matches!(error.status(), Some(400 | 404 | 413 | 414 | 431 | 501));
+        if !is_rejected || !error.parts().message.is_empty() || error.code() == Some("TableNotFound") {
             return error;
         }
         if let (Some(fault), Some(400 | 501)) = (&self.query.fault, error.status()) {

@@ -77,7 +77,7 @@ impl<P> PartPages<P> {
     pub(crate) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<(usize, Result<Page<P>>)>> {
         let query = match &mut self.query {
             Ok(query) => query,
-            Err(refused) => return Poll::Ready(refused.take().map(|e| (0, Err(e)))),
+            Err(rejected) => return Poll::Ready(rejected.take().map(|e| (0, Err(e)))),
         };
         query.total.begin();
         let turn = &self.turn;

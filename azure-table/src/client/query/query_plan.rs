@@ -40,12 +40,12 @@ impl QueryPlan {
     /// Creates the plan of `requests` chains, with their widest access and their first request.
     pub(crate) fn new(access: &Access, requests: usize, request: Result<String>) -> Self {
         let path = access.path();
-        let (request, refused) = match request {
+        let (request, rejected) = match request {
             Ok(request) => (request, None),
             Err(e) => (String::new(), Some(e.to_string())),
         };
         let mut notes = notes(access, &request);
-        notes.extend(refused);
+        notes.extend(rejected);
         Self {
             path,
             why: why(access),

@@ -27,7 +27,7 @@ use crate::client::bulk::engine::{Engine, EngineSettings};
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::bulk::running_batch::Settled;
 use crate::client::ops::operation::ended;
-use crate::client::partition_writes::outcomes::Outcome;
+use crate::client::partition_writes::outcomes::WriteOutcome;
 use crate::client::query::TableQuery;
 use crate::client::query::page_stream::Page;
 use crate::client::query::selection::Walk;
@@ -105,12 +105,12 @@ impl<E, W, Row> QueryWrite<'_, E, W, Row> {
 
 impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended<E, W::Error>> {
-        let begun = match mem::replace(&mut self.state, State::Done) {
+        let started = match mem::replace(&mut self.state, State::Done) {
             State::Idle(query) => self.begin(*query),
             State::Running(run) => Ok(run),
             State::Done => Err(ended()),
         };
-        let mut run = match begun {
+        let mut run = match started {
             Ok(run) => run,
             Err(e) => {
                 let e = e.in_operation(self.settings.operation, Some(self.table.name().as_str()));
@@ -258,7 +258,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
 
 impl<E: TableEntity, Row> Run<E, Row> {
     fn reject<W: PlanRows<E>>(&mut self, key: Key<E>, error: Error) {
-        let outcome = Outcome::Rejected(self.engine.reject(error));
+        let outcome = WriteOutcome::Rejected(self.engine.reject(error));
         self.report.count(key, outcome, (false, W::IS_REPEATABLE));
     }
 

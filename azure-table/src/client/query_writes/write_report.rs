@@ -10,7 +10,7 @@ use azure_table_core::protocol::continuation::Continuation;
 
 use crate::client::bulk::bulk_report::{Counts, FirstOf};
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::partition_writes::outcomes::Outcome;
+use crate::client::partition_writes::outcomes::WriteOutcome;
 use crate::client::query_writes::write_position::WritePosition;
 
 /// The outcomes of writes over a query.
@@ -161,13 +161,13 @@ impl<E> WriteReport<E> {
     ///
     /// Rows that are absent or not tried are not recorded. Nor are rows in doubt if the write is idempotent: resumed
     /// writes write them again.
-    pub(crate) fn count(&mut self, key: Key<E>, outcome: Outcome, (is_delete, is_repeatable): (bool, bool)) {
+    pub(crate) fn count(&mut self, key: Key<E>, outcome: WriteOutcome, (is_delete, is_repeatable): (bool, bool)) {
         self.counts.count(&outcome);
         match outcome {
-            Outcome::Applied(_) if is_delete => {}
-            Outcome::Applied(_) => self.done.push(key),
-            Outcome::Gone | Outcome::NotTried => {}
-            Outcome::Rejected(error) | Outcome::InDoubt(error) => {
+            WriteOutcome::Applied(_) if is_delete => {}
+            WriteOutcome::Applied(_) => self.done.push(key),
+            WriteOutcome::Gone | WriteOutcome::NotTried => {}
+            WriteOutcome::Rejected(error) | WriteOutcome::InDoubt(error) => {
                 if !(error.may_have_applied() && is_repeatable) {
                     self.done.push(key.clone());
                 }

@@ -76,10 +76,10 @@ impl<E: TableEntity> TableClient<E> {
     ///
     /// # Errors
     /// - `InvalidInput`: a field has no key text, or the service would reject it.
-    pub fn partition(&self, given: impl IntoPartitionKey<E::PartitionFields>) -> Result<PartitionClient<E>> {
+    pub fn partition(&self, key: impl IntoPartitionKey<E::PartitionFields>) -> Result<PartitionClient<E>> {
         Ok(PartitionClient {
             table: self.clone(),
-            partition_key: partition_key::<E>(given)?,
+            partition_key: partition_key::<E>(key)?,
         })
     }
 }

@@ -235,19 +235,19 @@ impl EntraCredential {
             (Source::ByTenant(_), Some(tenant)) => Some(tenant.clone()),
             (Source::ByTenant(_), None) => return false,
         };
-        let asked = Audience::new(tenant, resource);
-        if self.audience(endpoint) == Some(self.with_named_scope(asked.clone())) {
+        let requested = Audience::new(tenant, resource);
+        if self.audience(endpoint) == Some(self.with_named_scope(requested.clone())) {
             return false;
         }
         let mut learned = self.shared.learned.write().unwrap_or_else(PoisonError::into_inner);
-        learned.insert(endpoint.host().to_owned(), asked);
+        learned.insert(endpoint.host().to_owned(), requested);
         self.shared.lessons.fetch_add(1, Ordering::Release);
         true
     }
 
     /// Discards the token of a rejected attempt, unless something has changed since.
-    fn forget(&self, audience: &Audience, refusal: &AuthorizationFailure<'_>) {
-        if self.generation() != refusal.generation() {
+    fn forget(&self, audience: &Audience, service_error: &AuthorizationFailure<'_>) {
+        if self.generation() != service_error.generation() {
             return;
         }
         let tokens = self.shared.tokens.read().unwrap_or_else(PoisonError::into_inner);
@@ -257,19 +257,19 @@ impl EntraCredential {
     }
 
     /// Handles a rejected or missing token.
-    fn not_accepted(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
-        let endpoint = refusal.context.endpoint;
-        let challenge = Challenge::of(refusal.headers());
-        let asked = challenge.as_ref().and_then(|c| Some((c, c.resource.as_deref()?)));
-        let trusted = asked.filter(|(_, resource)| self.trusts(resource, endpoint));
+    fn not_accepted(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
+        let endpoint = service_error.context.endpoint;
+        let challenge = Challenge::of(service_error.headers());
+        let requested = challenge.as_ref().and_then(|c| Some((c, c.resource.as_deref()?)));
+        let trusted = requested.filter(|(_, resource)| self.trusts(resource, endpoint));
         if trusted.is_some_and(|(challenge, resource)| self.learn(challenge, resource, endpoint)) {
             return None;
         }
         let used = self.audience(endpoint);
         if let Some(audience) = &used {
-            self.forget(audience, refusal);
+            self.forget(audience, service_error);
         }
-        Some(match (asked, used) {
+        Some(match (requested, used) {
             (Some((_, resource)), _) if trusted.is_none() => format!(
                 "the service requests a token for {}, which is neither {} nor its own host: if that is correct, set it \
                  with `EntraCredential::scope`",
@@ -307,12 +307,12 @@ impl Credential for EntraCredential {
         of_tokens + self.shared.lessons.load(Ordering::Acquire)
     }
 
-    fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
-        let code = refusal.code();
-        if refusal.status() == StatusCode::UNAUTHORIZED || code == Some("AuthenticationFailed") {
-            return self.not_accepted(refusal);
+    fn rejected(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
+        let code = service_error.code();
+        if service_error.status() == StatusCode::UNAUTHORIZED || code == Some("AuthenticationFailed") {
+            return self.not_accepted(service_error);
         }
-        missing_role(refusal.context.profile(), code, refusal.operation)
+        missing_role(service_error.context.profile(), code, service_error.operation)
     }
 }
 
@@ -502,11 +502,11 @@ mod tests {
                 "{strange}: {advice}"
             );
         }
-        for (asked, scope) in [
+        for (requested, scope) in [
             ("https://storage.azure.cn", "https://storage.azure.cn/.default"),
             (CONTOSO, "https://contoso.table.core.windows.net/.default"),
         ] {
-            assert_eq!(rejected(&credential, CONTOSO, &challenge(asked)), None);
+            assert_eq!(rejected(&credential, CONTOSO, &challenge(requested)), None);
             let token = authorized(&credential, CONTOSO, Duration::ZERO).await.unwrap();
             assert!(token.to_str().unwrap().contains(scope), "{scope}");
         }
@@ -521,9 +521,9 @@ mod tests {
     async fn explicit_scope_overrides_the_challenge() {
         let credential =
             EntraCredential::new(Arc::new(Counting::default())).scope("https://tables.contoso.com/.default");
-        for asked in ["https://storage.azure.com", "https://tables.contoso.com"] {
+        for requested in ["https://storage.azure.com", "https://tables.contoso.com"] {
             assert!(
-                rejected(&credential, CONTOSO, &challenge(asked))
+                rejected(&credential, CONTOSO, &challenge(requested))
                     .unwrap()
                     .contains("rejects the token")
             );

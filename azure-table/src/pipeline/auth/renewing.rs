@@ -213,8 +213,8 @@ mod tests {
         assert_eq!(*renewing.get(start, good).await.unwrap(), 1);
         let soon = start + HOUR - AHEAD;
         assert_eq!(*renewing.get(soon, bad).await.unwrap(), 1);
-        let unasked = || async { unreachable!("the source has just failed") };
-        assert_eq!(*renewing.get(soon + PAUSE / 2, unasked).await.unwrap(), 1);
+        let unrequested = || async { unreachable!("the source has just failed") };
+        assert_eq!(*renewing.get(soon + PAUSE / 2, unrequested).await.unwrap(), 1);
         assert!(renewing.get(start + HOUR, bad).await.is_err());
     }
 
@@ -230,8 +230,8 @@ mod tests {
         };
         assert_eq!(*renewing.get(start, good).await.unwrap(), 1);
         let hangs = || std::future::pending();
-        let asked = tokio::time::Instant::now();
+        let requested = tokio::time::Instant::now();
         assert_eq!(*renewing.get(start + HOUR - AHEAD, hangs).await.unwrap(), 1);
-        assert_eq!(asked.elapsed(), PATIENCE);
+        assert_eq!(requested.elapsed(), PATIENCE);
     }
 }

@@ -24,8 +24,8 @@ impl Credential for SasToken {
         Box::pin(std::future::ready(put(self, request)))
     }
 
-    fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
-        advice(self, refusal)
+    fn rejected(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
+        advice(self, service_error)
     }
 }
 
@@ -110,12 +110,12 @@ impl Credential for RenewableSas {
         self.token.generation()
     }
 
-    fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
+    fn rejected(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
         let token = self.token.peek()?;
-        if refusal.is_unauthenticated() {
-            self.token.forget(refusal.generation());
+        if service_error.is_unauthenticated() {
+            self.token.forget(service_error.generation());
         }
-        advice(&token, refusal)
+        advice(&token, service_error)
     }
 }
 

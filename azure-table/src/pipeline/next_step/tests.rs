@@ -36,11 +36,11 @@ fn at_secondary(mode: LocationMode) -> CallState {
 }
 
 fn status(status: u16) -> Failure<'static> {
-    Failure::Answer(status, None)
+    Failure::CallResponse(status, None)
 }
 
 fn code(status: u16, code: &'static str) -> Failure<'static> {
-    Failure::Answer(status, Some(code))
+    Failure::CallResponse(status, Some(code))
 }
 
 const NOTHING_SENT: Failure<'static> = Failure::Transport(Delivery::NothingSent);
@@ -58,7 +58,7 @@ fn failed(operation: OperationKind, state: &CallState, failure: Failure<'static>
         remaining: None,
         location: state.location,
         failure,
-        asked_wait: None,
+        requested_wait: None,
     }
 }
 
@@ -215,14 +215,14 @@ fn retry_waits_as_long_as_the_service_requests_and_the_time_allows() {
         (1,   Some(3),   Some(3),  None),
         (0,   None,      Some(0),  None),
     ];
-    for (wait, asked, left, effective) in table {
+    for (wait, requested, left, effective) in table {
         for (attempt, without_retry) in [(1, Next::Fail), (2, Next::ReadBack)] {
             let state = CallState {
                 attempt,
                 ..first(LocationMode::PrimaryOnly)
             };
             let failed = FailedAttempt {
-                asked_wait: asked.map(seconds),
+                requested_wait: requested.map(seconds),
                 remaining: left.map(seconds),
                 ..failed(OperationKind::Insert, &state, NO_RESPONSE)
             };
@@ -232,7 +232,7 @@ fn retry_waits_as_long_as_the_service_requests_and_the_time_allows() {
                 reads_back: true,
             });
             let decided = plan(&state, &failed, Decision::after(seconds(wait)));
-            assert_eq!(decided, next, "{wait} {asked:?} {left:?}");
+            assert_eq!(decided, next, "{wait} {requested:?} {left:?}");
         }
     }
 }

@@ -120,7 +120,7 @@ impl RetryPolicy for ExponentialRetry {
         }
         match failed.retry_after() {
             // A longer wait than `max` is left to the caller, who sees it in the error.
-            Some(asked) if asked > self.max => Decision::Stop,
+            Some(requested) if requested > self.max => Decision::Stop,
             _ => Decision::after(self.wait(failed)),
         }
     }
@@ -203,9 +203,9 @@ mod tests {
     #[test]
     fn request_for_more_than_the_longest_wait_ends_the_call() {
         let mut failed = FailedAttempt::with_response(503, None);
-        failed.asked_wait = Some(Duration::from_secs(86_400));
+        failed.requested_wait = Some(Duration::from_secs(86_400));
         assert_eq!(ExponentialRetry::default().decide(&failed), Decision::Stop);
-        failed.asked_wait = Some(Duration::from_secs(20));
+        failed.requested_wait = Some(Duration::from_secs(20));
         assert_ne!(ExponentialRetry::default().decide(&failed), Decision::Stop);
     }
 }

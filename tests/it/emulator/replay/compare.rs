@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::session::Answered;
+use super::session::Responded;
 
 /// The levels on which responses are compared.
 pub(super) const LEVELS: [&str; 5] = ["status", "code", "message", "headers", "body"];
@@ -40,24 +40,24 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn of(answer: &Answered, is_cosmos: bool) -> Self {
+    pub(super) fn of(response: &Responded, is_cosmos: bool) -> Self {
         let text = match is_cosmos {
-            true => answer.body.replace(TABLE_EXISTS[0], TABLE_EXISTS[1]),
-            false => answer.body.clone(),
+            true => response.body.replace(TABLE_EXISTS[0], TABLE_EXISTS[1]),
+            false => response.body.clone(),
         };
         let (code, message) = error(&text).unzip();
-        let kept = answer
+        let kept = response
             .headers
             .iter()
             .filter(|(name, _)| !ASIDE.contains(&name.as_str()));
         let mut headers: BTreeMap<String, String> =
             kept.map(|(name, value)| (name.clone(), header(name, value))).collect();
         // Only newer recordings have it there.
-        if is_cosmos && answer.status == 204 && answer.date() < SINCE.parse().unwrap() {
+        if is_cosmos && response.status == 204 && response.date() < SINCE.parse().unwrap() {
             headers.remove("content-type");
         }
         Self {
-            status: answer.status,
+            status: response.status,
             code,
             message,
             headers,

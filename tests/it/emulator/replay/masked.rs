@@ -8,66 +8,68 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::super::percent_decoded;
-use super::session::{Asked, Exchange};
+use super::session::{Exchange, Requested};
 
 /// A version that no row has.
 const STALE: &str = "W/\"datetime'2001-01-01T00%3A00%3A00Z'\"";
 
 /// Returns a request whose response has all the needed information, or `None`.
-pub(super) fn made_again(session: &[Exchange], index: usize) -> Option<Asked> {
-    let Exchange { request, answer, .. } = &session[index];
-    let mut asked = request.clone();
-    asked.headers = vec![
-        ("Accept".into(), accept(answer.header("content-type"))),
-        ("x-ms-version".into(), answer.header("x-ms-version").into()),
+pub(super) fn made_again(session: &[Exchange], index: usize) -> Option<Requested> {
+    let Exchange { request, response, .. } = &session[index];
+    let mut requested = request.clone();
+    requested.headers = vec![
+        ("Accept".into(), accept(response.header("content-type"))),
+        ("x-ms-version".into(), response.header("x-ms-version").into()),
         ("DataServiceVersion".into(), "3.0;NetFx".into()),
     ];
-    if asked.url.contains("comp=") {
-        asked.headers[0].1 = "application/xml".into();
-        if asked.method == "PUT" {
+    if requested.url.contains("comp=") {
+        requested.headers[0].1 = "application/xml".into();
+        if requested.method == "PUT" {
             let read = session[index..].iter().find(|later| {
-                later.request.method == "GET" && later.request.url == request.url && later.answer.status == 200
+                later.request.method == "GET" && later.request.url == request.url && later.response.status == 200
             })?;
-            asked.body = read.answer.body.clone();
+            requested.body = read.response.body.clone();
         }
-        return Some(asked);
+        return Some(requested);
     }
     if request.method == "GET" {
-        return Some(asked);
+        return Some(requested);
     }
-    let preference = answer.header("preference-applied");
+    let preference = response.header("preference-applied");
     if !preference.is_empty() {
-        asked.headers.push(("Prefer".into(), preference.into()));
+        requested.headers.push(("Prefer".into(), preference.into()));
     }
     if request.is_batch() {
-        batch(session, index, &mut asked)?;
-        return Some(asked);
+        batch(session, index, &mut requested)?;
+        return Some(requested);
     }
     let path = percent_decoded(request.path());
-    let below = || answer.header("location").rsplit_once(".net/").map(|(_, path)| path);
+    let below = || response.header("location").rsplit_once(".net/").map(|(_, path)| path);
     match request.method.as_str() {
         "POST" if path == "Tables" => {
             let table = below()?.strip_prefix("Tables('")?.strip_suffix("')")?;
-            asked.body = format!(r#"{{"TableName":"{table}"}}"#);
+            requested.body = format!(r#"{{"TableName":"{table}"}}"#);
         }
-        "POST" => asked.body = entity(session, &keys(below()?)?, answer.header("etag")),
+        "POST" => requested.body = entity(session, &keys(below()?)?, response.header("etag")),
         "DELETE" if path.starts_with("Tables(") => {}
         _ => {
             let is_known = session[..index].iter().any(|earlier| wrote(earlier, &path));
-            match answer.status {
-                412 => asked.headers.push(("If-Match".into(), STALE.into())),
-                _ if is_known => asked.headers.push(("If-Match".into(), "*".into())),
+            match response.status {
+                412 => requested.headers.push(("If-Match".into(), STALE.into())),
+                _ if is_known => requested.headers.push(("If-Match".into(), "*".into())),
                 _ => {}
             }
             if request.method != "DELETE" {
-                asked.body = entity(session, &keys(&path)?, answer.header("etag"));
+                requested.body = entity(session, &keys(&path)?, response.header("etag"));
             }
         }
     }
-    if !asked.body.is_empty() {
-        asked.headers.push(("Content-Type".into(), "application/json".into()));
+    if !requested.body.is_empty() {
+        requested
+            .headers
+            .push(("Content-Type".into(), "application/json".into()));
     }
-    Some(asked)
+    Some(requested)
 }
 
 fn accept(content_type: &str) -> String {
@@ -76,8 +78,8 @@ fn accept(content_type: &str) -> String {
 }
 
 fn wrote(earlier: &Exchange, path: &str) -> bool {
-    let location = percent_decoded(earlier.answer.header("location"));
-    earlier.answer.status < 300 && location.ends_with(path)
+    let location = percent_decoded(earlier.response.header("location"));
+    earlier.response.status < 300 && location.ends_with(path)
 }
 
 /// Returns the PartitionKey and RowKey of a URL.
@@ -141,7 +143,7 @@ fn shown(session: &[Exchange]) -> Vec<Row> {
     struct Page {
         value: Vec<Row>,
     }
-    let bodies = session.iter().flat_map(|exchange| exchange.answer.body.split("\r\n"));
+    let bodies = session.iter().flat_map(|exchange| exchange.response.body.split("\r\n"));
     let rows = bodies.flat_map(|text| match serde_json::from_str::<Page>(text) {
         Ok(page) => page.value,
         Err(_) => serde_json::from_str::<Row>(text).into_iter().collect(),
@@ -151,7 +153,7 @@ fn shown(session: &[Exchange]) -> Vec<Row> {
 
 /// Returns the keys of all rows that were written with this version, in order.
 fn written(session: &[Exchange], version: &str) -> Vec<[String; 2]> {
-    let texts = session.iter().map(|exchange| exchange.answer.body.as_str());
+    let texts = session.iter().map(|exchange| exchange.response.body.as_str());
     let mut written: Vec<[String; 2]> = texts
         .flat_map(parts)
         .filter(|part| part.field("ETag") == Some(version))
@@ -218,18 +220,18 @@ fn parts(body: &str) -> Vec<Part<'_>> {
         .collect()
 }
 
-fn batch(session: &[Exchange], index: usize, asked: &mut Asked) -> Option<()> {
+fn batch(session: &[Exchange], index: usize, requested: &mut Requested) -> Option<()> {
     const BATCH: &str = "batch_of_this_test";
     const SET: &str = "changeset_of_this_test";
-    let body = &session[index].answer.body;
+    let body = &session[index].response.body;
     let parts = parts(body);
     let table = session[..index].iter().find_map(|earlier| {
-        let location = earlier.answer.header("location");
+        let location = earlier.response.header("location");
         location
             .split_once("/Tables('")
             .map(|(_, name)| name.trim_end_matches("')"))
     })?;
-    asked
+    requested
         .headers
         .push(("Content-Type".into(), format!("multipart/mixed; boundary={BATCH}")));
     let head = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
@@ -239,7 +241,7 @@ fn batch(session: &[Exchange], index: usize, asked: &mut Asked) -> Option<()> {
         let row: Value = serde_json::from_str(parts.first()?.body).ok()?;
         let key = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or("missing").to_owned();
         let address = address(table, &[key("PartitionKey"), key("RowKey")]);
-        asked.body = format!(
+        requested.body = format!(
             "--{BATCH}\r\n{head}GET {base}/{address} HTTP/1.1\r\nAccept: application/json;odata=minimalmetadata\r\n\r\n\r\n--{BATCH}--\r\n"
         );
         return Some(());
@@ -288,7 +290,7 @@ fn batch(session: &[Exchange], index: usize, asked: &mut Asked) -> Option<()> {
             return None;
         }
     }
-    asked.body = format!("{out}--{SET}--\r\n--{BATCH}--\r\n");
+    requested.body = format!("{out}--{SET}--\r\n--{BATCH}--\r\n");
     Some(())
 }
 

@@ -96,38 +96,40 @@ async fn every_recorded_exchange_is_answered_as_it_was_live() {
             for (index, exchange) in session.iter().enumerate() {
                 let tally = if exchange.is_masked { &mut again } else { &mut kept };
                 tally.exchanges += 1;
-                let asked = match exchange.is_masked {
+                let requested = match exchange.is_masked {
                     true => masked::made_again(session, index),
                     false => Some(exchange.request.clone()),
                 };
-                let asked = asked.unwrap_or_else(|| panic!("{name} {index} cannot be made again"));
+                let requested = requested.unwrap_or_else(|| panic!("{name} {index} cannot be made again"));
                 // Only these two lists are complete, for an account that other clients also used.
-                if name.starts_with("py2017_table_l") && asked.method == "GET" {
+                if name.starts_with("py2017_table_l") && requested.method == "GET" {
                     replay.make_listed(exchange).await;
                 }
                 for (_, _, table) in WENT.iter().filter(|(of, before, _)| *of == name && *before == index) {
-                    replay.set(&asked, "DELETE", &format!("Tables('{table}')"), "").await;
+                    replay
+                        .set(&requested, "DELETE", &format!("Tables('{table}')"), "")
+                        .await;
                 }
                 // It is sent in any case, because later exchanges may continue from it.
-                let own = replay.ask(exchange, &asked).await;
+                let own = replay.ask(exchange, &requested).await;
                 let mut left_out = LEFT_OUT.iter();
                 if left_out.any(|(of, from, to, _)| of == name && (*from..=*to).contains(&index)) {
                     tally.left_out += 1;
                     continue;
                 }
-                let is_cosmos = asked.is_cosmos();
-                let mut answers = [&own, &exchange.answer].map(|answer| Seen::of(answer, is_cosmos));
+                let is_cosmos = requested.is_cosmos();
+                let mut responses = [&own, &exchange.response].map(|response| Seen::of(response, is_cosmos));
                 for (_, header, _) in HEADERS_ASIDE.iter().filter(|(of, ..)| of == name) {
-                    answers
+                    responses
                         .iter_mut()
-                        .for_each(|answer| drop(answer.headers.remove(*header)));
+                        .for_each(|response| drop(response.headers.remove(*header)));
                 }
-                if exchange.answer.is_rewritten {
-                    answers
+                if exchange.response.is_rewritten {
+                    responses
                         .iter_mut()
-                        .for_each(|answer| answer.body.truncate(answer.body.trim_end().len()));
+                        .for_each(|response| response.body.truncate(response.body.trim_end().len()));
                 }
-                let [own, live] = answers;
+                let [own, live] = responses;
                 for (level, equal) in own.levels(&live).into_iter().enumerate() {
                     if let Some(equal) = equal {
                         tally.levels[level].0 += usize::from(equal);
@@ -137,7 +139,7 @@ async fn every_recorded_exchange_is_answered_as_it_was_live() {
                 if own != live {
                     differences.push(format!(
                         "{name} {index} {} {}\n own {own:?}\nlive {live:?}",
-                        asked.method, asked.url
+                        requested.method, requested.url
                     ));
                 }
             }

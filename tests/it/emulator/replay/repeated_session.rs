@@ -12,7 +12,7 @@ use http::{Request, Response};
 
 use super::super::percent_decoded;
 use super::super::signed;
-use super::session::{Answered, Asked, Exchange, moment};
+use super::session::{Exchange, Requested, Responded, moment};
 
 /// A token that the emulator accepts.
 const TOKEN: &str = "recorded";
@@ -49,7 +49,7 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn new(session: &[Exchange]) -> Self {
-        let clock = EmulatorClock::fixed(session[0].answer.date());
+        let clock = EmulatorClock::fixed(session[0].response.date());
         let mut emulator = Emulator::new().with_clock(clock).with_token(TOKEN);
         for exchange in session {
             emulator = emulator.with_account(exchange.request.account(), signed::KEY).unwrap();
@@ -62,12 +62,12 @@ impl Replay {
         }
     }
 
-    async fn send(&self, asked: &Asked, is_let_in: bool) -> Answered {
-        let url = signed::with_signature(asked.account(), &asked.url);
-        let uri = self.with_positions(url.as_deref().unwrap_or(&asked.url));
-        let mut request = Request::builder().method(asked.method.as_str()).uri(uri);
+    async fn send(&self, requested: &Requested, is_let_in: bool) -> Responded {
+        let url = signed::with_signature(requested.account(), &requested.url);
+        let uri = self.with_positions(url.as_deref().unwrap_or(&requested.url));
+        let mut request = Request::builder().method(requested.method.as_str()).uri(uri);
         const OURS: [&str; 5] = ["authorization", "connection", "content-length", "date", "x-ms-date"];
-        for (name, value) in &asked.headers {
+        for (name, value) in &requested.headers {
             if !OURS.contains(&name.to_ascii_lowercase().as_str()) {
                 request = request.header(name, self.translated(value));
             }
@@ -76,22 +76,26 @@ impl Replay {
         let date = httpdate::fmt_http_date(now);
         if is_let_in && url.is_none() {
             // A request without a date had a token.
-            let has_date =
-                asked.headers.is_empty() || ["date", "x-ms-date"].iter().any(|name| asked.header(name).is_some());
-            let is_masked = asked.header("user-agent").is_none() && asked.header("x-ms-client-request-id").is_none();
+            let has_date = requested.headers.is_empty()
+                || ["date", "x-ms-date"]
+                    .iter()
+                    .any(|name| requested.header(name).is_some());
+            let is_masked =
+                requested.header("user-agent").is_none() && requested.header("x-ms-client-request-id").is_none();
             let proof = match has_date || is_masked {
                 true => {
-                    let content = ["content-md5", "content-type"].map(|name| asked.header(name).unwrap_or_default());
-                    let below = &asked.url[asked.base().len()..];
-                    signed::shared_key(asked.account(), &asked.method, content, &date, below)
+                    let content =
+                        ["content-md5", "content-type"].map(|name| requested.header(name).unwrap_or_default());
+                    let below = &requested.url[requested.base().len()..];
+                    signed::shared_key(requested.account(), &requested.method, content, &date, below)
                 }
                 false => format!("Bearer {TOKEN}"),
             };
             request = request.header("authorization", proof);
         }
-        let body = Bytes::from(self.translated(&asked.body));
+        let body = Bytes::from(self.translated(&requested.body));
         let request = request.header("x-ms-date", date).body(body).unwrap();
-        answered(self.emulator.send(request).await.unwrap())
+        responded(self.emulator.send(request).await.unwrap())
     }
 
     /// Returns a URL with the positions of the pages here.
@@ -121,21 +125,21 @@ impl Replay {
     }
 
     /// Returns a response of the emulator with the recorded versions.
-    fn in_recorded_terms(&self, mut answer: Answered) -> Answered {
+    fn in_recorded_terms(&self, mut response: Responded) -> Responded {
         for (live, own) in &self.versions {
             let (live_time, own_time) = (live.replace("%3A", ":"), own.replace("%3A", ":"));
             let put = |text: &str| text.replace(own, live).replace(&own_time, &live_time);
-            answer.body = put(&answer.body);
-            for value in answer.headers.values_mut() {
+            response.body = put(&response.body);
+            for value in response.headers.values_mut() {
                 *value = put(value);
             }
         }
-        answer
+        response
     }
 
     /// Creates the state that an exchange assumes: the table of a session whose recording begins after its creation.
     async fn prepare(&mut self, exchange: &Exchange) {
-        let Exchange { request, answer, .. } = exchange;
+        let Exchange { request, response, .. } = exchange;
         let path = percent_decoded(request.path());
         let name = |text: &str| -> String { text.chars().take_while(char::is_ascii_alphanumeric).collect() };
         let table = if let Some(table) = path.strip_prefix("Tables('") {
@@ -151,7 +155,8 @@ impl Replay {
         } else {
             name(&path)
         };
-        let is_missing = answer.status == 404 && (path.starts_with("Tables") || answer.body.contains("TableNotFound"));
+        let is_missing =
+            response.status == 404 && (path.starts_with("Tables") || response.body.contains("TableNotFound"));
         if !is_missing && !table.is_empty() && table != "Tables" {
             self.make_table(request, &table).await;
         }
@@ -162,7 +167,7 @@ impl Replay {
         let first = &session[0].request;
         if session
             .iter()
-            .any(|exchange| exchange.answer.header("vary") == "Origin")
+            .any(|exchange| exchange.response.header("vary") == "Origin")
         {
             let path = "?restype=service&comp=properties";
             self.set(first, "PUT", path, BROWSERS).await;
@@ -176,17 +181,17 @@ impl Replay {
 
     /// Creates the tables of other clients that a list of all tables contains, or continues with.
     pub(super) async fn make_listed(&mut self, exchange: &Exchange) {
-        let listed: serde_json::Value = serde_json::from_str(&exchange.answer.body).unwrap();
+        let listed: serde_json::Value = serde_json::from_str(&exchange.response.body).unwrap();
         let shown = listed["value"].as_array().unwrap().iter();
         let shown = shown.map(|table| table["TableName"].as_str().unwrap().to_owned());
-        let next = decoded_token(exchange.answer.header("x-ms-continuation-nexttablename"));
+        let next = decoded_token(exchange.response.header("x-ms-continuation-nexttablename"));
         let next = next.map(|text| text.split('\u{1}').next().unwrap().to_owned());
         for table in shown.chain(next).collect::<Vec<_>>() {
             self.make_table(&exchange.request, &table).await;
         }
     }
 
-    async fn make_table(&mut self, like: &Asked, table: &str) {
+    async fn make_table(&mut self, like: &Requested, table: &str) {
         if self.tables.iter().any(|known| known.eq_ignore_ascii_case(table)) {
             return;
         }
@@ -196,9 +201,9 @@ impl Replay {
     }
 
     /// A request of this test, which the account's owner sent before the recording.
-    pub(super) async fn set(&self, like: &Asked, method: &str, path: &str, body: &str) {
+    pub(super) async fn set(&self, like: &Requested, method: &str, path: &str, body: &str) {
         let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let asked = Asked {
+        let requested = Requested {
             method: method.to_owned(),
             url: format!("{}/{path}", like.base().replace("-secondary", "")),
             headers: vec![
@@ -207,29 +212,35 @@ impl Replay {
             ],
             body: body.to_owned(),
         };
-        let answer = self.send(&asked, true).await;
-        assert!(answer.status < 300, "{} {}: {}", asked.url, asked.body, answer.body);
+        let response = self.send(&requested, true).await;
+        assert!(
+            response.status < 300,
+            "{} {}: {}",
+            requested.url,
+            requested.body,
+            response.body
+        );
     }
 
     /// Sends the recorded request. The response uses the names of the recording.
-    pub(super) async fn ask(&mut self, exchange: &Exchange, asked: &Asked) -> Answered {
-        let live = &exchange.answer;
+    pub(super) async fn ask(&mut self, exchange: &Exchange, requested: &Requested) -> Responded {
+        let live = &exchange.response;
         let versions = live.versions();
-        let is_write = asked.method != "GET" && live.status < 300;
+        let is_write = requested.method != "GET" && live.status < 300;
         let first = versions
             .iter()
             .map(|version| moment(version))
             .min()
             .filter(|_| is_write);
         self.emulator.clock().set(first.unwrap_or_else(|| live.date()));
-        if asked.method == "POST" && asked.path() == "Tables" {
-            let body: serde_json::Value = serde_json::from_str(&asked.body).unwrap();
+        if requested.method == "POST" && requested.path() == "Tables" {
+            let body: serde_json::Value = serde_json::from_str(&requested.body).unwrap();
             self.tables.push(body["TableName"].as_str().unwrap().to_owned());
         } else {
             self.prepare(exchange).await;
         }
         let is_let_in = live.header("www-authenticate").is_empty();
-        let own = self.send(asked, is_let_in).await;
+        let own = self.send(requested, is_let_in).await;
         for name in ["nextpartitionkey", "nextrowkey", "nexttablename"] {
             let name = format!("x-ms-continuation-{name}");
             if !live.header(&name).is_empty() {
@@ -240,7 +251,7 @@ impl Replay {
         if is_write {
             for (live, own) in versions.into_iter().zip(own.versions()) {
                 // Such writes run at the recorded time, so their version is the same text.
-                assert!(live == own || asked.is_batch(), "{} {live} {own}", asked.url);
+                assert!(live == own || requested.is_batch(), "{} {live} {own}", requested.url);
                 if live != own && !self.versions.contains(&(live.clone(), own.clone())) {
                     self.versions.push((live, own));
                 }
@@ -250,9 +261,9 @@ impl Replay {
     }
 }
 
-fn answered(response: Response<Bytes>) -> Answered {
+fn responded(response: Response<Bytes>) -> Responded {
     let headers = response.headers().iter();
-    Answered {
+    Responded {
         status: response.status().as_u16(),
         headers: headers
             .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()))

@@ -11,15 +11,15 @@ use serde_json::Value;
 /// One request and its response.
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
-    pub(super) request: Asked,
-    pub(super) answer: Answered,
+    pub(super) request: Requested,
+    pub(super) response: Responded,
     /// The recorder omitted everything but the URL of the request.
     pub(super) is_masked: bool,
 }
 
 /// A request, without its signature.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct Requested {
     pub(super) method: String,
     pub(super) url: String,
     pub(super) headers: Vec<(String, String)>,
@@ -28,7 +28,7 @@ pub(super) struct Asked {
 
 /// A response. Names of headers are in lower case.
 #[derive(Clone, Debug)]
-pub(super) struct Answered {
+pub(super) struct Responded {
     pub(super) status: u16,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) body: String,
@@ -36,7 +36,7 @@ pub(super) struct Answered {
     pub(super) is_rewritten: bool,
 }
 
-impl Asked {
+impl Requested {
     /// The first label of the host: the account, also for the secondary.
     pub(super) fn account(&self) -> &str {
         let host = self.url.split('/').nth(2).unwrap();
@@ -71,7 +71,7 @@ impl Asked {
     }
 }
 
-impl Answered {
+impl Responded {
     pub(super) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }
@@ -116,17 +116,17 @@ fn headers(value: &Value) -> Vec<(String, String)> {
 fn exchange(value: &Value) -> Exchange {
     let (request, response) = (&value["request"], &value["response"]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let answered = headers(&response["headers"]).into_iter();
+    let responded = headers(&response["headers"]).into_iter();
     Exchange {
-        request: Asked {
+        request: Requested {
             method: text(&request["method"]),
             url: text(&request["url"]),
             headers: headers(&request["headers"]),
             body: text(&request["body"]),
         },
-        answer: Answered {
+        response: Responded {
             status: response["status"].as_u64().unwrap().try_into().unwrap(),
-            headers: answered
+            headers: responded
                 .map(|(name, value)| (name.to_ascii_lowercase(), value))
                 .collect(),
             // One recorder used two names for the account.
@@ -153,7 +153,7 @@ pub(super) fn sessions(kind: &str) -> Vec<(String, Vec<Exchange>)> {
 /// Returns the session with the account name of its responses in its URLs: some recorders replaced it only in requests.
 fn with_one_name(mut session: Vec<Exchange>) -> Vec<Exchange> {
     let name = session.iter().find_map(|exchange| {
-        let shown = format!("{}{}", exchange.answer.header("location"), exchange.answer.body);
+        let shown = format!("{}{}", exchange.response.header("location"), exchange.response.body);
         let hosts = shown
             .split("https://")
             .skip(1)

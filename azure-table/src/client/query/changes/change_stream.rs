@@ -204,9 +204,9 @@ impl<P> ChangeStream<P> {
                     self.poll.from.as_ref(),
                     self.settings.total,
                 ))),
-                (None, Err(refused)) => {
+                (None, Err(rejected)) => {
                     self.is_over = true;
-                    return Poll::Ready(refused.take().map(Err));
+                    return Poll::Ready(rejected.take().map(Err));
                 }
             };
             let page = ready!(pages.poll_page(cx)).transpose();
@@ -229,7 +229,7 @@ impl<P> ChangeStream<P> {
         let since = self.position.since().unwrap_or(DateTime::MIN);
         let next_since = match (self.poll.next_since, page.requested_at) {
             (Some(next), _) => next,
-            (None, Some(begun)) => since.max(begun - self.settings.overlap),
+            (None, Some(started)) => since.max(started - self.settings.overlap),
             (None, None) => {
                 return Err(self.named(Error::invalid_response(
                     "the response has no header `Date`: a tail of changes needs the service's time to continue",
@@ -295,12 +295,12 @@ impl<P> ChangeStream<P> {
 
     /// Waits for `time` from now on, behind the wait that was set before.
     fn pause_for(&mut self, time: Duration) {
-        let (before, begun) = (self.pause.take(), Instant::now());
+        let (before, started) = (self.pause.take(), Instant::now());
         self.pause = Some(Box::pin(async move {
             if let Some(before) = before {
                 before.await;
             }
-            clock::sleep(time.saturating_sub(begun.elapsed())).await;
+            clock::sleep(time.saturating_sub(started.elapsed())).await;
         }));
     }
 

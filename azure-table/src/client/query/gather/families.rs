@@ -47,9 +47,9 @@ const SHARE: usize = 1_024;
 #[derive(Debug)]
 pub struct FamilyRows<E, A, B> {
     /// The rows that arrived in the order of their keys: all rows, unless Cosmos DB returns them in another order.
-    ordered: VecDeque<(Key<E>, Member<A, B>)>,
+    ordered: VecDeque<(Key<E>, FamilyMember<A, B>)>,
     /// All other rows, with a number that keeps the order of arrival for rows of one key.
-    late: BTreeMap<(Key<E>, usize), Member<A, B>>,
+    late: BTreeMap<(Key<E>, usize), FamilyMember<A, B>>,
     families: Vec<(A, Vec<B>)>,
     /// The parents whose RowKey is a prefix of the last joined key, with their indices. Once a key does not begin with
     /// one of them, no later key does.
@@ -57,7 +57,7 @@ pub struct FamilyRows<E, A, B> {
 }
 
 #[derive(Debug)]
-enum Member<A, B> {
+enum FamilyMember<A, B> {
     Parent(A),
     Child(B),
 }
@@ -74,7 +74,7 @@ impl<E, A, B> Default for FamilyRows<E, A, B> {
 }
 
 impl<E, A, B> FamilyRows<E, A, B> {
-    fn push(&mut self, key: Key<E>, row: Member<A, B>) {
+    fn push(&mut self, key: Key<E>, row: FamilyMember<A, B>) {
         match self.ordered.back() {
             Some((last, _)) if key < *last => {
                 self.late.insert((key, self.late.len()), row);
@@ -84,7 +84,7 @@ impl<E, A, B> FamilyRows<E, A, B> {
     }
 
     /// Removes the row of the least key.
-    fn pop(&mut self) -> Option<(Key<E>, Member<A, B>)> {
+    fn pop(&mut self) -> Option<(Key<E>, FamilyMember<A, B>)> {
         // Of two rows with one key, the one in order arrived first.
         let is_late = match (self.ordered.front(), self.late.first_key_value()) {
             (Some((ordered, _)), Some(((late, _), _))) => late < ordered,
@@ -97,18 +97,18 @@ impl<E, A, B> FamilyRows<E, A, B> {
     }
 
     /// Joins the next row. Returns the key of a child without a parent.
-    fn join(&mut self, key: Key<E>, row: Member<A, B>) -> Result<(), Key<E>>
+    fn join(&mut self, key: Key<E>, row: FamilyMember<A, B>) -> Result<(), Key<E>>
     where
         B: TableEntity,
     {
         close(&mut self.open, &key);
         let child = match row {
-            Member::Parent(parent) => {
+            FamilyMember::Parent(parent) => {
                 self.open.push((key, self.families.len()));
                 self.families.push((parent, Vec::new()));
                 return Ok(());
             }
-            Member::Child(child) => child,
+            FamilyMember::Child(child) => child,
         };
         let mut longest_first = self.open.iter().rev();
         let parent = longest_first.find(|(of, _)| ends_at_field(&child, key.row_key(), of.row_key().len()));
@@ -126,9 +126,9 @@ impl<E, A: VariantOf<E>, B: VariantOf<E> + TableEntity> Gather<E> for Families<A
 
     fn take(rows: &mut Self::State, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>> {
         let row = match A::of(entity) {
-            Ok(parent) => Member::Parent(parent),
+            Ok(parent) => FamilyMember::Parent(parent),
             Err(entity) => match B::of(entity) {
-                Ok(child) => Member::Child(child),
+                Ok(child) => FamilyMember::Child(child),
                 Err(entity) => return Ok(Some((key, entity))),
             },
         };

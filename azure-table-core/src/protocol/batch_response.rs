@@ -16,9 +16,9 @@ use crate::codec::multipart::{HttpParts, Message};
 use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::etag::ETag;
 use crate::model::operation_kind::OperationKind;
-use crate::protocol::answer;
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
-use crate::protocol::profile::Rules;
+use crate::protocol::profile::ProfileRules;
+use crate::protocol::response;
 use crate::protocol::sent_batch::SentBatch;
 use crate::protocol::table_result::TableResult;
 
@@ -31,14 +31,14 @@ const UNPREFIXED_AT_FIRST: [&str; 4] = [
 ];
 
 /// Returns the results in the order of the operations, or the failure. A failed batch applied nothing.
-pub fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<TableResult>> {
-    let request_id = answer::request_id(&response);
+pub fn read_response(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<TableResult>> {
+    let request_id = response::request_id(&response);
     // Cosmos DB rejects some batches as a whole, with the index in the text (recorded of one row twice).
     let whole = |error: Error| match error.batch_index() {
         Some(index) => of_operation(sent, error, Some(index)),
         None => error,
     };
-    let response = answer::expect(response, &[StatusCode::ACCEPTED]).map_err(whole)?;
+    let response = response::expect(response, &[StatusCode::ACCEPTED]).map_err(whole)?;
     // The service has processed the batch: if its response is unreadable, the batch may have been applied.
     let unreadable = |e: Error| e.with_request_id(request_id.clone()).maybe_applied(true);
     let messages = messages(&response).map_err(unreadable)?;
@@ -47,12 +47,12 @@ pub fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<TableRe
     let etags = etags.concat();
     let (etags, mut at) = (Arc::from(etags), 0);
     let mut results = Vec::with_capacity(messages.len());
-    for (message, asked) in messages.iter().zip(sent.asked()) {
+    for (message, requested) in messages.iter().zip(sent.requested()) {
         let status = message.status().map_err(unreadable)?;
         if (400..600).contains(&status) {
             let error = failure(sent, status, message, request_id);
-            if status == 404 && asked.kind == OperationKind::Get && answer::is_missing_entity(&error) {
-                return Ok(vec![TableResult::missing(asked.kind)]);
+            if status == 404 && requested.kind == OperationKind::Get && response::is_missing_entity(&error) {
+                return Ok(vec![TableResult::missing(requested.kind)]);
             }
             return Err(error);
         }
@@ -67,15 +67,15 @@ pub fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<TableRe
             at += text.len();
             ETag::part_of(&etags, from..at)
         });
-        if etag.is_none() && asked.kind != OperationKind::Delete {
+        if etag.is_none() && requested.kind != OperationKind::Delete {
             let why = format!("the response to operation {} of the batch has no ETag", results.len());
             return Err(unreadable(Error::invalid_response(why)));
         }
-        let body = match asked.entity {
+        let body = match requested.entity {
             true => response.body().slice_ref(message.body),
             false => Bytes::new(),
         };
-        results.push(TableResult::answered(asked, status, etag, body).map_err(unreadable)?);
+        results.push(TableResult::responded(requested, status, etag, body).map_err(unreadable)?);
     }
     if messages.len() != sent.len() {
         let why = format!(
@@ -94,7 +94,7 @@ pub fn only(response: Response<Bytes>) -> Result<Response<Bytes>> {
     if response.status() != StatusCode::ACCEPTED {
         return Ok(response);
     }
-    let unreadable = |why: Error| why.with_request_id(answer::request_id(&response)).maybe_applied(true);
+    let unreadable = |why: Error| why.with_request_id(response::request_id(&response)).maybe_applied(true);
     let messages = messages(&response).map_err(unreadable)?;
     let [message] = &messages[..] else {
         let why = format!(
@@ -132,7 +132,7 @@ fn add_headers(headers: &mut HeaderMap, message: &Message<'_>) {
 
 /// The part of a batch's response for the operation that failed.
 #[derive(Debug)]
-pub struct PartRefusal {
+pub struct PartError {
     pub status: u16,
     pub code: Option<String>,
     /// The message begins with the index of an operation.
@@ -142,14 +142,14 @@ pub struct PartRefusal {
 
 /// Returns the operation that failed, if any. It is the only part of the response then, as recorded of both services
 /// and of Azurite.
-pub fn refusal(response: &Response<Bytes>) -> Option<PartRefusal> {
+pub fn service_error(response: &Response<Bytes>) -> Option<PartError> {
     let message = parts(response).ok()?.next()?.ok()?;
     let status = message.status().ok().filter(|status| *status >= 400)?;
     let header_code = message.header("x-ms-error-code");
-    let error = answer::error_of(status, header_code, message.header("content-type"), message.body, None);
+    let error = response::error_of(status, header_code, message.header("content-type"), message.body, None);
     let mut headers = HeaderMap::new();
     add_headers(&mut headers, &message);
-    Some(PartRefusal {
+    Some(PartError {
         status,
         code: error.code().map(str::to_owned),
         has_index: error.batch_index().is_some(),
@@ -162,15 +162,15 @@ pub fn refusal(response: &Response<Bytes>) -> Option<PartRefusal> {
 /// Cosmos DB has no code for that. It reports a missing resource, even for a write that needs no entity. In a batch it
 /// omits the index that precedes every other error (recorded of azure-data-tables, `new_non_existent_table` and
 /// `table_name_errors_bad_length`, 2024 and 2026).
-pub fn table_is_missing(response: &Response<Bytes>, operation: OperationKind, rules: &Rules) -> bool {
+pub fn table_is_missing(response: &Response<Bytes>, operation: OperationKind, rules: &ProfileRules) -> bool {
     use OperationKind::{Insert, InsertOrMerge, InsertOrReplace};
     let (code, needs_entity) = match response.status() {
         StatusCode::NOT_FOUND => (
-            answer::error(response).code().map(str::to_owned),
+            response::error(response).code().map(str::to_owned),
             !matches!(operation, Insert | InsertOrMerge | InsertOrReplace),
         ),
-        StatusCode::ACCEPTED => match refusal(response) {
-            Some(refusal) => (refusal.code, refusal.has_index),
+        StatusCode::ACCEPTED => match service_error(response) {
+            Some(service_error) => (service_error.code, service_error.has_index),
             None => return false,
         },
         _ => return false,
@@ -186,7 +186,7 @@ pub fn table_is_missing(response: &Response<Bytes>, operation: OperationKind, ru
 fn parts(response: &Response<Bytes>) -> Result<HttpParts<'_>> {
     HttpParts::of(
         response.body(),
-        answer::header(response, CONTENT_TYPE).unwrap_or_default(),
+        response::header(response, CONTENT_TYPE).unwrap_or_default(),
     )
 }
 
@@ -199,7 +199,7 @@ fn messages(response: &Response<Bytes>) -> Result<Vec<Message<'_>>> {
 }
 
 fn failure(sent: &SentBatch, status: u16, message: &Message<'_>, request_id: Option<String>) -> Error {
-    let error = answer::error_of(
+    let error = response::error_of(
         status,
         message.header("x-ms-error-code"),
         message.header("content-type"),

@@ -70,7 +70,7 @@ pub trait Known<E>: Rejected {}
 )]
 pub trait Listed: Rejected {}
 
-macro_rules! refused {
+macro_rules! rejected {
     ($of:ident by $why:ident: $($compare:ident)*) => {
         #[doc(hidden)]
         impl<E, T> $of<E, T> {
@@ -97,9 +97,9 @@ macro_rules! refused {
         }
     };
 }
-refused! { Nested by Whole: eq ne gt ge lt le is_in starts_with }
-refused! { Variant by Single: eq ne gt ge lt le is_in starts_with }
-refused! { Opaque by Known: eq ne gt ge lt le is_in starts_with }
+rejected! { Nested by Whole: eq ne gt ge lt le is_in starts_with }
+rejected! { Variant by Single: eq ne gt ge lt le is_in starts_with }
+rejected! { Opaque by Known: eq ne gt ge lt le is_in starts_with }
 
 #[doc(hidden)]
 impl<E> OtherRows<E> {

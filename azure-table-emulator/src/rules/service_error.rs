@@ -14,11 +14,11 @@ use azure_table_core::filter::parse::ParseError;
 use azure_table_core::protocol::inbound::VerbFault;
 use azure_table_core::protocol::inbound::target::TargetFault;
 
-pub(crate) type Result<T> = std::result::Result<T, Refusal>;
+pub(crate) type Result<T> = std::result::Result<T, ServiceError>;
 
 /// An error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct ServiceError {
     pub(crate) status: u16,
     pub(crate) code: &'static str,
     pub(crate) message: Cow<'static, str>,
@@ -43,7 +43,7 @@ pub(crate) enum RaisedBy {
 
 use RaisedBy::{Challenge, FrontEnd, Parsing, Store};
 
-impl Refusal {
+impl ServiceError {
     const fn new(status: u16, code: &'static str, message: &'static str, raised_by: RaisedBy) -> Self {
         Self {
             status,
@@ -124,15 +124,15 @@ impl Refusal {
 }
 
 /// Defines a constant for each error: status and code, the part that raises it, the text.
-macro_rules! refusals {
+macro_rules! service_errors {
     ($($(#[$attribute:meta])* $name:ident = $status:literal $code:literal, $raised_by:ident, $text:literal;)+) => {
-        impl Refusal {
+        impl ServiceError {
             $($(#[$attribute])* pub(crate) const $name: Self = Self::new($status, $code, $text, $raised_by);)+
         }
     };
 }
 
-refusals! {
+service_errors! {
     NO_HOST = 400 "HostInformationNotPresent", FrontEnd,
         "The required host information is not present in the request. You must send a non-empty Host header or include the \
          absolute URI in the request line.";
@@ -272,7 +272,7 @@ refusals! {
 }
 
 // Errors of a credential: its form, its place or its permissions.
-refusals! {
+service_errors! {
     AUTHENTICATION_FAILED = 403 "AuthenticationFailed", FrontEnd,
         "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including \
          the signature.";
@@ -313,7 +313,7 @@ refusals! {
         "CORS not enabled or no matching rule found for this request.";
 }
 
-impl From<ParseError> for Refusal {
+impl From<ParseError> for ServiceError {
     fn from(error: ParseError) -> Self {
         match error {
             ParseError::Unsupported => Self::NOT_IMPLEMENTED,
@@ -324,7 +324,7 @@ impl From<ParseError> for Refusal {
         }
     }
 }
-impl From<VerbFault> for Refusal {
+impl From<VerbFault> for ServiceError {
     fn from(fault: VerbFault) -> Self {
         match fault {
             VerbFault::Unknown => Self::UNSUPPORTED_VERB,
@@ -335,7 +335,7 @@ impl From<VerbFault> for Refusal {
     }
 }
 
-impl From<TargetFault> for Refusal {
+impl From<TargetFault> for ServiceError {
     fn from(fault: TargetFault) -> Self {
         match fault {
             TargetFault::Path => Self::INVALID_URI,

@@ -78,7 +78,7 @@ pub fn error_of(
     };
     if let Some((code, message)) = said {
         let (index, message) = message.as_deref().map(split_message).unzip();
-        let error = Error::answered(
+        let error = Error::responded(
             status,
             Some(without_signatures(&code)),
             message.map(without_signatures),
@@ -93,30 +93,30 @@ pub fn error_of(
             error
         };
     }
-    if is_address_refused(status, text) {
+    if is_address_rejected(status, text) {
         let said = (status == 400).then(|| INVALID_URL.to_owned());
-        return Error::answered(status, None, said, request_id);
+        return Error::responded(status, None, said, request_id);
     }
-    let answered = Error::answered(status, header_code.map(without_signatures), None, request_id);
+    let responded = Error::responded(status, header_code.map(without_signatures), None, request_id);
     if text.is_empty() || header_code.is_some() {
-        return answered;
+        return responded;
     }
     // A proxy's 404 does not refer to a table or an entity.
     let kind = if status == 404 {
         ErrorKind::InvalidResponse
     } else {
-        answered.kind()
+        responded.kind()
     };
-    answered.with_kind(kind).with_message(strange(content_type, text))
+    responded.with_kind(kind).with_message(strange(content_type, text))
 }
 
 /// Returns `true` if a server in front of the Table service rejected the URL: HTTP.sys in HTML, others without a body.
-pub fn refuses_address(response: &Response<Bytes>) -> bool {
+pub fn rejects_address(response: &Response<Bytes>) -> bool {
     let status = response.status().as_u16();
-    matches!(status, 400 | 414 | 431) && is_address_refused(status, &String::from_utf8_lossy(response.body()))
+    matches!(status, 400 | 414 | 431) && is_address_rejected(status, &String::from_utf8_lossy(response.body()))
 }
 
-fn is_address_refused(status: u16, text: &str) -> bool {
+fn is_address_rejected(status: u16, text: &str) -> bool {
     // A JSON body comes from the service itself.
     let is_of_service = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
     match status {
