@@ -10,7 +10,7 @@ use crate::model::chunked::{self, Chunked};
 use crate::model::edm::Edm;
 use crate::model::error::{Error, ErrorInternals, Result, ValueError};
 use crate::model::property::ReadProperty;
-use crate::model::row::{self, Row, RowProperty};
+use crate::model::row::{Row, RowProperty};
 
 /// Reads a property into `place`.
 ///
@@ -30,7 +30,7 @@ pub fn put<T>(place: &mut Option<T>, value: T) {
 
 /// Returns the value of a field whose property may be absent. In a group the name has a prefix.
 pub fn required<T: ReadProperty>(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
-    row::required(value, format_args!("{prefix}{name}"))
+    missing(value.or_else(T::absent), prefix, name)
 }
 
 /// Returns the value of a required property, or an error. For types without a value for an absent property.

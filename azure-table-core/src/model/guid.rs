@@ -20,8 +20,9 @@ use crate::model::serde_text;
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Guid(pub [u8; 16]);
 
-/// The byte positions with a hyphen before them in the text.
-const HYPHENS: [usize; 4] = [4, 6, 8, 10];
+/// The places of the bytes' first digits in the text, and of the hyphens.
+const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
 /// The values of hexadecimal digits of either case, and 255 for all other bytes.
 const HEX: [u8; 256] = {
@@ -59,7 +60,6 @@ impl Guid {
     #[inline(never)]
     pub(crate) fn ascii(&self) -> [u8; 36] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
         let mut text = [b'-'; 36];
         for (byte, at) in self.0.iter().zip(PLACES) {
             text[at] = DIGITS[usize::from(byte >> 4)];
@@ -100,21 +100,14 @@ impl FromStr for Guid {
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let invalid = || ValueError::expected("a GUID (8-4-4-4-12 hexadecimal digits)", format_args!("{text:?}"));
         let text: &[u8; 36] = text.as_bytes().try_into().map_err(|_| invalid())?;
-        let mut bytes = [0; 16];
-        let mut at = 0;
-        for (n, byte) in bytes.iter_mut().enumerate() {
-            if HYPHENS.contains(&n) {
-                if text[at] != b'-' {
-                    return Err(invalid());
-                }
-                at += 1;
-            }
+        let (mut bytes, mut digits) = ([0; 16], 0);
+        for (byte, at) in bytes.iter_mut().zip(PLACES) {
             let (high, low) = (HEX[usize::from(text[at])], HEX[usize::from(text[at + 1])]);
-            if high | low > 0x0f {
-                return Err(invalid());
-            }
+            digits |= high | low;
             *byte = high << 4 | low;
-            at += 2;
+        }
+        if digits > 0x0f || HYPHENS.iter().any(|at| text[*at] != b'-') {
+            return Err(invalid());
         }
         Ok(Self(bytes))
     }

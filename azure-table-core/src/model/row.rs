@@ -194,6 +194,7 @@ impl<'a> RowProperty<'a> {
     }
 
     /// Returns the value converted by `convert`, for `#[table(with = …)]`.
+    #[inline]
     pub(crate) fn convert<T>(&self, convert: impl FnOnce(WireValue<'_>) -> Result<T, ValueError>) -> Result<T> {
         convert(self.value()).map_err(|e| self.rejected(&e))
     }

@@ -81,7 +81,7 @@ fn test_receives_its_arguments() {
         "spies: false
             | <a::TableClient<X> as ::azure_table::__private::test::TestArgument>::SPIES
             | <Spy as ::azure_table::__private::test::TestArgument>::SPIES,",
-        "<a::TableClient<X> as ::azure_table::__private::test::TestArgument>::given(&place, \"AuditLog2\").await",
+        "<a::TableClient<X> as ::azure_table::__private::test::TestArgument>::create(&place, \"AuditLog2\").await",
     ] {
         assert!(code.contains(&flat(part)), "no\n{part}\nin\n{code}");
     }
