@@ -60,11 +60,11 @@ impl Template {
             Some(end) if rest[end..].starts_with('}') => end,
             found => {
                 let end = found.unwrap_or(rest.len());
-                let started = &rest[..end];
+                let unclosed = &rest[..end];
                 self.fault(format!(
-                    "unclosed `{{{started}`: write `{{field}}` for a field, or `{{{{` for a brace"
+                    "unclosed `{{{unclosed}`: write `{{field}}` for a field, or `{{{{` for a brace"
                 ));
-                self.pieces.push(Piece::Guess(identifier(started)));
+                self.pieces.push(Piece::Guess(identifier(unclosed)));
                 return &rest[end..];
             }
         };

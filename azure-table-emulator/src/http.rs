@@ -5,7 +5,6 @@
 //! emulator receives only complete requests.
 
 mod admission;
-#[cfg(feature = "http")]
 mod certificate;
 mod connection;
 mod observed;
@@ -31,7 +30,6 @@ use crate::http::admission::Admission;
 use crate::http::connection::{Connection, Tls};
 use crate::in_process::Emulator;
 
-#[cfg(feature = "http")]
 pub use crate::http::certificate::ServerCertificate;
 
 /// The pause after a failed accept, for example when the process is out of file descriptors.
@@ -111,7 +109,6 @@ impl EmulatorServer {
     /// # Ok(())
     /// # }
     /// ```
-    #[cfg(feature = "http")]
     #[must_use]
     pub fn https(mut self, certificate: ServerCertificate) -> Self {
         self.tls = Tls::By(certificate);

@@ -2,7 +2,7 @@
 //!
 //! Owns [`Emulator`]: the setters `with_…`, the inspection of its state, and the transport. The setters of accounts and
 //! tokens are in `in_process/credentials.rs`, its tables in `in_process/contents.rs`, and the events of its observer in
-//! `http/observed.rs`. `service.rs` passes a request through its stages.
+//! `response/observer.rs`. `service.rs` passes a request through its stages.
 
 pub(crate) mod contents;
 mod credentials;
@@ -290,9 +290,9 @@ impl Emulator {
     ///
     /// let emulator = at_once.with_service_model(ServiceModel::in_2010());
     /// let blogs = TableServiceClient::on(emulator.clone()).dynamic_table("Blogs")?;
-    /// let begun = tokio::time::Instant::now();
+    /// let started = tokio::time::Instant::now();
     /// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
-    /// assert!((40..60).contains(&begun.elapsed().as_millis()));
+    /// assert!((40..60).contains(&started.elapsed().as_millis()));
     /// assert_eq!(emulator.load_of("Blogs", "Channel9").accepted_entities, 1);
     /// # let _ = emulator.with_service_model(None);
     /// # Ok(())

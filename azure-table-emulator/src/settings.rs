@@ -10,8 +10,9 @@
 //! The system's time comes from `model/clock.rs`.
 //!
 //! Owns [`PageEnds`], so that tests see every kind of page that the live service returns. The content of a page is in
-//! `operations/query.rs`. Owns
-//! [`TimestampSkew`], which gives servers whose clocks differ, and ensures that no two Timestamps are equal: an ETag is
+//! `operations/query.rs`.
+//!
+//! Owns [`TimestampSkew`]: the Timestamps of servers whose clocks differ. No two of them are equal, because an ETag is
 //! derived from one.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -65,10 +65,22 @@ mod tests {
         for (url, account, is_secondary) in [
             ("https://contoso.table.core.windows.net", Some("contoso"), false),
             (
+                "https://contoso-secondary.table.core.windows.net",
+                Some("contoso"),
+                true,
+            ),
+            (
+                "https://contoso.privatelink.table.core.windows.net",
+                Some("contoso"),
+                false,
+            ),
+            ("https://contoso.z13.table.storage.azure.net", Some("contoso"), false),
+            (
                 "https://contoso-secondary.z13.table.storage.azure.net",
                 Some("contoso"),
                 true,
             ),
+            ("https://contoso.table.cosmos.azure.com:443", Some("contoso"), false),
             ("http://127.0.0.1:10002/dev-secondary", Some("dev"), true),
             ("https://tables.example.com", None, false),
         ] {

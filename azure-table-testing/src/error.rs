@@ -28,17 +28,17 @@ use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind};
 /// assert_eq!(Changed.rename("1").unwrap_err().status(), Some(412));
 /// ```
 pub fn error(kind: ErrorKind) -> Error {
-    let responded = |status, code: &str| Error::responded(status, Some(code.to_owned()), None, None).with_kind(kind);
+    let rejected = |status, code: &str| Error::of_response(status, Some(code.to_owned()), None, None).with_kind(kind);
     match kind {
-        ErrorKind::NotFound => responded(404, "ResourceNotFound"),
-        ErrorKind::AlreadyExists => responded(409, "EntityAlreadyExists"),
-        ErrorKind::Conflict => responded(409, "TableBeingDeleted"),
-        ErrorKind::ConditionNotMet => responded(412, "UpdateConditionNotSatisfied"),
-        ErrorKind::Unauthenticated => responded(403, "AuthenticationFailed"),
-        ErrorKind::Forbidden => responded(403, "AuthorizationFailure"),
-        ErrorKind::Throttled => responded(503, "ServerBusy"),
-        ErrorKind::Rejected => responded(400, "InvalidInput"),
-        ErrorKind::ServerFault => responded(500, "InternalError"),
+        ErrorKind::NotFound => rejected(404, "ResourceNotFound"),
+        ErrorKind::AlreadyExists => rejected(409, "EntityAlreadyExists"),
+        ErrorKind::Conflict => rejected(409, "TableBeingDeleted"),
+        ErrorKind::ConditionNotMet => rejected(412, "UpdateConditionNotSatisfied"),
+        ErrorKind::Unauthenticated => rejected(403, "AuthenticationFailed"),
+        ErrorKind::Forbidden => rejected(403, "AuthorizationFailure"),
+        ErrorKind::Throttled => rejected(503, "ServerBusy"),
+        ErrorKind::Rejected => rejected(400, "InvalidInput"),
+        ErrorKind::ServerFault => rejected(500, "InternalError"),
         ErrorKind::Timeout => Error::new(kind, "the `timeout` of the call has elapsed"),
         ErrorKind::Connection => Error::new(kind, "connection refused"),
         ErrorKind::InvalidResponse => Error::new(kind, "the response is not an entity in JSON"),
@@ -87,7 +87,7 @@ mod tests {
             assert_eq!(error.kind(), kind);
             if let Some(status) = error.status() {
                 assert_eq!(
-                    Error::responded(status, error.code().map(str::to_owned), None, None).kind(),
+                    Error::of_response(status, error.code().map(str::to_owned), None, None).kind(),
                     kind
                 );
             }

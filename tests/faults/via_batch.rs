@@ -25,10 +25,10 @@ impl Transport for Narrow {
         Box::pin(async move {
             if request.uri().to_string().len() > MOST_CHARACTERS {
                 let html = "<HTML><BODY><h2>Bad Request - Invalid URL</h2></BODY></HTML>";
-                let service_error = Response::builder()
+                let rejection = Response::builder()
                     .status(400)
                     .body(Bytes::from_static(html.as_bytes()));
-                return Ok(service_error.unwrap());
+                return Ok(rejection.unwrap());
             }
             let is_change = String::from_utf8_lossy(request.body()).contains("changeset_");
             let response = self.emulator.send(request).await?;

@@ -6,7 +6,6 @@ use super::assert::is_same;
 use crate::filter::column::{Column, InKey, Stored};
 use crate::filter::nested::Nested;
 use crate::filter::rejected::Opaque;
-
 use crate::model::entity::TableEntity;
 use crate::model::error::Result;
 use crate::model::key::ReadTableKey;

@@ -96,8 +96,8 @@ impl Element {
     /// Parses a document. Returns its root, or `None` if the document is malformed or exceeds a limit.
     pub fn read(document: &[u8]) -> Option<Self> {
         let mut reader = Reader::from_str(std::str::from_utf8(document).ok()?.trim_start_matches('\u{feff}'));
-        // The open elements, outermost first. The first one collects the root.
         reader.config_mut().expand_empty_elements = true;
+        // The open elements, outermost first. The first one collects the root.
         let mut open = vec![Self::default()];
         let mut elements = 0;
         loop {

@@ -3,7 +3,7 @@
 //! Owns the rejected operations of flattened fields and of variants, [`Opaque`] and [`OtherRows`]. None of it is
 //! documented or ever runs: it exists for the compiler's messages.
 //!
-//! Every compile error names its remedy. Functions take a trait with one impl (`FilterOf<E>` for `Filter<E>`) instead
+//! Functions take a trait with one impl (`FilterOf<E>` for `Filter<E>`) instead
 //! of a type, because the compiler shows a custom message for a trait. Missing items exist as items that do not
 //! compile, such as the constant of a `json` field or the comparisons of a flattened one.
 

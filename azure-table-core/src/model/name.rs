@@ -23,7 +23,7 @@ impl TableName {
     ///   one that is not an ASCII letter or digit, begins with a digit, or is the reserved name `tables`.
     pub fn new(name: impl AsRef<str>) -> Result<Self> {
         let name = name.as_ref();
-        let reject = |why: &str| {
+        let invalid = |why: &str| {
             Err(Error::invalid_input(format!(
                 "table name {}: {why} (3 to 63 ASCII letters and digits, a letter first)",
                 Shown(name)
@@ -31,16 +31,16 @@ impl TableName {
         };
         let body = name.strip_prefix('$').unwrap_or(name);
         if !(3..=63).contains(&name.chars().count()) {
-            return reject(&format!("it has {} characters", name.chars().count()));
+            return invalid(&format!("it has {} characters", name.chars().count()));
         }
         if let Some(wrong) = body.chars().find(|c| !c.is_ascii_alphanumeric()) {
-            return reject(&format!("it contains {wrong:?}"));
+            return invalid(&format!("it contains {wrong:?}"));
         }
         if !body.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            return reject("it does not start with a letter");
+            return invalid("it does not start with a letter");
         }
         if name.eq_ignore_ascii_case("tables") {
-            return reject("the service reserves it");
+            return invalid("the service reserves it");
         }
         Ok(Self(name.into()))
     }

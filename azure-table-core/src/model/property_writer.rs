@@ -109,7 +109,7 @@ impl<'a> PropertyWriter<'a> {
                 Ok(())
             }
             Ok(Some(value)) => self.value(name_of(member), value),
-            Err(e) => Err(rejected(&self.whole(name_of(member)), e)),
+            Err(e) => Err(invalid(&self.whole(name_of(member)), e)),
         }
     }
 
@@ -123,7 +123,7 @@ impl<'a> PropertyWriter<'a> {
         match &value {
             Ok(None) => Ok(()),
             Ok(Some(value)) => self.value(name, value),
-            Err(e) => Err(rejected(&self.whole(name), e)),
+            Err(e) => Err(invalid(&self.whole(name), e)),
         }
     }
 
@@ -198,7 +198,7 @@ impl<'a> PropertyWriter<'a> {
     #[inline]
     fn count<'n>(&mut self, name: impl Fn() -> &'n str, units: usize, value: &Edm<'_>) -> Result<()> {
         if self.tag.is_some_and(|tag| tag == name()) {
-            return Err(rejected(
+            return Err(invalid(
                 name(),
                 "the entity has it, and it distinguishes the variants of the enum",
             ));
@@ -222,7 +222,7 @@ impl<'a> PropertyWriter<'a> {
                 self.rare().exceed(why);
             }
             Edm::DateTime(time) if *time < DateTime::MIN_STORED => {
-                return Err(rejected(
+                return Err(invalid(
                     name(),
                     format!("{time} is before the earliest date stored, {}", DateTime::MIN_STORED),
                 ));
@@ -283,6 +283,6 @@ impl Rare {
     }
 }
 
-fn rejected(name: &str, why: impl fmt::Display) -> Error {
+fn invalid(name: &str, why: impl fmt::Display) -> Error {
     Error::invalid_input(format!("property `{name}`: {why}"))
 }

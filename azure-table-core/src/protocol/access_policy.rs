@@ -130,21 +130,21 @@ pub fn list_from_xml(document: &[u8]) -> Result<Vec<StoredAccessPolicy>, ValueEr
 
 /// Rejects a list that the service would reject.
 pub fn check_list(policies: &[StoredAccessPolicy]) -> Result<()> {
-    let reject = |why: String| Err(Error::invalid_input(format!("access policies: {why}")));
+    let invalid = |why: String| Err(Error::invalid_input(format!("access policies: {why}")));
     if policies.len() > MAX_POLICIES {
-        return reject(format!("{} policies, the limit is {MAX_POLICIES}", policies.len()));
+        return invalid(format!("{} policies, the limit is {MAX_POLICIES}", policies.len()));
     }
     for (index, policy) in policies.iter().enumerate() {
         let id = &policy.id;
         let length = id.chars().count();
         if !(1..=MAX_ID).contains(&length) {
-            return reject(format!("an id has {length} characters, it must have 1 to {MAX_ID}"));
+            return invalid(format!("an id has {length} characters, it must have 1 to {MAX_ID}"));
         }
         if id.contains(char::is_control) {
-            return reject(format!("id {id:?}: it must not have control characters"));
+            return invalid(format!("id {id:?}: it must not have control characters"));
         }
         if policies.iter().take(index).any(|earlier| earlier.id == *id) {
-            return reject(format!("id {id:?} occurs twice"));
+            return invalid(format!("id {id:?} occurs twice"));
         }
     }
     Ok(())
@@ -170,12 +170,12 @@ mod tests {
     #[test]
     fn recorded_document_is_parsed_and_recorded_response_written() {
         let sent = "<?xml version='1.0' encoding='utf-8'?>\n<SignedIdentifiers><SignedIdentifier><Id>testid</Id><AccessPolicy><Start>2011-10-11</Start><Expiry>2011-10-12</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>";
-        let responded = "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier><Id>testid</Id><AccessPolicy><Start>2011-10-11T00:00:00.0000000Z</Start><Expiry>2011-10-12T00:00:00.0000000Z</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>";
+        let document = "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier><Id>testid</Id><AccessPolicy><Start>2011-10-11T00:00:00.0000000Z</Start><Expiry>2011-10-12T00:00:00.0000000Z</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>";
         let policies = list_from_xml(sent.as_bytes()).unwrap();
-        assert_eq!(policies, list_from_xml(responded.as_bytes()).unwrap());
+        assert_eq!(policies, list_from_xml(document.as_bytes()).unwrap());
         assert_eq!(
             list_for_response(&policies),
-            responded.trim_start_matches('\u{feff}').as_bytes()
+            document.trim_start_matches('\u{feff}').as_bytes()
         );
         let none = "<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers />";
         assert_eq!(list_for_response(&[]), none.as_bytes());

@@ -385,8 +385,8 @@ impl ChangeSet {
         let may_have_row = matches!((&self.rows, row), (Some(rows), Some(row)) if rows.contains(&row));
         let has_row = || self.operations().any(|(_, _, other)| other == row_key);
         (may_have_row && has_row()).then(|| {
-            let why = "the batch already has an operation on this entity";
-            (BatchRule::EachRowOnce, why.to_owned())
+            let why = "the batch already has an operation on this entity".to_owned();
+            (BatchRule::EachRowOnce, why)
         })
     }
 

@@ -75,7 +75,7 @@ pub fn read_response(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
             true => response.body().slice_ref(message.body),
             false => Bytes::new(),
         };
-        results.push(TableResult::responded(requested, status, etag, body).map_err(unreadable)?);
+        results.push(TableResult::of_response(requested, status, etag, body).map_err(unreadable)?);
     }
     if messages.len() != sent.len() {
         let why = format!(
@@ -142,7 +142,7 @@ pub struct PartError {
 
 /// Returns the operation that failed, if any. It is the only part of the response then, as recorded of both services
 /// and of Azurite.
-pub fn service_error(response: &Response<Bytes>) -> Option<PartError> {
+pub fn part_error(response: &Response<Bytes>) -> Option<PartError> {
     let message = parts(response).ok()?.next()?.ok()?;
     let status = message.status().ok().filter(|status| *status >= 400)?;
     let header_code = message.header("x-ms-error-code");
@@ -169,8 +169,8 @@ pub fn table_is_missing(response: &Response<Bytes>, operation: OperationKind, ru
             response::error(response).code().map(str::to_owned),
             !matches!(operation, Insert | InsertOrMerge | InsertOrReplace),
         ),
-        StatusCode::ACCEPTED => match service_error(response) {
-            Some(service_error) => (service_error.code, service_error.has_index),
+        StatusCode::ACCEPTED => match part_error(response) {
+            Some(part_error) => (part_error.code, part_error.has_index),
             None => return false,
         },
         _ => return false,
@@ -182,7 +182,7 @@ pub fn table_is_missing(response: &Response<Bytes>, operation: OperationKind, ru
     }
 }
 
-/// Returns the responses to the operations: inside one change set, or directly where the service sends them so.
+/// Returns the parts of the body that are responses.
 fn parts(response: &Response<Bytes>) -> Result<HttpParts<'_>> {
     HttpParts::of(
         response.body(),
@@ -190,6 +190,7 @@ fn parts(response: &Response<Bytes>) -> Result<HttpParts<'_>> {
     )
 }
 
+/// Returns the responses to the operations: inside one change set, or directly where the service sends them so.
 fn messages(response: &Response<Bytes>) -> Result<Vec<Message<'_>>> {
     let mut messages = Vec::with_capacity(MAX_BATCH_OPERATIONS);
     for message in parts(response)? {

@@ -39,30 +39,30 @@ impl Endpoint {
     /// `account` is the expected account, if known: the URL of a cloud must have the same. An error never shows the
     /// URL, because the text may contain a key or a signature.
     pub fn parse(url: &str, account: Option<&str>) -> Result<Self> {
-        let reject = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
+        let invalid = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
         let (uri, authority, prefix) = parts(url)?;
         let host = authority.host();
         if let Some(other) = other_service::fault(host) {
-            return Err(reject(&other));
+            return Err(invalid(&other));
         }
         let profile = Profile::of_host(host);
         let shown = AddressedAccount::of(host, &prefix).map(|account| account.name.to_owned());
         let is_cloud = shown.is_some() && prefix.is_empty();
         if (host.contains(".table.core.") || profile.is_cosmos()) && !prefix.is_empty() {
-            return Err(reject("it must not have a path: pass the table's name to the client"));
+            return Err(invalid("it must not have a path: pass the table's name to the client"));
         }
         if let (Some(account), Some(shown)) = (account, &shown)
             && is_cloud
             && !shown.eq_ignore_ascii_case(account)
         {
-            return Err(reject(&format!(
+            return Err(invalid(&format!(
                 "it is the address of {}, but the key or AccountName belongs to another account",
                 in_words(shown)
             )));
         }
         let account = account.map(str::to_owned).or(shown);
         if account.as_deref().is_some_and(|name| !is_account_name(name)) {
-            return Err(reject("the account name must have letters, digits and hyphens only"));
+            return Err(invalid("the account name must have letters, digits and hyphens only"));
         }
         let scheme = uri.scheme_str().unwrap_or_default();
         Ok(Self {
@@ -198,27 +198,27 @@ fn in_words(account: &str) -> String {
 
 /// Returns the parts of an absolute URL: the whole, the authority, and the path without a trailing slash.
 pub(super) fn parts(url: &str) -> Result<(Uri, Authority, String)> {
-    let reject = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
+    let invalid = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
     if url.contains('?') {
-        return Err(reject("it must not have a query"));
+        return Err(invalid("it must not have a query"));
     }
     if url.contains('@') {
-        return Err(reject("it must not have a user name"));
+        return Err(invalid("it must not have a user name"));
     }
     let absolute = "it is not an absolute URL such as https://contoso.table.core.windows.net";
-    let uri: Uri = url.parse().map_err(|_| reject(absolute))?;
+    let uri: Uri = url.parse().map_err(|_| invalid(absolute))?;
     let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
-        return Err(reject(absolute));
+        return Err(invalid(absolute));
     };
     if ![Scheme::HTTP, Scheme::HTTPS].contains(scheme) {
-        return Err(reject("the scheme must be http or https"));
+        return Err(invalid("the scheme must be http or https"));
     }
     // Host names are case-insensitive; the searches below are not.
     let authority: Authority = authority
         .as_str()
         .to_ascii_lowercase()
         .parse()
-        .map_err(|_| reject(absolute))?;
+        .map_err(|_| invalid(absolute))?;
     let prefix = uri.path().trim_end_matches('/').to_owned();
     Ok((uri, authority, prefix))
 }

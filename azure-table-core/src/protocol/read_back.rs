@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(
             judged(&insert(), &[stored("r", "ours", BEFORE)]),
             Verdict::Unknown,
-            "of before, or told by a wrong clock"
+            "of before, or those of a wrong clock"
         );
         assert_eq!(
             judged(&insert(), &[stored("r", "ours", LONG_BEFORE)]),

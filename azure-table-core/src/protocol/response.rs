@@ -78,7 +78,7 @@ pub fn error_of(
     };
     if let Some((code, message)) = said {
         let (index, message) = message.as_deref().map(split_message).unzip();
-        let error = Error::responded(
+        let error = Error::of_response(
             status,
             Some(without_signatures(&code)),
             message.map(without_signatures),
@@ -95,19 +95,19 @@ pub fn error_of(
     }
     if is_address_rejected(status, text) {
         let said = (status == 400).then(|| INVALID_URL.to_owned());
-        return Error::responded(status, None, said, request_id);
+        return Error::of_response(status, None, said, request_id);
     }
-    let responded = Error::responded(status, header_code.map(without_signatures), None, request_id);
+    let error = Error::of_response(status, header_code.map(without_signatures), None, request_id);
     if text.is_empty() || header_code.is_some() {
-        return responded;
+        return error;
     }
     // A proxy's 404 does not refer to a table or an entity.
     let kind = if status == 404 {
         ErrorKind::InvalidResponse
     } else {
-        responded.kind()
+        error.kind()
     };
-    responded.with_kind(kind).with_message(strange(content_type, text))
+    error.with_kind(kind).with_message(strange(content_type, text))
 }
 
 /// Returns `true` if a server in front of the Table service rejected the URL: HTTP.sys in HTML, others without a body.

@@ -18,7 +18,7 @@ use crate::protocol::sas_parameters::{
     SasParameters, account_string_to_sign, addresses, table_string_to_sign, user_delegation_string_to_sign,
 };
 use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};
-use crate::protocol::sas_token::{SasToken, rejected};
+use crate::protocol::sas_token::{SasToken, invalid};
 use crate::protocol::user_delegation_key::{self, UserDelegationKey};
 
 /// The maximum length of a stored access policy's name, in characters.
@@ -38,12 +38,12 @@ impl Use {
         if let (Some(start), Some(expiry)) = (self.start, self.expiry)
             && start.unix_seconds() >= expiry.unix_seconds()
         {
-            return Err(rejected(&format!(
+            return Err(invalid(&format!(
                 "it would expire at {expiry}, which is not at least a second after its start at {start}"
             )));
         }
         if let Some(ip) = self.ip.as_deref().filter(|ip| addresses(ip).is_none()) {
-            return Err(rejected(&format!(
+            return Err(invalid(&format!(
                 "{ip:?} is neither an IP address nor two with `-` between them, the lower first"
             )));
         }
@@ -196,9 +196,7 @@ impl TableSas {
     ///   - The signature is for one user.
     pub fn sign(&self, key: &AccountKey) -> Result<SasToken> {
         if self.user.is_some() {
-            return Err(rejected(
-                "only a signature of a user delegation key can be for one user",
-            ));
+            return Err(invalid("only a signature of a user delegation key can be for one user"));
         }
         let parameters = self.parameters(X_MS_VERSION)?;
         let to_sign = table_string_to_sign(&parameters, key.account(), self.table.as_str());
@@ -235,23 +233,21 @@ impl TableSas {
     /// Source: REST "Create a user delegation SAS".
     pub fn sign_delegated(&self, key: &UserDelegationKey, account: &str) -> Result<SasToken> {
         if !is_account_name(account) {
-            return Err(rejected(
-                "the account's name must have letters, digits and hyphens only",
-            ));
+            return Err(invalid("the account's name must have letters, digits and hyphens only"));
         }
         if self.policy.is_some() {
-            return Err(rejected(
+            return Err(invalid(
                 "a signature of a user delegation key has no stored access policy",
             ));
         }
         let (begin, end) = (key.start(), key.expiry());
         if let Some(start) = self.used.start.filter(|s| s.unix_seconds() < begin.unix_seconds()) {
-            return Err(rejected(&format!(
+            return Err(invalid(&format!(
                 "it would start at {start}, before its user delegation key at {begin}"
             )));
         }
         if let Some(expiry) = self.used.expiry.filter(|e| e.unix_seconds() > end.unix_seconds()) {
-            return Err(rejected(&format!(
+            return Err(invalid(&format!(
                 "it would expire at {expiry}, after its user delegation key at {end}"
             )));
         }
@@ -267,31 +263,29 @@ impl TableSas {
 
     fn parameters(&self, version: &str) -> Result<SasParameters> {
         if self.policy.is_none() && (self.permissions.is_none() || self.used.expiry.is_none()) {
-            return Err(rejected(
-                "it needs permissions and an expiry, or a stored access policy",
-            ));
+            return Err(invalid("it needs permissions and an expiry, or a stored access policy"));
         }
         if let Some(id) = &self.policy {
             let length = id.chars().count();
             if length == 0 || length > MAX_POLICY_ID {
-                return Err(rejected(&format!(
+                return Err(invalid(&format!(
                     "its policy's id has {length} characters, it must have 1 to {MAX_POLICY_ID}"
                 )));
             }
             // Line ends separate the signed fields: with one inside a value, another signature would have the same
             // text.
             if id.contains(char::is_control) {
-                return Err(rejected("its policy's id has control characters"));
+                return Err(invalid("its policy's id has control characters"));
             }
         }
         for (partition_key, row_key) in [&self.from, &self.to].into_iter().flatten() {
-            check_keys(partition_key, row_key).map_err(|e| rejected(&format!("an end of its keys: {e}")))?;
+            check_keys(partition_key, row_key).map_err(|e| invalid(&format!("an end of its keys: {e}")))?;
         }
         // An empty text is omitted, which removes the limit.
         let is_cut_off =
             |end: &Option<(String, String)>| end.as_ref().is_some_and(|(pk, rk)| pk.is_empty() && !rk.is_empty());
         if is_cut_off(&self.from) || self.to.as_ref().is_some_and(|(pk, _)| pk.is_empty()) {
-            return Err(rejected(
+            return Err(invalid(
                 "the empty PartitionKey cannot be an end of its keys, since it would mean no limit",
             ));
         }
@@ -301,7 +295,7 @@ impl TableSas {
                 row_key => ordinal::compare(&from.1, row_key),
             });
             if order.is_gt() {
-                return Err(rejected("its first entity is after its last"));
+                return Err(invalid("its first entity is after its last"));
             }
         }
         let mut parameters = SasParameters::default();

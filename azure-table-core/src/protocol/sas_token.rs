@@ -31,7 +31,7 @@ impl SasToken {
     /// - [`InvalidInput`](crate::model::error::ErrorKind::InvalidInput): the text is a whole URL, has no `sig`, is for
     ///   another service, or has characters that no URL can have. The error never shows the text.
     pub fn new(text: impl AsRef<str>) -> Result<Self> {
-        Self::read(text.as_ref()).map_err(rejected)
+        Self::read(text.as_ref()).map_err(invalid)
     }
 
     /// Parses the text of a signature. Returns the reason alone if it is invalid.
@@ -123,7 +123,7 @@ impl fmt::Debug for SasToken {
 }
 
 /// Returns the error of an invalid signature.
-pub fn rejected(why: &str) -> Error {
+pub fn invalid(why: &str) -> Error {
     Error::invalid_input(format!("shared access signature: {why}"))
 }
 

@@ -32,13 +32,13 @@ pub fn of_service(url: &str) -> Result<(Endpoint, SasToken)> {
     let base = match parts.path.as_slice() {
         [] if !parts.needs_account() => parts.base.clone(),
         [] => {
-            return Err(rejected(
+            return Err(invalid(
                 "the path names no account: an emulator's URL has it before the `?`, such as `/devstoreaccount1`",
             ));
         }
         [account] if parts.may_have_account() && !parts.is_for(account) => format!("{}/{account}", parts.base),
         _ => {
-            return Err(rejected(
+            return Err(invalid(
                 "the path names a table: use `TableClient::from_sas_url`, or `TableServiceClient::new` if the path belongs to \
                  the account's address",
             ));
@@ -56,17 +56,17 @@ pub fn of_table(url: &str) -> Result<(Endpoint, TableName, SasToken)> {
         [table] if !parts.needs_account() => (parts.base.clone(), table),
         [account, table] if parts.may_have_account() => (format!("{}/{account}", parts.base), table),
         [] | [_] => {
-            return Err(rejected(
+            return Err(invalid(
                 "the path names no table: put the name before the `?`, or use `TableServiceClient::from_sas_url`",
             ));
         }
         _ => {
-            return Err(rejected("the path continues after the table's name: remove the rest"));
+            return Err(invalid("the path continues after the table's name: remove the rest"));
         }
     };
     // Any text other than a table name may be a secret, so it is not shown.
     let table = TableName::new(table).map_err(|_| {
-        rejected("the last path segment is not a table name: 3 to 63 letters and digits, beginning with a letter")
+        invalid("the last path segment is not a table name: 3 to 63 letters and digits, beginning with a letter")
     })?;
     if let Some(other) = parts.token_table() {
         check_is_for(&table, &other)?;
@@ -83,7 +83,7 @@ fn check_is_for(table: &TableName, signed: &str) -> Result<()> {
     }
     let signed =
         TableName::new(signed).map_or_else(|_| "another one".to_owned(), |name| format!("{:?}", name.as_str()));
-    Err(rejected(&format!(
+    Err(invalid(&format!(
         "the path names the table {:?}, the signature is for {signed} (`tn`): use a URL whose table is the signature's",
         table.as_str()
     )))
@@ -100,7 +100,7 @@ fn check_is_primary(endpoint: &Endpoint, table: Option<&TableName>) -> Result<()
         Some(account) if endpoint::is_showable(account) => format!("`{primary}{table}`"),
         _ => "the account's name without `-secondary`".to_owned(),
     };
-    Err(rejected(&format!(
+    Err(invalid(&format!(
         "the address is that of the secondary: use {primary} with the same signature, and `location_mode` to read from the \
          secondary"
     )))
@@ -110,15 +110,15 @@ fn parts(url: &str) -> Result<Parts<'_>> {
     let (address, query) = url
         .trim()
         .split_once('?')
-        .ok_or_else(|| rejected("no query: use the whole URL, with the signature after its `?`"))?;
+        .ok_or_else(|| invalid("no query: use the whole URL, with the signature after its `?`"))?;
     if query.contains('?') {
-        return Err(rejected("a second `?`: use the URL unchanged"));
+        return Err(invalid("a second `?`: use the URL unchanged"));
     }
-    let token = SasToken::read(query).map_err(rejected)?;
-    let (uri, authority, _) = endpoint::parts(address).map_err(|e| rejected(&e.to_string()))?;
+    let token = SasToken::read(query).map_err(invalid)?;
+    let (uri, authority, _) = endpoint::parts(address).map_err(|e| invalid(&e.to_string()))?;
     let host = authority.host().to_owned();
     if let Some(other) = other_service::fault(&host) {
-        return Err(rejected(&other));
+        return Err(invalid(&other));
     }
     let path = address.splitn(4, '/').nth(3).unwrap_or_default();
     Ok(Parts {
@@ -156,9 +156,9 @@ impl Parts<'_> {
 }
 
 fn endpoint_of(base: &str) -> Result<Endpoint> {
-    Endpoint::parse(base, None).map_err(|e| rejected(&e.to_string()))
+    Endpoint::parse(base, None).map_err(|e| invalid(&e.to_string()))
 }
 
-fn rejected(why: &str) -> Error {
+fn invalid(why: &str) -> Error {
     Error::invalid_input(format!("URL with a shared access signature: {why}"))
 }

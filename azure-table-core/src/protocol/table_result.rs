@@ -84,7 +84,7 @@ pub struct TableResult {
 impl TableResult {
     /// Creates the result of a successful response.
     #[inline]
-    pub(crate) fn responded(requested: Requested, status: u16, etag: Option<ETag>, body: Bytes) -> Result<Self> {
+    pub(crate) fn of_response(requested: Requested, status: u16, etag: Option<ETag>, body: Bytes) -> Result<Self> {
         let entity = match requested.entity {
             true => requested.entity_in(status, body)?,
             false => None,
@@ -222,6 +222,6 @@ pub fn read_response(requested: Requested, response: Response<Bytes>) -> Result<
         response::etag(&response),
         response::request_id(&response),
     );
-    TableResult::responded(requested, status, etag, response.into_body())
+    TableResult::of_response(requested, status, etag, response.into_body())
         .map_err(|e| e.with_status(status).with_request_id(request_id))
 }

@@ -237,9 +237,9 @@ impl KeyInfo {
     ///
     /// The service itself checks that the key expires within 7 days of now, because its clock counts.
     pub fn check(&self) -> Result<()> {
-        let reject = |why: String| Err(Error::invalid_input(format!("user delegation key: {why}")));
+        let invalid = |why: String| Err(Error::invalid_input(format!("user delegation key: {why}")));
         if self.expiry <= self.start {
-            return reject(format!(
+            return invalid(format!(
                 "its expiry {} is not after its start {}",
                 self.expiry, self.start
             ));
@@ -247,7 +247,7 @@ impl KeyInfo {
         let life = self.expiry.abs_diff(self.start);
         if life > MAX_LIFE {
             let hours = life.as_secs().div_ceil(3_600);
-            return reject(format!(
+            return invalid(format!(
                 "it would be valid for {hours} hours, the limit is 168 (7 days)"
             ));
         }

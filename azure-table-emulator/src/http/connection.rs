@@ -29,7 +29,6 @@ use tokio::net::TcpStream;
 use tokio_io_timeout::TimeoutStream;
 
 use crate::http::admission::Place;
-#[cfg(feature = "http")]
 use crate::http::certificate::ServerCertificate;
 use crate::in_process::Emulator;
 use crate::rules::MAX_BODY_BYTES;
@@ -47,7 +46,6 @@ const MAX_DROPPED_BYTES: usize = 64 << 20;
 #[derive(Clone, Debug)]
 pub(super) enum Tls {
     None,
-    #[cfg(feature = "http")]
     By(ServerCertificate),
 }
 
@@ -55,7 +53,6 @@ impl Tls {
     pub(super) fn scheme(&self) -> Scheme {
         match self {
             Self::None => Scheme::HTTP,
-            #[cfg(feature = "http")]
             Self::By(_) => Scheme::HTTPS,
         }
     }
@@ -66,7 +63,6 @@ impl Tls {
         let _ = stream.set_nodelay(true);
         match self {
             Self::None => connection.serve(watcher, stream).await,
-            #[cfg(feature = "http")]
             Self::By(certificate) => {
                 let handshake = clock::within(connection.timeout, certificate.accept(stream));
                 if let Some(Ok(stream)) = handshake.await {

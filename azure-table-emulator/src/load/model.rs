@@ -56,8 +56,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// blogs.create_table().await?;
 /// let (one, two) = (DynamicEntity::new("Channel9", "1"), DynamicEntity::new("Channel9", "2"));
 /// let (first, second) = tokio::join!(blogs.insert(&one), blogs.insert(&two));
-/// let refused = first.and(second).unwrap_err();
-/// assert_eq!((refused.kind(), refused.code()), (ErrorKind::Throttled, Some("ServerBusy")));
+/// let rejected = first.and(second).unwrap_err();
+/// assert_eq!((rejected.kind(), rejected.code()), (ErrorKind::Throttled, Some("ServerBusy")));
 /// assert_eq!(emulator.load().throttled_requests, 1);
 /// # Ok(())
 /// # }

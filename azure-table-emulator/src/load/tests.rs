@@ -54,7 +54,7 @@ fn closed_loop(model: ServiceModel, workers: u64, entities: u64, seconds: u64) -
 
 #[test]
 fn rejections_match_figure_8_within_a_factor_of_one_and_a_half() {
-    eprintln!("workers accepted/s refused %");
+    eprintln!("workers accepted/s rejected %");
     for (workers, golden) in [(150, 0.03), (240, 0.2)] {
         let (_, rejected) = closed_loop(ServiceModel::in_2010(), workers, 1, 300);
         assert!(
@@ -113,7 +113,7 @@ fn longest_times_do_not_overflow() {
 /// The study has three points of the curve: rejections begin between 20 and 30 workers and grow with them.
 #[test]
 fn more_workers_have_more_batches_rejected() {
-    eprintln!("workers accepted/s refused %");
+    eprintln!("workers accepted/s rejected %");
     let curve: Vec<_> = [10, 20, 25, 30, 35, 40, 45, 50, 100]
         .map(|workers| closed_loop(ServiceModel::in_2010(), workers, 100, 300))
         .into();

@@ -260,7 +260,7 @@ impl PayloadShape<'_> {
     }
 }
 
-/// Appends a member, or the beginning of one, with a comma before it if needed.
+/// Appends the beginning of an object in an array, with a comma before it if needed.
 fn begin_element(out: &mut Vec<u8>) {
     if !out.ends_with(b"[") {
         out.push(b',');
@@ -268,6 +268,7 @@ fn begin_element(out: &mut Vec<u8>) {
     out.push(b'{');
 }
 
+/// Appends a member, or the beginning of one, with a comma before it if needed.
 fn begin(out: &mut Vec<u8>, member: &[u8]) {
     if !out.ends_with(b"{") {
         out.push(b',');

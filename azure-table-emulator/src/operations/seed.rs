@@ -45,7 +45,7 @@ pub(crate) fn seed<E: TableEntity>(
     let now = settings.clock.now();
     if shared.read().table(replica, table).is_none() {
         let created = shared.write().create_table(replica, table, now);
-        created.map_err(|service_error| rejected(table, &service_error.message))?;
+        created.map_err(|service_error| invalid(table, &service_error.message))?;
     }
     for entity in entities {
         let (partition_key, row_key) = key_texts(&entity)?.into_pair();
@@ -57,7 +57,7 @@ pub(crate) fn seed<E: TableEntity>(
         // The property writer leaves the limits on sizes to the service.
         body::check(&id, &written.0, replica.rules).map_err(|service_error| {
             let entity = format!("entity ({}, {})", Shown(&id.partition_key), Shown(&id.row_key));
-            rejected(
+            invalid(
                 table,
                 &format!("{entity}: {}: {}", service_error.code, service_error.message),
             )
@@ -70,7 +70,7 @@ pub(crate) fn seed<E: TableEntity>(
         shared
             .write()
             .apply(replica, table, vec![change], now)
-            .map_err(|(_, service_error)| rejected(table, &service_error.message))?;
+            .map_err(|(_, service_error)| invalid(table, &service_error.message))?;
     }
     shared.block_until_stored()
 }
@@ -102,7 +102,7 @@ pub(crate) fn seed_lines(
         applied.map(drop).map_err(|(_, service_error)| service_error)
     });
     drop(store);
-    applied.map_err(|service_error| rejected(table, &service_error.message))?;
+    applied.map_err(|service_error| invalid(table, &service_error.message))?;
     shared.block_until_stored()?;
     Ok(count)
 }
@@ -111,10 +111,10 @@ fn check_name(table: &str, rules: &ServiceRules) -> Result<()> {
     rules.table_names.check_new(table).or_else(|service_error| {
         // Its message is more specific.
         TableName::new(table)?;
-        Err(rejected(table, &service_error.message))
+        Err(invalid(table, &service_error.message))
     })
 }
 
-fn rejected(table: &str, why: &str) -> Error {
+fn invalid(table: &str, why: &str) -> Error {
     Error::invalid_input(format!("table {table}: {why}"))
 }

@@ -42,6 +42,6 @@ pub(crate) fn is_taken(version: &str, is_strict: bool) -> bool {
 }
 
 fn is_later(version: &str) -> bool {
-    const DATE: usize = "2026-06-06".len();
-    version.len() == DATE && version > &VERSIONS[VERSIONS.len() - DATE..] && datetime::of_service(version).is_ok()
+    let newest = VERSIONS.rsplit(' ').next().unwrap_or_default();
+    version.len() == newest.len() && version > newest && datetime::of_service(version).is_ok()
 }

@@ -199,7 +199,7 @@ impl Pipeline {
         ended: &Ended,
         notifications: &mut Notifications<'_>,
     ) -> bool {
-        let (Ok(response), Some(Failure::CallResponse(status @ (401 | 403), code))) = (&ended.outcome, ended.failure())
+        let (Ok(response), Some(Failure::Response(status @ (401 | 403), code))) = (&ended.outcome, ended.failure())
         else {
             return false;
         };

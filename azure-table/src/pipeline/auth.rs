@@ -92,8 +92,8 @@ pub trait Credential: fmt::Debug + Send + Sync + 'static {
     /// Returns advice for the error message.
     ///
     /// A credential that fetches its authorization discards a rejected one here, and its generation changes.
-    fn rejected(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
-        let _ = service_error;
+    fn rejected(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
+        let _ = failure;
         None
     }
 }

@@ -45,7 +45,7 @@ impl Ended {
         match (&self.outcome, &self.rejection) {
             (Ok(_), rejection) => rejection
                 .as_ref()
-                .map(|rejection| Failure::CallResponse(rejection.status, rejection.code.as_deref())),
+                .map(|rejection| Failure::Response(rejection.status, rejection.code.as_deref())),
             (Err((reached, _)), _) => Some(Failure::Transport(*reached)),
         }
     }
@@ -79,7 +79,7 @@ impl Rejection {
         if !call.has_responses_inside() {
             return None;
         }
-        batch_response::service_error(response).map(|part| Self {
+        batch_response::part_error(response).map(|part| Self {
             status: part.status,
             code: part.code,
         })
@@ -90,8 +90,7 @@ impl Rejection {
 pub(crate) fn requested_wait(call: &Call, response: &Response<Bytes>) -> Option<Duration> {
     let whole = wait_requested(response.headers());
     if call.has_responses_inside() && response.status().is_success() {
-        let part =
-            batch_response::service_error(response).and_then(|service_error| wait_requested(&service_error.headers));
+        let part = batch_response::part_error(response).and_then(|part_error| wait_requested(&part_error.headers));
         return whole.max(part);
     }
     whole

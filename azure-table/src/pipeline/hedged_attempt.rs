@@ -164,7 +164,7 @@ impl<'a> HedgedAttempt<'a> {
     fn settles(&self, ended: &Ended) -> bool {
         match ended.failure() {
             None => true,
-            Some(Failure::CallResponse(status, _)) if self.call.expected == Some(status) => {
+            Some(Failure::Response(status, _)) if self.call.expected == Some(status) => {
                 ended.location == Location::Primary || !self.mode.has(Location::Primary)
             }
             Some(_) => false,

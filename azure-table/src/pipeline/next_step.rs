@@ -102,14 +102,14 @@ impl Next {
 pub(crate) fn classify(state: &CallState, failed: &FailedAttempt<'_>, is_renewed: bool) -> Next {
     match failed.failure {
         // The service applied nothing.
-        Failure::CallResponse(401 | 403, _) if is_renewed && state.renewals < MAX_RENEWALS => Next::RenewCredential,
-        Failure::CallResponse(404, _) if state.location == Location::Secondary && state.mode.has(Location::Primary) => {
+        Failure::Response(401 | 403, _) if is_renewed && state.renewals < MAX_RENEWALS => Next::RenewCredential,
+        Failure::Response(404, _) if state.location == Location::Secondary && state.mode.has(Location::Primary) => {
             Next::TryPrimary
         }
         // The response would be just as long again.
         Failure::Transport(Delivery::ResponseTooLong { .. }) if !failed.is_write() => Next::Fail,
         // An earlier attempt may have caused the rejection.
-        Failure::CallResponse(404 | 409 | 412, _) if state.in_doubt => Next::ReadBack,
+        Failure::Response(404 | 409 | 412, _) if state.in_doubt => Next::ReadBack,
         _ => Next::AskPolicy,
     }
 }

@@ -124,7 +124,7 @@ impl<'a> Notifications<'a> {
             (Ok((response, _)), Some(rejection)) => Some(match response.status().as_u16() {
                 400.. => response::error(response),
                 // The rejection is that of an operation in the batch.
-                _ => Error::responded(rejection.status, rejection.code.clone(), None, None),
+                _ => Error::of_response(rejection.status, rejection.code.clone(), None, None),
             }),
             (Ok(_), None) => None,
         };

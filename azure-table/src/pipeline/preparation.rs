@@ -47,7 +47,7 @@ impl Pipeline {
     }
 
     /// Returns `true` if the credential sends tokens, which its version shows.
-    pub(crate) fn asks_with_token(&self) -> bool {
+    pub(crate) fn sends_tokens(&self) -> bool {
         is_of_tokens(self.credential.version())
     }
 
@@ -73,12 +73,12 @@ fn is_of_tokens(version: &str) -> bool {
 }
 
 fn checked(id: &str) -> Result<&str> {
-    let reject = |why: String| Err(Error::invalid_input(format!("client request id: {why}")));
+    let invalid = |why: String| Err(Error::invalid_input(format!("client request id: {why}")));
     if id.is_empty() || !id.bytes().all(|b| b.is_ascii_graphic()) {
-        return reject("it must have visible ASCII characters only".to_owned());
+        return invalid("it must have visible ASCII characters only".to_owned());
     }
     if id.len() > MAX_CLIENT_REQUEST_ID {
-        return reject(format!(
+        return invalid(format!(
             "it has {} characters, the limit is {MAX_CLIENT_REQUEST_ID}",
             id.len()
         ));
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_tokens_ask_for_newer_versions() {
+    fn only_tokens_request_newer_versions() {
         assert_eq!(version("2019-02-02", Some("2025-07-05")), "2019-02-02");
         assert_eq!(version("2020-12-06", Some("2025-07-05")), "2025-07-05");
         assert_eq!(version("2020-12-06", None), "2020-12-06");

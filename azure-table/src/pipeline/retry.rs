@@ -174,13 +174,13 @@ pub(crate) enum Failure<'a> {
     /// No complete response arrived.
     Transport(Delivery),
     /// A response with this status and error code. For a batch, those of the operation that failed.
-    CallResponse(u16, Option<&'a str>),
+    Response(u16, Option<&'a str>),
 }
 
 impl<'a> FailedAttempt<'a> {
     /// Creates a failed first attempt of a read with this response status, to test a policy.
     pub fn with_response(status: u16, code: Option<&'a str>) -> Self {
-        Self::of(Failure::CallResponse(status, code))
+        Self::of(Failure::Response(status, code))
     }
 
     /// Creates a failed first attempt of a read without a complete response, to test a policy.
@@ -255,7 +255,7 @@ impl<'a> FailedAttempt<'a> {
     /// For a batch, this is the status of the operation that failed.
     pub fn status(&self) -> Option<u16> {
         match self.failure {
-            Failure::CallResponse(status, _) => Some(status),
+            Failure::Response(status, _) => Some(status),
             Failure::Transport(_) => None,
         }
     }
@@ -263,7 +263,7 @@ impl<'a> FailedAttempt<'a> {
     /// Returns the service's error code, such as `ServerBusy`.
     pub fn code(&self) -> Option<&str> {
         match self.failure {
-            Failure::CallResponse(_, code) => code,
+            Failure::Response(_, code) => code,
             Failure::Transport(_) => None,
         }
     }
@@ -272,7 +272,7 @@ impl<'a> FailedAttempt<'a> {
     pub fn delivery(&self) -> Option<Delivery> {
         match self.failure {
             Failure::Transport(reached) => Some(reached),
-            Failure::CallResponse(..) => None,
+            Failure::Response(..) => None,
         }
     }
 
@@ -287,7 +287,7 @@ impl<'a> FailedAttempt<'a> {
     pub fn is_throttled(&self) -> bool {
         matches!(
             self.failure,
-            Failure::CallResponse(429, _) | Failure::CallResponse(503, Some("ServerBusy"))
+            Failure::Response(429, _) | Failure::Response(503, Some("ServerBusy"))
         )
     }
 
@@ -297,7 +297,7 @@ impl<'a> FailedAttempt<'a> {
     pub fn is_transient(&self) -> bool {
         match self.failure {
             Failure::Transport(_) => true,
-            Failure::CallResponse(status, _) => matches!(status, 408 | 429 | 500 | 502 | 503 | 504),
+            Failure::Response(status, _) => matches!(status, 408 | 429 | 500 | 502 | 503 | 504),
         }
     }
 
@@ -309,8 +309,8 @@ impl<'a> FailedAttempt<'a> {
         self.is_write()
             && match self.failure {
                 Failure::Transport(reached) => reached != Delivery::NothingSent,
-                Failure::CallResponse(501, _) => false,
-                Failure::CallResponse(status, _) => matches!(status, 408 | 500..) && !self.is_throttled(),
+                Failure::Response(501, _) => false,
+                Failure::Response(status, _) => matches!(status, 408 | 500..) && !self.is_throttled(),
             }
     }
 }

@@ -59,6 +59,7 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     pub(crate) fn new(limit: usize) -> Self {
+        // A limit of 0 would never send anything.
         let limit = limit.clamp(1, Semaphore::MAX_PERMITS);
         let slots = Arc::new(Semaphore::new(limit));
         Self { limit, slots }

@@ -71,7 +71,7 @@ mod disabled {
             work
         }
 
-        pub(crate) fn responded(&self, _: &'static str, _: usize) {}
+        pub(crate) fn in_batch(&self, _: &'static str, _: usize) {}
 
         pub(crate) fn failed(self, _: &Error) {}
 

@@ -116,10 +116,10 @@ impl Transport for Narrow {
             return self.0.send(request);
         }
         let html = "<HTML><BODY><h2>Bad Request - Invalid URL</h2></BODY></HTML>";
-        let service_error = Response::builder()
+        let rejection = Response::builder()
             .status(400)
             .body(Bytes::from_static(html.as_bytes()));
-        Box::pin(async move { Ok(service_error.unwrap()) })
+        Box::pin(async move { Ok(rejection.unwrap()) })
     }
 }
 

@@ -11,7 +11,7 @@ use azure_table::{
 const ENDPOINT: &str = "https://contoso.table.core.windows.net";
 const KEY: &str = "AAECAwQFBgc=";
 
-async fn service_error(service: TableServiceClient) -> Error {
+async fn rejection(service: TableServiceClient) -> Error {
     let table = service.dynamic_table("Orders").unwrap();
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
     assert_eq!(
@@ -45,19 +45,19 @@ async fn five_rejections_have_five_messages() {
             .transport(emulator.clone())
     };
 
-    let expired = service_error(with(sas(TablePermissions::ADD).expiry(past).sign(&key).unwrap())).await;
-    let wrong_right = service_error(with(sas(TablePermissions::READ).expiry(future).sign(&key).unwrap())).await;
+    let expired = rejection(with(sas(TablePermissions::ADD).expiry(past).sign(&key).unwrap())).await;
+    let wrong_right = rejection(with(sas(TablePermissions::READ).expiry(future).sign(&key).unwrap())).await;
     let ranged = sas(TablePermissions::ADD).expiry(future).from("a", "").to("b", "");
-    let out_of_range = service_error(with(ranged.sign(&key).unwrap())).await;
+    let out_of_range = rejection(with(ranged.sign(&key).unwrap())).await;
     let other_key = AccountKey::new("contoso", "CAkKCwwNDg8=").unwrap();
-    let wrong_key = service_error(
+    let wrong_key = rejection(
         TableServiceClient::new(ENDPOINT, other_key)
             .unwrap()
             .transport(emulator.clone()),
     )
     .await;
     clock.advance(Duration::from_secs(20 * 60 + 5));
-    let clock_off = service_error(service.without_clock_correction()).await;
+    let clock_off = rejection(service.without_clock_correction()).await;
 
     let second = DateTime::from_unix_seconds(past.unix_seconds());
     let reported = [

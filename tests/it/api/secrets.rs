@@ -231,8 +231,8 @@ async fn credentials_from_outside_receive_no_secret() {
             Box::pin(std::future::ready(Ok(())))
         }
 
-        fn rejected(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
-            SHOWN.lock().unwrap().debug(service_error);
+        fn rejected(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
+            SHOWN.lock().unwrap().debug(failure);
             None
         }
     }

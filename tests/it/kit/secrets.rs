@@ -33,7 +33,7 @@ impl Credential for Careless {
 }
 
 /// A rejection that repeats its request, as the live service does with signatures.
-fn service_error(of: &str) -> ResponseTemplate {
+fn rejection(of: &str) -> ResponseTemplate {
     let message =
         format!("The MAC signature found in the HTTP request '{of}' is not the same as any computed signature.");
     ResponseTemplate::new(403)
@@ -55,7 +55,7 @@ async fn no_credential_is_recorded() {
     for (client, shown) in clients.into_iter().zip(shown) {
         let script = Script::new()
             .then(OperationKind::Insert, ResponseTemplate::written())
-            .then_any(service_error(shown));
+            .then_any(rejection(shown));
         let spy = Spy::new(script);
         let file = file("secrets");
         let recorder = Recorder::create(&file, spy.clone()).unwrap();

@@ -77,10 +77,10 @@ async fn bidirectional_control_of_the_service_is_escaped() {
 
 #[tokio::test]
 async fn wrong_key_has_the_message_of_the_live_service() {
-    let service_error = r#"{"odata.error":{"code":"AuthenticationFailed","message":{"lang":"en-US","value":"Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.\nRequestId:a\nTime:b"}}}"#;
+    let rejection = r#"{"odata.error":{"code":"AuthenticationFailed","message":{"lang":"en-US","value":"Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.\nRequestId:a\nTime:b"}}}"#;
     let response = ResponseTemplate::new(403)
         .insert_header("x-ms-error-code", "AuthenticationFailed")
-        .set_body_raw(service_error, "application/json");
+        .set_body_raw(rejection, "application/json");
     let server = Server::responding(response).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();

@@ -32,7 +32,7 @@ fn response(is_change: bool, head: &str, body: &str) -> Step {
     Step::response(202, &[TYPE, ("x-ms-request-id", "outer")], &body)
 }
 
-fn service_error(status: &str, code: &str) -> (String, String) {
+fn rejection(status: &str, code: &str) -> (String, String) {
     let body = format!(
         r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"0:It is so.\nRequestId:x"}}}}}}"#
     );
@@ -186,7 +186,7 @@ async fn rejected_url_names_via_batch() {
 #[tokio::test]
 async fn response_is_that_of_the_part() {
     let entity = DynamicEntity::new("p", "r");
-    let (head, body) = service_error("409 Conflict", "EntityAlreadyExists");
+    let (head, body) = rejection("409 Conflict", "EntityAlreadyExists");
     let canned = Canned::new([response(true, &head, &body), response(true, &head, &body)]);
     let error = table(&canned).insert(&entity).via_batch().await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::AlreadyExists, Some(409)));
@@ -198,13 +198,13 @@ async fn response_is_that_of_the_part() {
         None
     );
 
-    let (head, body) = service_error("404 Not Found", "ResourceNotFound");
+    let (head, body) = rejection("404 Not Found", "ResourceNotFound");
     let canned = Canned::new([response(true, &head, &body)]);
     let deletion = table(&canned).delete_if_exists(("p", "r")).via_batch().await.unwrap();
     assert_eq!(deletion, Deletion::WasMissing);
 
     // A part that is busy is retried.
-    let (head, body) = service_error("503 Service Unavailable", "ServerBusy");
+    let (head, body) = rejection("503 Service Unavailable", "ServerBusy");
     let written = response(true, "HTTP/1.1 204 No Content\r\nETag: W/\"2\"", "");
     let canned = Canned::new([response(true, &head, &body), written]);
     let etag = table(&canned).insert_or_replace(&entity).via_batch().await.unwrap();
@@ -271,8 +271,8 @@ impl Observer for Heard {
 
 #[tokio::test]
 async fn observers_receive_the_failure_of_the_part() {
-    let (missing, body) = service_error("404 Not Found", "ResourceNotFound");
-    let (exists, other) = service_error("409 Conflict", "EntityAlreadyExists");
+    let (missing, body) = rejection("404 Not Found", "ResourceNotFound");
+    let (exists, other) = rejection("409 Conflict", "EntityAlreadyExists");
     let canned = Canned::new([
         response(false, &missing, &body),
         response(true, &missing, &body),

@@ -125,9 +125,14 @@ pub fn counts() -> Vec<(String, Vec<Place>)> {
 /// Returns `true` if a name in the line of code has a word with this beginning.
 fn has_name(line: &str, beginning: &str) -> bool {
     // The name is of the standard library.
-    let line = line.replace("ConnectionRefused", "").to_lowercase();
-    line.split(|c: char| !c.is_alphanumeric())
-        .any(|word| word.starts_with(beginning))
+    let line = line.replace("ConnectionRefused", "");
+    let mut names = line.split(|c: char| !c.is_alphanumeric());
+    names.any(|name| {
+        let words = name.char_indices().filter(|(at, c)| *at == 0 || c.is_uppercase());
+        words
+            .into_iter()
+            .any(|(at, _)| name[at..].to_lowercase().starts_with(beginning))
+    })
 }
 
 /// Returns the table of today's counts, in the form of the test.

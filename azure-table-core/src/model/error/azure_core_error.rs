@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn error_of_azure_core_keeps_kind_status_code_and_source() {
-        let busy = Error::responded(503, Some("ServerBusy".into()), None, None);
+        let busy = Error::of_response(503, Some("ServerBusy".into()), None, None);
         let core = azure_core::Error::from(busy);
         assert_eq!(core.http_status(), Some(StatusCode::ServiceUnavailable));
         assert!(matches!(core.kind(), CoreKind::HttpResponse { error_code: Some(code), .. } if code == "ServerBusy"));
@@ -56,7 +56,7 @@ mod tests {
             let error = Error::new(kind, "").maybe_applied(in_doubt);
             assert_eq!(format!("{:?}", azure_core::Error::from(error).kind()), expected);
         }
-        let changed = || Error::responded(412, Some("UpdateConditionNotSatisfied".into()), None, None);
+        let changed = || Error::of_response(412, Some("UpdateConditionNotSatisfied".into()), None, None);
         let of_its_own = azure_core::Error::from(changed().maybe_applied(true));
         assert_eq!(
             of_its_own.http_status(),

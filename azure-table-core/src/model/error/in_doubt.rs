@@ -64,7 +64,7 @@ mod tests {
             assert_eq!((last.kind(), last.to_string()), (kind, text));
             assert!(last.last_failure().is_none());
         }
-        let exists = || Error::responded(409, Some("EntityAlreadyExists".into()), Some("It exists.".into()), None);
+        let exists = || Error::of_response(409, Some("EntityAlreadyExists".into()), Some("It exists.".into()), None);
         let lost = exists().maybe_applied(true);
         assert_eq!((lost.kind(), lost.status()), (ErrorKind::InDoubt, None));
         assert_eq!((lost.code(), lost.service_message()), (None, None));

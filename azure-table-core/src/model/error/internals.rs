@@ -74,7 +74,7 @@ pub trait ErrorInternals: Sized {
     }
 
     /// Creates the error of a response that reports a failure.
-    fn responded(
+    fn of_response(
         status: u16,
         code: Option<String>,
         service_message: Option<String>,

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_text_is_one_line_and_names_operation_table_code_and_request() {
-        let mut error = Error::responded(
+        let mut error = Error::of_response(
             409,
             Some("EntityAlreadyExists".into()),
             Some("The specified entity\nalready exists.".into()),

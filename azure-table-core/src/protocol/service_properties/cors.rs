@@ -97,16 +97,16 @@ impl CorsRule {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        let reject = |why: String| Err(Error::invalid_input(format!("CORS rule: {why}")));
+        let invalid = |why: String| Err(Error::invalid_input(format!("CORS rule: {why}")));
         if self.allowed_origins.is_empty() || self.allowed_methods.is_empty() {
-            return reject("it needs at least one origin and one method".to_owned());
+            return invalid("it needs at least one origin and one method".to_owned());
         }
         if let Some(method) = self
             .allowed_methods
             .iter()
             .find(|method| !CORS_METHODS.contains(&method.as_str()))
         {
-            return reject(format!(
+            return invalid(format!(
                 "method {method:?}, it must be one of {}",
                 CORS_METHODS.join(", ")
             ));
@@ -120,29 +120,29 @@ impl CorsRule {
             let prefixes = items.iter().filter(is_prefix).count();
             if items.len() - prefixes > MAX_CORS_NAMES {
                 let found = items.len() - prefixes;
-                return reject(format!("{found} {what}, the limit is {MAX_CORS_NAMES}"));
+                return invalid(format!("{found} {what}, the limit is {MAX_CORS_NAMES}"));
             }
             if prefixes > MAX_CORS_PREFIXES {
-                return reject(format!(
+                return invalid(format!(
                     "{prefixes} {what} with * at their end, the limit is {MAX_CORS_PREFIXES}"
                 ));
             }
             for item in items {
                 let length = item.chars().count();
                 if length > MAX_CORS_TEXT {
-                    return reject(format!(
+                    return invalid(format!(
                         "one of the {what} has {length} characters, the limit is {MAX_CORS_TEXT}"
                     ));
                 }
                 let is_text = |c: char| c != ',' && !c.is_control() && !c.is_whitespace();
                 if item.is_empty() || !item.chars().all(is_text) {
-                    return reject(format!("{item:?} in {what}: it must be one word without commas"));
+                    return invalid(format!("{item:?} in {what}: it must be one word without commas"));
                 }
             }
         }
         let seconds = self.max_age.as_secs();
         if i32::try_from(seconds).is_err() {
-            return reject(format!("{seconds} seconds of age, the limit is {}", i32::MAX));
+            return invalid(format!("{seconds} seconds of age, the limit is {}", i32::MAX));
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ pub(super) struct Callers {
     /// The end of the time of the batch.
     pub(super) ends: Option<Instant>,
     /// The number of callers that have a result, or have withdrawn.
-    pub(super) responded: AtomicUsize,
+    pub(super) completed: AtomicUsize,
 }
 
 impl Callers {
@@ -41,7 +41,7 @@ impl Callers {
     fn report(&self, index: usize, batch_size: usize, error: Option<ErrorKind>) {
         let caller = &self.callers[index];
         let operation = caller.kind.name();
-        caller.span.responded(operation, batch_size);
+        caller.span.in_batch(operation, batch_size);
         if let Some(started) = caller.started {
             self.pipeline.observers.notify(&Event::GroupedWrite(GroupedWrite {
                 operation,
@@ -60,8 +60,8 @@ impl Callers {
         of_write(error, self.callers[index].kind, keys, &self.table, sent)
     }
 
-    fn count(&self, responded: usize) {
-        self.responded.fetch_add(responded, Ordering::Relaxed);
+    fn count(&self, completed: usize) {
+        self.completed.fetch_add(completed, Ordering::Relaxed);
     }
 }
 
@@ -107,7 +107,7 @@ impl Outcomes for Callers {
 /// The task of the batch may end early: nobody is to wait for ever.
 impl Drop for Callers {
     fn drop(&mut self) {
-        if self.responded.load(Ordering::Relaxed) >= self.callers.len() {
+        if self.completed.load(Ordering::Relaxed) >= self.callers.len() {
             return;
         }
         for (index, caller) in self.callers.iter().enumerate() {

@@ -127,7 +127,7 @@ impl Committer {
             pipeline: Arc::clone(&self.pipeline),
             table: self.table.clone(),
             ends,
-            responded: AtomicUsize::new(0),
+            completed: AtomicUsize::new(0),
         };
         self.report(&callers.callers);
         let span = TraceSpan::of_group(self.table.as_str(), callers.callers.iter().map(|caller| &caller.span));

@@ -129,7 +129,7 @@ impl<S: Spec> Operation<S> {
             }
         }
         let output = match &mut self.state {
-            State::Running(running) => ready!(running.poll(cx)).and_then(|received| self.responded(received)),
+            State::Running(running) => ready!(running.poll(cx)).and_then(|received| self.finish(received)),
             State::Grouped(write) => {
                 let result = ready!(write.as_mut().poll(cx));
                 self.spec.written(result).map_err(|e| self.named(e))
@@ -157,7 +157,7 @@ impl<S: Spec> Operation<S> {
     }
 
     /// Reads the output of a call that was sent.
-    fn responded(&mut self, received: CallResponse) -> Result<S::Output> {
+    fn finish(&mut self, received: CallResponse) -> Result<S::Output> {
         let CallResponse {
             response,
             call,
@@ -205,13 +205,13 @@ impl<S: Spec> Operation<S> {
 pub(crate) struct Prepared<T> {
     /// Taken when it is sent.
     call: Option<Result<Call>>,
-    received: fn(Response<Bytes>, bool) -> Result<T>,
+    read: fn(Response<Bytes>, bool) -> Result<T>,
 }
 
 impl<T> Prepared<T> {
-    pub(crate) fn new(call: Result<Call>, received: fn(Response<Bytes>, bool) -> Result<T>) -> Self {
+    pub(crate) fn new(call: Result<Call>, read: fn(Response<Bytes>, bool) -> Result<T>) -> Self {
         let call = Some(call);
-        Self { call, received }
+        Self { call, read }
     }
 }
 
@@ -223,7 +223,7 @@ impl<T> Spec for Prepared<T> {
     }
 
     fn read_response(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
-        (self.received)(response, is_in_doubt)
+        (self.read)(response, is_in_doubt)
     }
 }
 

@@ -117,14 +117,14 @@ struct KeySpec {
     start: Option<DateTime>,
     expiry: DateTime,
     delegated_tenant: Option<Guid>,
-    asks_with_token: bool,
+    sends_tokens: bool,
 }
 
 impl Spec for KeySpec {
     type Output = UserDelegationKey;
 
     fn call(&mut self, endpoint: &Endpoint, _: &str) -> Result<Call> {
-        if !self.asks_with_token {
+        if !self.sends_tokens {
             let why = "a user delegation key requires an Entra ID token, and this client has another credential: use \
                        an `EntraCredential`";
             return Err(Error::new(ErrorKind::Unsupported, why));
@@ -155,7 +155,7 @@ impl GetUserDelegationKey {
             start: None,
             expiry,
             delegated_tenant: None,
-            asks_with_token: pipeline.asks_with_token(),
+            sends_tokens: pipeline.sends_tokens(),
         };
         Self {
             operation: Operation::new(pipeline, OperationKind::GetUserDelegationKey, None, spec),

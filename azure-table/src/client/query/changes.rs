@@ -342,7 +342,11 @@ impl<E, P> fmt::Debug for Changes<E, P> {
             .field("query", &self.query)
             .field("since", &self.since)
             .field("from", &self.from)
-            .field("settings", &self.settings)
+            .field("overlap", &self.settings.overlap)
+            .field("interval", &self.settings.interval)
+            .field("max_interval", &self.settings.max_interval)
+            .field("polls", &self.settings.polls)
+            .field("rate", &self.settings.rate)
             .finish()
     }
 }

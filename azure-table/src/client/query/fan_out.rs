@@ -78,13 +78,13 @@ use crate::pipeline::options::call_options;
 pub struct FanOut<E, P = E> {
     query: TableQuery<E, P>,
     /// The conditions set in addition to those of the filter.
-    parts_filter: Option<PartsFilter>,
+    conditions: Option<PartConditions>,
     concurrency: usize,
     order: Order,
 }
 
 /// The conditions of the parts, or the reason that one cannot be sent.
-type PartsFilter = Result<Vec<Expression>, Box<str>>;
+type PartConditions = Result<Vec<Expression>, Box<str>>;
 
 call_options!(FanOut[E: TableEntity, P], query.settings.options);
 total_timeout!(
@@ -98,7 +98,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     pub fn fan_out(self) -> FanOut<E, P> {
         FanOut {
             query: self,
-            parts_filter: None,
+            conditions: None,
             concurrency: CONCURRENCY,
             order: Order::OfKeys,
         }
@@ -113,8 +113,8 @@ impl<E: TableEntity, P> FanOut<E, P> {
     where
         G: IntoPartitionKey<E::PartitionFields>,
     {
-        self.give(partitions.into_iter().map(|parts_filter| {
-            let key = partition_key::<E>(parts_filter)?;
+        self.give(partitions.into_iter().map(|partition| {
+            let key = partition_key::<E>(partition)?;
             Ok(starts("PartitionKey", &Start::Whole(key)))
         }))
     }
@@ -128,13 +128,13 @@ impl<E: TableEntity, P> FanOut<E, P> {
     fn give(mut self, conditions: impl Iterator<Item = Result<Expression>>) -> Self {
         let conditions: Result<Vec<Expression>> = conditions.collect();
         let conditions = conditions.map_err(|e| e.to_string().into());
-        self.parts_filter = Some(match (self.parts_filter, conditions) {
-            (Some(Ok(mut parts_filter)), Ok(more)) => {
-                parts_filter.extend(more);
-                Ok(parts_filter)
+        self.conditions = Some(match (self.conditions, conditions) {
+            (Some(Ok(mut known)), Ok(more)) => {
+                known.extend(more);
+                Ok(known)
             }
             (Some(Err(e)), _) | (_, Err(e)) => Err(e),
-            (None, parts_filter) => parts_filter,
+            (None, conditions) => conditions,
         });
         self
     }
@@ -168,7 +168,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// A fan-out that the client denies, or that scans the table, can be planned.
     pub fn plan(&self) -> Result<QueryPlan> {
         let mut query = self.query.clone().allow_table_scan();
-        let parts = Self::parts(&mut query, self.parts_filter.clone())?;
+        let parts = Self::parts(&mut query, self.conditions.clone())?;
         let Some(first) = parts.first() else {
             return Ok(QueryPlan::of_nothing());
         };
@@ -217,7 +217,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
     pub async fn count(self) -> Result<usize> {
         let keys = FanOut {
             query: self.query.shaped(Shape::of_nothing()),
-            parts_filter: self.parts_filter,
+            conditions: self.conditions,
             concurrency: self.concurrency,
             order: Order::AsTheyCome,
         };
@@ -225,22 +225,22 @@ impl<E: TableEntity, P> FanOut<E, P> {
     }
 
     /// Returns the condition of each part, in the order of the keys. Takes the conditions out of `query`.
-    fn parts(query: &mut TableQuery<E, P>, parts_filter: Option<PartsFilter>) -> Result<Vec<PartFilter>> {
+    fn parts(query: &mut TableQuery<E, P>, conditions: Option<PartConditions>) -> Result<Vec<PartFilter>> {
         if query.settings.from.is_some() {
             let why =
                 "a continuation belongs to one chain of pages, a fan-out has many: use `scan` for a query to resume";
             return Err(Error::invalid_input(why));
         }
-        let parts_filter = match parts_filter
+        let conditions = match conditions
             .transpose()
             .map_err(|why| Error::invalid_input(String::from(why)))?
         {
             None => None,
-            Some(parts_filter) if parts_filter.is_empty() => Some(typed::into_expression(typed::nothing::<E>())?),
-            Some(parts_filter) if parts_filter.len() == 1 => parts_filter.into_iter().next(),
-            Some(parts_filter) => Some(Expression::Or(parts_filter.into())),
+            Some(conditions) if conditions.is_empty() => Some(typed::into_expression(typed::nothing::<E>())?),
+            Some(conditions) if conditions.len() == 1 => conditions.into_iter().next(),
+            Some(conditions) => Some(Expression::Or(conditions.into())),
         };
-        let Some(filter) = both(parts_filter, query.expression()?) else {
+        let Some(filter) = both(conditions, query.expression()?) else {
             return Ok(vec![PartFilter::default()]);
         };
         parts(filter).map_err(|TooMany| {
@@ -252,7 +252,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
 
     fn chains(&mut self) -> Result<(PreparedQuery, VecDeque<Part>)> {
         let mut query = self.query.clone();
-        let parts = Self::parts(&mut query, self.parts_filter.take())?;
+        let parts = Self::parts(&mut query, self.conditions.take())?;
         let shared = Access::of(parts.first().map(PartFilter::shared).unwrap_or_default());
         let chain = |(index, filter): (usize, PartFilter)| {
             let path = Access::of(filter.own()).path_beside(&shared);
@@ -277,7 +277,7 @@ impl<E, P> Clone for FanOut<E, P> {
     fn clone(&self) -> Self {
         Self {
             query: self.query.clone(),
-            parts_filter: self.parts_filter.clone(),
+            conditions: self.conditions.clone(),
             concurrency: self.concurrency,
             order: self.order,
         }
@@ -289,11 +289,11 @@ impl<E, P> fmt::Debug for FanOut<E, P> {
         f.debug_struct("FanOut")
             .field("query", &self.query)
             .field(
-                "given",
+                "conditions",
                 &self
-                    .parts_filter
+                    .conditions
                     .as_ref()
-                    .map(|parts_filter| parts_filter.as_ref().map(Vec::len)),
+                    .map(|conditions| conditions.as_ref().map(Vec::len)),
             )
             .field("concurrency", &self.concurrency)
             .field("order", &self.order)

@@ -160,20 +160,20 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         P: 'static,
     {
         let table = self.settings.table.clone();
-        let reported = |e: Error| e.in_operation(OperationKind::Query, Some(table.as_str()));
+        let named = |e: Error| e.in_operation(OperationKind::Query, Some(table.as_str()));
         let keyed = self.shape.clone().keyed();
         let mut pages = self.shaped(keyed).pages_with(Prefetch::FromStart);
         let mut state = G::State::default();
         while let Some(page) = pages.try_next().await? {
             for (key, entity) in page.into_items() {
                 // A row that no slot takes is dropped.
-                drop(G::take(&mut state, key, entity).map_err(reported)?);
+                drop(G::take(&mut state, key, entity).map_err(named)?);
             }
         }
-        while G::advance(&mut state).map_err(reported)? {
+        while G::advance(&mut state).map_err(named)? {
             tokio::task::yield_now().await;
         }
-        G::finish(state).map_err(reported)
+        G::finish(state).map_err(named)
     }
 }
 

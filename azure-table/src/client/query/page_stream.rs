@@ -140,7 +140,7 @@ pub struct PageStream<P> {
     /// The turn is shared by several streams, whose owner begins the next one.
     is_part: bool,
     /// `true` once a page was yielded.
-    has_returned: bool,
+    has_yielded: bool,
     shape: Shape<P>,
 }
 
@@ -186,7 +186,7 @@ impl<P> PageStream<P> {
             arrived: None,
             turn: Turn::new(TURN_BYTES),
             is_part: false,
-            has_returned: false,
+            has_yielded: false,
             shape,
         }
     }
@@ -271,7 +271,7 @@ impl<P> PageStream<P> {
                     if page.is_err() {
                         self.state = State::Done;
                     }
-                    self.has_returned = true;
+                    self.has_yielded = true;
                     return Poll::Ready(Some(page));
                 }
             }
@@ -377,7 +377,7 @@ impl<P> PageStream<P> {
         let Some(next) = next else { return };
         let is_at_once = match self.query.prefetch {
             Prefetch::Never => false,
-            Prefetch::AfterFirst => self.has_returned,
+            Prefetch::AfterFirst => self.has_yielded,
             Prefetch::FromStart => true,
         };
         self.state = if is_at_once {

@@ -284,7 +284,7 @@ impl<E, W, Row> QueryWrite<'_, E, W, Row> {
     /// Formats the builder of this name.
     pub(crate) fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
-            State::Idle(_) => "not begun",
+            State::Idle(_) => "not started",
             State::Running(_) => "running",
             State::Done => "done",
         };

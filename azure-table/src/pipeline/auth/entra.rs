@@ -246,8 +246,8 @@ impl EntraCredential {
     }
 
     /// Discards the token of a rejected attempt, unless something has changed since.
-    fn forget(&self, audience: &Audience, service_error: &AuthorizationFailure<'_>) {
-        if self.generation() != service_error.generation() {
+    fn forget(&self, audience: &Audience, failure: &AuthorizationFailure<'_>) {
+        if self.generation() != failure.generation() {
             return;
         }
         let tokens = self.shared.tokens.read().unwrap_or_else(PoisonError::into_inner);
@@ -257,9 +257,9 @@ impl EntraCredential {
     }
 
     /// Handles a rejected or missing token.
-    fn not_accepted(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
-        let endpoint = service_error.context.endpoint;
-        let challenge = Challenge::of(service_error.headers());
+    fn not_accepted(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
+        let endpoint = failure.context.endpoint;
+        let challenge = Challenge::of(failure.headers());
         let requested = challenge.as_ref().and_then(|c| Some((c, c.resource.as_deref()?)));
         let trusted = requested.filter(|(_, resource)| self.trusts(resource, endpoint));
         if trusted.is_some_and(|(challenge, resource)| self.learn(challenge, resource, endpoint)) {
@@ -267,7 +267,7 @@ impl EntraCredential {
         }
         let used = self.audience(endpoint);
         if let Some(audience) = &used {
-            self.forget(audience, service_error);
+            self.forget(audience, failure);
         }
         Some(match (requested, used) {
             (Some((_, resource)), _) if trusted.is_none() => format!(
@@ -307,12 +307,12 @@ impl Credential for EntraCredential {
         of_tokens + self.shared.lessons.load(Ordering::Acquire)
     }
 
-    fn rejected(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
-        let code = service_error.code();
-        if service_error.status() == StatusCode::UNAUTHORIZED || code == Some("AuthenticationFailed") {
-            return self.not_accepted(service_error);
+    fn rejected(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
+        let code = failure.code();
+        if failure.status() == StatusCode::UNAUTHORIZED || code == Some("AuthenticationFailed") {
+            return self.not_accepted(failure);
         }
-        missing_role(service_error.context.profile(), code, service_error.operation)
+        missing_role(failure.context.profile(), code, failure.operation)
     }
 }
 

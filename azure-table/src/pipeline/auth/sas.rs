@@ -24,8 +24,8 @@ impl Credential for SasToken {
         Box::pin(std::future::ready(put(self, request)))
     }
 
-    fn rejected(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
-        advice(self, service_error)
+    fn rejected(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
+        advice(self, failure)
     }
 }
 
@@ -110,12 +110,12 @@ impl Credential for RenewableSas {
         self.token.generation()
     }
 
-    fn rejected(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
+    fn rejected(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
         let token = self.token.peek()?;
-        if service_error.is_unauthenticated() {
-            self.token.forget(service_error.generation());
+        if failure.is_unauthenticated() {
+            self.token.forget(failure.generation());
         }
-        advice(&token, service_error)
+        advice(&token, failure)
     }
 }
 

@@ -13,16 +13,16 @@ use azure_table_core::protocol::sas_token::{self, SasToken};
 use crate::pipeline::auth::AuthorizationFailure;
 
 /// Returns advice about a rejection.
-pub(crate) fn advice(token: &SasToken, service_error: &AuthorizationFailure<'_>) -> Option<String> {
+pub(crate) fn advice(token: &SasToken, failure: &AuthorizationFailure<'_>) -> Option<String> {
     // Cosmos DB uses another code for the same error.
-    let code = if service_error.is_unauthenticated() {
+    let code = if failure.is_unauthenticated() {
         "AuthenticationFailed"
     } else {
-        service_error.code()?
+        failure.code()?
     };
-    let now = service_error.service_time().unwrap_or(service_error.context.now);
+    let now = failure.service_time().unwrap_or(failure.context.now);
     let now = DateTime::try_from(now).ok()?;
-    of(&sas_token::parameters(token), code, service_error.operation, now)
+    of(&sas_token::parameters(token), code, failure.operation, now)
 }
 
 fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime) -> Option<String> {

@@ -36,8 +36,8 @@ impl Credential for AccountKey {
         account_key::generation(self)
     }
 
-    fn rejected(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
-        advice(self, service_error)
+    fn rejected(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
+        advice(self, failure)
     }
 }
 
@@ -70,8 +70,8 @@ impl Credential for SharedKeyLite {
         self.0.generation()
     }
 
-    fn rejected(&self, service_error: &AuthorizationFailure<'_>) -> Option<String> {
-        advice(&self.0, service_error)
+    fn rejected(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
+        advice(&self.0, failure)
     }
 }
 
@@ -106,8 +106,8 @@ fn sign(key: &AccountKey, scheme: Scheme, request: &mut Request<Bytes>, now: Sys
     Ok(())
 }
 
-fn advice(key: &AccountKey, service_error: &AuthorizationFailure<'_>) -> Option<String> {
-    service_error.is_unauthenticated().then(|| {
+fn advice(key: &AccountKey, failure: &AuthorizationFailure<'_>) -> Option<String> {
+    failure.is_unauthenticated().then(|| {
         format!(
             "the key is not a current key of account {}: it belongs to another account, or was regenerated; set the \
              current key, in a running process with `AccountKey::rotate`",

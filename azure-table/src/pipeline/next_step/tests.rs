@@ -36,11 +36,11 @@ fn at_secondary(mode: LocationMode) -> CallState {
 }
 
 fn status(status: u16) -> Failure<'static> {
-    Failure::CallResponse(status, None)
+    Failure::Response(status, None)
 }
 
 fn code(status: u16, code: &'static str) -> Failure<'static> {
-    Failure::CallResponse(status, Some(code))
+    Failure::Response(status, Some(code))
 }
 
 const NOTHING_SENT: Failure<'static> = Failure::Transport(Delivery::NothingSent);

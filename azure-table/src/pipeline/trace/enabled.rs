@@ -213,7 +213,7 @@ impl TraceSpan {
     }
 
     /// Names a grouped write and its batch, as an event in the span.
-    pub(crate) fn responded(&self, operation: &'static str, batch_size: usize) {
+    pub(crate) fn in_batch(&self, operation: &'static str, batch_size: usize) {
         debug!(
             target: "azure_table",
             parent: &self.0,

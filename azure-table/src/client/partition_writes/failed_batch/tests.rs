@@ -87,7 +87,7 @@ fn scope_of_an_error_depends_on_its_status_and_code() {
         (503, Some("ServerBusy"),                        Any),
     ];
     for (status, code, scope) in table {
-        let error = Error::responded(status, code.map(str::to_owned), None, None);
+        let error = Error::of_response(status, code.map(str::to_owned), None, None);
         assert_eq!(Scope::of(&error), scope, "{status} {code:?}");
         assert_eq!(
             Scope::of(&error.maybe_applied(true)),
