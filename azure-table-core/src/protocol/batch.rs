@@ -3,8 +3,7 @@
 //! Owns the rules of a transaction. They are checked as it grows, so that [`RejectedOperation`] can return the
 //! operation. `batch_response.rs` reads the response, and `codec/multipart.rs` is the multipart text.
 //!
-//! The body is written as the batch grows, so that its limit applies to the very bytes that are sent. An operation that
-//! breaks a rule is cut off again.
+//! The body grows with the batch, so its limit applies to the bytes that are sent. What breaks a rule is cut off again.
 //!
 //! Source: REST "Performing entity group transactions".
 
