@@ -7,6 +7,7 @@
 mod address;
 mod error;
 mod exchange;
+mod exploration;
 #[doc(hidden)]
 pub mod explore;
 mod fault;
@@ -26,7 +27,7 @@ mod verdict;
 
 pub use crate::error::{error, error_in_doubt};
 pub use crate::exchange::Exchange;
-pub use crate::explore::outcome::{Bound, Exploration, FailedSchedule};
+pub use crate::exploration::{Bound, Exploration, FailedSchedule};
 pub use crate::fault::Fault;
 pub use crate::fault_rule::FaultRule;
 pub use crate::faults::{AddedRule, FaultRecord, Faults};

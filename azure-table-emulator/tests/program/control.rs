@@ -11,7 +11,7 @@ use azure_table::emulator::EmulatorSnapshot;
 use azure_table::{DynamicEntity, Guid, NoRetry, TableServiceClient};
 use serde_json::Value;
 
-use crate::{Running, emulator};
+use crate::{PROGRAM, Running};
 
 /// Sends a request, and returns the status, the head and the body of the answer.
 pub(crate) fn ask(address: &str, request: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, String) {
@@ -357,11 +357,9 @@ fn changes_through_the_port_survive_a_kill() {
 #[test]
 fn port_is_not_ready_after_a_failed_write_to_the_disk() {
     let folder = std::env::temp_dir().join(format!("azure-table-{}", Guid::random()));
-    let program = emulator(&[]);
-    let program = program.get_program().to_str().unwrap();
     // The limit of a file's size, in blocks of 512 bytes or 1 KiB, instead of a full disk.
     let limited = format!(
-        "trap '' XFSZ; ulimit -f 8192; exec {program} --port 0 --control 0 -q --data {}",
+        "trap '' XFSZ; ulimit -f 8192; exec {PROGRAM} --port 0 --control 0 -q --data {}",
         folder.display()
     );
     let mut shell = Command::new("sh");

@@ -13,14 +13,25 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use azure_table::emulator::EmulatorSnapshot;
 use azure_table::{DynamicEntity, Guid, TableServiceClient};
 
+/// The maximum wait for something that the program does at once.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PROGRAM: &str = env!("CARGO_BIN_EXE_azure-table-emulator");
+
 fn emulator(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_azure-table-emulator"));
+    // A shell may ignore SIGHUP, as with `nohup`, and its programs inherit that.
+    let mut command = Command::new("env");
+    if cfg!(target_os = "linux") {
+        command.arg("--default-signal=HUP");
+    }
     command
+        .arg(PROGRAM)
         .args(arguments)
         .env_remove("AZURE_TABLE_EMULATOR_ACCOUNTS")
         .env_remove("AZURE_TABLE_EMULATOR_CONTROL_TOKEN");
@@ -29,6 +40,25 @@ fn emulator(arguments: &[&str]) -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command
+}
+
+/// Waits for the program, which is killed if that takes too long.
+fn within_patience<T>(program: u32, what: &str, wait: impl FnOnce() -> T) -> T {
+    let (waiting, ended) = mpsc::channel::<()>();
+    let limit = thread::spawn(move || {
+        let is_late = ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+        if is_late {
+            Command::new("kill")
+                .args(["-KILL", &program.to_string()])
+                .status()
+                .unwrap();
+        }
+        is_late
+    });
+    let waited = wait();
+    drop(waiting);
+    assert!(!limit.join().unwrap(), "{what} took longer than {PATIENCE:?}");
+    waited
 }
 
 /// The outcome of a start that fails.
@@ -57,13 +87,15 @@ impl Running {
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut introduction = String::new();
-        while !introduction.ends_with("Ctrl-C stops it.\n") {
-            assert_ne!(
-                stdout.read_line(&mut introduction).unwrap(),
-                0,
-                "it ended: {introduction}"
-            );
-        }
+        within_patience(child.id(), "the start", || {
+            while !introduction.ends_with("Ctrl-C stops it.\n") {
+                assert_ne!(
+                    stdout.read_line(&mut introduction).unwrap(),
+                    0,
+                    "it ended: {introduction}"
+                );
+            }
+        });
         let mut lines = introduction.lines().map(str::trim);
         let connection_string = lines.find(|line| line.starts_with("Default")).unwrap().to_owned();
         Self {
@@ -84,9 +116,11 @@ impl Running {
     fn end(mut self, signal: &str) -> (Option<i32>, String) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
-        let mut said = String::new();
-        self.stdout.read_to_string(&mut said).unwrap();
-        (self.child.wait().unwrap().code(), said)
+        within_patience(self.child.id(), &format!("the end by {signal}"), || {
+            let mut said = String::new();
+            self.stdout.read_to_string(&mut said).unwrap();
+            (self.child.wait().unwrap().code(), said)
+        })
     }
 }
 

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use azure_table_core::model::timestamp_watch::DatedRows;
 
+use crate::exploration::{Bound, Exploration, FailedSchedule};
 use crate::explore::event::{Event, Step};
 use crate::explore::gate::{Chooser, End, Ran};
-use crate::explore::outcome::{Bound, Exploration, FailedSchedule};
 use crate::explore::races::Dependence;
 use crate::explore::schedule::{Replayed, Schedule};
 use crate::explore::story::{Story, StoryLine};

@@ -10,12 +10,12 @@ use std::time::Duration;
 /// `Display` prints it: one line, and after a failure its message, its story and how to replay it.
 #[derive(Clone, Debug, Default)]
 pub struct Exploration {
-    pub schedules: u64,
-    pub pruned: u64,
-    pub requests: u64,
-    pub elapsed: Duration,
-    pub bound: Option<Bound>,
-    pub failure: Option<Box<FailedSchedule>>,
+    pub(crate) schedules: u64,
+    pub(crate) pruned: u64,
+    pub(crate) requests: u64,
+    pub(crate) elapsed: Duration,
+    pub(crate) bound: Option<Bound>,
+    pub(crate) failure: Option<Box<FailedSchedule>>,
 }
 
 impl Exploration {
@@ -107,11 +107,11 @@ impl fmt::Display for Bound {
 /// `Display` prints the message, the story, and how to replay the order.
 #[derive(Clone, Debug)]
 pub struct FailedSchedule {
-    pub message: String,
-    pub story: String,
-    pub schedule: String,
-    pub faults: usize,
-    pub is_isolated: bool,
+    pub(crate) message: String,
+    pub(crate) story: String,
+    pub(crate) schedule: String,
+    pub(crate) faults: usize,
+    pub(crate) is_isolated: bool,
 }
 
 impl FailedSchedule {
