@@ -94,7 +94,8 @@ impl Emulator {
     /// [`SyncPolicy::Never`] it waits for the write, not for a sync.
     ///
     /// # Errors
-    /// - [`ServerFault`](ErrorKind::ServerFault): a change could not be stored. The emulator has stopped.
+    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): a change could not be stored. The
+    ///   emulator has stopped.
     pub async fn flush(&self) -> Result<()> {
         self.service.store.stored().await.map_err(not_stored)
     }
