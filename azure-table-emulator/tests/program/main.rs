@@ -24,13 +24,16 @@ use azure_table::{DynamicEntity, Guid, TableServiceClient};
 const PATIENCE: Duration = Duration::from_secs(60);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_azure-table-emulator");
 
+/// The argument of `env` that no longer ignores SIGHUP, which a program inherits from a shell with `nohup`.
+const SIGNALS: &[&str] = match cfg!(target_os = "linux") {
+    true => &["--default-signal=HUP"],
+    false => &[],
+};
+
 fn emulator(arguments: &[&str]) -> Command {
-    // A shell may ignore SIGHUP, as with `nohup`, and its programs inherit that.
     let mut command = Command::new("env");
-    if cfg!(target_os = "linux") {
-        command.arg("--default-signal=HUP");
-    }
     command
+        .args(SIGNALS)
         .arg(PROGRAM)
         .args(arguments)
         .env_remove("AZURE_TABLE_EMULATOR_ACCOUNTS")
