@@ -53,7 +53,7 @@ pub async fn serve(listener: TcpListener, pages: usize, latency: Duration) {
     });
     loop {
         if let Ok((socket, _)) = listener.accept().await {
-            tokio::spawn(response(socket, Arc::clone(&responses)));
+            tokio::spawn(serve_connection(socket, Arc::clone(&responses)));
         }
     }
 }
@@ -86,7 +86,7 @@ fn batch(operations: usize) -> Vec<u8> {
     response("202 Accepted", content_type, "", &body)
 }
 
-async fn response(mut socket: TcpStream, responses: Arc<Responses>) {
+async fn serve_connection(mut socket: TcpStream, responses: Arc<Responses>) {
     let _ = socket.set_nodelay(true);
     let mut received: Vec<u8> = Vec::new();
     let mut piece = vec![0; 1 << 16];
