@@ -49,32 +49,13 @@ fn is_encoded(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::protocol::addressed_account::ACCOUNTS;
+
     use super::*;
 
     #[test]
     fn emulator_finds_the_account_of_any_endpoint() {
-        for (url, account, is_secondary) in [
-            ("https://contoso.table.core.windows.net", Some("contoso"), false),
-            (
-                "https://contoso-secondary.table.core.windows.net",
-                Some("contoso"),
-                true,
-            ),
-            (
-                "https://contoso.privatelink.table.core.windows.net",
-                Some("contoso"),
-                false,
-            ),
-            ("https://contoso.z13.table.storage.azure.net", Some("contoso"), false),
-            (
-                "https://contoso-secondary.z13.table.storage.azure.net",
-                Some("contoso"),
-                true,
-            ),
-            ("https://contoso.table.cosmos.azure.com:443", Some("contoso"), false),
-            ("http://127.0.0.1:10002/dev-secondary", Some("dev"), true),
-            ("https://tables.example.com", None, false),
-        ] {
+        for (url, account, is_secondary) in ACCOUNTS {
             let site = of(&format!("{url}/Tables").parse().unwrap()).unwrap();
             match account {
                 Some(account) => assert_eq!((&*site.account, site.is_secondary), (account, is_secondary), "{url}"),

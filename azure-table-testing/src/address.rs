@@ -58,32 +58,13 @@ fn name(pair: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use azure_table_core::protocol::addressed_account::ACCOUNTS;
+
     use super::*;
 
     #[test]
     fn recorder_finds_the_account_of_an_endpoint() {
-        for (url, account, is_secondary) in [
-            ("https://contoso.table.core.windows.net", Some("contoso"), false),
-            (
-                "https://contoso-secondary.table.core.windows.net",
-                Some("contoso"),
-                true,
-            ),
-            (
-                "https://contoso.privatelink.table.core.windows.net",
-                Some("contoso"),
-                false,
-            ),
-            ("https://contoso.z13.table.storage.azure.net", Some("contoso"), false),
-            (
-                "https://contoso-secondary.z13.table.storage.azure.net",
-                Some("contoso"),
-                true,
-            ),
-            ("https://contoso.table.cosmos.azure.com:443", Some("contoso"), false),
-            ("http://127.0.0.1:10002/dev-secondary", Some("dev"), true),
-            ("https://tables.example.com", None, false),
-        ] {
+        for (url, account, is_secondary) in ACCOUNTS {
             let address = Address::of(&format!("{url}/T(PartitionKey='a/b',RowKey='')").parse().unwrap());
             assert_eq!(address.account.as_deref(), account, "{url}");
             assert_eq!((address.is_secondary, &*address.base), (is_secondary, url));

@@ -27,34 +27,37 @@ impl<'u> AddressedAccount<'u> {
     }
 }
 
+/// URLs of accounts in every form, each with its account and whether it is the secondary. Each reader of
+/// URLs is tested with all of them.
+#[cfg(any(test, feature = "inbound"))]
+pub const ACCOUNTS: [(&str, Option<&str>, bool); 9] = [
+    ("https://contoso.table.core.windows.net", Some("contoso"), false),
+    (
+        "https://contoso-secondary.table.core.windows.net",
+        Some("contoso"),
+        true,
+    ),
+    (
+        "https://contoso.privatelink.table.core.windows.net",
+        Some("contoso"),
+        false,
+    ),
+    ("https://contoso.z13.table.storage.azure.net", Some("contoso"), false),
+    (
+        "https://contoso-secondary.z13.table.storage.azure.net",
+        Some("contoso"),
+        true,
+    ),
+    ("https://contoso.table.cosmos.azure.com:443", Some("contoso"), false),
+    ("http://127.0.0.1:10002/dev", Some("dev"), false),
+    ("http://127.0.0.1:10002/dev-secondary", Some("dev"), true),
+    ("https://tables.example.com", None, false),
+];
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::protocol::endpoint::Endpoint;
-
-    /// URLs of accounts in every form, each with its account and whether it is the secondary.
-    const ACCOUNTS: [(&str, Option<&str>, bool); 9] = [
-        ("https://contoso.table.core.windows.net", Some("contoso"), false),
-        (
-            "https://contoso-secondary.table.core.windows.net",
-            Some("contoso"),
-            true,
-        ),
-        (
-            "https://contoso.privatelink.table.core.windows.net",
-            Some("contoso"),
-            false,
-        ),
-        ("https://contoso.z13.table.storage.azure.net", Some("contoso"), false),
-        (
-            "https://contoso-secondary.z13.table.storage.azure.net",
-            Some("contoso"),
-            true,
-        ),
-        ("https://contoso.table.cosmos.azure.com:443", Some("contoso"), false),
-        ("http://127.0.0.1:10002/dev", Some("dev"), false),
-        ("http://127.0.0.1:10002/dev-secondary", Some("dev"), true),
-        ("https://tables.example.com", None, false),
-    ];
 
     #[test]
     fn client_finds_the_account_of_an_endpoint() {
