@@ -1,9 +1,9 @@
 //! The cost of bulk writes: CPU per entity of batches and of a bulk, against reqwest with hand-made bodies, and the
 //! memory of a million entities.
 //!
-//! `cargo bench -p azure-table --bench bulk`. A server on the loopback of this process, in its own thread, accepts each
-//! batch and answers as the service does. Programs alternate in 7 rounds, and the medians of the CPU time of the
-//! client's thread are compared.
+//! `cargo bench -p azure-table --features reqwest --bench bulk`. A server on the loopback of this process, in its own
+//! thread, accepts each batch and answers as the service does. Programs alternate in 7 rounds, and the medians of the
+//! CPU time of the client's thread are compared.
 //!
 //! The hand-made program is the least that a client can do. It encodes each entity by `serde_json`, joins the parts of
 //! the batch as text, signs, and sends by a shared `reqwest::Client`. It reads the status and ETag of each operation

@@ -91,8 +91,8 @@ struct Run {
 /// Runs the tasks on a new emulator.
 async fn run(is_grouped: bool) -> Run {
     let model = ServiceModel::new().write_latency(LATENCY);
-    let spy = Spy::new(Emulator::new().with_service_model(model)).keep(0);
-    let service = TableServiceClient::on(spy.clone()).max_in_flight(64);
+    let spy = Spy::new(Emulator::new().service_model(model)).keep(0);
+    let service = TableServiceClient::with_transport(spy.clone()).max_in_flight(64);
     let table = service.table::<Order>("Orders").unwrap();
     table.create_table().await.unwrap();
     let before = spy.requests();
@@ -326,7 +326,7 @@ fn main() {
         let (alone, lone) = (Program::Lone { is_grouped: false }, Program::Lone { is_grouped: true });
         let over_http = async || table(server);
         let in_process = async || {
-            let table = TableServiceClient::on(Emulator::new())
+            let table = TableServiceClient::with_transport(Emulator::new())
                 .table::<Order>("Orders")
                 .unwrap();
             table.create_table().await.unwrap();

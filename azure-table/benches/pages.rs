@@ -1,10 +1,10 @@
 //! The cost of a stream of pages: elapsed time against reqwest fetching the same pages without decoding them, and
 //! against the same stream without prefetch; and the memory of a million rows.
 //!
-//! `cargo bench -p azure-table --bench pages`. A server on the loopback of this process answers from prepared bytes
-//! after its latency. Programs alternate in 7 rounds, and the medians of the elapsed time are compared, which includes
-//! the waits. The A/A ratio is the same program against itself in the same run. Memory is the peak of this process
-//! above its size before the client was created, as Linux reports it (`/proc/self`).
+//! `cargo bench -p azure-table --features reqwest --bench pages`. A server on the loopback of this process answers from
+//! prepared bytes after its latency. Programs alternate in 7 rounds, and the medians of the elapsed time are compared,
+//! which includes the waits. The A/A ratio is the same program against itself in the same run. Memory is the peak of
+//! this process above its size before the client was created, as Linux reports it (`/proc/self`).
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench prints figures")]
 

@@ -1,14 +1,14 @@
-//! A server that answers from prepared bytes, in the shape of the service's responses.
+//! Prepared bytes in the shape of the service's responses, on connections with and without TLS.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use memchr::memmem;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-
-use crate::order::{page, row};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use work::order::{page, row};
 
 /// The headers of every response.
 const COMMON: &str = "Cache-Control: no-cache\r\nServer: Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0\r\n\
@@ -26,8 +26,8 @@ struct Responses {
     latency: Duration,
 }
 
-/// Answers on `listener` forever. A query has `pages`, and each response is sent after `latency`.
-pub async fn serve(listener: TcpListener, pages: usize, latency: Duration) {
+/// Answers on both listeners forever. A query has `pages`, and each response is sent after `latency`.
+pub async fn serve(listeners: [(TcpListener, Option<TlsAcceptor>); 2], pages: usize, latency: Duration) {
     let entity = |is_full| {
         let etag = format!("ETag: {ETAG}\r\n");
         let mut body = row(7, is_full);
@@ -51,10 +51,29 @@ pub async fn serve(listener: TcpListener, pages: usize, latency: Duration) {
         pages,
         latency,
     });
+    let accepting = listeners.map(|(listener, tls)| tokio::spawn(accept(listener, tls, Arc::clone(&responses))));
+    for accepting in accepting {
+        let _ = accepting.await;
+    }
+}
+
+async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, responses: Arc<Responses>) {
     loop {
-        if let Ok((socket, _)) = listener.accept().await {
-            tokio::spawn(serve_connection(socket, Arc::clone(&responses)));
-        }
+        let Ok((socket, _)) = listener.accept().await else {
+            continue;
+        };
+        let (tls, responses) = (tls.clone(), Arc::clone(&responses));
+        tokio::spawn(async move {
+            let _ = socket.set_nodelay(true);
+            match tls {
+                None => serve_connection(socket, responses).await,
+                Some(tls) => {
+                    if let Ok(socket) = tls.accept(socket).await {
+                        serve_connection(socket, responses).await;
+                    }
+                }
+            }
+        });
     }
 }
 
@@ -86,8 +105,7 @@ fn batch(operations: usize) -> Vec<u8> {
     response("202 Accepted", content_type, "", &body)
 }
 
-async fn serve_connection(mut socket: TcpStream, responses: Arc<Responses>) {
-    let _ = socket.set_nodelay(true);
+async fn serve_connection(mut socket: impl AsyncRead + AsyncWrite + Unpin, responses: Arc<Responses>) {
     let mut received: Vec<u8> = Vec::new();
     let mut piece = vec![0; 1 << 16];
     loop {
@@ -104,7 +122,7 @@ async fn serve_connection(mut socket: TcpStream, responses: Arc<Responses>) {
             if !responses.latency.is_zero() {
                 tokio::time::sleep(responses.latency).await;
             }
-            if socket.write_all(&response).await.is_err() {
+            if socket.write_all(&response).await.is_err() || socket.flush().await.is_err() {
                 return;
             }
         }

@@ -2,32 +2,13 @@
 
 use std::fmt::Write as _;
 
-use azure_table::{DateTime, Guid, TableEntity};
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::guid::Guid;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::PAGE;
 
-/// For this crate.
-#[derive(TableEntity, Clone, Debug)]
-#[table(rename_all = "PascalCase")]
-pub struct Order {
-    #[table(partition_key)]
-    pub customer: String,
-    #[table(row_key)]
-    pub number: String,
-    pub product: String,
-    pub note: String,
-    pub quantity: i32,
-    pub discount: i32,
-    pub cents: i64,
-    pub weight: i64,
-    pub rating: f64,
-    pub paid: bool,
-    pub ordered: DateTime,
-    pub id: Guid,
-}
-
-/// For the others: the members of a request, and those of a response that it needs.
+/// The members of a request, and those of a response that a client needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Plain {
@@ -102,8 +83,8 @@ mod text {
 }
 
 /// Creates the order of number `n`.
-pub fn order(n: usize) -> Order {
-    Order {
+pub fn plain(n: usize) -> Plain {
+    Plain {
         // Each partition has the rows of one batch.
         customer: format!("customer-{:06}", n / crate::BATCH),
         number: format!("{n:010}"),
@@ -111,41 +92,22 @@ pub fn order(n: usize) -> Order {
         note: "Leave it at the door, please".into(),
         quantity: n as i32,
         discount: 5,
+        cents_type: Edm,
         cents: 1_234_567_890_123 + n as i64,
+        weight_type: Edm,
         weight: -(n as i64),
         rating: 0.1 + n as f64 / 7.0,
         paid: n.is_multiple_of(2),
-        ordered: DateTime::from_unix_millis(1_700_000_000_123 + n as i64),
-        id: Guid([n as u8; 16]),
-    }
-}
-
-/// Creates the same for serde.
-pub fn plain(n: usize) -> Plain {
-    let order = order(n);
-    Plain {
-        customer: order.customer,
-        number: order.number,
-        product: order.product,
-        note: order.note,
-        quantity: order.quantity,
-        discount: order.discount,
-        cents_type: Edm,
-        cents: order.cents,
-        weight_type: Edm,
-        weight: order.weight,
-        rating: order.rating,
-        paid: order.paid,
         ordered_type: Edm,
-        ordered: order.ordered,
+        ordered: DateTime::from_unix_millis(1_700_000_000_123 + n as i64),
         id_type: Edm,
-        id: order.id,
+        id: Guid([n as u8; 16]),
     }
 }
 
 /// Writes the order as the service does, with its annotations if `is_full`.
 pub fn row(n: usize, is_full: bool) -> String {
-    let o = order(n);
+    let o = plain(n);
     let (mut own, mut cents, mut weight, mut ordered, mut id) = (String::new(), "", "", "", "");
     if is_full {
         let address = format!("Things(PartitionKey='{}',RowKey='{}')", o.customer, o.number);

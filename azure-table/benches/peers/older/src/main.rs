@@ -1,40 +1,38 @@
 //! `azure_data_tables` 0.21, the last version of the older client for Rust.
+//!
+//! By default each of its requests opens a connection. With a third argument, `pooled`, it has a pool.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use azure_core::{RetryOptions, TransportOptions};
+use azure_core::{HttpClient, RetryOptions, TransportOptions};
 use azure_data_tables::IfMatchCondition;
 use azure_data_tables::clients::{TableClient, TableServiceClientBuilder};
 use azure_storage::{CloudLocation, StorageCredentials};
-use futures::StreamExt as _;
+use futures_util::StreamExt as _;
+use work::order::Plain;
+use work::{ACCOUNT, KEY, PAGE, Peer};
 
-use crate::order::{Plain, plain};
-use crate::{ACCOUNT, BATCH, KEY, PAGE, Peer};
-
-/// The client.
-pub struct Older {
+struct Older {
     table: TableClient,
     orders: Vec<Plain>,
 }
 
 impl Older {
-    /// Creates a client of the server at `address`. By default each of its requests opens a connection; with
-    /// `is_pooled` it has a pool.
-    pub fn new(address: &str, is_pooled: bool) -> Self {
+    fn new(endpoint: &str, orders: Vec<Plain>) -> Self {
         let location = CloudLocation::Custom {
             account: ACCOUNT.to_owned(),
-            uri: format!("http://{address}/{ACCOUNT}/"),
+            uri: format!("{endpoint}/"),
         };
         let credentials = StorageCredentials::access_key(ACCOUNT, KEY);
         let mut builder = TableServiceClientBuilder::with_location(location, credentials).retry(RetryOptions::none());
-        if is_pooled {
-            let client: Arc<dyn azure_core::HttpClient> = Arc::new(reqwest_012::Client::new());
+        if std::env::args().nth(3).is_some_and(|argument| argument == "pooled") {
+            let client: Arc<dyn HttpClient> = Arc::new(reqwest::Client::new());
             builder = builder.transport(TransportOptions::new(client));
         }
         Self {
             table: builder.build().table_client("Things"),
-            orders: (0..200 * BATCH).map(plain).collect(),
+            orders,
         }
     }
 }
@@ -44,12 +42,12 @@ impl Peer for Older {
         let order = &self.orders[n];
         let partition = self.table.partition_key_client(&order.customer);
         let response = partition.entity_client(&order.number).get::<Plain>().await;
-        assert_eq!(response.expect("the server answers").entity.discount, 5);
+        assert_eq!(response.expect("a response").entity.discount, 5);
     }
 
     async fn insert(&self, n: usize) {
         let insert = self.table.insert::<_, Plain>(&self.orders[n]).expect("an order");
-        insert.await.expect("the server answers");
+        insert.await.expect("a response");
     }
 
     async fn merge(&self, n: usize) {
@@ -57,13 +55,13 @@ impl Peer for Older {
         let partition = self.table.partition_key_client(&order.customer);
         let entity = partition.entity_client(&order.number);
         let merge = entity.merge(order, IfMatchCondition::Any).expect("an order");
-        merge.await.expect("the server answers");
+        merge.await.expect("a response");
     }
 
     async fn pages(&self, rows: usize) {
         let mut pages = self.table.query().into_stream::<Plain>();
         for _ in 0..rows / PAGE {
-            let page = pages.next().await.expect("a page").expect("the server answers");
+            let page = pages.next().await.expect("a page").expect("a response");
             for order in page.entities {
                 assert_eq!(order.discount, 5);
             }
@@ -80,10 +78,14 @@ impl Peer for Older {
         for order in orders {
             batch = batch.insert(order).expect("an order");
         }
-        batch.into_future().await.expect("the server answers");
+        batch.into_future().await.expect("a response");
     }
 
     async fn bulk(&self, _: usize) -> bool {
         false
     }
+}
+
+fn main() {
+    work::run(Older::new);
 }

@@ -1,0 +1,7 @@
+//! azure-table with its default features.
+
+mod ours;
+
+fn main() {
+    work::run(ours::Ours::new);
+}
