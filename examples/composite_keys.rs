@@ -80,7 +80,7 @@ async fn get_expense_by_id(
 
     // The prefix ends with the field: the post adds one to the character behind it.
     let prefix = Key::<ExpenseItem>::prefix((&expense.user, id))?;
-    let query = items.query().under(prefix.clone());
+    let query = items.query().key_prefix(prefix.clone());
     println!("  its items     {:?}, {prefix}", query.plan()?.path());
     print(&expense, &query.all().await?);
     Ok(())
@@ -94,7 +94,7 @@ async fn get_by_composite_keys(
 ) -> Result<(), Box<dyn Error>> {
     let expense = Key::<Expense>::prefix((user, id))?.into_enum();
     let items = Key::<ExpenseItem>::prefix((user, id))?.into_enum();
-    let query = rows.query().under_any([expense, items]);
+    let query = rows.query().key_prefixes([expense, items]);
     println!("\none table, one query:");
     println!("  both          {:?}", query.plan()?.path());
     let read: Families<Expense, ExpenseItem> = query.gather().await?;

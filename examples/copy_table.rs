@@ -82,13 +82,10 @@ async fn copy(from: &Side, to: &Side, file: &PositionFile, mut stop: impl FnMut(
     while let Some((rows, continuation)) = pages.next().await? {
         position.rows += rows.len();
         position.bytes = write(to, rows, position.bytes).await?;
-        if let (Side::Table(_), None) = (from, &continuation) {
-            // This page is the last one. A query without a continuation would start again.
-            break;
-        }
         position.continuation = continuation;
         file.save(&position)?;
-        if stop() {
+        // The continuation of a file is never finished.
+        if !position.continuation.is_finished() && stop() {
             println!("stopped    after {} rows", position.rows);
             return Ok(false);
         }
@@ -124,10 +121,9 @@ enum Pages {
 
 impl Pages {
     fn open(side: &Side, position: &PagePosition) -> Done<Self> {
-        Ok(match (side, &position.continuation) {
-            (Side::Table(table), Some(after)) => Self::Table(table.query().resume_from(after.clone()).pages()),
-            (Side::Table(table), None) => Self::Table(table.query().pages()),
-            (Side::File(path), _) => {
+        Ok(match side {
+            Side::Table(table) => Self::Table(table.query().resume_from(position.continuation.clone()).pages()),
+            Side::File(path) => {
                 let mut lines = BufReader::new(File::open(path)?).lines();
                 for line in lines.by_ref().take(position.rows) {
                     line?;
@@ -137,11 +133,12 @@ impl Pages {
         })
     }
 
-    async fn next(&mut self) -> Done<Option<(Vec<DynamicEntity>, Option<Continuation>)>> {
+    /// Returns the next rows, and the continuation after those of a table.
+    async fn next(&mut self) -> Done<Option<(Vec<DynamicEntity>, Continuation)>> {
         let (mut rows, continuation) = match self {
             Self::Table(pages) => match pages.try_next().await? {
                 Some(page) => {
-                    let continuation = page.continuation().cloned();
+                    let continuation = page.continuation().clone();
                     (page.into_items(), continuation)
                 }
                 None => return Ok(None),
@@ -154,7 +151,7 @@ impl Pages {
                 if rows.is_empty() {
                     return Ok(None);
                 }
-                (rows, None)
+                (rows, Continuation::default())
             }
         };
         for row in &mut rows {
@@ -219,8 +216,8 @@ async fn demonstration() -> Done<()> {
             row
         }),
     )?;
-    let quakes = TableServiceClient::on(storage).dynamic_table("Quakes")?;
-    let cosmos = TableServiceClient::on(Emulator::cosmos());
+    let quakes = TableServiceClient::with_transport(storage).dynamic_table("Quakes")?;
+    let cosmos = TableServiceClient::with_transport(Emulator::cosmos());
     let folder = std::env::temp_dir().join(format!("copy_table-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let position = PositionFile::new(folder.join("position"));

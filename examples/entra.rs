@@ -57,7 +57,7 @@ async fn account(endpoint: &str) -> Result<(), Box<dyn Error>> {
 /// Shows on an emulator what the client does with tokens, and what an account needs.
 async fn without_account() -> Result<(), Box<dyn Error>> {
     println!("No account is named: an emulator in this process accepts tokens, whoever signed them.\n");
-    let emulator = Emulator::new().with_token_audience("https://storage.azure.com");
+    let emulator = Emulator::new().token_audience("https://storage.azure.com");
     let identity = Arc::new(Unsigned::default());
     let credential = EntraCredential::new(identity.clone());
     let service = TableServiceClient::new("https://devstoreaccount1.table.core.windows.net", credential)?;

@@ -153,7 +153,10 @@ impl Store {
     async fn count(&self, saved: &Saved) -> Result<(usize, usize)> {
         let expense = self.expenses.exists(&saved.expense).await?;
         let items = Key::<ExpenseItem>::prefix((&saved.expense.user, saved.expense.id))?;
-        Ok((usize::from(expense), self.items.query().under(items).count().await?))
+        Ok((
+            usize::from(expense),
+            self.items.query().key_prefix(items).count().await?,
+        ))
     }
 }
 

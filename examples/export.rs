@@ -65,14 +65,16 @@ async fn run() -> Result<(), Box<dyn Error>> {
 
     let file = PositionFile::new(path.with_extension("position"));
     let mut position: PagePosition = file.load()?.unwrap_or_default();
-    let mut query = service.dynamic_table(&table)?.query();
+    if position.rows > 0 {
+        println!("resume     after {} rows", position.rows);
+    }
+    // A continuation of another table or filter is an error.
+    let mut query = service
+        .dynamic_table(&table)?
+        .query()
+        .resume_from(position.continuation.clone());
     if let Some(filter) = arguments.option("filter") {
         query = query.filter(Filter::raw(filter));
-    }
-    if let Some(after) = position.continuation.take() {
-        println!("resume     after {} rows", position.rows);
-        // A continuation of another table or filter is an error here.
-        query = query.resume_from(after);
     }
     let columns = arguments.list("columns");
     let mut pages = match columns.is_empty() {
@@ -92,13 +94,10 @@ async fn run() -> Result<(), Box<dyn Error>> {
         position.rows += page.items().len();
         bar.set_message(format!("{} rows", position.rows));
         bar.tick();
-        position.continuation = page.continuation().cloned();
-        // The last page has no continuation: after a crash it is written again, not the whole.
-        if position.continuation.is_some() {
-            file.save(&position)?;
-            if interrupt.is_set() {
-                return Err(format!("{} rows so far: the same command resumes", position.rows).into());
-            }
+        position.continuation = page.continuation().clone();
+        file.save(&position)?;
+        if !position.continuation.is_finished() && interrupt.is_set() {
+            return Err(format!("{} rows so far: the same command resumes", position.rows).into());
         }
     }
     file.delete()?;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use azure_table::emulator::{RangeSplits, ServiceModel};
 use azure_table::key::{Bucket, Day};
-use azure_table::patterns::Periodic;
+use azure_table::patterns::TablePerPeriod;
 use azure_table::telemetry::CostMeter;
 use azure_table::{DateTime, DynamicEntity, Emulator, Key, TableEntity, TableServiceClient};
 use azure_table_examples::{connect, finish, on_own_tables};
@@ -86,8 +86,8 @@ async fn servers() -> Result<(), Box<dyn Error>> {
             .write_latency(SECOND / 200)
             .time_per_request(SECOND / 10)
             .splits(splits.unavailable(SECOND..=SECOND));
-        let emulator = Emulator::new().with_service_model(model);
-        let lines = TableServiceClient::on(emulator.clone()).dynamic_table("Lines")?;
+        let emulator = Emulator::new().service_model(model);
+        let lines = TableServiceClient::with_transport(emulator.clone()).dynamic_table("Lines")?;
         lines.create_table().await?;
         let start = Instant::now();
         let mut threads = JoinSet::new();
@@ -119,7 +119,7 @@ async fn servers() -> Result<(), Box<dyn Error>> {
 
 /// Three days of logs, a silent instance, its last lines, and retention.
 async fn logs(service: &TableServiceClient, cost: &CostMeter) -> Result<(), Box<dyn Error>> {
-    let logs = Periodic::<Line>::daily(service, "Logs");
+    let logs = TablePerPeriod::<Line>::daily(service, "Logs");
     let heartbeats = service.table::<Heartbeat>("Heartbeats")?.create_on_not_found();
     let time = |text: &str| format!("2026-11-{text}Z").parse::<DateTime>();
     for (component, instance) in INSTANCES {
@@ -172,7 +172,7 @@ async fn logs(service: &TableServiceClient, cost: &CostMeter) -> Result<(), Box<
     );
     print(query.all().await?);
 
-    let of_web = today.query().under(Key::<Line>::prefix(("web",))?);
+    let of_web = today.query().key_prefix(Key::<Line>::prefix(("web",))?);
     let errors = of_web.filter(Line::IS_ERROR.eq(true));
     println!("\nerrors of web, {:?}:", errors.plan()?.path());
     print(errors.all().await?);
@@ -189,7 +189,7 @@ async fn logs(service: &TableServiceClient, cost: &CostMeter) -> Result<(), Box<
 
 /// Writes what an instance has logged since its last flush: one batch for each day, in one bucket.
 async fn flush(
-    logs: &Periodic<Line>,
+    logs: &TablePerPeriod<Line>,
     component: &str,
     instance: u16,
     start: DateTime,

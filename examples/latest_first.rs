@@ -160,7 +160,7 @@ async fn best_gamers(scores: &TableClient<Score>) -> Result<(), Box<dyn Error>> 
     let ten_thousand = Key::<Score>::prefix(("chess", 10_000))?;
     println!(
         "{} gamers have 10000",
-        scores.query().under(ten_thousand).count().await?
+        scores.query().key_prefix(ten_thousand).count().await?
     );
     Ok(())
 }

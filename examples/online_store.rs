@@ -193,7 +193,7 @@ async fn indexes(store: &TableClient<StoreRow>) -> Result<(), Box<dyn Error>> {
     let latest = store
         .variant::<LatestOrder>()
         .query()
-        .under(Key::<LatestOrder>::prefix(("c7",))?);
+        .key_prefix(Key::<LatestOrder>::prefix(("c7",))?);
     println!("\nlatest first, {:?}:", latest.plan()?.path());
     for order in latest.limit(2).all().await? {
         print_order(order.number, order.placed.0, order.cents);
@@ -202,7 +202,7 @@ async fn indexes(store: &TableClient<StoreRow>) -> Result<(), Box<dyn Error>> {
     let with_tea = store
         .variant::<ItemIndex>()
         .query()
-        .under(Key::<ItemIndex>::prefix(("c7", "tea"))?);
+        .key_prefix(Key::<ItemIndex>::prefix(("c7", "tea"))?);
     println!("\norders with tea, {:?}, then one get each:", with_tea.plan()?.path());
     let keys: Vec<_> = with_tea
         .all()

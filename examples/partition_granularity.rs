@@ -1,7 +1,7 @@
-//! A year of posts in partitions of a year, a month and a day, and in partitions that follow the season.
+//! The case study of the paper: a year of blogs in partitions of four sizes, judged by the paper's queries.
 //!
-//! Source: "Windows Azure Table" (2009), the case study on partition sizes and on a granularity that changes. Its range
-//! for the year 2008 finds nothing of 2008: the prefix `Football_7991` is the right one.
+//! Source: "Windows Azure Table" (2009), the micro blogging case study: a few large partitions, many small ones, an
+//! intermediate size, and a granularity that changes. Its range for 2008 finds nothing of 2008: use prefixes.
 //!
 //! `cargo run --example partition_granularity` runs on an emulator inside of this process. With
 //! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account.
@@ -13,48 +13,86 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use azure_table::key::{Day, Month, Week, Year};
-use azure_table::{DateTime, Descending, KeyPrefix, TableClient, TableEntity, TableKey, TableServiceClient};
-use azure_table_examples::{connect, finish, on_own_tables};
+use azure_table::emulator::PageEnds;
+use azure_table::key::{Month, Week};
+use azure_table::telemetry::CostMeter;
+use azure_table::{
+    DateTime, Descending, Emulator, KeyPrefix, Result, TableClient, TableEntity, TableKey, TableQuery,
+    TableServiceClient,
+};
+use azure_table_examples::columns::Columns;
+use azure_table_examples::{connect, finish, is_emulated, on_own_tables};
 
+const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// PartitionKey: `Football_` and the period, inverted. RowKey: the time, newest first.
-#[derive(TableEntity, Clone)]
-struct Post {
+/// PartitionKey: the channel, alone or with a time. RowKey: the time, newest first.
+#[derive(TableEntity)]
+struct Blog {
     #[table(partition_key)]
-    period: String,
+    partition: String,
     #[table(row_key)]
     posted: Descending<DateTime>,
 }
 
-/// The rule that finds the partition of a time.
-type Rule = fn(DateTime) -> azure_table::Result<String>;
+/// Names the partition of a blog by its channel and time.
+type Rule = fn(&str, DateTime) -> Result<String>;
 
-fn football<K: TableKey>(period: K) -> azure_table::Result<String> {
-    let mut key = "Football_".to_owned();
+/// The tables and their rules, from the largest partitions to one for each blog.
+const SIZES: [(&str, Rule); 4] = [
+    ("Channel", |channel, _| Ok(channel.to_owned())),
+    ("ChannelMonth", |channel, time| {
+        key(channel, Descending(Month::from(time)))
+    }),
+    ("ChannelSeason", by_season),
+    ("ChannelTime", |channel, time| key(channel, Descending(time))),
+];
+
+/// A week in the season from August to February, or else a month.
+fn by_season(channel: &str, time: DateTime) -> Result<String> {
+    match is_season(time) {
+        true => key(channel, Descending(Week::from(time))),
+        false => key(channel, Descending(Month::from(time))),
+    }
+}
+
+fn is_season(time: DateTime) -> bool {
+    !(3..=7).contains(&Month::from(time).month())
+}
+
+fn key<K: TableKey>(channel: &str, period: K) -> Result<String> {
+    let mut key = format!("{channel}_");
     period.write_key(&mut key)?;
     Ok(key)
 }
 
-fn by_year(time: DateTime) -> azure_table::Result<String> {
-    football(Descending(Year::from(time)))
-}
-
-fn by_month(time: DateTime) -> azure_table::Result<String> {
-    football(Descending(Month::from(time)))
-}
-
-fn by_day(time: DateTime) -> azure_table::Result<String> {
-    football(Descending(Day::from(time)))
-}
-
-/// A month, and in the season from August to February a week.
-fn by_season(time: DateTime) -> azure_table::Result<String> {
-    match Month::from(time).month() {
-        3..=7 => by_month(time),
-        _ => football(Descending(Week::from(time))),
-    }
+/// The queries of the paper, at the first midnight of January 2, 2009.
+fn queries(blogs: &TableClient<Blog>, rule: Rule) -> Result<[(&'static str, TableQuery<Blog>); 8]> {
+    let prefix = |text: &str| KeyPrefix::from_partition_text(text);
+    let days = |first: &str, end: &str| -> Result<TableQuery<Blog>> {
+        let (first, end) = (midnight(first)?, midnight(end)?);
+        // The newest partition comes first.
+        let (from, to) = (rule("Football", end - SECOND)?, rule("Football", first)?);
+        let query = match from == to {
+            true => blogs.query().partition(&from),
+            false => blogs.query().between(prefix(&from)?, prefix(&to)?),
+        };
+        Ok(query.filter(Blog::POSTED.ge(first) & Blog::POSTED.lt(end)))
+    };
+    let all = match rule("Football", midnight("2009-01-01")?)?.contains('_') {
+        false => blogs.query().partition("Football"),
+        true => blogs.query().key_prefix(prefix("Football_")?),
+    };
+    Ok([
+        ("10 most recent", all.clone().limit(10)),
+        ("all", all),
+        ("past day", days("2009-01-01", "2009-01-02")?),
+        ("past week", days("2008-12-26", "2009-01-02")?),
+        ("October 2008", days("2008-10-01", "2008-11-01")?),
+        ("2008", days("2008-01-01", "2009-01-01")?),
+        ("7/3/2008", days("2008-07-03", "2008-07-04")?),
+        ("10/3/2008", days("2008-10-03", "2008-10-04")?),
+    ])
 }
 
 #[tokio::main]
@@ -63,79 +101,61 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<(), Box<dyn Error>> {
-    on_own_tables(&connect()?, work).await
-}
-
-async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
-    println!();
-    println!(
-        "{:<6}  {:>10}  {:>7}  {:<32}  {:<35}  2008",
-        "period", "partitions", "largest", "7/3/2008", "10/3/2008"
-    );
-    let rules: [(&str, Rule); 4] = [
-        ("year", by_year),
-        ("month", by_month),
-        ("day", by_day),
-        ("season", by_season),
-    ];
-    for (name, rule) in rules {
-        let posts = service.table::<Post>(&format!("By{name}"))?;
-        posts.create_table().await?;
-        let rows = year_2008(rule)?;
-        let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
-        rows.iter()
-            .for_each(|post| *sizes.entry(&post.period).or_default() += 1);
-        posts.bulk().insert(&rows).await?.ensure_no_leftovers()?;
-        let largest = sizes.values().max().copied().unwrap_or_default();
-        let july = posts_of_a_day(&posts, rule, "2008-07-03T00:00:00Z").await?;
-        let october = posts_of_a_day(&posts, rule, "2008-10-03T00:00:00Z").await?;
-        let year = posts_of_2008(&posts).await?;
-        println!(
-            "{name:<6}  {:>10}  {largest:>7}  {july:<32}  {october:<35}  {year}",
-            sizes.len()
-        );
+    let service = connect()?;
+    println!("\nThe access path of each query, and its requests:\n");
+    on_own_tables(&service, work).await?;
+    if is_emulated() {
+        println!("\nThe same with each partition on a server of its own, where a page ends:\n");
+        let spread = Emulator::new().page_ends(PageEnds::new().at_partitions());
+        work(&TableServiceClient::with_transport(spread)).await?;
     }
-    println!("\nA day is one request in each. The year is one range, also across the switch of the season.");
-    println!("The largest partition limits what one server has to take; the number of partitions, what can be split.");
     Ok(())
 }
 
-/// Two posts a day, and twelve in the season; those of the years before and after are not of 2008.
-fn year_2008(rule: Rule) -> Result<Vec<Post>, Box<dyn Error>> {
-    let start: DateTime = "2007-12-31T00:00:00Z".parse()?;
-    let mut posts = Vec::new();
-    for day in 0..368 {
-        let day = start + DAY * day;
-        let count = if (3..=7).contains(&Month::from(day).month()) {
-            2
-        } else {
-            12
-        };
-        for n in 0..count {
-            let posted = day + DAY / count * n;
-            posts.push(Post {
-                period: rule(posted)?,
-                posted: posted.into(),
-            });
+async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
+    let (cost, mut columns, mut found) = (CostMeter::new(), Columns::default(), BTreeMap::new());
+    let service = service.clone().observer(cost.clone());
+    for (name, rule) in SIZES {
+        let blogs = service.table::<Blog>(name)?;
+        blogs.create_table().await?;
+        let rows = blogs_of_a_year(rule)?;
+        blogs.bulk().insert(&rows).await?.ensure_no_leftovers()?;
+        let mut sizes: BTreeMap<_, usize> = BTreeMap::new();
+        for blog in rows {
+            *sizes.entry(blog.partition).or_default() += 1;
+        }
+        columns.add("key of 10/3/2008", rule("Football", midnight("2008-10-03")?)?);
+        columns.add("partitions", sizes.len());
+        columns.add("largest", sizes.values().max().unwrap_or(&0));
+        for (name, query) in queries(&blogs, rule)? {
+            let (path, before) = (query.plan()?.path(), cost.total().requests);
+            let times: Vec<_> = query.all().await?.iter().map(|blog| blog.posted).collect();
+            let cell = format!("{path:?} {}", cost.total().requests - before);
+            columns.add(format!("{name:<14}  {:>4}", times.len()), cell);
+            if *found.entry(name).or_insert_with(|| times.clone()) != times {
+                return Err(format!("{name}: two sizes return different blogs").into());
+            }
         }
     }
-    Ok(posts)
+    columns.print();
+    Ok(())
 }
 
-/// All posts of a day: a range of rows in the partition that the rule names.
-async fn posts_of_a_day(posts: &TableClient<Post>, rule: Rule, day: &str) -> Result<String, Box<dyn Error>> {
-    let start: DateTime = day.parse()?;
-    let period = rule(start)?;
-    let of_the_day = Post::POSTED.ge(start) & Post::POSTED.lt(start + DAY);
-    let query = posts.query().partition(&period).filter(of_the_day);
-    let path = query.plan()?.path();
-    Ok(format!("{} in {period}, {path:?}", query.count().await?))
+/// A blog each day, and six in the season. Another channel has a newer one.
+fn blogs_of_a_year(rule: Rule) -> Result<Vec<Blog>> {
+    let start = midnight("2007-12-31")?;
+    let mut posted = vec![("Cricket", midnight("2009-01-02")?)];
+    for day in (0..368).map(|day| start + DAY * day) {
+        let count = if is_season(day) { 6 } else { 1 };
+        posted.extend((0..count).map(|n| ("Football", day + DAY * n / count)));
+    }
+    let posted = posted.into_iter().map(|(channel, time)| {
+        let (partition, posted) = (rule(channel, time)?, Descending(time));
+        Ok(Blog { partition, posted })
+    });
+    posted.collect()
 }
 
-/// All posts of the year: the partitions that begin with it, whatever follows.
-async fn posts_of_2008(posts: &TableClient<Post>) -> Result<String, Box<dyn Error>> {
-    let start: DateTime = "2008-01-01T00:00:00Z".parse()?;
-    let query = posts.query().under(KeyPrefix::from_partition_text(by_year(start)?)?);
-    let path = query.plan()?.path();
-    Ok(format!("{}, {path:?}", query.count().await?))
+fn midnight(day: &str) -> Result<DateTime> {
+    Ok(format!("{day}T00:00:00Z").parse::<DateTime>()?)
 }

@@ -83,8 +83,8 @@ async fn work(service: &TableServiceClient, faults: &Faults, waits: &Waits) -> R
             CallOptions::new().retry(ExponentialRetry::default()),
         ),
         (
-            "ExponentialRetry::in_2010",
-            CallOptions::new().retry(ExponentialRetry::in_2010()),
+            "ExponentialRetry::storage_client_2010",
+            CallOptions::new().retry(ExponentialRetry::storage_client_2010()),
         ),
         ("LinearRetry::default", CallOptions::new().retry(LinearRetry::default())),
         (

@@ -13,6 +13,7 @@ use std::io::Write;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
+use azure_table::auth::SasUrl;
 use azure_table::service::StoredAccessPolicy;
 use azure_table::{DateTime, TableClient, TableEntity, TablePermissions, TableSas, TableServiceClient};
 use azure_table_examples::{CONNECTION_STRING, connect_on_port, finish, is_emulated, on_own_tables};
@@ -51,7 +52,6 @@ async fn share(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
         orders.insert(&Order { customer, number, item }).await?;
     }
 
-    let key = service.account_key().ok_or("only an account key signs such a URL")?;
     let expiry = DateTime::now() + HOUR;
     // The URL names a policy of the table, so that the owner can revoke it. Only a new key revokes one without.
     let mut readers = StoredAccessPolicy::new("readers");
@@ -68,8 +68,7 @@ async fn share(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     } else {
         sas
     };
-    let token = sas.sign(key)?;
-    let url = format!("{}/{}?{}", service.endpoint(), orders.name(), token.expose());
+    let url = orders.sas_url(&sas)?;
     println!("owner      shares the orders of ada until {expiry}, to be read");
 
     let same = url.clone();
@@ -90,14 +89,14 @@ async fn take_effect() {
 }
 
 /// Starts the second process with the URL on its standard input: all users of a machine see the arguments of a process.
-fn start_reader(url: &str) -> std::io::Result<ExitStatus> {
+fn start_reader(url: &SasUrl) -> std::io::Result<ExitStatus> {
     let mut reader = Command::new(std::env::current_exe()?)
         .arg("reader")
         .env_remove(CONNECTION_STRING)
         .stdin(Stdio::piped())
         .spawn()?;
     if let Some(mut input) = reader.stdin.take() {
-        input.write_all(url.as_bytes())?;
+        input.write_all(url.expose().as_bytes())?;
     }
     reader.wait()
 }

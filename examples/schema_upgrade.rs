@@ -47,15 +47,11 @@ fn english() -> String {
     "en".into()
 }
 
-fn from_version_1(row: DynamicEntity) -> Result<Film> {
-    let euros: f64 = row.property("euros")?;
-    Ok(Film {
-        rating: row.property("stars")?,
-        cents: (euros * 100.0).round() as i64,
-        language: english(),
-        genre: row.partition_key,
-        title: row.row_key,
-    })
+/// Takes the price of the first version, which `upgrade_all` then removes from the stored row.
+fn from_version_1(row: &mut DynamicEntity) -> Result<Film> {
+    let euros: f64 = row.take_property("euros")?;
+    row.insert("cents", (euros * 100.0).round() as i64);
+    row.to_entity()
 }
 
 #[tokio::main]
@@ -103,11 +99,11 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     films.modify(("classic", "M"), |film| film.rating = 5).await?;
     show(&films, "after a change of one by version 2").await?;
 
-    // The rest in the background. `euros` was read by the function alone: the client cannot know that it is obsolete,
-    // and would keep it like any property that the struct does not know.
+    // The rest in the background. `stars` and `euros` go, because the alias and the function replace them. Any other
+    // property that the struct does not know would stay.
     let background = tokio::spawn({
         let films = films.clone();
-        async move { films.upgrade_all().drop_unknown().await }
+        async move { films.upgrade_all().await }
     });
     let report = background.await??;
     println!("\nupgrade_all: {report}");

@@ -111,7 +111,8 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     rows_of_any_kind(&staff).await
 }
 
-/// A table has no schema: one department, developers and contractors, and a raise for each row that has a salary.
+/// A table has no schema: one department, developers and contractors, and a raise for each row that has a salary. Only
+/// the salaries are read and merged.
 async fn rows_of_any_kind(staff: &TableClient<Employee>) -> Result<(), Box<dyn Error>> {
     let any = staff.typed::<DynamicEntity>();
     let mut contractor = DynamicEntity::new("Sales", "contractor_7");
@@ -121,16 +122,19 @@ async fn rows_of_any_kind(staff: &TableClient<Employee>) -> Result<(), Box<dyn E
 
     let before = any.query().partition("Sales").all().await?;
     let report = any
-        .update_where(any.query().partition("Sales"), |row| -> azure_table::Result<Change> {
-            let salary: i64 = row.property("Salary")?;
-            let raise = match salary {
-                ..50_000 => salary / 10,
-                50_000..100_000 => salary / 20,
-                _ => return Ok(Change::Keep),
-            };
-            row.insert("Salary", salary + raise);
-            Ok(Change::Save)
-        })
+        .update_where(
+            any.query().partition("Sales").select_names(["Salary"]),
+            |row| -> azure_table::Result<Change> {
+                let salary: i64 = row.property("Salary")?;
+                let raise = match salary {
+                    ..50_000 => salary / 10,
+                    50_000..100_000 => salary / 20,
+                    _ => return Ok(Change::Keep),
+                };
+                row.insert("Salary", salary + raise);
+                Ok(Change::Save)
+            },
+        )
         .await?;
     say("raise", format!("{report}"));
     println!("\n           row           before    after  other properties");

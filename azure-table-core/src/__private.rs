@@ -24,7 +24,9 @@ pub use self::assert::{
     SamePartition, assert_digits, assert_distinct, assert_entity, assert_form, assert_partition, assert_untagged,
 };
 pub use self::field::{EtagField, ExtraField, FromJson, OfDefault, TimestampField, ToJson, WriteIdField};
-pub use self::function::{Converted, Named, Nothing, Reads, Typed, WhenAbsent, Writes, lacking, lend, upgraded};
+pub use self::function::{
+    Converted, Named, Nothing, Reads, Removed, Typed, WhenAbsent, Writes, lacking, lend, upgraded,
+};
 pub use self::projection::{
     Absent, ColumnOf, ColumnOfName, Distinct, Selection, SoleField, SoleRowField, partition_field, row_field, select,
     select_found,
@@ -45,12 +47,13 @@ use crate::filter::column::Column;
 pub use crate::filter::column::InKey;
 use crate::filter::column_name::ColumnName;
 pub use crate::filter::nested::{Nested, Variant};
+pub use crate::filter::projection::{ProjectedValues, Projection, UpdatableRow, Updated};
 pub use crate::filter::rejected::{Known, Listed, Opaque, OtherRows, Single, Whole};
 pub use crate::model::chunked::{self, Chunked, write as write_pieces};
 pub use crate::model::datetime::DateTime;
 pub use crate::model::dynamic::DynamicEntity;
 pub use crate::model::edm::{Edm, EdmType, EdmValue, WireValue};
-pub use crate::model::entity::{MetadataLevel, Projection, PropertyGroup, ReadEntity, ReadPropertyGroup, TableEntity};
+pub use crate::model::entity::{MetadataLevel, PropertyGroup, ReadEntity, ReadPropertyGroup, TableEntity};
 use crate::model::error::ErrorInternals;
 pub use crate::model::error::{Error, Result, ValueError};
 pub use crate::model::etag::{Condition, ETag};

@@ -24,6 +24,7 @@ pub mod nested;
 pub mod parameters;
 #[doc(hidden)]
 pub mod parse;
+pub mod projection;
 #[doc(hidden)]
 pub mod rejected;
 pub mod select;

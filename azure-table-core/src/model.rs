@@ -34,6 +34,8 @@ pub mod partition;
 pub mod prefix;
 pub mod property;
 pub mod property_writer;
+#[doc(hidden)]
+pub mod response_headers;
 pub mod row;
 #[cfg(feature = "inbound")]
 #[doc(hidden)]

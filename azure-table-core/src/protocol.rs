@@ -9,11 +9,13 @@ pub mod account_key;
 #[doc(hidden)]
 pub mod addressed_account;
 pub mod batch;
+pub mod batch_request;
 #[doc(hidden)]
 pub mod batch_response;
 #[doc(hidden)]
 pub mod connection_string;
 pub mod continuation;
+pub mod doubt;
 mod encoded_operation;
 #[doc(hidden)]
 pub mod endpoint;

@@ -155,7 +155,14 @@ impl<'a> Impls<'a> {
 
     fn projection(&self, of: &syn::Type) -> Option<TokenStream> {
         let private = &self.paths.private;
-        self.read(&quote!(#private::Projection<#of>), &TokenStream::new())
+        let updated = quote! {
+            fn updated(&self) -> #private::Updated<'_, #of> {
+                loop {}
+            }
+        };
+        let row = self.read(&quote!(#private::UpdatableRow<#of>), &updated);
+        let projection = self.read(&quote!(#private::Projection<#of>), &TokenStream::new());
+        Some(quote!(#row #projection))
     }
 
     fn group(&self) -> TokenStream {

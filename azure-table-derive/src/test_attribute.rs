@@ -34,16 +34,16 @@ const OTHER_WORDS: [(&str, &str); 4] = [
     (
         "flavor",
         "the test runs on a runtime of one thread; for another one write `#[tokio::test]` and \
-         `TableServiceClient::on(Emulator::new())`",
+         `TableServiceClient::with_transport(Emulator::new())`",
     ),
     (
         "worker_threads",
         "the test runs on a runtime of one thread; for another one write `#[tokio::test]` and \
-         `TableServiceClient::on(Emulator::new())`",
+         `TableServiceClient::with_transport(Emulator::new())`",
     ),
     (
         "page_size",
-        "take an argument `emulator: Emulator` and write `TableServiceClient::on(emulator.with_page_size(2))`",
+        "take an argument `emulator: Emulator` and write `TableServiceClient::with_transport(emulator.page_size(2))`",
     ),
 ];
 
@@ -302,14 +302,16 @@ fn table_name(argument: &str) -> String {
 fn check_name(table: &str) -> Result<(), String> {
     let length = table.chars().count();
     if !TABLE_NAME.contains(&length) {
-        return Err(format!("it has {length} characters, a table's name has 3 to 63"));
+        return Err(format!(
+            "it has {length} characters, a table's name on Storage has 3 to 63"
+        ));
     }
     if table.eq_ignore_ascii_case("tables") {
         return Err("the service reserves it".to_owned());
     }
     match table.chars().all(|letter| letter.is_ascii_alphanumeric()) {
         true => Ok(()),
-        false => Err("a table's name has ASCII letters and digits".to_owned()),
+        false => Err("a table's name on Storage has ASCII letters and digits".to_owned()),
     }
 }
 
@@ -342,7 +344,7 @@ fn code(function: &ItemFn, options: &Options, arguments: &[Argument]) -> TokenSt
             #(#attrs)*
             #vis fn #name() {
                 async fn #name(#inputs) #output #block
-                #krate::testing::explore(async |#place: #krate::testing::World| #name(#(#values),*).await)
+                #krate::testing::explore(async |#place: #krate::testing::Simulation| #name(#(#values),*).await)
                     #cosmos #calls
                     .prove();
             }

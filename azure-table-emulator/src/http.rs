@@ -200,7 +200,7 @@ impl EmulatorServer {
     /// Returns `true` if other machines can reach the account `devstoreaccount1` with the public key of all emulators.
     ///
     /// This is the case if the address is not a loopback address and the account has no [other
-    /// key](Emulator::with_account). A program that lets its user choose the address should warn about it.
+    /// key](Emulator::account). A program that lets its user choose the address should warn about it.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -339,10 +339,8 @@ mod tests {
     #[test]
     fn development_account_is_reachable_from_other_machines_with_its_public_key() {
         let public = Emulator::new();
-        let own = Emulator::new()
-            .with_account(DEVELOPMENT_ACCOUNT, "AAECAwQFBgc=")
-            .unwrap();
-        let public_again = own.clone().with_account(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
+        let own = Emulator::new().account(DEVELOPMENT_ACCOUNT, "AAECAwQFBgc=").unwrap();
+        let public_again = own.clone().account(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
         for (address, is_beyond) in [
             ("127.0.0.1", false),
             ("127.1.2.3", false),

@@ -56,26 +56,26 @@ use crate::store::SharedStore;
 ///
 /// - signatures with an account key
 /// - shared access signatures of all kinds: for a table, with a policy, for an account, with a user delegation key
-/// - tokens ([`with_token`](Self::with_token), [`with_token_audience`](Self::with_token_audience))
+/// - tokens ([`token`](Self::token), [`token_audience`](Self::token_audience))
 ///
-/// It answers immediately, unless [`with_service_model`](Self::with_service_model) sets latencies, limits and queues.
+/// It answers immediately, unless [`service_model`](Self::service_model) sets latencies, limits and queues.
 /// [`seed`](Self::seed) inserts rows without a client. [`snapshot`](Self::snapshot) and [`restore`](Self::restore) save
 /// and restore the whole state, and `Emulator::open` (feature `emulator-durable`) keeps it in a folder.
-/// [`with_observer`](Self::with_observer) reports the requests.
+/// [`observer`](Self::observer) reports the requests.
 ///
 /// A query over many rows yields to other requests every few thousand comparisons, so it delays none of them by more
 /// than about a millisecond. Its page still shows one state of the table: a batch entirely or not at all.
 ///
 /// The URL of an account is `http://{host}/{account}`, as in other emulators. A host name as in the cloud works too,
 /// whatever its suffix: `https://{account}.table.core.windows.net`. With `-secondary` after the account it is the
-/// secondary, which is read-only ([`with_secondary_lag`](Self::with_secondary_lag)). At
+/// secondary, which is read-only ([`secondary_lag`](Self::secondary_lag)). At
 /// `https://{account}.table.cosmos.azure.com`, and everywhere for [`Emulator::cosmos`], it is Cosmos DB for Table.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
-/// let service = TableServiceClient::on(Emulator::new());
+/// let service = TableServiceClient::with_transport(Emulator::new());
 /// let blogs = service.table::<DynamicEntity>("Blogs")?;
 /// blogs.create_table().await?;
 /// # Ok(())
@@ -124,7 +124,7 @@ impl Emulator {
     /// The known differences apply:
     ///
     /// - at host names, merges are accepted only if they are tunnelled through `POST`
-    /// - table names are case-sensitive, and have letters of any script
+    /// - table names are case-sensitive, and have up to 254 characters of any script
     /// - pages have rows in the order of their insertion
     /// - keys cannot be empty
     /// - a RowKey has at most 255 bytes, a batch 2 MiB
@@ -136,7 +136,7 @@ impl Emulator {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
-    /// let emulator = Emulator::new().with_account("contoso", "AAECAwQFBgc=")?;
+    /// let emulator = Emulator::new().account("contoso", "AAECAwQFBgc=")?;
     /// let connection = "AccountName=contoso;AccountKey=AAECAwQFBgc=;\
     ///                   TableEndpoint=https://contoso.table.cosmos.azure.com:443/;";
     /// let service = TableServiceClient::from_connection_string(connection)?.transport(emulator);
@@ -158,7 +158,7 @@ impl Emulator {
     ///
     /// From 1 to 1000, which is the service's limit. A small size lets a test see many pages of few rows.
     #[must_use]
-    pub fn with_page_size(mut self, rows: usize) -> Self {
+    pub fn page_size(mut self, rows: usize) -> Self {
         self.settings_mut().page_size = rows.clamp(1, MAX_PAGE);
         self
     }
@@ -167,7 +167,7 @@ impl Emulator {
     ///
     /// Lists of tables are not affected.
     #[must_use]
-    pub fn with_page_ends(mut self, ends: PageEnds) -> Self {
+    pub fn page_ends(mut self, ends: PageEnds) -> Self {
         self.settings_mut().page_ends = ends;
         self
     }
@@ -180,14 +180,14 @@ impl Emulator {
     ///
     /// Source: REST "Versioning for Azure Storage".
     #[must_use]
-    pub fn with_strict_versions(mut self, strict: bool) -> Self {
+    pub fn strict_versions(mut self, strict: bool) -> Self {
         self.settings_mut().has_strict_versions = strict;
         self
     }
 
     /// Sets the clock.
     #[must_use]
-    pub fn with_clock(mut self, clock: EmulatorClock) -> Self {
+    pub fn shared_clock(mut self, clock: EmulatorClock) -> Self {
         self.settings_mut().clock = clock;
         self
     }
@@ -212,8 +212,8 @@ impl Emulator {
     /// # async fn main() -> azure_table::Result<()> {
     /// use std::time::Duration;
     /// use azure_table::{DateTime, DynamicEntity, Emulator, TableServiceClient};
-    /// let emulator = Emulator::new().with_timestamp_skew(Duration::from_secs(2), 17);
-    /// let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs")?;
+    /// let emulator = Emulator::new().timestamp_skew(Duration::from_secs(2), 17);
+    /// let blogs = TableServiceClient::with_transport(emulator).dynamic_table("Blogs")?;
     /// blogs.create_table().await?;
     /// let stored = blogs.insert_echo(&DynamicEntity::new("Channel9", "1")).await?;
     /// assert!(stored.timestamp.abs_diff(DateTime::now()) < Duration::from_secs(3));
@@ -221,7 +221,7 @@ impl Emulator {
     /// # }
     /// ```
     #[must_use]
-    pub fn with_timestamp_skew(mut self, most: Duration, seed: u64) -> Self {
+    pub fn timestamp_skew(mut self, most: Duration, seed: u64) -> Self {
         let skew = (!most.is_zero()).then(|| TimestampSkew::new(most, seed));
         self.settings_mut().timestamp_skew = skew;
         self
@@ -238,8 +238,8 @@ impl Emulator {
     /// use std::time::Duration;
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// const A_WHILE: Duration = Duration::from_secs(40);
-    /// let emulator = Emulator::new().with_deletion_time(A_WHILE);
-    /// let blogs = TableServiceClient::on(emulator.clone()).table::<DynamicEntity>("Blogs")?;
+    /// let emulator = Emulator::new().deletion_time(A_WHILE);
+    /// let blogs = TableServiceClient::with_transport(emulator.clone()).table::<DynamicEntity>("Blogs")?;
     /// blogs.create_table().await?;
     /// blogs.delete_table().await?;
     /// assert_eq!(blogs.create_table().await.unwrap_err().code(), Some("TableBeingDeleted"));
@@ -251,7 +251,7 @@ impl Emulator {
     ///
     /// Source: REST "Delete Table".
     #[must_use]
-    pub fn with_deletion_time(mut self, time: Duration) -> Self {
+    pub fn deletion_time(mut self, time: Duration) -> Self {
         self.settings_mut().deletion_time = time;
         self
     }
@@ -264,7 +264,7 @@ impl Emulator {
     ///
     /// Source: REST "Get Table Service Stats".
     #[must_use]
-    pub fn with_secondary_lag(mut self, lag: Duration) -> Self {
+    pub fn secondary_lag(mut self, lag: Duration) -> Self {
         self.settings_mut().secondary_lag = lag;
         if !lag.is_zero() {
             self.service.store.write().part_regions();
@@ -286,15 +286,15 @@ impl Emulator {
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// use azure_table::emulator::ServiceModel;
     /// let at_once = Emulator::new();
-    /// TableServiceClient::on(at_once.clone()).dynamic_table("Blogs")?.create_table().await?;
+    /// TableServiceClient::with_transport(at_once.clone()).dynamic_table("Blogs")?.create_table().await?;
     ///
-    /// let emulator = at_once.with_service_model(ServiceModel::in_2010());
-    /// let blogs = TableServiceClient::on(emulator.clone()).dynamic_table("Blogs")?;
+    /// let emulator = at_once.service_model(ServiceModel::azure_storage_2010());
+    /// let blogs = TableServiceClient::with_transport(emulator.clone()).dynamic_table("Blogs")?;
     /// let started = tokio::time::Instant::now();
     /// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
     /// assert!((40..60).contains(&started.elapsed().as_millis()));
     /// assert_eq!(emulator.load_of("Blogs", "Channel9").accepted_entities, 1);
-    /// # let _ = emulator.with_service_model(None);
+    /// # let _ = emulator.service_model(None);
     /// # Ok(())
     /// # }
     /// ```
@@ -303,12 +303,12 @@ impl Emulator {
     ///
     /// Source: see [`ServiceModel`].
     #[must_use]
-    pub fn with_service_model(mut self, model: impl Into<Option<ServiceModel>>) -> Self {
+    pub fn service_model(mut self, model: impl Into<Option<ServiceModel>>) -> Self {
         self.service.stamp = model.into().map(|model| Arc::new(Stamp::new(model)));
         self
     }
 
-    /// Returns the load on the servers since the [model](Self::with_service_model) was set.
+    /// Returns the load on the servers since the [model](Self::service_model) was set.
     ///
     /// Without a model nothing is counted.
     pub fn load(&self) -> ServiceLoad {
@@ -342,8 +342,8 @@ impl Emulator {
     /// use azure_table::{Emulator, TableServiceClient};
     /// let seen = Arc::new(Mutex::new(Vec::new()));
     /// let sink = Arc::clone(&seen);
-    /// let emulator = Emulator::new().with_observer(move |request| sink.lock().unwrap().push(request.clone()));
-    /// let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs")?;
+    /// let emulator = Emulator::new().observer(move |request| sink.lock().unwrap().push(request.clone()));
+    /// let blogs = TableServiceClient::with_transport(emulator).dynamic_table("Blogs")?;
     /// blogs.create_table().await?;
     /// blogs.create_table().await.unwrap_err();
     /// let seen = seen.lock().unwrap();
@@ -353,7 +353,7 @@ impl Emulator {
     /// # }
     /// ```
     #[must_use]
-    pub fn with_observer(mut self, observe: impl Fn(&ResponseEvent) + Send + Sync + 'static) -> Self {
+    pub fn observer(mut self, observe: impl Fn(&ResponseEvent) + Send + Sync + 'static) -> Self {
         self.observer = Some(Arc::new(observe));
         self
     }
@@ -361,7 +361,7 @@ impl Emulator {
     /// Inserts or replaces entities in a table of the account `devstoreaccount1`.
     ///
     /// Creates the table if it is missing. It needs no client, and takes no time regardless of the
-    /// [model](Self::with_service_model).
+    /// [model](Self::service_model).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -377,7 +377,7 @@ impl Emulator {
     /// }
     /// let emulator = Emulator::new();
     /// emulator.seed("Blogs", (1..=3).map(|n| Blog { channel: "c".into(), slug: n.to_string(), rating: n }))?;
-    /// let blogs = TableServiceClient::on(emulator).table::<Blog>("Blogs")?;
+    /// let blogs = TableServiceClient::with_transport(emulator).table::<Blog>("Blogs")?;
     /// assert_eq!(blogs.query().filter(Blog::RATING.ge(2)).all().await?.len(), 2);
     /// # Ok(())
     /// # }

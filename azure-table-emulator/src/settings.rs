@@ -80,15 +80,15 @@ pub(crate) struct Account {
 ///
 /// With these conditions a test sets the end: after [a number of examined rows](Self::examined), at [a number of
 /// bytes](Self::bytes), or [with each partition](Self::at_partitions). The first condition that applies ends the page.
-/// `$top` and [`Emulator::with_page_size`](crate::Emulator::with_page_size) still apply.
+/// `$top` and [`Emulator::page_size`](crate::Emulator::page_size) still apply.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// use azure_table::{DynamicEntity, Emulator, Filter, TableServiceClient};
 /// use azure_table::emulator::PageEnds;
-/// let emulator = Emulator::new().with_page_ends(PageEnds::new().examined(2));
-/// let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs")?;
+/// let emulator = Emulator::new().page_ends(PageEnds::new().examined(2));
+/// let blogs = TableServiceClient::with_transport(emulator).dynamic_table("Blogs")?;
 /// blogs.create_table().await?;
 /// for row in ["1", "2", "3", "4", "5"] {
 ///     blogs.insert(&DynamicEntity::new("Channel9", row)).await?;
@@ -160,7 +160,7 @@ impl PageEnds {
 /// use azure_table::{DateTime, Emulator};
 /// use azure_table::emulator::EmulatorClock;
 /// let clock = EmulatorClock::fixed("2030-01-01T00:00:00Z".parse::<DateTime>().unwrap());
-/// let emulator = Emulator::new().with_clock(clock.clone());
+/// let emulator = Emulator::new().shared_clock(clock.clone());
 /// clock.advance(Duration::from_secs(60));
 /// assert_eq!(emulator.clock().now().to_string(), "2030-01-01T00:01:00Z");
 /// ```

@@ -14,7 +14,7 @@ pub struct Exploration {
     pub(crate) pruned: u64,
     pub(crate) requests: u64,
     pub(crate) elapsed: Duration,
-    pub(crate) bound: Option<Bound>,
+    pub(crate) stop_reason: Option<StopReason>,
     pub(crate) failure: Option<Box<FailedSchedule>>,
 }
 
@@ -46,12 +46,12 @@ impl Exploration {
     /// With `isolated`, this is no proof for a body that takes the order of writes to different rows from their ETags.
     /// The guide `explorations` lists all limits.
     pub fn is_proof(&self) -> bool {
-        self.bound.is_none() && self.failure.is_none()
+        self.stop_reason.is_none() && self.failure.is_none()
     }
 
-    /// Returns the bound that ended the exploration, or `None` if every order was run, or one failed.
-    pub fn bound(&self) -> Option<Bound> {
-        self.bound
+    /// Returns the reason why the exploration stopped early, or `None` if every order was run, or one failed.
+    pub fn stop_reason(&self) -> Option<StopReason> {
+        self.stop_reason
     }
 
     /// Returns the failed order with the fewest faults, and among those the one with the fewest switches between tasks.
@@ -72,18 +72,18 @@ impl fmt::Display for Exploration {
             self.requests
         )?;
         write!(f, "{} ms", self.elapsed.as_millis())?;
-        match (self.bound, &self.failure) {
-            (Some(bound), _) => write!(f, "; {bound}"),
+        match (self.stop_reason, &self.failure) {
+            (Some(reason), _) => write!(f, "; {reason}"),
             (None, None) => f.write_str("; all orders seen"),
             (None, Some(_)) => Ok(()),
         }
     }
 }
 
-/// The bound that ended an [`Exploration`] before every order was run.
+/// The reason why an [`Exploration`] stopped before every order was run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Bound {
+pub enum StopReason {
     /// The maximum number of runs.
     Schedules(u64),
     /// The maximum time.
@@ -92,7 +92,7 @@ pub enum Bound {
     Replay,
 }
 
-impl fmt::Display for Bound {
+impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Schedules(runs) => write!(f, "stopped after {runs} runs: not all orders were seen"),

@@ -57,7 +57,7 @@ pub enum Fault {
     /// A failed operation in a batch: 202 with this as its only part; not applied. Affects batches only.
     FailBatchPart(ResponseTemplate),
     /// Another transport receives the request: a service in another state, or one with a wrong clock.
-    Instead(Arc<dyn Transport>),
+    RouteTo(Arc<dyn Transport>),
     /// The `Date` of the response is ahead by this time.
     DateAhead(Duration),
     /// The `Date` of the response is behind by this time.
@@ -85,7 +85,7 @@ impl Fault {
             Self::Respond(_) => "response of a rule",
             Self::RespondAfterApplying(_) => "response of a rule, after the request was applied",
             Self::FailBatchPart(_) => "failed operation of a batch",
-            Self::Instead(_) => "another transport",
+            Self::RouteTo(_) => "another transport",
             Self::DateAhead(_) => "date ahead",
             Self::DateBehind(_) => "date behind",
         }
@@ -142,7 +142,7 @@ impl Fault {
                 Ok(response)
             }
             Self::FailBatchPart(part) => ResponseTemplate::batch([part.clone()]).response().map_err(no_response),
-            Self::Instead(other) => other.send(request).await,
+            Self::RouteTo(other) => other.send(request).await,
             Self::DateAhead(by) => behind
                 .send(request)
                 .await

@@ -10,8 +10,8 @@ use crate::response_template::ResponseTemplate;
 /// A [`Fault`] and the requests that it affects. Without conditions it affects all.
 ///
 /// Kinds and table select the matching requests. These are counted from 1, and one of [`nth`](Self::nth),
-/// [`first`](Self::first), [`every`](Self::every) and [`chance`](Self::chance) chooses among them. If several are set,
-/// the last one applies.
+/// [`first`](Self::first), [`every`](Self::every) and [`probability`](Self::probability) chooses among them. If several
+/// are set, the last one applies.
 ///
 /// ```
 /// use azure_table::operation::OperationKind;
@@ -101,7 +101,7 @@ impl FaultRule {
     /// Affects each matching request with this probability, from 0 to 1.
     ///
     /// It is drawn from the seed of [`Faults`](crate::Faults).
-    pub fn chance(mut self, probability: f64) -> Self {
+    pub fn probability(mut self, probability: f64) -> Self {
         self.when = When::Chance(probability);
         self
     }

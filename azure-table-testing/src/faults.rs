@@ -5,7 +5,7 @@
 //!
 //! Faults are rules at the transport, below the retry loop, so a test sees the effects of the network. Users, the fault
 //! matrix and the soak test share one kit. Only the first rule that chooses a request acts; two faults on one request
-//! need two wrappers. A service with a wrong clock is another transport, `Fault::Instead`.
+//! need two wrappers. A service with a wrong clock is another transport, `Fault::RouteTo`.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -42,7 +42,7 @@ const MOST_RECORDS: usize = 1_024;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// let faults = Faults::new(Emulator::new());
-/// let table = TableServiceClient::on(faults.clone()).dynamic_table("Blogs")?;
+/// let table = TableServiceClient::with_transport(faults.clone()).dynamic_table("Blogs")?;
 /// table.create_table().await?;
 ///
 /// let hang = faults.add(Fault::HangRequest);

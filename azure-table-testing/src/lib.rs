@@ -5,6 +5,7 @@
 // exploration.
 
 mod address;
+mod bill;
 mod error;
 mod exchange;
 mod exploration;
@@ -25,9 +26,10 @@ mod secrets;
 mod spy;
 mod verdict;
 
+pub use crate::bill::Bill;
 pub use crate::error::{error, error_in_doubt};
 pub use crate::exchange::Exchange;
-pub use crate::exploration::{Bound, Exploration, FailedSchedule};
+pub use crate::exploration::{Exploration, FailedSchedule, StopReason};
 pub use crate::fault::Fault;
 pub use crate::fault_rule::FaultRule;
 pub use crate::faults::{AddedRule, FaultRecord, Faults};

@@ -11,6 +11,7 @@ use azure_table_core::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 
+use crate::bill::Bill;
 use crate::exchange::{Exchange, Outcome};
 
 /// The default number of kept exchanges.
@@ -30,7 +31,7 @@ const MOST_EXCHANGES: usize = 1_024;
 /// # async fn main() -> azure_table::Result<()> {
 /// let emulator = Emulator::new();
 /// let spy = Spy::new(emulator.clone());
-/// let blogs = TableServiceClient::on(spy.clone()).dynamic_table("Blogs")?;
+/// let blogs = TableServiceClient::with_transport(spy.clone()).dynamic_table("Blogs")?;
 /// blogs.create_table().await?;
 /// let mut batch = blogs.batch();
 /// batch.insert(&DynamicEntity::new("Channel9", "1"))?.insert(&DynamicEntity::new("Channel9", "2"))?;
@@ -56,6 +57,8 @@ struct State {
     cleared: u64,
     most: usize,
     kept: VecDeque<Exchange>,
+    /// Of all requests since the last `clear`, also those that are no longer kept.
+    bill: Bill,
 }
 
 impl Spy {
@@ -66,6 +69,7 @@ impl Spy {
             cleared: 0,
             most: MOST_EXCHANGES,
             kept: VecDeque::new(),
+            bill: Bill::default(),
         };
         Self {
             behind: Arc::new(transport),
@@ -90,6 +94,11 @@ impl Spy {
         self.state().requests()
     }
 
+    /// Returns the requests since the last [`clear`](Self::clear), added up, including those no longer kept.
+    pub fn bill(&self) -> Bill {
+        self.state().bill.clone()
+    }
+
     /// Returns the kept exchanges, in the order of their requests.
     pub fn exchanges(&self) -> Vec<Exchange> {
         self.state().kept.iter().cloned().collect()
@@ -111,13 +120,14 @@ impl Spy {
         self.state().kept.back().cloned()
     }
 
-    /// Removes the kept exchanges, and counts requests from 0 again.
+    /// Removes the kept exchanges, and counts requests from 0 again, also those of the [`bill`](Self::bill).
     ///
     /// [`number`](Exchange::number) continues, so it stays unique.
     pub fn clear(&self) {
         let mut state = self.state();
         state.kept.clear();
         state.cleared = state.number;
+        state.bill = Bill::default();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -144,19 +154,24 @@ impl State {
 impl Transport for Spy {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         Box::pin(async move {
-            let (number, secrets) = {
+            let (number, sent, secrets) = {
                 let mut state = self.state();
                 state.number += 1;
                 let number = state.number;
                 let (exchange, secrets) = Exchange::of(number, &request);
                 state.keep(exchange);
-                (number, secrets)
+                (number, state.bill.send(&request), secrets)
             };
             let outcome = self.behind.send(request).await;
             let kept = Outcome::of(&outcome, &secrets);
-            if let Some(exchange) = self.state().kept.iter_mut().rfind(|it| it.number == number) {
+            let mut state = self.state();
+            if number > state.cleared {
+                state.bill.receive(&sent, &outcome);
+            }
+            if let Some(exchange) = state.kept.iter_mut().rfind(|it| it.number == number) {
                 exchange.outcome = kept;
             }
+            drop(state);
             outcome
         })
     }

@@ -20,6 +20,14 @@ pub use azure_table_derive::test;
 #[cfg(feature = "derive")]
 pub use azure_table_derive::{Projection, PropertyGroup, TableEntity, TableProperty};
 
+#[cfg(doctest)]
+#[doc = include_str!("../../azure-table-derive/docs/table_entity.md")]
+#[doc = include_str!("../../azure-table-derive/docs/property_group.md")]
+#[doc = include_str!("../../azure-table-derive/docs/table_property.md")]
+#[doc = include_str!("../../azure-table-derive/docs/projection.md")]
+#[doc = include_str!("../../azure-table-derive/docs/test.md")]
+mod examples_of_the_macros {}
+
 #[cfg(feature = "emulator")]
 pub use crate::api::emulator;
 #[cfg(feature = "test-util")]
@@ -45,6 +53,8 @@ pub use crate::pipeline::retry::{NoRetry, RetryPolicy};
 #[doc(inline)]
 pub use azure_table_core::filter::column::Column;
 #[doc(inline)]
+pub use azure_table_core::filter::projection::Projection;
+#[doc(inline)]
 pub use azure_table_core::filter::typed::Filter;
 #[doc(inline)]
 pub use azure_table_core::model::datetime::DateTime;
@@ -53,7 +63,7 @@ pub use azure_table_core::model::dynamic::DynamicEntity;
 #[doc(inline)]
 pub use azure_table_core::model::edm::{Edm, EdmType, EdmValue};
 #[doc(inline)]
-pub use azure_table_core::model::entity::{Projection, PropertyGroup, ReadEntity, TableEntity};
+pub use azure_table_core::model::entity::{PropertyGroup, ReadEntity, TableEntity};
 #[doc(inline)]
 pub use azure_table_core::model::entity_key::Key;
 #[doc(inline)]

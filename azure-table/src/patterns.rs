@@ -2,15 +2,16 @@
 //!
 //! | pattern | promise |
 //! |---|---|
-//! | [`Fence`] | all batches of a partition in one order, none based on a stale state |
+//! | [`Fence`] | all batches of a partition in one order, none based on a stale state; snapshots of its rows |
+//! | [`Revision`] | snapshots of a partition whose batches need no order |
 //! | [`Leases`], [`Lease`] | at most one holder at a time, with a token that orders their writes |
 //! | [`Log`], [`LogReader`], [`LogStream`] | events in one order without a gap, an append with a key at most once |
 //! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
 //! | [`Sequence`] | numbers that are never returned twice |
 //! | [`Unique`] | at most one entity of a partition with a value |
-//! | [`UniqueAcross`] | at most one entity of a table with a value |
+//! | [`UniqueInTable`] | at most one entity of a table with a value |
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
-//! | [`Periodic`] | a table for each month or day, dropped as a whole |
+//! | [`TablePerPeriod`] | a table for each month or day, dropped as a whole |
 //!
 //! Each pattern is tested in every order of its requests, with and without a lost request or response
 //! (`testing::explore`). Its page states the cost of each operation in requests and entities, and the effects of a
@@ -27,7 +28,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> azure_table::Result<()> {
-//! let service = TableServiceClient::on(Emulator::new());
+//! let service = TableServiceClient::with_transport(Emulator::new());
 //! let numbers = service.dynamic_table("Numbers")?;
 //! numbers.create_table().await?;
 //!
@@ -45,16 +46,19 @@ mod fence;
 mod lease;
 mod log;
 mod queue;
+mod revision;
 mod sequence;
+mod snapshot;
 mod term;
 mod unique;
-mod unique_across;
+mod unique_in_table;
 
-pub use self::expiry::{Expiring, Periodic};
+pub use self::expiry::{Expiring, TablePerPeriod};
 pub use self::fence::Fence;
 pub use self::lease::{Lease, Leases};
 pub use self::log::{Log, LogReader, LogStream};
 pub use self::queue::{Item, Queue};
+pub use self::revision::Revision;
 pub use self::sequence::Sequence;
 pub use self::unique::Unique;
-pub use self::unique_across::UniqueAcross;
+pub use self::unique_in_table::UniqueInTable;

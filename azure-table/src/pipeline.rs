@@ -4,12 +4,13 @@
 //! `attempt`, or `hedged_attempt` if a slow read is sent twice. The decision after it is `next_step`; a lost write is
 //! read back in `reconciliation`. `shared_read` lets equal reads share a call.
 //!
-//! The core's `transport` is the seam to the network. `http` and `hyper_transport` implement it, `default_transport`
-//! chooses one of them. `auth` holds the credentials, `retry` the policies, `options` and `settings` the options of one
-//! call and of a client. Does not know the meaning of a request: `protocol`.
+//! The core's `transport` is the seam to the network. `http_transport` and `reqwest_transport` implement it,
+//! `default_transport` chooses one of them. `auth` holds the credentials, `retry` the policies, `options` and
+//! `settings` the options of one call and of a client. Does not know the meaning of a request: `protocol`.
 
 use std::sync::Arc;
 
+use azure_table_core::model::error::Error;
 use azure_table_core::model::variant_mark::MarkedVariant;
 use azure_table_core::protocol::endpoint::Endpoint;
 use azure_table_core::transport::Transport;
@@ -26,22 +27,20 @@ use crate::pipeline::skew::ServiceClock;
 
 mod attempt;
 pub(crate) mod auth;
-#[cfg(any(feature = "reqwest", feature = "hyper-transport"))]
-mod connection_settings;
+#[cfg(any(feature = "http", feature = "reqwest"))]
+mod connection_defaults;
 pub(crate) mod context;
 pub(crate) mod default_transport;
 mod ended;
 pub(crate) mod hedge;
 mod hedged_attempt;
 pub(crate) mod history;
-#[cfg(feature = "reqwest")]
-pub(crate) mod http;
-#[cfg(feature = "hyper-transport")]
-pub(crate) mod hyper_transport;
+#[cfg(feature = "http")]
+pub(crate) mod http_transport;
 mod latencies;
 pub(crate) mod location;
 pub(crate) mod meter;
-#[cfg(feature = "otel")]
+#[cfg(feature = "opentelemetry-033")]
 pub(crate) mod metrics;
 pub(crate) mod next_step;
 mod notifications;
@@ -49,24 +48,29 @@ pub(crate) mod observer;
 pub(crate) mod options;
 mod preparation;
 mod reconciliation;
-#[cfg(any(feature = "reqwest", feature = "hyper-transport"))]
+#[cfg(feature = "reqwest")]
+pub(crate) mod reqwest_transport;
+#[cfg(any(feature = "http", feature = "reqwest"))]
 mod response_body;
 pub(crate) mod retry;
 mod retry_loop;
 pub(crate) mod settings;
 pub(crate) mod shared_read;
 mod skew;
-#[cfg(all(feature = "rustls", any(feature = "reqwest", feature = "hyper-transport")))]
+#[cfg(all(feature = "rustls-no-provider", any(feature = "http", feature = "reqwest")))]
 mod tls;
 pub(crate) mod trace;
 pub(crate) mod write_group;
+
+/// A transport, or the error of each call without one. `TableServiceClient::transport` may replace either.
+pub(crate) type MaybeTransport = Result<Arc<dyn Transport>, Arc<Error>>;
 
 /// The state that all calls of one client share. A clone shares connections, credential, limits and clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
     pub(crate) endpoint: Endpoint,
-    /// `None` in a build without a default transport, until one is set.
-    pub(crate) transport: Option<Arc<dyn Transport>>,
+    /// The error of the first call if there is no default transport, until one is set.
+    pub(crate) transport: MaybeTransport,
     pub(crate) credential: Arc<dyn Credential>,
     pub(crate) settings: ClientSettings,
     pub(crate) retry: Arc<dyn RetryPolicy>,
@@ -77,11 +81,7 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    pub(crate) fn new(
-        endpoint: Endpoint,
-        transport: Option<Arc<dyn Transport>>,
-        credential: Arc<dyn Credential>,
-    ) -> Self {
+    pub(crate) fn new(endpoint: Endpoint, transport: MaybeTransport, credential: Arc<dyn Credential>) -> Self {
         Self {
             endpoint,
             transport,

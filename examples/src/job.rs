@@ -44,8 +44,8 @@ pub struct PagePosition {
     pub rows: usize,
     /// The length of the file that is written. A crash may leave half a page behind it.
     pub bytes: u64,
-    /// The next page, or `None` before the first one.
-    pub continuation: Option<Continuation>,
+    /// The start, the next page, or the end.
+    pub continuation: Continuation,
 }
 
 /// A file with the position of a job, as JSON.

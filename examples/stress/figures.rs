@@ -38,6 +38,10 @@ pub(crate) struct Study {
     /// Seconds, keys, entities and pauses.
     pub(crate) base: Workload,
     pub(crate) max_vms: usize,
+    /// The only points, or all if it is empty.
+    pub(crate) points: Vec<f64>,
+    /// The only VM size of a figure that compares two.
+    pub(crate) vm_size: Option<VmSize>,
     /// The size of entities where it varies.
     pub(crate) has_own_entity: bool,
 }
@@ -154,7 +158,12 @@ impl Study {
                 Shows::ThroughputAndRejections,
             ),
         };
-        let series = self.series(id);
+        let mut series = self.series(id);
+        for series in &mut series {
+            let is_wanted = |x: f64| self.points.is_empty() || self.points.contains(&x);
+            series.points.retain(|(x, _)| is_wanted(*x));
+        }
+        series.retain(|series| !series.points.is_empty());
         Some(Figure {
             id,
             title,
@@ -166,7 +175,11 @@ impl Study {
 
     fn series(&self, id: &str) -> Vec<Series> {
         let small_and_xl = |points: &dyn Fn(VmSize) -> Vec<(f64, Workload)>| match self.place.is_virtual() {
-            true => vec![series("small VM", points(Small)), series("XL VM", points(ExtraLarge))],
+            true => [("small VM", Small), ("XL VM", ExtraLarge)]
+                .into_iter()
+                .filter(|(_, size)| self.vm_size.is_none_or(|wanted| wanted == *size))
+                .map(|(name, size)| series(name, points(size)))
+                .collect(),
             // A process has the cores of this machine.
             false => vec![series("this machine", points(ExtraLarge))],
         };

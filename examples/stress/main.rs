@@ -93,6 +93,9 @@ async fn run(options: &Options) -> Done<ExitCode> {
             options.figures.iter().filter_map(|id| study.figure(id)).collect()
         }
     };
+    if figures.iter().all(|figure| figure.series.is_empty()) {
+        return Err("--points: no figure has such a point; `list` has them all".into());
+    }
     if options.command == Command::List {
         report::list(&figures, options.place);
         return Ok(ExitCode::SUCCESS);

@@ -29,6 +29,10 @@ pub(crate) struct Options {
     pub(crate) workload: Workload,
     pub(crate) has_own_entity: bool,
     pub(crate) max_vms: usize,
+    /// The only points of figures, or all if it is empty.
+    pub(crate) points: Vec<f64>,
+    /// The only VM size of figures that compare two.
+    pub(crate) vm_size: Option<VmSize>,
     pub(crate) is_agreed: bool,
     pub(crate) max_requests: u64,
     pub(crate) max_cost: f64,
@@ -104,6 +108,18 @@ impl Options {
             "max-cost" => self.max_cost = number(&text()?, 0.0, 1e6)?,
             "price" => self.price = number(&text()?, 0.0, 1e6)?,
             "max-vms" => given.max_vms = Some(number(&text()?, 1.0, 1_000.0)? as usize),
+            "points" => {
+                let texts = text()?;
+                let points = texts.split(',').map(|point| number(point, 0.0, 1_000.0));
+                self.points = points.collect::<Result<_, _>>()?;
+            }
+            "vm-size" => {
+                self.vm_size = match text()?.as_str() {
+                    "small" => Some(VmSize::Small),
+                    "xl" => Some(VmSize::ExtraLarge),
+                    other => return Err(format!("{other}: use small or xl")),
+                };
+            }
             "seconds" => given.seconds = Some(number(&text()?, 0.1, 86_400.0)?),
             "warm-up" => given.warm_up = Some(number(&text()?, 0.0, 86_400.0)?),
             "entity" => given.columns = Some(Columns::parse(&text()?)?),
@@ -138,13 +154,6 @@ impl Options {
             "batch" => workload.batch = number(&text()?, 1.0, 100.0)? as u64,
             "vms" => workload.vms = number(&text()?, 1.0, 1_000.0)? as usize,
             "threads" => workload.threads = number(&text()?, 1.0, 10_000.0)? as usize,
-            "vm-size" => {
-                workload.vm_size = match text()?.as_str() {
-                    "small" => VmSize::Small,
-                    "xl" => VmSize::ExtraLarge,
-                    other => return Err(format!("{other}: use small or xl")),
-                };
-            }
             "rate" => workload.rate = Some(number(&text()?, 0.001, 1e9)?),
             "partition-key" => workload.partition_key = Template::try_from(text()?)?,
             "row-key" => workload.row_key = Template::try_from(text()?)?,
@@ -157,6 +166,7 @@ impl Options {
     fn settle(&mut self, given: Given) {
         let is_virtual = self.place.is_virtual();
         let workload = &mut self.workload;
+        workload.vm_size = self.vm_size.unwrap_or(workload.vm_size);
         workload.seconds = given.seconds.unwrap_or(if is_virtual { 30.0 } else { 5.0 });
         workload.warm_up = given.warm_up.unwrap_or((workload.seconds / 6.0).clamp(1.0, 5.0));
         self.has_own_entity = given.columns.is_some();
@@ -184,6 +194,8 @@ impl Options {
                 ..self.workload.clone()
             },
             max_vms: self.max_vms,
+            points: self.points.clone(),
+            vm_size: self.vm_size,
             has_own_entity: self.has_own_entity,
         }
     }
@@ -212,6 +224,8 @@ impl Default for Options {
             },
             has_own_entity: false,
             max_vms: 0,
+            points: Vec::new(),
+            vm_size: None,
             is_agreed: false,
             max_requests: 20_000,
             max_cost: 0.05,

@@ -306,10 +306,10 @@ impl Readings<'_> {
 
 /// Returns the x of the point that is farthest from the straight line between the ends: the knee of a curve.
 fn bend(line: &[(f64, f64)]) -> Option<f64> {
-    let (first, last) = (line.first()?, line.last()?);
+    let [first, inner @ .., last] = line else { return None };
     let slope = (last.1 - first.1) / (last.0 - first.0);
     let above = |point: &(f64, f64)| point.1 - first.1 - slope * (point.0 - first.0);
-    let knee = line.iter().max_by(|a, b| above(a).total_cmp(&above(b)))?;
+    let knee = inner.iter().max_by(|a, b| above(a).total_cmp(&above(b)))?;
     Some(knee.0)
 }
 

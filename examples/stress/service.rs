@@ -38,8 +38,8 @@ impl Preset {
 
     fn model(self) -> ServiceModel {
         match self {
-            Self::In2010 => ServiceModel::in_2010(),
-            Self::Today => ServiceModel::today(),
+            Self::In2010 => ServiceModel::azure_storage_2010(),
+            Self::Today => ServiceModel::azure_storage(),
         }
     }
 }
@@ -149,8 +149,8 @@ impl Service {
     }
 
     async fn in_virtual_time(&self, task: VmTask, preset: Preset) -> Done<Measured> {
-        let emulator = prepared(&task).await?.with_service_model(preset.model());
-        let table = client(TableServiceClient::on(emulator), &task)?;
+        let emulator = prepared(&task).await?.service_model(preset.model());
+        let table = client(TableServiceClient::with_transport(emulator), &task)?;
         let mut vms = JoinSet::new();
         for vm in 0..task.workload.vms {
             let cpu = ModelledCpu::new(preset, task.workload.vm_size);
@@ -169,7 +169,7 @@ impl Service {
     }
 
     async fn on_port(&self, task: VmTask, preset: Option<Preset>) -> Done<Measured> {
-        let emulator = prepared(&task).await?.with_service_model(preset.map(Preset::model));
+        let emulator = prepared(&task).await?.service_model(preset.map(Preset::model));
         let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await?.spawn();
         let mut processes = Processes::start(&task, server.connection_string()).await?;
         let used = ProcessTime::now();
@@ -201,7 +201,7 @@ impl Service {
 /// Creates an emulator with the table, and with the rows that are read.
 async fn prepared(task: &VmTask) -> Done<Emulator> {
     let emulator = Emulator::new();
-    let service = TableServiceClient::on(emulator.clone());
+    let service = TableServiceClient::with_transport(emulator.clone());
     service.dynamic_table(&task.table)?.create_table().await?;
     if task.workload.reads() {
         emulator.seed(&task.table, prepared_rows(&task.workload, &task.job))?;

@@ -74,13 +74,14 @@ async fn list(State(blogs): Blogs, Query(position): Query<Position>) -> Result<M
     // A page may be empty although others follow.
     while page
         .as_ref()
-        .is_some_and(|it| it.items().is_empty() && it.continuation().is_some())
+        .is_some_and(|it| it.items().is_empty() && !it.continuation().is_finished())
     {
         page = pages.try_next().await?;
     }
     let (blogs, next) = page
         .as_ref()
-        .map_or((&[][..], None), |page| (page.items(), page.continuation()));
+        .map_or((&[][..], None), |page| (page.items(), Some(page.continuation())));
+    let next = next.filter(|next| !next.is_finished());
     Ok(html::list(blogs, next, position.after.is_some()))
 }
 

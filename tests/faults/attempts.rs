@@ -220,8 +220,8 @@ impl Transport for Delaying {
 #[tokio::test(start_paused = true)]
 async fn write_that_is_applied_after_its_read_back_stays_in_doubt() {
     let clock = EmulatorClock::system();
-    let emulator = Emulator::new().with_clock(clock.clone());
-    let truth = TableServiceClient::on(emulator.clone())
+    let emulator = Emulator::new().shared_clock(clock.clone());
+    let truth = TableServiceClient::with_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     truth.create_table().await.unwrap();
@@ -236,7 +236,9 @@ async fn write_that_is_applied_after_its_read_back_stays_in_doubt() {
         puts: Arc::default(),
     };
     let puts = Arc::clone(&transport.puts);
-    let table = TableServiceClient::on(transport).dynamic_table("Things").unwrap();
+    let table = TableServiceClient::with_transport(transport)
+        .dynamic_table("Things")
+        .unwrap();
     entity.insert("Count", 2);
     let error = table.replace(&entity).if_match(etag).await.unwrap_err();
     assert_eq!(puts.load(Ordering::Relaxed), 2);

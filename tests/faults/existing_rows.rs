@@ -35,7 +35,7 @@ fn row(n: u64, value: &str) -> DynamicEntity {
 /// Inserts 1,000 rows of which some exist. Returns the requests and bytes.
 async fn insert(exists: impl Fn(u64) -> bool) -> (u64, u64) {
     let emulator = Emulator::new();
-    let truth: TableClient = TableServiceClient::on(emulator.clone())
+    let truth: TableClient = TableServiceClient::with_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     truth.create_table().await.unwrap();
@@ -46,7 +46,9 @@ async fn insert(exists: impl Fn(u64) -> bool) -> (u64, u64) {
         requests: Arc::default(),
         bytes: Arc::default(),
     };
-    let table = TableServiceClient::on(counted.clone()).dynamic_table("Things").unwrap();
+    let table = TableServiceClient::with_transport(counted.clone())
+        .dynamic_table("Things")
+        .unwrap();
     let ours = "x".repeat(700);
     let write = table.bulk().max_failures(usize::MAX);
     let report = write.insert((0..ROWS).map(|n| row(n, &ours))).await.unwrap();

@@ -12,7 +12,7 @@ use azure_table_tests::canned::{Canned, Step};
 use bytes::Bytes;
 
 async fn things(emulator: &Emulator, faults: &Faults) -> TableClient {
-    let truth = TableServiceClient::on(emulator.clone());
+    let truth = TableServiceClient::with_transport(emulator.clone());
     truth.dynamic_table("Things").unwrap().create_table().await.unwrap();
     truth
         .transport(faults.clone())
@@ -41,9 +41,9 @@ async fn fault_rule_selects_by_count_or_probability() {
     assert_eq!(chosen(reset().every(4), 0).await, [4, 8]);
     assert!(chosen(reset().every(0), 0).await.is_empty());
     assert_eq!(chosen(reset().every(3).at_most(2), 0).await, [3, 6]);
-    assert!(chosen(reset().chance(0.0), 0).await.is_empty());
-    assert_eq!(chosen(reset().chance(1.0), 0).await.len(), 10);
-    let draws = |seed| chosen(reset().chance(0.5), seed);
+    assert!(chosen(reset().probability(0.0), 0).await.is_empty());
+    assert_eq!(chosen(reset().probability(1.0), 0).await.len(), 10);
+    let draws = |seed| chosen(reset().probability(0.5), seed);
     assert_eq!(draws(1).await, draws(1).await);
     assert_ne!(draws(1).await, draws(2).await);
 }
@@ -116,7 +116,7 @@ async fn each_fault_applies_or_drops_its_request() {
         (Fault::FailBatchPart(internal()), Ok(204), true, 0),
         (Fault::DateAhead(second), Ok(204), true, 0),
         (Fault::DateBehind(second), Ok(204), true, 0),
-        (Fault::Instead(Arc::new(elsewhere)), Ok(418), false, 0),
+        (Fault::RouteTo(Arc::new(elsewhere)), Ok(418), false, 0),
     ];
     for (fault, expected, is_applied, seconds) in cases {
         let behind = Canned::new([Step::response(204, &[], "12345")]);
@@ -178,7 +178,7 @@ async fn faults_can_be_stacked_and_use_another_clock() {
     let farther = Faults::new(nearer.clone());
     let table = things(&emulator, &farther).await;
     let cut = farther.add(FaultRule::new(Fault::CutResponse { at: 0 }).first(1));
-    let skewed = nearer.add(FaultRule::new(Fault::Instead(Arc::new(emulator.with_clock(clock)))).at_most(1));
+    let skewed = nearer.add(FaultRule::new(Fault::RouteTo(Arc::new(emulator.shared_clock(clock)))).at_most(1));
     // The inner one records the request whose response the outer one cuts.
     let error = table.get(("p", "r")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connection);

@@ -22,6 +22,7 @@ mod batch_responses;
 mod bulk;
 mod bulk_rows;
 mod clock;
+mod doubts;
 mod dropped;
 mod existing_rows;
 mod hedged_reads;
@@ -205,13 +206,17 @@ async fn timeout_covers_the_whole_call() {
 /// Each page of the read-back of a batch has the remaining time of the call.
 #[tokio::test(start_paused = true)]
 async fn timeout_covers_the_reads_back() {
-    let emulator = Emulator::new().with_page_size(1);
+    let emulator = Emulator::new().page_size(1);
     let faults = Faults::new(emulator.clone());
-    let truth = TableServiceClient::on(emulator).dynamic_table("Things").unwrap();
+    let truth = TableServiceClient::with_transport(emulator)
+        .dynamic_table("Things")
+        .unwrap();
     truth.create_table().await.unwrap();
     faults.add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch));
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(6))).on_reads());
-    let table = TableServiceClient::on(faults).dynamic_table("Things").unwrap();
+    let table = TableServiceClient::with_transport(faults)
+        .dynamic_table("Things")
+        .unwrap();
     let mut batch = table.batch();
     for row in ["1", "2", "3"] {
         batch.insert(&DynamicEntity::new("p", row)).unwrap();

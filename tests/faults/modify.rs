@@ -21,12 +21,14 @@ fn change(entity: &mut DynamicEntity) {
 /// A table behind faults, and the same table without.
 async fn tables() -> (Faults, TableClient, TableClient) {
     let emulator = Emulator::new();
-    let truth = TableServiceClient::on(emulator.clone())
+    let truth = TableServiceClient::with_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     truth.create_table().await.unwrap();
     let faults = Faults::new(emulator);
-    let table = TableServiceClient::on(faults.clone()).dynamic_table("Things").unwrap();
+    let table = TableServiceClient::with_transport(faults.clone())
+        .dynamic_table("Things")
+        .unwrap();
     (faults, table, truth)
 }
 

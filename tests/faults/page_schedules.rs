@@ -200,18 +200,15 @@ proptest! {
         on_paused_clock(async {
             let table = table(&schedule);
             let mut read = Vec::new();
-            let mut from: Option<String> = None;
-            loop {
-                let mut query = table.query().prefetch(prefetch);
-                if let Some(kept) = &from {
-                    query = query.resume_from(serde_json::from_str::<Continuation>(kept).unwrap());
-                }
-                let page = query.pages().try_next().await.unwrap().unwrap();
-                from = page.continuation().map(|next| serde_json::to_string(next).unwrap());
+            let mut from = serde_json::to_string(&Continuation::default()).unwrap();
+            let next = |from: &str| {
+                let from = serde_json::from_str::<Continuation>(from).unwrap();
+                let mut pages = table.query().prefetch(prefetch).resume_from(from).pages();
+                async move { pages.try_next().await.unwrap() }
+            };
+            while let Some(page) = next(&from).await {
+                from = serde_json::to_string(page.continuation()).unwrap();
                 read.extend(page.into_items().into_iter().map(|row| row.row_key));
-                if from.is_none() {
-                    break;
-                }
             }
             prop_assert_eq!(read, schedule.rows());
             Ok(())

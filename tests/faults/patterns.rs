@@ -26,9 +26,20 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// An emulator whose clock follows tokio's.
 #[derive(Clone, Debug)]
-struct Following {
+pub(crate) struct Following {
     emulator: Emulator,
     started: (DateTime, Instant),
+}
+
+impl Following {
+    /// Begins at the current time.
+    pub(crate) fn new(emulator: &Emulator) -> Self {
+        let at = DateTime::now();
+        Self {
+            emulator: emulator.clone(),
+            started: (at, Instant::now()),
+        }
+    }
 }
 
 impl Transport for Following {
@@ -54,15 +65,11 @@ fn hold(promise: &Promise, scenario: &Scenario, mode: Mode, seed: u64) -> usize 
         .unwrap();
     fastrand::seed(seed);
     runtime.block_on(async {
-        let at = DateTime::now();
-        let emulator = Emulator::new().with_clock(EmulatorClock::fixed(at));
-        let following = Following {
-            emulator: emulator.clone(),
-            started: (at, Instant::now()),
-        };
+        let emulator = Emulator::new().shared_clock(EmulatorClock::fixed(DateTime::now()));
+        let following = Following::new(&emulator);
         let faults = scenario.over(following.clone(), mode, seed);
-        let service = TableServiceClient::on(faults.clone()).with(&CallOptions::new().timeout(TIMEOUT));
-        let sound = TableServiceClient::on(following);
+        let service = TableServiceClient::with_transport(faults.clone()).with(&CallOptions::new().timeout(TIMEOUT));
+        let sound = TableServiceClient::with_transport(following);
         let place = Place::behind_faults(&emulator, service, sound, mode == Mode::Once);
         (promise.hold)(place).await;
         faults.log().iter().filter(|record| record.fault().is_some()).count()

@@ -122,7 +122,7 @@ async fn policy_of_a_call_overrides_those_of_table_and_client() {
 async fn policy_of_2010_has_the_documented_waits() {
     let started = tokio::time::Instant::now();
     let canned = Canned::new((0..4).map(|_| Step::status(500)));
-    let service = canned.service().retry(ExponentialRetry::in_2010());
+    let service = canned.service().retry(ExponentialRetry::storage_client_2010());
     service.ping().await.unwrap_err();
     let waited = started.elapsed().as_secs();
     assert!((3 + 27 + 75..=3 + 39 + 90).contains(&waited), "{waited}");

@@ -236,13 +236,15 @@ async fn cancelled_read_loses_nothing() {
 async fn slow_reader_of_many_keys_waits_only_for_the_first() {
     let work = LATENCY / 10;
     let emulator = Emulator::new();
-    let truth = TableServiceClient::on(emulator.clone())
+    let truth = TableServiceClient::with_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     truth.create_table().await.unwrap();
     let faults = Faults::new(emulator);
     faults.add(FaultRule::new(Fault::DelayRequest(LATENCY)).on_reads());
-    let table = TableServiceClient::on(faults).dynamic_table("Things").unwrap();
+    let table = TableServiceClient::with_transport(faults)
+        .dynamic_table("Things")
+        .unwrap();
     for in_order in [true, false] {
         let keys = (0..160).map(|n| ("p".to_owned(), n.to_string()));
         let mut reads = table.get_many(keys).concurrency(16);

@@ -48,9 +48,9 @@ impl Account {
     async fn new() -> Self {
         let clock = EmulatorClock::system();
         let emulator = Emulator::new()
-            .with_clock(clock.clone())
-            .with_secondary_lag(Duration::from_secs(60));
-        let truth = TableServiceClient::on(emulator.clone())
+            .shared_clock(clock.clone())
+            .secondary_lag(Duration::from_secs(60));
+        let truth = TableServiceClient::with_transport(emulator.clone())
             .table::<Counter>("Counters")
             .unwrap();
         truth.create_table().await.unwrap();
@@ -76,7 +76,7 @@ impl Account {
             self.faults
                 .add(FaultRule::new(ResponseTemplate::internal_error()).on_reads().first(1));
         }
-        TableServiceClient::on(self.faults.clone()).location_mode(mode)
+        TableServiceClient::with_transport(self.faults.clone()).location_mode(mode)
     }
 
     fn counters(&self, mode: LocationMode) -> TableClient<Counter> {
@@ -255,7 +255,7 @@ async fn writes_over_a_query_reject_a_continuation_of_the_secondary() {
     let account = Account::new().await;
     let copy = account.counters(LocationMode::SecondaryOnly);
     let page = copy.query().page_size(1).pages().try_next().await.unwrap().unwrap();
-    let from = page.continuation().unwrap().clone();
+    let from = page.continuation().clone();
     account.spy.clear();
 
     let table = account.truth.clone();
@@ -275,6 +275,6 @@ async fn writes_over_a_query_reject_a_continuation_of_the_secondary() {
     // A continuation of the primary is valid for the write.
     let primary = account.counters(LocationMode::PrimaryOnly);
     let page = primary.query().page_size(1).pages().try_next().await.unwrap().unwrap();
-    let query = primary.query().resume_from(page.continuation().unwrap().clone());
+    let query = primary.query().resume_from(page.continuation().clone());
     assert_eq!(primary.delete_where(query).await.unwrap().applied(), 1);
 }

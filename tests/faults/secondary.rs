@@ -84,7 +84,7 @@ async fn query_stays_in_its_location() {
     assert_eq!(hosts(&canned), ["primary", "secondary", "secondary", "secondary"]);
 
     // In another process, too, whatever its own mode is.
-    let kept = serde_json::to_string(first.continuation().unwrap()).unwrap();
+    let kept = serde_json::to_string(first.continuation()).unwrap();
     let continuation: Continuation = serde_json::from_str(&kept).unwrap();
     table.query().resume_from(continuation).all().await.unwrap();
     assert_eq!(hosts(&canned).last(), Some(&"secondary"));

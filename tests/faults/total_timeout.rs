@@ -7,7 +7,8 @@ use azure_table::bulk::LeftoverReason;
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
-    DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableOperation, TableServiceClient,
+    Continuation, DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableOperation,
+    TableServiceClient,
 };
 use futures::StreamExt;
 use tokio::time::Instant;
@@ -39,8 +40,8 @@ struct Fixture {
 
 /// A table with pages of two rows, ten rows in each of the shelves `a` and `b`.
 async fn fixture() -> Fixture {
-    let emulator = Emulator::new().with_page_size(2);
-    let truth = TableServiceClient::on(emulator.clone())
+    let emulator = Emulator::new().page_size(2);
+    let truth = TableServiceClient::with_transport(emulator.clone())
         .table::<Thing>("Things")
         .unwrap();
     truth.create_table().await.unwrap();
@@ -50,7 +51,9 @@ async fn fixture() -> Fixture {
         }
     }
     let faults = Faults::new(emulator);
-    let table = TableServiceClient::on(faults.clone()).table("Things").unwrap();
+    let table = TableServiceClient::with_transport(faults.clone())
+        .table("Things")
+        .unwrap();
     Fixture { faults, table, truth }
 }
 
@@ -81,10 +84,10 @@ async fn stream_ends_at_its_total_timeout() {
 
         let started = Instant::now();
         let mut pages = query().pages();
-        let mut last = None;
+        let mut last = Continuation::default();
         let error = loop {
             match pages.try_next().await {
-                Ok(page) => last = page.unwrap().continuation().cloned(),
+                Ok(page) => last = page.unwrap().continuation().clone(),
                 Err(error) => break error,
             }
         };
@@ -92,13 +95,7 @@ async fn stream_ends_at_its_total_timeout() {
         assert_eq!(error.attempts(), 1, "the request in flight is part of the error");
         assert!(pages.try_next().await.unwrap().is_none());
         // Three pages of two rows arrived. The rest is read from there.
-        let rest = table
-            .query()
-            .partition("a")
-            .resume_from(last.unwrap())
-            .all()
-            .await
-            .unwrap();
+        let rest = table.query().partition("a").resume_from(last).all().await.unwrap();
         assert_eq!(rest.len(), 4);
     }
 }
@@ -132,7 +129,7 @@ async fn retries_of_pages_count_toward_the_total_timeout() {
 async fn list_of_tables_ends_at_its_total_timeout() {
     let emulator = Emulator::new();
     let faults = Faults::new(emulator.clone());
-    let service = TableServiceClient::on(faults.clone());
+    let service = TableServiceClient::with_transport(faults.clone());
     for name in ["One", "Two", "Three", "Four", "Five"] {
         service.dynamic_table(name).unwrap().create_table().await.unwrap();
     }
@@ -215,7 +212,10 @@ async fn bulk_ends_at_its_total_timeout() {
     for left in report.leftovers() {
         match left.reason() {
             LeftoverReason::InDoubt(error) => assert!(error.may_have_applied() && matches!(left.index(), 6 | 7)),
-            why => assert!(matches!(why, LeftoverReason::NotTried) && left.index() > 7, "{left}"),
+            why => assert!(
+                matches!(why, LeftoverReason::NotAttempted) && left.index() > 7,
+                "{left}"
+            ),
         }
     }
     let requests = faults.requests();
@@ -248,7 +248,7 @@ async fn no_wait_of_a_bulk_exceeds_its_total_timeout() {
     let interrupted = bulk.await.unwrap_err();
     assert_over(interrupted.error(), started);
     assert_eq!(
-        (interrupted.report().not_tried(), interrupted.report().in_doubt()),
+        (interrupted.report().not_attempted(), interrupted.report().in_doubt()),
         (1, 0)
     );
     busy.disable();
@@ -277,7 +277,7 @@ async fn writer_accepts_no_more_after_its_total_timeout() {
     let interrupted = writer.close().await.unwrap_err();
     assert_over(interrupted.error(), started);
     let report = interrupted.report();
-    assert_eq!((report.applied(), report.in_doubt(), report.not_tried()), (1, 1, 2));
+    assert_eq!((report.applied(), report.in_doubt(), report.not_attempted()), (1, 1, 2));
 }
 
 /// The builder or the query sets the limit.

@@ -153,7 +153,7 @@ fn has(fields: &Fields, expected: &[(&str, &str)]) {
 #[tokio::test]
 async fn a_call_is_a_span_with_the_names_of_opentelemetry() {
     let spans = spans_of(async {
-        let service = TableServiceClient::on(Emulator::new());
+        let service = TableServiceClient::with_transport(Emulator::new());
         let table = service.dynamic_table("Things").unwrap();
         table.create_table().await.unwrap();
         assert!(table.get(("SECRETKEY", "r")).await.unwrap().is_none());
@@ -312,6 +312,61 @@ async fn write_in_doubt_has_the_error_type_of_its_last_failure() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn spans_and_metrics_name_a_batch_alike() {
+    for (emulator, names) in [
+        (Emulator::new(), ["BATCH insert", "BATCH"]),
+        (Emulator::cosmos(), ["execute_batch", "execute_batch"]),
+    ] {
+        let exporter = InMemoryMetricExporter::default();
+        let provider = SdkMeterProvider::builder()
+            .with_periodic_exporter(exporter.clone())
+            .build();
+        let metrics = OtelMetrics::new(&provider.meter("tests"));
+        let faults = Faults::new(emulator);
+        let service = TableServiceClient::with_transport(faults.clone()).observer(metrics);
+        let table = service.dynamic_table("Things").unwrap();
+        table.create_table().await.unwrap();
+        let spans = spans_of(async {
+            let row = |row_key: &str| DynamicEntity::new("p", row_key);
+            faults.add(FaultRule::new(Fault::NoConnection).on_writes().nth(1));
+            let mut batch = table.batch();
+            batch.insert(&row("1")).unwrap().insert(&row("2")).unwrap();
+            batch.submit().await.unwrap();
+            let mut batch = table.batch();
+            batch.insert(&row("3")).unwrap().delete(("p", "1")).unwrap();
+            batch.submit().await.unwrap();
+        })
+        .await;
+        let of_spans: Vec<_> = spans
+            .named("call")
+            .iter()
+            .map(|call| call["db.operation.name"].clone())
+            .collect();
+        assert_eq!(of_spans, names);
+        provider.force_flush().unwrap();
+        let exported = exporter.get_finished_metrics().unwrap();
+        let of = |metric: &str| {
+            let mut metrics = exported
+                .iter()
+                .flat_map(|it| it.scope_metrics())
+                .flat_map(|it| it.metrics());
+            format!("{:?}", metrics.find(|it| it.name() == metric).unwrap().data())
+        };
+        for name in names {
+            assert!(
+                of("db.client.operation.duration").contains(&format!("{name:?}")),
+                "{name}"
+            );
+        }
+        // The first batch was sent twice.
+        assert!(of("azure.table.client.retries").contains(&format!("{:?}", names[0])));
+        for metric in ["db.client.operation.duration", "azure.table.client.retries"] {
+            assert!(!of(metric).contains("\"batch\""), "{metric}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn retry_is_an_event_of_level_warn() {
     let spans = spans_of(async {
         let canned = Canned::new([
@@ -370,7 +425,9 @@ fn reported(events: &[Fields]) -> Vec<[&str; 6]> {
 #[tokio::test]
 async fn end_of_a_call_is_an_event_of_its_level() {
     let spans = spans_of(async {
-        let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
+        let table = TableServiceClient::with_transport(Emulator::new())
+            .dynamic_table("Things")
+            .unwrap();
         let row = DynamicEntity::new("SECRETKEY", "r");
         table.get(("SECRETKEY", "r")).await.unwrap_err();
         table.create_table().await.unwrap();
@@ -439,7 +496,9 @@ async fn events_of_a_call_without_response_have_its_kind_and_no_text() {
         }
     }
     let spans = spans_of(async {
-        let table = TableServiceClient::on(Unreachable).dynamic_table("Things").unwrap();
+        let table = TableServiceClient::with_transport(Unreachable)
+            .dynamic_table("Things")
+            .unwrap();
         let error = table.delete(("SECRETKEY", "r")).await.unwrap_err();
         assert!(format!("{error:?}").contains("SECRETKEY"), "{error:?}");
     })
@@ -515,7 +574,9 @@ async fn second_request_of_a_hedged_read_is_a_span_and_counted() {
 
 #[tokio::test(start_paused = true)]
 async fn batch_of_grouped_writes_is_a_span_and_each_write_an_event() {
-    let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
+    let table = TableServiceClient::with_transport(Emulator::new())
+        .dynamic_table("Things")
+        .unwrap();
     table.create_table().await.unwrap();
     let table = table.grouped();
     let rows = ["1", "2"].map(|row| DynamicEntity::new("p", row));
@@ -558,7 +619,7 @@ async fn calls_are_measured_by_the_names_of_opentelemetry() {
         .with_periodic_exporter(exporter.clone())
         .build();
     let metrics = OtelMetrics::new(&provider.meter("tests"));
-    let service = TableServiceClient::on(Emulator::new()).observer(metrics);
+    let service = TableServiceClient::with_transport(Emulator::new()).observer(metrics);
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     table.insert(&DynamicEntity::new("SECRETKEY", "r")).await.unwrap();

@@ -139,7 +139,9 @@ fn batches_of_any_shape_end_soon() {
 
 #[test]
 fn filters_of_any_shape_end_soon() {
-    let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
+    let table = TableServiceClient::with_transport(Emulator::new())
+        .dynamic_table("Things")
+        .unwrap();
     on_runtime(async {
         table.create_table().await.unwrap();
         table.insert(&DynamicEntity::new("p", "1")).await.unwrap();

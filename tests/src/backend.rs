@@ -70,7 +70,7 @@ impl Backend {
         let emulator = Emulator::new();
         Self {
             name: "emulator",
-            service: TableServiceClient::on(emulator.clone()),
+            service: TableServiceClient::with_transport(emulator.clone()),
             double: Some(Double::Emulator(emulator)),
             network: None,
             _server: None,
@@ -96,7 +96,7 @@ impl Backend {
     fn repeatable(name: &'static str, double: Double) -> Self {
         Self {
             name,
-            service: TableServiceClient::on(double.clone()),
+            service: TableServiceClient::with_transport(double.clone()),
             double: Some(double),
             network: None,
             _server: None,
@@ -127,9 +127,9 @@ impl Backend {
     ///
     /// # Panics
     /// No port is available.
-    pub async fn emulator_over_hyper() -> Self {
+    pub async fn emulator_over_reqwest() -> Self {
         let mut backend = Self::emulator_over_http().await;
-        let network = Network::Hyper.transport();
+        let network = Network::Reqwest.transport();
         backend.service = backend.service.transport(network.clone());
         backend.network = Some(network);
         backend

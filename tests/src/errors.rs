@@ -1,10 +1,14 @@
 //! Rejections that every backend returns, and the failure behind a write in doubt.
 
-use azure_table::{DynamicEntity, Error, ErrorKind};
+#[cfg(feature = "suite")]
+use azure_table::DynamicEntity;
+use azure_table::{Error, ErrorKind};
 
+#[cfg(feature = "suite")]
 use crate::Backend;
 
 /// A wrong key in valid base64.
+#[cfg(feature = "suite")]
 const WRONG_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
 
 /// Returns the kind of the last failure of a write in doubt, after checking that the error shows nothing of it.
@@ -21,6 +25,7 @@ pub fn kind_in_doubt(error: &Error) -> Option<ErrorKind> {
 }
 
 /// The error of a wrong account key is one clear line without any part of the key.
+#[cfg(feature = "suite")]
 pub async fn a_wrong_key_is_unauthenticated(backend: &Backend) {
     let service = backend.service();
     let connection_string = format!(

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use azure_table::Result;
 use azure_table::transport::{
-    BoxFuture, ConnectionLimit, HttpTransport, HttpTransportBuilder, HyperTransport, HyperTransportBuilder, Transport,
-    TransportError,
+    BoxFuture, ConnectionLimit, HttpTransport, HttpTransportBuilder, ReqwestTransport, ReqwestTransportBuilder,
+    Transport, TransportError,
 };
 use bytes::Bytes;
 use http::{Request, Response};
@@ -13,9 +13,9 @@ use http::{Request, Response};
 /// An HTTP transport of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// `HttpTransport`.
+    /// `ReqwestTransport`.
     Reqwest,
-    /// `HyperTransport`.
+    /// `HttpTransport`.
     Hyper,
 }
 
@@ -41,8 +41,8 @@ impl Network {
     /// Returns the builder of its transport.
     pub fn builder(self) -> NetworkBuilder {
         match self {
-            Self::Reqwest => NetworkBuilder::Reqwest(HttpTransport::builder()),
-            Self::Hyper => NetworkBuilder::Hyper(HyperTransport::builder()),
+            Self::Reqwest => NetworkBuilder::Reqwest(ReqwestTransport::builder()),
+            Self::Hyper => NetworkBuilder::Hyper(HttpTransport::builder()),
         }
     }
 
@@ -57,11 +57,12 @@ impl Network {
 
 /// The settings of both transports.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a test has one of them")]
 pub enum NetworkBuilder {
+    /// Those of `ReqwestTransport`.
+    Reqwest(ReqwestTransportBuilder),
     /// Those of `HttpTransport`.
-    Reqwest(HttpTransportBuilder),
-    /// Those of `HyperTransport`.
-    Hyper(HyperTransportBuilder),
+    Hyper(HttpTransportBuilder),
 }
 
 impl NetworkBuilder {
@@ -69,7 +70,7 @@ impl NetworkBuilder {
     #[must_use]
     pub fn connect_timeout(self, timeout: Duration) -> Self {
         match self {
-            Self::Reqwest(builder) => Self::Reqwest(builder.connect_timeout(timeout)),
+            Self::Reqwest(builder) => Self::Reqwest(builder.configure(move |client| client.connect_timeout(timeout))),
             Self::Hyper(builder) => Self::Hyper(builder.connect_timeout(timeout)),
         }
     }
@@ -78,7 +79,7 @@ impl NetworkBuilder {
     #[must_use]
     pub fn pool_idle_timeout(self, timeout: Duration) -> Self {
         match self {
-            Self::Reqwest(builder) => Self::Reqwest(builder.pool_idle_timeout(timeout)),
+            Self::Reqwest(builder) => Self::Reqwest(builder.configure(move |client| client.pool_idle_timeout(timeout))),
             Self::Hyper(builder) => Self::Hyper(builder.pool_idle_timeout(timeout)),
         }
     }
@@ -96,7 +97,9 @@ impl NetworkBuilder {
     #[must_use]
     pub fn pool_max_idle_per_host(self, connections: usize) -> Self {
         match self {
-            Self::Reqwest(builder) => Self::Reqwest(builder.pool_max_idle_per_host(connections)),
+            Self::Reqwest(builder) => {
+                Self::Reqwest(builder.configure(move |client| client.pool_max_idle_per_host(connections)))
+            }
             Self::Hyper(builder) => Self::Hyper(builder.pool_max_idle_per_host(connections)),
         }
     }
@@ -105,7 +108,10 @@ impl NetworkBuilder {
     #[must_use]
     pub fn proxy(self, url: impl Into<String>) -> Self {
         match self {
-            Self::Reqwest(builder) => Self::Reqwest(builder.proxy(url)),
+            Self::Reqwest(builder) => {
+                let proxy = reqwest::Proxy::all(url.into()).unwrap();
+                Self::Reqwest(builder.configure(|client| client.proxy(proxy)))
+            }
             Self::Hyper(builder) => Self::Hyper(builder.proxy(url)),
         }
     }
@@ -134,10 +140,10 @@ impl NetworkBuilder {
 /// One of the two transports.
 #[derive(Clone, Debug)]
 pub enum NetworkTransport {
+    /// `ReqwestTransport`.
+    Reqwest(ReqwestTransport),
     /// `HttpTransport`.
-    Reqwest(HttpTransport),
-    /// `HyperTransport`.
-    Hyper(Box<HyperTransport>),
+    Hyper(Box<HttpTransport>),
 }
 
 impl Transport for NetworkTransport {

@@ -134,10 +134,12 @@ impl TailStudy {
         fastrand::seed(self.seed);
         let started = (DateTime::now(), Instant::now());
         let emulator = Emulator::new()
-            .with_clock(EmulatorClock::fixed(started.0))
-            .with_page_ends(PageEnds::new().examined(1_000))
-            .with_timestamp_skew(self.skew, self.seed);
-        let truth = TableServiceClient::on(emulator.clone()).table::<Cell>("Cells").unwrap();
+            .shared_clock(EmulatorClock::fixed(started.0))
+            .page_ends(PageEnds::new().examined(1_000))
+            .timestamp_skew(self.skew, self.seed);
+        let truth = TableServiceClient::with_transport(emulator.clone())
+            .table::<Cell>("Cells")
+            .unwrap();
         truth.create_table().await.unwrap();
         let faults = Faults::with_seed(Ticking { emulator, started }, self.seed);
         let millis = Duration::from_millis;
@@ -147,8 +149,8 @@ impl TailStudy {
             (Fault::DelayRequest(millis(300)), 0.01),
             (Fault::DelayResponse(millis(300)), 0.01),
         ];
-        let rules = rules.map(|(fault, chance)| faults.add(FaultRule::new(fault).chance(chance)));
-        let service = TableServiceClient::on(faults.clone()).retry(LinearRetry::new(millis(20), 3));
+        let rules = rules.map(|(fault, chance)| faults.add(FaultRule::new(fault).probability(chance)));
+        let service = TableServiceClient::with_transport(faults.clone()).retry(LinearRetry::new(millis(20), 3));
         let cells = service.table::<Cell>("Cells").unwrap();
 
         let left = Arc::new(AtomicUsize::new(self.writers));

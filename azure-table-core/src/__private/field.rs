@@ -80,11 +80,11 @@ macro_rules! timestamps {
 }
 timestamps! {
     SystemTime;
-    #[cfg(feature = "chrono")]
+    #[cfg(feature = "chrono-04")]
     chrono::DateTime<chrono::Utc>;
-    #[cfg(feature = "jiff")]
+    #[cfg(feature = "jiff-02")]
     jiff::Timestamp;
-    #[cfg(feature = "time")]
+    #[cfg(feature = "time-03")]
     time::OffsetDateTime;
 }
 

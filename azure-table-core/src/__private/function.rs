@@ -6,6 +6,8 @@
 //! contents of an `Option`, to [`Unfit`]. Its method has a bound that no type meets, and the error for that bound
 //! shows what to write.
 
+use std::any::type_name;
+use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -17,17 +19,58 @@ use crate::model::error::{Error, ErrorInternals, Result, ValueError};
 use crate::model::property_writer::PropertyWriter;
 use crate::model::row::{Row, RowProperty};
 
+/// The names of the properties that an upgrade removed from its row.
+pub type Removed = Vec<String>;
+
+thread_local! {
+    /// The types whose `upgrade` runs on this thread.
+    static UPGRADING: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An `upgrade` that runs, for as long as this value exists.
+struct Upgrading;
+
+impl Upgrading {
+    /// Returns `None` if the `upgrade` of this type runs already.
+    fn of<T>() -> Option<Self> {
+        UPGRADING.with_borrow_mut(|running| {
+            let name = type_name::<T>();
+            let is_new = !running.contains(&name);
+            is_new.then(|| {
+                running.push(name);
+                Self
+            })
+        })
+    }
+}
+
+impl Drop for Upgrading {
+    fn drop(&mut self) {
+        UPGRADING.with_borrow_mut(Vec::pop);
+    }
+}
+
 /// Reads a row. A row that does not fit the current struct is passed to the `upgrade` of older rows.
+///
+/// An `upgrade` that reads its row as the current struct gets the error of the row: it would call itself without end.
 pub fn upgraded<T, X: Into<Box<dyn std::error::Error + Send + Sync>>>(
     row: &Row<'_>,
     read: impl FnOnce(&Row<'_>) -> Result<T>,
-    upgrade: impl Fn(DynamicEntity) -> std::result::Result<T, X>,
+    upgrade: impl Fn(&mut DynamicEntity) -> std::result::Result<T, X>,
+    removed: &mut Removed,
 ) -> Result<T> {
     read(row).or_else(|first| {
-        upgrade(DynamicEntity::read(row)?).map_err(|second| {
+        let Some(_running) = Upgrading::of::<T>() else {
+            return Err(first);
+        };
+        let mut old = DynamicEntity::read(row)?;
+        let upgraded = upgrade(&mut old).map_err(|second| {
             let second = second.into();
             Error::invalid_response(format!("{first}; as an older row: {second}")).with_source(second)
-        })
+        })?;
+        let names = row.properties().iter().map(RowProperty::name);
+        removed.extend(names.filter(|name| old.get(name).is_none()).map(str::to_owned));
+        Ok(upgraded)
     })
 }
 

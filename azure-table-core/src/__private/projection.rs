@@ -3,13 +3,15 @@
 use std::marker::PhantomData;
 
 use super::assert::is_same;
+use crate::filter::assignment;
 use crate::filter::column::{Column, InKey, Stored};
 use crate::filter::nested::Nested;
+use crate::filter::projection::ProjectedValues;
 use crate::filter::rejected::Opaque;
 use crate::model::entity::TableEntity;
 use crate::model::error::Result;
-use crate::model::key::ReadTableKey;
-use crate::model::property::ReadProperty;
+use crate::model::key::{ReadTableKey, TableKey};
+use crate::model::property::{Property, ReadProperty};
 use crate::model::row::Row;
 
 /// The stored names that a projection selects. A separate trait, because only a constant can hold them.
@@ -93,6 +95,38 @@ macro_rules! selected {
             }
         }
     )*};
+}
+
+/// Adds the value of a field to those that the projection writes.
+///
+/// Inherent methods, without the bounds of [`ColumnOf`], which reports a wrong type once.
+#[doc(hidden)]
+impl<E, T> Column<E, T, Stored> {
+    pub fn write<V: Property>(self, value: &V, values: &mut ProjectedValues<E>) {
+        values.columns.extend(assignment::of_property(self.selected(), value));
+    }
+}
+
+#[doc(hidden)]
+impl<E, T> Column<E, T, InKey> {
+    pub fn write<V: TableKey>(self, value: &V, values: &mut ProjectedValues<E>) {
+        values.key(value);
+    }
+}
+
+/// Constants that no projection reads.
+macro_rules! unwritten {
+    ($($of:ty $(, $parameter:ident)*;)*) => {$(
+        #[doc(hidden)]
+        impl<E $(, $parameter)*> $of {
+            pub fn write<V>(self, _: &V, _: &mut ProjectedValues<E>) {}
+        }
+    )*};
+}
+unwritten! {
+    Nested<E, G>, G;
+    Opaque<E, T>, T;
+    Absent<E>;
 }
 selected! {
     Column<E, T, R>: column => column.stored_name().last();

@@ -26,6 +26,13 @@ pub struct Place {
     pub body: Range<usize>,
 }
 
+impl Place {
+    /// Returns the number of bytes of the operation, its head included.
+    pub fn bytes(&self) -> usize {
+        self.body.end - self.head.start
+    }
+}
+
 /// The approximate number of bytes around the body of an operation.
 const AROUND: usize = 400;
 

@@ -5,9 +5,10 @@ use std::marker::PhantomData;
 
 use crate::filter::column::{Column, ColumnRole, Stored};
 use crate::filter::literal::Literal;
-use crate::model::edm::EdmValue;
+use crate::model::edm::{Edm, EdmValue};
 use crate::model::error::{Error, Result, ValueError};
 use crate::model::operand::Operand;
+use crate::model::property::Property;
 
 /// A column and its new value, created by [`Column::set`] and sent by `TableClient::patch`.
 ///
@@ -51,6 +52,17 @@ impl<E, I: IntoIterator<Item = Assignment<E>>> Assignments<E> for I {
     fn into_assignments(self) -> impl Iterator<Item = Assignment<E>> {
         self.into_iter()
     }
+}
+
+/// Creates the assignment of a field's value to the property of this name, or returns `None` if the value is absent.
+#[doc(hidden)]
+pub fn of_property<E, T: Property + ?Sized>(name: &str, value: &T) -> Option<Assignment<E>> {
+    let value = value.to_edm().map(|value| value.map(Edm::into_owned)).transpose()?;
+    Some(Assignment {
+        name: name.to_owned(),
+        value,
+        entity: PhantomData,
+    })
 }
 
 /// A column that can be set: the column of a property.

@@ -18,7 +18,7 @@ use crate::model::variant_mark::VariantMark;
 
 /// A flattened field of `E` with the properties of the group `G`.
 ///
-/// `Shop::ADDRESS.then(Address::CITY)` is the column of the city in the address of a shop. An `Option` of a group has
+/// `Shop::ADDRESS.field(Address::CITY)` is the column of the city in the address of a shop. An `Option` of a group has
 /// columns as well. They are options, since a row without the group has no value in them.
 pub struct Nested<E, G> {
     prefix: ColumnName,
@@ -37,7 +37,7 @@ impl<E, G> Nested<E, G> {
     /// Returns a column of the group, or a flattened field of it.
     ///
     /// A column can be in at most three nested flattened fields. A call with a filter on a deeper column fails.
-    pub fn then<N: NestedIn<G>>(self, inner: N) -> N::In<E> {
+    pub fn field<N: NestedIn<G>>(self, inner: N) -> N::In<E> {
         inner.within(self.prefix)
     }
 }
@@ -46,7 +46,7 @@ impl<E, G> Nested<E, G> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not part of `{G}`",
     label = "expected a column or a flattened field of `{G}`",
-    note = "name a property of `{G}`, as in `Shop::HOME.then({G}::CITY)`; one that is stored by `json`, `with` or `chunked` \
+    note = "name a property of `{G}`, as in `Shop::HOME.field({G}::CITY)`; one that is stored by `json`, `with` or `chunked` \
             is not compared"
 )]
 pub trait NestedIn<G> {
@@ -118,7 +118,7 @@ impl<E, G> fmt::Debug for Nested<E, G> {
 
 /// The rows of the enum `E` that are its variant `V`.
 ///
-/// `Item::CUSTOMER.then(Customer::NAME).eq("x")` selects customers of that name, and no other variants.
+/// `Item::CUSTOMER.field(Customer::NAME).eq("x")` selects customers of that name, and no other variants.
 /// `Item::CUSTOMER.only()` selects all customers.
 ///
 /// If only the form of their keys distinguishes the variants, the service can only compare the fixed text that a RowKey
@@ -167,7 +167,7 @@ impl<E, V> Variant<E, V> {
     }
 
     /// Returns a column of the variant.
-    pub fn then<C: ColumnOfVariant<V>>(self, column: C) -> C::In<E> {
+    pub fn field<C: ColumnOfVariant<V>>(self, column: C) -> C::In<E> {
         column.of_variant(self)
     }
 }
@@ -178,8 +178,8 @@ impl<E, V> Variant<E, V> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a column of the variant `{V}`",
     label = "expected a column of `{V}`",
-    note = "name a column of `{V}`, as in `Item::CUSTOMER.then({V}::NAME)`; in a flattened field it is \
-            `{V}::HOME.then(Address::CITY)`; one that is stored by `json`, `with` or `chunked` is not compared",
+    note = "name a column of `{V}`, as in `Item::CUSTOMER.field({V}::NAME)`; in a flattened field it is \
+            `{V}::HOME.field(Address::CITY)`; one that is stored by `json`, `with` or `chunked` is not compared",
     note = "pass a whole condition on `{V}` to `.filter(..)`"
 )]
 pub trait ColumnOfVariant<V> {
@@ -301,8 +301,8 @@ mod tests {
         let geo = Nested::<Address, Geo>::new("Geo_");
         let lat = Column::<Geo, f64>::property("Lat");
         let address = Nested::<Shop, Address>::new("Home_");
-        assert_eq!(address.then(geo.then(lat)).gt(1.5).to_string(), "Home_Geo_Lat gt 1.5");
-        assert_eq!(address.then(geo).then(lat).gt(1.5).to_string(), "Home_Geo_Lat gt 1.5");
+        assert_eq!(address.field(geo.field(lat)).gt(1.5).to_string(), "Home_Geo_Lat gt 1.5");
+        assert_eq!(address.field(geo).field(lat).gt(1.5).to_string(), "Home_Geo_Lat gt 1.5");
     }
 
     #[test]
@@ -313,12 +313,12 @@ mod tests {
             tag: "customer",
         });
         assert_eq!(
-            tagged.then(name).eq("x").to_string(),
+            tagged.field(name).eq("x").to_string(),
             "Kind eq 'customer' and Name eq 'x'"
         );
         let prefixed = Variant::<Shop, Address>::new(VariantMark::RowKeyPrefix("0001"));
         assert_eq!(
-            prefixed.then(name).starts_with("x").to_string(),
+            prefixed.field(name).starts_with("x").to_string(),
             "RowKey ge '0001' and RowKey lt '0002' and Name ge 'x' and Name lt 'y'"
         );
         const SHAPE: KeyShape = KeyShape {

@@ -41,7 +41,7 @@ pub struct OtherRows<E> {
 #[diagnostic::on_unimplemented(
     message = "a flattened field of type `{Self}` is several properties, each compared and set alone",
     label = "expected a property of `{Self}`",
-    note = "name the property by `then`, as in `Shop::HOME.then({Self}::CITY).eq(..)`; to set it, write the entity"
+    note = "name the property with `field`, as in `Shop::HOME.field({Self}::CITY).eq(..)`; to set it, write the entity"
 )]
 pub trait Whole<E>: Rejected {}
 
@@ -49,7 +49,7 @@ pub trait Whole<E>: Rejected {}
 #[diagnostic::on_unimplemented(
     message = "a variant is not a value: compare the columns of `{Self}` instead",
     label = "expected a column of `{Self}`",
-    note = "name the column by `then`, as in `Item::CUSTOMER.then({Self}::NAME).eq(..)`; all rows are `.only()`"
+    note = "name the column with `field`, as in `Item::CUSTOMER.field({Self}::NAME).eq(..)`; all rows are `.only()`"
 )]
 pub trait Single<E>: Rejected {}
 
@@ -120,7 +120,7 @@ impl<E> OtherRows<E> {
         E::rejected()
     }
 
-    pub fn then<C: ColumnOfVariant<DynamicEntity>>(self, _: C) -> C::In<E>
+    pub fn field<C: ColumnOfVariant<DynamicEntity>>(self, _: C) -> C::In<E>
     where
         E: Listed,
     {

@@ -10,7 +10,7 @@ use crate::model::row::{self, Row};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be selected from `{E}`",
     label = "expected a column of `{E}` whose type can be read",
-    note = "name constants of `{E}`, those in a flattened field by `then`; a field that borrows, or is stored by `json`, \
+    note = "name constants of `{E}`, those in a flattened field with `field`; a field that borrows, or is stored by `json`, \
             `with` or `chunked`, is read with the whole entity"
 )]
 pub trait SelectColumn<E> {

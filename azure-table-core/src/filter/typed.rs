@@ -230,8 +230,8 @@ impl<E> From<Expression> for Filter<E> {
     label = "expected a `Filter<{E}>`",
     note = "compare a column of `{E}`, as in `{E}::COLUMN.eq(value)`; OData text is `Filter::raw(..)`, with values \
             beside it `Filter::with_parameters(..)`",
-    note = "a property of a flattened field is reached by the field, `Shop::HOME.then(Address::CITY).eq(..)`, one of a \
-            variant by the variant, `Item::CUSTOMER.then(Customer::NAME).eq(..)`",
+    note = "a property of a flattened field is reached by the field, `Shop::HOME.field(Address::CITY).eq(..)`, one of a \
+            variant by the variant, `Item::CUSTOMER.field(Customer::NAME).eq(..)`",
     note = "a `bool` is not a condition: columns are compared by `.eq(..)` and `.ge(..)`, not by `==` and `>=`, and \
             joined by `&` and `|`, not by `&&` and `||`"
 )]

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use crate::model::error_text::OneLine;
 use crate::model::location::Location;
 use crate::model::operation_kind::OperationKind;
+use crate::model::response_headers::ResponseHeaders;
 
 /// The number of attempts that are kept; beyond it the oldest are dropped.
 const MOST_ATTEMPTS: usize = 128;
@@ -41,6 +42,8 @@ pub struct AttemptParts {
     pub bytes_sent: usize,
     pub bytes_received: usize,
     pub request_charge: Option<f64>,
+    /// Kept only if a caller or an observer reads them.
+    pub headers: Option<Arc<ResponseHeaders>>,
 }
 
 /// Creates an attempt.
@@ -150,6 +153,20 @@ impl Attempt {
     /// Returns the request charge in request units of Cosmos DB. Storage never reports one.
     pub fn request_charge(&self) -> Option<f64> {
         self.parts.request_charge
+    }
+
+    /// Returns a header of the response, such as `x-ms-version`, or `x-ms-session-token` on Cosmos DB. Names are
+    /// case-insensitive.
+    ///
+    /// Returns the first of several values, and `None` for a value that is not ASCII text.
+    ///
+    /// The client keeps the headers of calls with a `context`, and all headers if an observer asks for them by
+    /// `Observer::reads_headers`. Otherwise every header is `None`.
+    ///
+    /// It keeps no secrets. These are always `None`: `Set-Cookie`, `Authorization` and the other headers of cookies and
+    /// authentication, and a value with a shared access signature (`sig=`).
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.parts.headers.as_ref()?.get(name)
     }
 }
 

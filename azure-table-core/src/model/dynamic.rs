@@ -125,6 +125,29 @@ impl DynamicEntity {
         let read = found.transpose().and_then(|found| row::required(found, name));
         read.map_err(|e| e.at_entity(&self.partition_key, &self.row_key))
     }
+
+    /// Removes a property and returns its value as a Rust type. Use `Option<T>` for one that may be missing.
+    ///
+    /// An `upgrade` function takes the properties of the older form, so that `upgrade_all` removes them from the stored
+    /// row.
+    ///
+    /// ```
+    /// use azure_table::DynamicEntity;
+    ///
+    /// let mut price = DynamicEntity::new("shop", "article");
+    /// price.insert("Euros", 9.99);
+    /// let euros: f64 = price.take_property("Euros")?;
+    /// assert_eq!((euros, price.get("Euros")), (9.99, None));
+    /// # Ok::<(), azure_table::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`property`](Self::property). The property stays.
+    pub fn take_property<T: ReadProperty>(&mut self, name: &str) -> Result<T> {
+        let value = self.property(name)?;
+        self.properties.remove(name);
+        Ok(value)
+    }
 }
 
 /// Converts a value to its form in a response at metadata level `minimal`.

@@ -230,7 +230,8 @@ impl From<&str> for EdmValue {
 /// A value as received: a JSON token and its type annotation, if the response has one.
 ///
 /// A [`ReadProperty`](crate::model::property::ReadProperty) turns it into a Rust value. At metadata level `none` there
-/// are no annotations: Int64, DateTime, Guid and Binary arrive as plain text.
+/// are no annotations: Int64, DateTime, Guid and Binary arrive as plain text, like String. So a value that arrives as
+/// text is read by its text, whatever its annotation: every read of a row has the same result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WireValue<'a> {
     pub(crate) annotation: Option<EdmType>,
@@ -322,15 +323,12 @@ impl<'a> WireValue<'a> {
         })
     }
 
-    /// Returns the text of an Edm.String.
+    /// Returns the text of an Edm.String, or of another value that arrives as text.
     ///
     /// # Errors
-    /// The value has another type.
+    /// The value is a number or a boolean.
     pub fn as_str(&self) -> Result<&str, ValueError> {
-        match (&self.token, self.annotation) {
-            (Token::Text(text), None | Some(EdmType::String)) => Ok(text),
-            _ => Err(self.mismatch("Edm.String")),
-        }
+        self.text_of(EdmType::String)
     }
 
     /// Returns an Edm.Boolean.
@@ -362,11 +360,11 @@ impl<'a> WireValue<'a> {
     /// Returns an Edm.Int64, or an Edm.Int32 widened.
     ///
     /// # Errors
-    /// The value has another type.
+    /// The value has another type, or its text is not an integer of 64 bits.
     pub fn as_i64(&self) -> Result<i64, ValueError> {
         let digits = match (&self.token, self.annotation) {
             (Token::Number(digits), None | Some(EdmType::Int32 | EdmType::Int64)) => digits,
-            (Token::Text(text), None | Some(EdmType::Int32 | EdmType::Int64)) => text,
+            (Token::Text(text), _) => text,
             _ => return Err(self.mismatch("Edm.Int64")),
         };
         digits.parse().map_err(|_| self.mismatch("Edm.Int64"))
@@ -380,7 +378,7 @@ impl<'a> WireValue<'a> {
     pub fn as_f64(&self) -> Result<f64, ValueError> {
         let digits = match (&self.token, self.annotation) {
             (Token::Number(digits), None | Some(EdmType::Double | EdmType::Int32)) => digits,
-            (Token::Text(text), None) if matches!(&**text, "NaN" | "Infinity" | "-Infinity") => text,
+            (Token::Text(text), _) if matches!(&**text, "NaN" | "Infinity" | "-Infinity") => text,
             (Token::Text(text), Some(EdmType::Double)) => text,
             _ => return Err(self.mismatch("Edm.Double")),
         };
@@ -423,7 +421,7 @@ impl<'a> WireValue<'a> {
 
     fn text_of(&self, edm_type: EdmType) -> Result<&str, ValueError> {
         match &self.token {
-            Token::Text(text) if self.annotation.is_none_or(|a| a == edm_type) => Ok(text),
+            Token::Text(text) => Ok(text),
             _ => Err(self.mismatch(edm_type.name())),
         }
     }

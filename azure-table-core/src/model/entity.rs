@@ -149,15 +149,14 @@ pub trait ReadEntity: Sized {
     /// - [`InvalidResponse`](crate::model::error::ErrorKind::InvalidResponse): a property is missing or has another
     ///   type, or the keys do not have the entity's form.
     fn read(row: &Row<'_>) -> Result<Self>;
-}
 
-/// A projection: some of the columns of the rows of `E`. Derived.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` does not select from `{E}`",
-    label = "no projection of `{E}`",
-    note = "add #[derive(Projection)] and #[table(of = {E})], with field names of `{E}`"
-)]
-pub trait Projection<E>: ReadEntity {}
+    /// Reads a row, and adds the names of the properties that its `upgrade` removed.
+    #[doc(hidden)]
+    fn read_upgraded(row: &Row<'_>, removed: &mut Vec<String>) -> Result<Self> {
+        let _ = removed;
+        Self::read(row)
+    }
+}
 
 /// A type whose value is written as an entity `E`: `E` itself, and
 /// [`Versioned<E>`](crate::model::versioned::Versioned).

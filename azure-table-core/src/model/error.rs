@@ -1,7 +1,7 @@
 //! The one error type of all crates.
 //!
 //! Owns [`Error`], [`ErrorKind`] and their texts. Writes in doubt are `error/in_doubt.rs`, [`ValueError`] is
-//! `error/value_error.rs`, the headers of a response are `error/response_headers.rs`. The file of each operation
+//! `error/value_error.rs`, the headers of a response are `response_headers.rs`. The file of each operation
 //! decides when it fails; `protocol/response.rs` parses error responses.
 
 use std::borrow::Cow;
@@ -10,16 +10,15 @@ use std::time::Duration;
 
 use crate::model::diagnostics::Diagnostics;
 pub use crate::model::error::internals::{ErrorInternals, ErrorParts};
-pub use crate::model::error::response_headers::ResponseHeaders;
 pub use crate::model::error::value_error::ValueError;
 use crate::model::operation_kind::OperationKind;
+pub use crate::model::response_headers::ResponseHeaders;
 
 #[cfg(feature = "entra")]
 mod azure_core_error;
 mod grouped_write;
 mod in_doubt;
 mod internals;
-mod response_headers;
 mod text;
 mod value_error;
 
@@ -71,7 +70,8 @@ pub enum ErrorKind {
     /// code. [`Error::last_failure`] returns the rejection.
     ///
     /// Read the entity again before you repeat the write. The ETag that it was sent under may no longer be stored, so a
-    /// repetition without that read may fail with a false `ConditionNotMet`.
+    /// repetition without that read may fail with a false `ConditionNotMet`. [`Error::doubt`] returns the write, to
+    /// find out later whether it was applied.
     InDoubt,
     /// An error of the program's own code: see [`Error::other`].
     Other,
@@ -104,9 +104,9 @@ impl ErrorKind {
 ///
 /// ```
 /// use azure_table::{ErrorKind, TableName};
-/// let error = TableName::new("1st").unwrap_err();
+/// let error = TableName::new("a/b").unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::InvalidInput);
-/// assert!(error.to_string().contains("1st"));
+/// assert!(error.to_string().contains("a/b"));
 /// ```
 pub struct Error {
     inner: Box<ErrorParts>,
@@ -124,6 +124,17 @@ impl Error {
     /// ```
     pub fn invalid_input(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::InvalidInput, message)
+    }
+
+    /// Creates an error of the kind [`ConditionNotMet`](ErrorKind::ConditionNotMet), for code that compares ETags.
+    ///
+    /// ```
+    /// use azure_table::{Error, ErrorKind};
+    /// let error = Error::condition_not_met("the header changed during 3 reads, the limit is 2");
+    /// assert_eq!((error.kind(), error.status()), (ErrorKind::ConditionNotMet, None));
+    /// ```
+    pub fn condition_not_met(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::ConditionNotMet, message)
     }
 
     /// Creates an error of the kind [`Other`](ErrorKind::Other) from an error of the program's own code.

@@ -46,8 +46,8 @@ pub const MAX_KEY_UNITS: usize = 1_024;
 /// | [`Base64Url<T>`](base64url::Base64Url) | base64url of bytes; its order is *not* that of the values |
 /// | `&T`, `Box<T>` | that of `T` |
 ///
-/// The times of the features `chrono`, `jiff` and `time` have the text of `DateTime`, their dates that of `Day`
-/// (`2010-10-23`). `uuid::Uuid` has the text of `Guid`, and `ulid::Ulid` its 26 characters.
+/// The times of the features `chrono-04`, `jiff-02` and `time-03` have the text of `DateTime`, their dates that of
+/// `Day` (`2010-10-23`). `uuid::Uuid` has the text of `Guid`, and `ulid::Ulid` its 26 characters.
 ///
 /// Not keys: `f32` and `f64`, `Decimal`, `IpAddr` and `Url`. Their text does not sort as they do, or contains a `/`.
 /// Store a price as an integer of cents to sort it.

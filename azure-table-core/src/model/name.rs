@@ -7,42 +7,55 @@ use crate::model::error::{Error, Result};
 use crate::model::error_text::Shown;
 use crate::model::ordinal::utf16_len;
 
-/// A table's name.
+/// The characters that no table name of any service has. They separate the parts of a URL.
+const NEVER_IN_TABLE_NAMES: [char; 4] = ['/', '\\', '#', '?'];
+/// The names that address another resource in a URL.
+const RESERVED_TABLE_NAMES: [&str; 4] = ["Tables", "$batch", ".", ".."];
+/// The maximum length of a table name, in characters: Cosmos DB's.
+const MAX_TABLE_NAME: usize = 254;
+
+/// A table's name, valid on Azure Table storage or on Cosmos DB.
 ///
-/// It is a letter, then 2 to 62 letters and digits, ASCII only; or one of the service's own `$…` tables.
+/// | service | names |
+/// |---|---|
+/// | Azure Table storage | an ASCII letter, then 2 to 62 ASCII letters and digits; one of its own `$…` tables |
+/// | Cosmos DB | 1 to 254 characters without `/ \ # ?` and control characters, no space at the end |
 ///
-/// Source: REST "Understanding the Table service data model", table names.
+/// The client of an account checks a name by the rules of its service when it opens the table.
+///
+/// ```
+/// use azure_table::{Emulator, ErrorKind, TableName, TableServiceClient};
+///
+/// let name = TableName::new("my_table")?;
+/// let cosmos = TableServiceClient::with_transport(Emulator::cosmos());
+/// assert_eq!(cosmos.dynamic_table(&name)?.name(), &name);
+///
+/// let storage = TableServiceClient::with_transport(Emulator::new());
+/// assert_eq!(storage.dynamic_table(&name).unwrap_err().kind(), ErrorKind::InvalidInput);
+/// # Ok::<(), azure_table::Error>(())
+/// ```
+///
+/// Source: REST "Understanding the Table service data model", table names; recorded responses of Cosmos DB.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TableName(Arc<str>);
 
 impl TableName {
-    /// Creates a table name from valid text.
+    /// Creates a table name from text that is valid on at least one of the services.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::model::error::ErrorKind::InvalidInput): the text does not have 3 to 63 characters, has
-    ///   one that is not an ASCII letter or digit, begins with a digit, or is the reserved name `tables`.
+    /// - [`InvalidInput`](crate::model::error::ErrorKind::InvalidInput): the text does not have 1 to 254 characters,
+    ///   contains one of `/ \ # ?` or a control character, or ends with a space. Or it addresses another resource in a
+    ///   URL: `Tables`, `$batch`, `.` and `..`.
     pub fn new(name: impl AsRef<str>) -> Result<Self> {
         let name = name.as_ref();
-        let invalid = |why: &str| {
-            Err(Error::invalid_input(format!(
-                "table name {}: {why} (3 to 63 ASCII letters and digits, a letter first)",
+        match table_name_fault(name) {
+            Some(why) => Err(Error::invalid_input(format!(
+                "table name {}: {why}; write 3 to 63 ASCII letters and digits, a letter first (on Cosmos DB, up to \
+                 {MAX_TABLE_NAME} characters without / \\ # ?)",
                 Shown(name)
-            )))
-        };
-        let body = name.strip_prefix('$').unwrap_or(name);
-        if !(3..=63).contains(&name.chars().count()) {
-            return invalid(&format!("it has {} characters", name.chars().count()));
+            ))),
+            None => Ok(Self(name.into())),
         }
-        if let Some(wrong) = body.chars().find(|c| !c.is_ascii_alphanumeric()) {
-            return invalid(&format!("it contains {wrong:?}"));
-        }
-        if !body.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            return invalid("it does not start with a letter");
-        }
-        if name.eq_ignore_ascii_case("tables") {
-            return invalid("the service reserves it");
-        }
-        Ok(Self(name.into()))
     }
 
     /// Returns the name, as passed in.
@@ -61,6 +74,48 @@ impl AsRef<str> for TableName {
     fn as_ref(&self) -> &str {
         &self.0
     }
+}
+
+/// Returns the fault in a table name that no service accepts.
+///
+/// Source: the errors of Cosmos DB (recordings of azure-data-tables, `table_name_errors*`), whose names include those
+/// of Azure Table storage. Control characters, the names of other resources and a single character are not confirmed.
+fn table_name_fault(name: &str) -> Option<String> {
+    let length = name.chars().count();
+    if !(1..=MAX_TABLE_NAME).contains(&length) {
+        return Some(format!("it has {length} characters"));
+    }
+    let is_wrong = |c: &char| NEVER_IN_TABLE_NAMES.contains(c) || c.is_control();
+    if let Some(wrong) = name.chars().find(is_wrong) {
+        return Some(format!("it contains {wrong:?}"));
+    }
+    if name.ends_with(' ') {
+        return Some("it ends with a space".to_owned());
+    }
+    let is_reserved = RESERVED_TABLE_NAMES.contains(&name);
+    is_reserved.then(|| "the service reserves it".to_owned())
+}
+
+/// Returns the fault in a table name that Azure Table storage does not accept.
+///
+/// Source: REST "Understanding the Table service data model", table names.
+pub fn storage_table_name_fault(name: &str) -> Option<String> {
+    let body = name.strip_prefix('$').unwrap_or(name);
+    let length = name.chars().count();
+    let fault = if !(3..=63).contains(&length) {
+        format!("it has {length} characters")
+    } else if let Some(wrong) = body.chars().find(|c| !c.is_ascii_alphanumeric()) {
+        format!("it contains {wrong:?}")
+    } else if !body.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        "it does not start with a letter".to_owned()
+    } else if name.eq_ignore_ascii_case("tables") {
+        "the service reserves it".to_owned()
+    } else {
+        return None;
+    };
+    Some(format!(
+        "{fault}; Azure Table storage allows 3 to 63 ASCII letters and digits, a letter first"
+    ))
 }
 
 /// The maximum length of a property name, in UTF-16 code units.
@@ -129,7 +184,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invalid_table_names_are_rejected_with_the_reason() {
+    fn names_of_any_service_are_table_names() {
+        for good in [
+            "my_table",
+            "my-table",
+            "1",
+            "啊齄丂狛狜",
+            "it's (100%)",
+            " a",
+            "tables",
+            &"é".repeat(254),
+        ] {
+            assert_eq!(TableName::new(good).unwrap().as_str(), good);
+        }
+        for (bad, why) in [
+            ("", "it has 0 characters; write 3 to 63"),
+            (&*"x".repeat(255), "255 characters"),
+            ("a/b", "'/'"),
+            ("a\\b", "'\\\\'"),
+            ("a#", "'#'"),
+            ("?", "'?'"),
+            ("a\nb", "'\\n'"),
+            ("a ", "ends with a space"),
+            ("Tables", "reserves"),
+            ("$batch", "reserves"),
+            ("..", "reserves"),
+        ] {
+            let text = TableName::new(bad).unwrap_err().to_string();
+            assert!(text.contains(why), "{text}");
+            assert!(text.contains("3 to 63") && text.contains("up to 254"), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_on_storage_are_letters_and_digits() {
         for good in [
             "abc",
             "Blogs",
@@ -137,7 +225,8 @@ mod tests {
             &"x".repeat(63),
             "$MetricsHourPrimaryTransactionsTable",
         ] {
-            assert_eq!(TableName::new(good).unwrap().as_str(), good);
+            assert_eq!(storage_table_name_fault(good), None);
+            assert!(TableName::new(good).is_ok());
         }
         for (bad, why) in [
             ("ab", "2 characters"),
@@ -145,11 +234,11 @@ mod tests {
             ("my_table", "'_'"),
             ("1st", "start with a letter"),
             ("Ünïcode", "'Ü'"),
-            ("Tables", "reserves"),
+            ("tables", "reserves"),
             ("", "0 characters"),
         ] {
-            let text = TableName::new(bad).unwrap_err().to_string();
-            assert!(text.contains(why) && text.contains(bad), "{text}");
+            let text = storage_table_name_fault(bad).unwrap();
+            assert!(text.contains(why) && text.contains("3 to 63 ASCII letters"), "{text}");
         }
     }
 

@@ -28,7 +28,7 @@ use crate::model::key::escaped::{Escaped, PercentEscaped};
 /// | `Vec<u8>`, and every column of bytes but `[u8; N]` | `&[u8]`, `[u8; N]`, `&[u8; N]`, `Bytes` |
 /// | `Base64Url<Vec<u8>>` | `&[u8]`, `[u8; N]`, `&[u8; N]`, `Bytes` |
 /// | [`DateTime`][time], `Descending<DateTime>` | `SystemTime`; by feature, times of chrono, jiff and time |
-/// | [`Guid`](crate::model::guid::Guid) | with the feature `uuid`: `Uuid`, and the other way round |
+/// | [`Guid`](crate::model::guid::Guid) | with the feature `uuid-1`: `Uuid`, and the other way round |
 ///
 /// Times of other types are rounded down to 100 ns. A time outside the years 1 to 9999 becomes the nearest time within
 /// them.

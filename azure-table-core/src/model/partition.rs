@@ -14,7 +14,7 @@ use crate::model::operand::Operand;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name a partition whose PartitionKey has the fields `{K}`",
     label = "expected the value of the key's one field, or the tuple of all its fields",
-    note = "all rows whose keys begin with some of the fields are read by `.under(Key::prefix(..)?)`"
+    note = "all rows whose keys begin with some of the fields are read by `.key_prefix(Key::prefix(..)?)`"
 )]
 pub trait IntoPartitionKey<K> {
     #[doc(hidden)]

@@ -17,8 +17,8 @@ use crate::model::variant::VariantOf;
 /// These are the PartitionKey's fields from the left, and after all of them, the RowKey's fields from the left. Built
 /// by [`Key::prefix`], or from texts.
 ///
-/// `TableQuery::under` reads the rows under one prefix, `under_any` those under several, `between` those from one to
-/// another.
+/// `TableQuery::key_prefix` reads the rows under one prefix, `key_prefixes` those under several, `between` those from
+/// one to another.
 ///
 /// The fixed text after a field of a composite key belongs to the prefix. With the RowKey `{employee}_{year}` the
 /// prefix of `e1` is `e1_`, and does not contain the rows of `e10`.
@@ -108,7 +108,7 @@ impl<E> KeyPrefix<E> {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let rows = TableServiceClient::on(Emulator::new()).table::<Row>("Rows")?;
+    /// # let rows = TableServiceClient::with_transport(Emulator::new()).table::<Row>("Rows")?;
     /// # rows.create_table().await?;
     /// # for expense in ["e1", "e10"] {
     /// #     let expense = || expense.to_owned();
@@ -118,7 +118,7 @@ impl<E> KeyPrefix<E> {
     /// // The expense and its items, without those of `e10`.
     /// let expense = Key::<Expense>::prefix(("ada", "e1"))?.into_enum();
     /// let items = Key::<Item>::prefix(("ada", "e1"))?.into_enum();
-    /// let read: Vec<Row> = rows.query().under_any([expense, items]).all().await?;
+    /// let read: Vec<Row> = rows.query().key_prefixes([expense, items]).all().await?;
     /// assert_eq!(read.len(), 2);
     /// # Ok(())
     /// # }

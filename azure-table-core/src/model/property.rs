@@ -6,29 +6,29 @@
 //! each foreign crate has its own file.
 
 mod binary;
-#[cfg(feature = "chrono")]
+#[cfg(feature = "chrono-04")]
 mod chrono;
 mod date;
 pub(crate) mod duration;
 mod float;
 mod integer;
 mod ip;
-#[cfg(feature = "jiff")]
+#[cfg(feature = "jiff-02")]
 mod jiff;
 mod moment;
 mod pointer;
-#[cfg(feature = "rust_decimal")]
+#[cfg(feature = "rust-decimal-1")]
 mod rust_decimal;
 #[cfg(test)]
 mod tests;
 mod text;
-#[cfg(feature = "time")]
+#[cfg(feature = "time-03")]
 mod time;
-#[cfg(feature = "ulid")]
+#[cfg(feature = "ulid-3")]
 mod ulid;
-#[cfg(feature = "url")]
+#[cfg(feature = "url-2")]
 mod url;
-#[cfg(feature = "uuid")]
+#[cfg(feature = "uuid-1")]
 mod uuid;
 
 use crate::model::datetime::DateTime;
@@ -82,6 +82,11 @@ pub use crate::model::property::text::one_character;
 /// The text of a `Decimal` or an `IpAddr` does not sort as its value does (`10` before `9`). Comparisons of order on
 /// such a column do not compile: see [`SORTED`](Self::SORTED). Equality is that of the text: `1.5` and `1.50` are
 /// different, unless `Decimal::normalize` is applied before they are written.
+///
+/// A value that the service sends as text is read by its text, whatever its EDM type: `2026-01-02T03:04:05Z` in an
+/// Edm.String reads into a [`DateTime`], and an Edm.Guid into a `String`. The reason is that a plain `get` or query
+/// receives no types, and every other read has the same result. Only filters distinguish the types.
+/// `upgrade_all` stores such a value in the type of its field.
 ///
 /// No other type loses anything. An integer that is stored in a wider type is checked when it is read. For example, 300
 /// in a `u8` field is the error `300 is above the greatest u8 255`. A field stored as Int32 or Double does not read an

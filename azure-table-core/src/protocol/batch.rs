@@ -1,7 +1,8 @@
-//! Entity group transactions: the rules, and the request.
+//! Entity group transactions: the rules, and the operations.
 //!
 //! Owns the rules of a transaction. They are checked as it grows, so that [`RejectedOperation`] can return the
-//! operation. `batch_response.rs` reads the response, and `codec/multipart.rs` is the multipart text.
+//! operation. `batch_request.rs` builds the request, `batch_response.rs` reads the response. The multipart text is
+//! `codec/multipart.rs`.
 //!
 //! The body grows with the batch, so its limit applies to the bytes that are sent. What breaks a rule is cut off again.
 //!
@@ -10,20 +11,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderValue};
-use http::{Method, Request};
-
 use crate::codec::batch_body::{BatchBody, InnerRequest, Place};
 use crate::codec::json::write::append;
-use crate::model::entity::{MetadataLevel, TableEntity};
+use crate::model::entity::TableEntity;
 use crate::model::entity_key::key_texts;
 use crate::model::error::{Error, ErrorInternals, Result};
-use crate::model::guid::Guid;
 use crate::model::operation_kind::{Effect, OperationKind};
+use crate::protocol::batch_request::{batch_boundary, changes, content_type, post};
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::http_request::{JSON, header_value, odata};
-use crate::protocol::operation::{OperationInternals, OperationParts, TableOperation};
+use crate::protocol::operation::{OperationInternals, TableOperation};
 use crate::protocol::profile::ProfileInternals;
 use crate::protocol::request::{Call, RowWrites};
 use crate::protocol::row_hash::{RowHash, RowHashes};
@@ -54,6 +50,8 @@ pub struct ChangeSet {
     insert: Option<(Requested, Place)>,
     /// The maximum body, if smaller than the service's limit.
     most_bytes: Option<usize>,
+    /// The number of operations that it will probably have, once it has several.
+    expected: usize,
 }
 
 /// A rule of batches that an operation would break.
@@ -139,6 +137,7 @@ impl ChangeSet {
             body: changes(),
             insert: None,
             most_bytes: None,
+            expected: MAX_BATCH_OPERATIONS,
         }
     }
 
@@ -155,8 +154,11 @@ impl ChangeSet {
     }
 
     /// Skips the check for distinct rows because the caller guarantees them.
-    pub fn of_distinct_rows(mut self) -> Self {
+    ///
+    /// `expected` is the probable number of operations, or 0 if the caller reserves their capacity.
+    pub fn of_distinct_rows(mut self, expected: usize) -> Self {
         self.rows = None;
+        self.expected = expected;
         self
     }
 
@@ -258,19 +260,40 @@ impl ChangeSet {
     /// [`add`](Self::add) then adds the operation, or reports the rule that it breaks.
     pub fn insert<E: TableEntity + ?Sized>(&mut self, entity: &E) -> bool {
         key_texts(entity).is_ok_and(|keys| {
-            let is_added = self.insert_alike(entity, keys.pair()).is_some();
+            let is_added = self.insert_alike(entity, keys.pair(), true).is_ok();
             keys.done();
             is_added
         })
     }
 
-    fn insert_alike<E: TableEntity + ?Sized>(&mut self, entity: &E, keys: (&str, &str)) -> Option<()> {
+    /// Adds an insert of an entity with these keys, as [`insert`](Self::insert) does.
+    ///
+    /// Returns its bytes in the body. An entity with a write id is impossible too: its operation could not be a value
+    /// again.
+    ///
+    /// # Errors
+    /// [`BatchRule::Bytes`] if the entity does not fit, or else [`BatchRule::Valid`].
+    pub fn insert_plain<E: TableEntity + ?Sized>(
+        &mut self,
+        entity: &E,
+        keys: (&str, &str),
+    ) -> Result<usize, BatchRule> {
+        self.insert_alike(entity, keys, false)
+    }
+
+    fn insert_alike<E: TableEntity + ?Sized>(
+        &mut self,
+        entity: &E,
+        keys: (&str, &str),
+        may_have_id: bool,
+    ) -> Result<usize, BatchRule> {
         let kind = OperationKind::Insert;
-        let (_, first) = self.insert.as_ref().filter(|(requested, _)| !requested.entity)?;
+        let first = self.insert.as_ref().filter(|(requested, _)| !requested.entity);
+        let (_, first) = first.ok_or(BatchRule::Valid)?;
         let (partition_key, row_key) = keys;
         let row = self.rows.as_ref().map(|_| RowHash::of(row_key));
         if self.len() == MAX_BATCH_OPERATIONS || self.broken(kind, keys, row).is_some() {
-            return None;
+            return Err(BatchRule::Valid);
         }
         let profile = self.endpoint.profile();
         let limit = self.most_bytes();
@@ -281,9 +304,13 @@ impl ChangeSet {
             let entity = body.body_of(&place);
             profile.check_size(entity.len(), rare.exceeds.as_deref())?;
             profile.check_entity(partition_key, row_key, entity)?;
-            Ok((place, rare.write_id))
+            match rare.write_id {
+                Some(_) if !may_have_id => Err(Error::invalid_input("the entity has a write id")),
+                write_id => Ok((place, write_id)),
+            }
         };
-        let (place, write_id) = self.body.within(limit, add).ok()?.ok()?;
+        let added = self.body.within(limit, add).map_err(|_| BatchRule::Valid)?;
+        let (place, write_id) = added.map_err(|_| BatchRule::Bytes)?;
         let written = RowWrite {
             kind,
             partition_key,
@@ -294,8 +321,9 @@ impl ChangeSet {
             if_match: None,
             facts: WriteFacts::default(),
         };
+        let bytes = place.bytes();
         self.placed(&written, row, place);
-        Some(())
+        Ok(bytes)
     }
 
     /// Records an operation that has been written to the body.
@@ -305,9 +333,9 @@ impl ChangeSet {
         }
         let bytes = place.body.len();
         self.operations.add(written, place.body);
-        // A batch with several operations will probably be filled, with operations like the last one.
-        if self.rows.is_some() && self.len() == SOME_OPERATIONS {
-            let more = MAX_BATCH_OPERATIONS - SOME_OPERATIONS;
+        // Operations like the last one follow.
+        if self.len() == SOME_OPERATIONS && self.expected > SOME_OPERATIONS {
+            let more = self.expected - SOME_OPERATIONS;
             self.reserve(more, (more * bytes).min(MOST_EXPECTED));
         }
     }
@@ -407,22 +435,35 @@ impl ChangeSet {
         Broken { rule, error }
     }
 
+    /// Returns its operations as values, if all of them are [plain](OperationInternals::is_plain).
+    pub fn into_operations(self) -> impl Iterator<Item = TableOperation> {
+        let sent = SentBatch {
+            operations: self.operations,
+            body: self.body.finish().into(),
+        };
+        (0..sent.len()).map(move |index| TableOperation::plain(&sent.row_write(index)))
+    }
+
     /// Builds `POST /$batch`, and returns it with its operations.
-    pub fn into_call(self) -> Result<(Call, Arc<SentBatch>)> {
+    pub fn into_call(self) -> (Result<Call>, Arc<SentBatch>) {
         let is_retrieve = self.is_retrieve();
-        let request = request(&self.endpoint, self.body)?;
+        let content_type = content_type(&self.body);
         let sent = Arc::new(SentBatch {
             operations: self.operations,
-            body: request.body().clone(),
+            body: self.body.finish().into(),
         });
-        let mut call = Call::new(OperationKind::Batch, request).in_table(&self.table);
-        if is_retrieve {
-            call.effect = Effect::Read;
-            call.expected = OperationKind::Get.expected_status();
-        } else {
-            call.rows = RowWrites::Batch(Arc::clone(&sent));
-        }
-        Ok((call, sent))
+        let request = content_type.and_then(|content_type| post(&self.endpoint, content_type, sent.body.clone()));
+        let call = request.map(|request| {
+            let mut call = Call::new(OperationKind::Batch, request).in_table(&self.table);
+            if is_retrieve {
+                call.effect = Effect::Read;
+                call.expected = OperationKind::Get.expected_status();
+            } else {
+                call.rows = RowWrites::Batch(Arc::clone(&sent));
+            }
+            call
+        });
+        (call, sent)
     }
 
     /// Returns the table of the operations.
@@ -439,73 +480,17 @@ pub struct Broken {
     pub error: Error,
 }
 
-/// Creates the body of a batch of changes, with unique boundaries.
-pub fn changes() -> BatchBody {
-    BatchBody::of_changes(batch_boundary(), format!("changeset_{}", Guid::random()))
-}
-
-pub(crate) fn batch_boundary() -> String {
-    format!("batch_{}", Guid::random())
-}
-
-/// Builds the request around the body of a batch.
-pub fn request(endpoint: &Endpoint, body: BatchBody) -> Result<Request<Bytes>> {
-    let mut request = odata(endpoint, Method::POST, "$batch", MetadataLevel::None)?;
-    let content_type = format!("multipart/mixed; boundary={}", body.boundary());
-    let content_type = header_value("Content-Type", &content_type)?;
-    request.headers_mut().insert(CONTENT_TYPE, content_type);
-    *request.body_mut() = Bytes::from(body.finish());
-    Ok(request)
-}
-
-impl OperationParts<'_> {
-    /// Returns the headers of a request inside a batch, and their number.
-    fn inner_headers(&self) -> Result<([(&'static str, &str); 5], usize)> {
-        let mut headers = [("", ""); 5];
-        headers[0] = ("Accept", self.metadata.accept());
-        headers[1] = ("DataServiceVersion", "3.0");
-        let mut count = 2;
-        if !self.body.is_empty() {
-            headers[count] = ("Content-Type", JSON);
-            count += 1;
-        }
-        for (name, value) in self.headers.iter().flatten() {
-            headers[count] = (spelled(name.as_str())?, value);
-            count += 1;
-        }
-        Ok((headers, count))
-    }
-}
-
-/// Returns a header's name as the documentation spells it. An emulator may compare it case-sensitively.
-pub fn spelled(name: &str) -> Result<&'static str> {
-    Ok(match name {
-        "accept" => "Accept",
-        "dataserviceversion" => "DataServiceVersion",
-        "content-type" => "Content-Type",
-        "if-match" => "If-Match",
-        "prefer" => "Prefer",
-        "x-http-method" => "X-HTTP-Method",
-        other => {
-            let why = format!("header {other:?} cannot be sent in a batch");
-            return Err(Error::invalid_input(why));
-        }
-    })
-}
-
-pub(crate) fn text(value: &HeaderValue) -> Result<&str> {
-    value
-        .to_str()
-        .map_err(|_| Error::invalid_input(format!("header value {value:?}: only ASCII can be sent in a batch")))
-}
-
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use http::Request;
+    use http::header::CONTENT_TYPE;
     use proptest::prelude::*;
 
     use super::*;
     use crate::codec::multipart::{boundary, http_message, parts};
     use crate::model::dynamic::DynamicEntity;
+    use crate::protocol::batch_request::text;
     use crate::protocol::profile::Profile;
 
     fn set_of(profile: Profile) -> ChangeSet {
@@ -519,7 +504,7 @@ mod tests {
     }
 
     fn sent(set: ChangeSet) -> Request<Bytes> {
-        set.into_call().unwrap().0.request
+        set.into_call().0.unwrap().request
     }
 
     /// Parses a batch and writes it again.
@@ -598,7 +583,7 @@ mod tests {
             }
             prop_assert_eq!(straight.bytes(), by_operation.bytes());
             let shown = |set: ChangeSet| {
-                let (_, sent) = set.into_call().unwrap();
+                let (_, sent) = set.into_call();
                 sent.row_writes().map(|row| format!("{row:?}")).collect::<Vec<_>>()
             };
             prop_assert_eq!(shown(straight), shown(by_operation));

@@ -108,8 +108,12 @@ impl Endpoint {
         }
     }
 
-    pub fn is_https(&self) -> bool {
-        self.base.starts_with("https:")
+    /// Returns `true` if requests to the primary or to the secondary need TLS.
+    pub fn needs_tls(&self) -> bool {
+        [Some(&*self.base), self.secondary()]
+            .iter()
+            .flatten()
+            .any(|base| base.starts_with("https:"))
     }
 
     /// Returns the absolute URL of a resource. `path` is relative to the base and already encoded, including its query.

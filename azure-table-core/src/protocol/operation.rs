@@ -27,6 +27,7 @@ use crate::model::entity_key::{IntoKey, key_texts};
 use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::guid::Guid;
+use crate::model::key_texts::KeyTexts;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::encoded_operation::{Encoded, More, SentBody};
 use crate::protocol::endpoint::Endpoint;
@@ -158,7 +159,11 @@ impl TableOperation {
     }
 
     fn with_body<E: TableEntity + ?Sized>(kind: OperationKind, entity: &E) -> Self {
-        let encoded = key_texts(entity).and_then(|keys| {
+        Self::with_keys(kind, entity, key_texts(entity))
+    }
+
+    fn with_keys<E: TableEntity + ?Sized>(kind: OperationKind, entity: &E, keys: Result<KeyTexts>) -> Self {
+        let encoded = keys.and_then(|keys| {
             let (partition_key, row_key) = keys.pair();
             let written = write::entity(entity, keys.pair()).map_err(|e| e.at_entity(partition_key, row_key))?;
             let condition = match kind.is_conditional() {
@@ -342,6 +347,9 @@ impl TableOperation {
 /// The internals of an operation, for the crates above.
 #[doc(hidden)]
 pub trait OperationInternals: Sized {
+    /// Creates the insert of an entity with these keys.
+    fn insert_with_keys<E: TableEntity + ?Sized>(entity: &E, keys: Result<KeyTexts>) -> Self;
+
     /// Returns this operation so that only the entity's write id shows that it was applied.
     ///
     /// Other callers may insert the same content, and each depends on its own insert.
@@ -376,6 +384,10 @@ pub trait OperationInternals: Sized {
 }
 
 impl OperationInternals for TableOperation {
+    fn insert_with_keys<E: TableEntity + ?Sized>(entity: &E, keys: Result<KeyTexts>) -> Self {
+        Self::with_keys(OperationKind::Insert, entity, keys)
+    }
+
     fn known_by_write_id(self) -> Self {
         self.with(|more| more.needs_write_id = true)
     }

@@ -20,13 +20,16 @@ pub const CHANGES: u8 = 1;
 pub const SCAN: u8 = 2;
 /// The owner of a `WritePosition`.
 pub const WRITES: u8 = 3;
+/// The owner of a `Cursor`.
+pub const CURSOR: u8 = 4;
 
 /// The stored names of the owners, in their order, with the names in errors.
-const OWNERS: [(&str, &str); 4] = [
+const OWNERS: [(&str, &str); 5] = [
     ("query", "the continuation of a query"),
     ("changes", "a position of `changes`"),
     ("scan", "a position of `scan`"),
     ("writes", "a position of a write over a query, such as `delete_where`"),
+    ("cursor", "a cursor"),
 ];
 
 /// The owner of a position. Positions that an earlier version stored have none.

@@ -13,6 +13,7 @@ use crate::codec::json::write::MAX_BODY_BYTES;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, ErrorInternals, ErrorKind, Result};
 use crate::model::error_text::Shown;
+use crate::model::name::{self, TableName};
 
 /// The service behind an endpoint.
 ///
@@ -54,6 +55,8 @@ pub struct ProfileRules {
     pub reserved_properties: &'static [&'static str],
     /// The maximum body of a batch in bytes: 4 MiB (REST "Performing entity group transactions"), 2 MB (FAQ).
     pub max_batch_bytes: usize,
+    /// Returns the fault in a table name, for a service that does not accept every [`TableName`].
+    pub table_name_fault: fn(&str) -> Option<String>,
     /// Table names that differ only in case name the same table.
     pub ignores_case_of_table_names: bool,
     /// The service reports a missing table of a write with a code of its own.
@@ -108,6 +111,7 @@ const STORAGE: ProfileRules = ProfileRules {
     max_entity_bytes: None,
     reserved_properties: &[],
     max_batch_bytes: MAX_BODY_BYTES,
+    table_name_fault: name::storage_table_name_fault,
     ignores_case_of_table_names: true,
     names_missing_tables: true,
     has_secondary: true,
@@ -141,6 +145,7 @@ const COSMOS: ProfileRules = ProfileRules {
     // 2026).
     reserved_properties: &["id", "ID", "rid", "ResourceId"],
     max_batch_bytes: 2_000_000,
+    table_name_fault: |_| None,
     ignores_case_of_table_names: false,
     names_missing_tables: false,
     has_secondary: false,
@@ -267,6 +272,9 @@ pub trait ProfileInternals: Copy {
     fn marked(cosmos: bool) -> Option<Self>;
 
     fn rules(self) -> &'static ProfileRules;
+
+    /// Rejects a table name that this service does not accept.
+    fn check_table_name(self, name: &TableName) -> Result<()>;
 }
 
 impl ProfileInternals for Profile {
@@ -290,6 +298,16 @@ impl ProfileInternals for Profile {
         match self {
             Self::Storage => &STORAGE,
             Self::Cosmos => &COSMOS,
+        }
+    }
+
+    fn check_table_name(self, name: &TableName) -> Result<()> {
+        match (self.rules().table_name_fault)(name.as_str()) {
+            Some(why) => {
+                let name = Shown(name.as_str());
+                Err(Error::invalid_input(format!("table name {name}: {why}")))
+            }
+            None => Ok(()),
         }
     }
 }

@@ -118,7 +118,7 @@ impl QueryRequest {
         }
         let why = match (from.next_table_name.is_some(), &self.list) {
             (true, List::Entities(_)) => "this is the continuation of `list_tables`, not of a query",
-            (false, List::Tables) => "this is the continuation of a query, not of `list_tables`",
+            (false, List::Tables) if !from.is_finished() => "this is the continuation of a query, not of `list_tables`",
             _ if from.query.is_none() => return Ok(()),
             _ => "the continuation belongs to another query: its table or its conditions differ",
         };

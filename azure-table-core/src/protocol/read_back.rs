@@ -46,7 +46,7 @@ pub enum Verdict {
 
 /// The conclusion from one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Evidence {
+pub enum Evidence {
     /// This write wrote the row.
     Ours(WrittenRow),
     /// The row was last written before our first attempt.
@@ -90,7 +90,13 @@ pub fn keeps_an_etag(writes: &[RowWrite<'_>], stored: &[DynamicEntity]) -> bool 
 pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: DateTime) -> Verdict {
     let evidence: Vec<(&RowWrite<'_>, Evidence)> = writes
         .iter()
-        .map(|write| (write, of_row(write, stored, first_sent)))
+        .map(|write| {
+            let row = of_write(write, stored);
+            (
+                write,
+                evidence(write, row, first_sent, |row| has_what_was_written(write, row)),
+            )
+        })
         .collect();
     // A batch is atomic, so one unchanged row is enough. This check is first: an upsert with content that another
     // client wrote as well looks like ours.
@@ -103,6 +109,12 @@ pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: Date
         .filter(|(write, _)| write.kind != OperationKind::Delete)
         .peekable();
     let has_written = written.peek().is_some();
+    // A row to delete that exists shows that nothing was applied, unless it was inserted since. Only an id tells.
+    let is_left = |write: &RowWrite<'_>| write.kind == OperationKind::Delete && of_write(write, stored).is_some();
+    let is_known_by_id = writes.iter().any(|write| write.write_id.is_some());
+    if !is_known_by_id && writes.iter().any(is_left) {
+        return Verdict::Unknown;
+    }
     if has_written && written.all(|(_, evidence)| matches!(evidence, Evidence::Ours(_))) {
         let rows = evidence.into_iter().map(|(_, evidence)| match evidence {
             Evidence::Ours(row) => row,
@@ -118,8 +130,16 @@ fn of_write<'a>(write: &RowWrite<'_>, stored: &'a [DynamicEntity]) -> Option<&'a
     stored.iter().find(is_of_write)
 }
 
-fn of_row(write: &RowWrite<'_>, stored: &[DynamicEntity], first_sent: DateTime) -> Evidence {
-    let Some(row) = of_write(write, stored) else {
+/// Returns the conclusion from the stored row of a write.
+///
+/// `has_content` returns `true` if a row has the written content.
+pub fn evidence(
+    write: &RowWrite<'_>,
+    stored: Option<&DynamicEntity>,
+    first_sent: DateTime,
+    has_content: impl FnOnce(&DynamicEntity) -> bool,
+) -> Evidence {
+    let Some(row) = stored else {
         return Evidence::Nothing;
     };
     let json = || Bytes::from(serde_json::to_vec(row).unwrap_or_default());
@@ -140,7 +160,7 @@ fn of_row(write: &RowWrite<'_>, stored: &[DynamicEntity], first_sent: DateTime) 
     if row.timestamp.is_some_and(|written| Some(written) < long_before) {
         return Evidence::Untouched;
     }
-    match (is_older, has_what_was_written(write, row)) {
+    match (is_older, has_content(row)) {
         // Slightly older, and with our content: either it was there before, or the time of the response is not that of
         // the rows. This is inconclusive.
         (true, true) => Evidence::Nothing,
@@ -159,7 +179,12 @@ fn has_what_was_written(write: &RowWrite<'_>, row: &DynamicEntity) -> bool {
         .properties
         .iter()
         .all(|(name, value)| row.properties.get(name).is_some_and(|stored| is_same(stored, value)));
-    write.kind != OperationKind::Delete && has_sent && (keeps_others || row.properties.len() == sent.properties.len())
+    let is_whole = match keeps_others {
+        // A merge of nothing leaves no trace.
+        true => !sent.properties.is_empty(),
+        false => row.properties.len() == sent.properties.len(),
+    };
+    write.kind != OperationKind::Delete && has_sent && is_whole
 }
 
 /// Compares two values. NaN equals NaN.

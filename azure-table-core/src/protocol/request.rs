@@ -3,6 +3,7 @@
 //! Owns [`Call`] and [`RowWrites`], the writes that it carries until it has its response. `read_back.rs` uses them if
 //! the response is lost.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,6 +13,7 @@ use crate::model::key_texts::KeyTexts;
 use crate::model::location::Location;
 use crate::model::operation_kind::{self, Effect, OperationKind};
 use crate::protocol::operation::{OperationInternals, TableOperation};
+use crate::protocol::profile::{Profile, ProfileInternals};
 use crate::protocol::row_write::RowWrite;
 use crate::protocol::sent_batch::SentBatch;
 
@@ -81,6 +83,19 @@ impl Call {
         match kinds.next() {
             Some(first) if kinds.all(|kind| kind == first) => first,
             _ => self.operation,
+        }
+    }
+
+    /// Returns the name of the operation in telemetry. A batch has the registered name of its service, or `BATCH` with
+    /// the name that its operations share.
+    pub fn telemetry_name(&self, profile: Profile) -> Cow<'static, str> {
+        if !self.is_batch() {
+            return Cow::Borrowed(self.operation.name());
+        }
+        match (profile.rules().batch_operation, self.common_operation()) {
+            (Some(registered), _) => Cow::Borrowed(registered),
+            (None, mixed) if mixed == self.operation => Cow::Borrowed("BATCH"),
+            (None, common) => Cow::Owned(format!("BATCH {}", common.name())),
         }
     }
 

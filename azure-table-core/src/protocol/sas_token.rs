@@ -73,8 +73,46 @@ impl SasToken {
     }
 
     /// Returns the expiry time, or `None` if a stored access policy sets it.
+    ///
+    /// Short for `parts().expiry`.
     pub fn expiry(&self) -> Option<DateTime> {
         time(parameters(self).get("se"))
+    }
+
+    /// Returns the parts of the signature, without the secret.
+    ///
+    /// ```
+    /// use azure_table::{AccountKey, DateTime, TableName, TablePermissions, TableSas};
+    ///
+    /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
+    /// let sas = TableSas::new(&TableName::new("Orders")?).policy("readers").from("ada", "").to("ada", "");
+    /// let parts = sas.sign(&key)?.parts();
+    /// assert_eq!((parts.table.as_deref(), parts.policy.as_deref()), (Some("Orders"), Some("readers")));
+    /// assert_eq!(parts.from, Some(("ada".to_owned(), String::new())));
+    /// assert_eq!((parts.permissions.as_str(), parts.expiry), ("", None)); // those of the policy
+    /// # Ok::<(), azure_table::Error>(())
+    /// ```
+    pub fn parts(&self) -> SasParts {
+        let parameters = parameters(self);
+        let text = |name| Some(parameters.get(name).to_owned()).filter(|value| !value.is_empty());
+        let keys = |[partition_key, row_key]: [&str; 2]| {
+            let keys = (parameters.get(partition_key), parameters.get(row_key));
+            (keys != ("", "")).then(|| (keys.0.to_owned(), keys.1.to_owned()))
+        };
+        SasParts {
+            version: text("sv"),
+            table: text("tn"),
+            permissions: parameters.get("sp").to_owned(),
+            resources: parameters.get("srt").to_owned(),
+            start: time(parameters.get("st")),
+            expiry: time(parameters.get("se")),
+            policy: text("si"),
+            from: keys(["spk", "srk"]),
+            to: keys(["epk", "erk"]),
+            ip: text("sip"),
+            https_only: parameters.get("spr") == "https",
+            delegated_by: text("skoid"),
+        }
     }
 
     /// Returns the text of the signature.
@@ -83,6 +121,41 @@ impl SasToken {
     pub fn expose(&self) -> &str {
         &self.0
     }
+}
+
+/// The parts of a shared access signature.
+///
+/// [`SasToken::parts`] returns them. They are as the signature states them: the service may still reject it.
+///
+/// Source: REST "Create a service SAS", "Create an account SAS", "Create a user delegation SAS".
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SasParts {
+    /// The version of the service that the signature is for, such as `2019-02-02`.
+    pub version: Option<String>,
+    /// The table, or `None` for a signature of the account.
+    pub table: Option<String>,
+    /// The letters of the permissions, such as `raud`: see `TablePermissions` and `AccountPermissions`. Empty if a
+    /// stored access policy sets them.
+    pub permissions: String,
+    /// The letters of the kinds of resources of an account's signature: see `AccountResources`. Empty for a table.
+    pub resources: String,
+    /// The time from which the signature is valid.
+    pub start: Option<DateTime>,
+    /// The time at which it expires, or `None` if a stored access policy sets it.
+    pub expiry: Option<DateTime>,
+    /// The id of the stored access policy.
+    pub policy: Option<String>,
+    /// The PartitionKey and RowKey of the first entity. An empty RowKey is the first of the partition.
+    pub from: Option<(String, String)>,
+    /// The PartitionKey and RowKey of the last entity. An empty RowKey is the whole partition.
+    pub to: Option<(String, String)>,
+    /// The address or range of addresses that may use it.
+    pub ip: Option<String>,
+    /// `true` if the service accepts it over HTTPS only.
+    pub https_only: bool,
+    /// The object id of the identity whose user delegation key signed it, or `None` for an account key.
+    pub delegated_by: Option<String>,
 }
 
 /// Returns the parameters of the signature.

@@ -1,17 +1,22 @@
-//! A URL with a shared access signature, as the portal shows it, split into its parts.
+//! A URL with a shared access signature, as the portal shows it.
 //!
-//! Decides which segment of the path is an account and which a table. Errors show table names and the URL of the
-//! primary only: the rest of the URL may contain the signature.
+//! Owns [`SasUrl`]. Decides which segment of the path is an account and which a table. Errors show table names and the
+//! URL of the primary only: the rest of the URL may contain the signature.
 //!
 //! Source: REST "Delegating access with a shared access signature"; "Use the Azurite emulator", both kinds of URL.
 
+use std::fmt;
 use std::net::IpAddr;
 
+use zeroize::Zeroizing;
+
+use crate::codec::url;
 use crate::model::error::{Error, Result};
-use crate::model::name::TableName;
+use crate::model::name::{self, TableName};
 use crate::protocol::endpoint::{self, Endpoint};
 use crate::protocol::other_service;
-use crate::protocol::sas_token::{self, SasToken};
+use crate::protocol::profile::{Profile, ProfileInternals};
+use crate::protocol::sas_token::SasToken;
 
 /// The ports of the service itself, which a custom domain uses too. Emulators listen on other ports.
 const SERVICE_PORTS: [u16; 2] = [80, 443];
@@ -24,6 +29,116 @@ struct Parts<'a> {
     port: Option<u16>,
     path: Vec<&'a str>,
     token: SasToken,
+}
+
+/// A URL with its shared access signature: the form in which access to an account or a table is passed on.
+///
+/// `TableServiceClient::sas_url` and `TableClient::sas_url` create it, and `from_sas_url` of both takes its text. The
+/// text grants access to anyone who has it. `Debug` hides the signature, and the text is overwritten on drop.
+///
+/// ```
+/// use azure_table::auth::SasUrl;
+///
+/// let url = "https://contoso.table.core.windows.net/Blogs?sv=2019-02-02&tn=Blogs&sp=r&se=2040-01-01&sig=c2VjcmV0";
+/// let url = SasUrl::new(url)?;
+/// assert_eq!(url.endpoint(), "https://contoso.table.core.windows.net");
+/// assert_eq!(url.table().map(|table| table.as_str()), Some("Blogs"));
+/// let parts = url.token().parts();
+/// assert_eq!((parts.permissions.as_str(), parts.policy), ("r", None));
+/// assert!(!format!("{url:?}").contains("c2VjcmV0"));
+/// # Ok::<(), azure_table::Error>(())
+/// ```
+///
+/// Source: REST "Delegating access with a shared access signature".
+#[derive(Clone, PartialEq, Eq)]
+pub struct SasUrl {
+    endpoint: Endpoint,
+    table: Option<TableName>,
+    token: SasToken,
+    text: Zeroizing<Box<str>>,
+}
+
+impl SasUrl {
+    /// Parses the URL of an account or of a table.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](crate::model::error::ErrorKind::InvalidInput): the URL has no signature or no account, has
+    ///   parts that no table's URL has, or is that of a secondary or another service. The error never shows the
+    ///   signature.
+    pub fn new(url: impl AsRef<str>) -> Result<Self> {
+        let url = url.as_ref();
+        let of_service = of_service(url).map(|(endpoint, token)| (endpoint, None, token));
+        let (endpoint, table, token) = of_service.or_else(|of_service| match of_table(url) {
+            Ok((endpoint, table, token)) => Ok((endpoint, Some(table), token)),
+            Err(of_table) => Err(if names_table(url) { of_table } else { of_service }),
+        })?;
+        Ok(Self::of(endpoint, table, token))
+    }
+
+    /// Creates the URL of an account, or of one of its tables.
+    pub(crate) fn of(endpoint: Endpoint, table: Option<TableName>, token: SasToken) -> Self {
+        let path = table.as_ref().map(|table| url::encode(table.as_str()).to_string());
+        let path = path.unwrap_or_default();
+        // The capacity is exact, so that no reallocation leaves a copy of the signature.
+        let length = endpoint.base().len() + 2 + path.len() + token.expose().len();
+        let mut text = Zeroizing::new(String::with_capacity(length));
+        for part in [endpoint.base(), "/", &path, "?", token.expose()] {
+            text.push_str(part);
+        }
+        Self {
+            endpoint,
+            table,
+            token,
+            text: Zeroizing::new(Box::from(text.as_str())),
+        }
+    }
+
+    /// Returns the URL of the account, without a table and without the signature.
+    pub fn endpoint(&self) -> &str {
+        self.endpoint.base()
+    }
+
+    /// Returns the table in the path, or `None` for the URL of an account.
+    pub fn table(&self) -> Option<&TableName> {
+        self.table.as_ref()
+    }
+
+    /// Returns the signature.
+    pub fn token(&self) -> &SasToken {
+        &self.token
+    }
+
+    /// Returns the text of the URL, **including the signature**.
+    ///
+    /// The text grants access to anyone who has it: keep it out of logs and arguments of programs.
+    pub fn expose(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Debug for SasUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SasUrl")
+            .field("endpoint", &self.endpoint())
+            .field("table", &self.table.as_ref().map(TableName::as_str))
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns the URL of an account with a signature.
+pub fn for_service(endpoint: &Endpoint, token: SasToken) -> SasUrl {
+    SasUrl::of(endpoint.clone(), None, token)
+}
+
+/// Returns the URL of a table with a signature.
+///
+/// # Errors
+/// - `InvalidInput`: the signature is for another table.
+pub fn for_table(endpoint: &Endpoint, table: &TableName, token: SasToken) -> Result<SasUrl> {
+    if let Some(signed) = token.parts().table {
+        check_is_for(table, &signed)?;
+    }
+    Ok(SasUrl::of(endpoint.clone(), Some(table.clone()), token))
 }
 
 /// Returns the endpoint of an account and the signature.
@@ -64,16 +179,39 @@ pub fn of_table(url: &str) -> Result<(Endpoint, TableName, SasToken)> {
             return Err(invalid("the path continues after the table's name: remove the rest"));
         }
     };
-    // Any text other than a table name may be a secret, so it is not shown.
-    let table = TableName::new(table).map_err(|_| {
-        invalid("the last path segment is not a table name: 3 to 63 letters and digits, beginning with a letter")
-    })?;
+    let endpoint = endpoint_of(&base)?;
+    let table = table_of(table, endpoint.profile())?;
     if let Some(other) = parts.token_table() {
         check_is_for(&table, &other)?;
     }
-    let endpoint = endpoint_of(&base)?;
     check_is_primary(&endpoint, Some(&table))?;
     Ok((endpoint, table, parts.token))
+}
+
+/// Returns the table of the last segment. Its error does not show the segment, which may be a secret.
+fn table_of(segment: &str, profile: Profile) -> Result<TableName> {
+    let table = url::decode(segment).and_then(|name| TableName::new(name).ok());
+    let table = table.filter(|table| profile.check_table_name(table).is_ok());
+    table.ok_or_else(|| {
+        invalid(&format!(
+            "the last path segment is not a table name of {profile}: see `TableName` for the rules"
+        ))
+    })
+}
+
+/// Returns a table's name in quotes, or `otherwise`: a name with other characters than letters and digits may be a
+/// secret.
+fn shown(name: &str, otherwise: &str) -> String {
+    match name::storage_table_name_fault(name) {
+        None => format!("{name:?}"),
+        Some(_) => otherwise.to_owned(),
+    }
+}
+
+/// Returns `true` if the path of a URL has two segments, or names the table of the signature. So the error is that of a
+/// table's URL.
+fn names_table(url: &str) -> bool {
+    parts(url).is_ok_and(|parts| parts.path.len() > 1 || parts.token_table().is_some())
 }
 
 /// Checks that the signature's table is the one in the path.
@@ -81,11 +219,9 @@ fn check_is_for(table: &TableName, signed: &str) -> Result<()> {
     if signed.eq_ignore_ascii_case(table.as_str()) {
         return Ok(());
     }
-    let signed =
-        TableName::new(signed).map_or_else(|_| "another one".to_owned(), |name| format!("{:?}", name.as_str()));
+    let (table, signed) = (shown(table.as_str(), "(not shown)"), shown(signed, "another one"));
     Err(invalid(&format!(
-        "the path names the table {:?}, the signature is for {signed} (`tn`): use a URL whose table is the signature's",
-        table.as_str()
+        "the path names the table {table}, the signature is for {signed} (`tn`): use a URL whose table is the signature's"
     )))
 }
 
@@ -95,7 +231,7 @@ fn check_is_primary(endpoint: &Endpoint, table: Option<&TableName>) -> Result<()
     let Some(primary) = endpoint.primary_of_secondary() else {
         return Ok(());
     };
-    let table = table.map_or_else(String::new, |table| format!("/{}", table.as_str()));
+    let table = table.map_or_else(String::new, |table| format!("/{}", url::encode(table.as_str())));
     let primary = match endpoint.account() {
         Some(account) if endpoint::is_showable(account) => format!("`{primary}{table}`"),
         _ => "the account's name without `-secondary`".to_owned(),
@@ -146,8 +282,7 @@ impl Parts<'_> {
 
     /// Returns the table of the signature, or `None` for an account signature.
     fn token_table(&self) -> Option<String> {
-        let parameters = sas_token::parameters(&self.token);
-        Some(parameters.get("tn").to_owned()).filter(|table| !table.is_empty())
+        self.token.parts().table
     }
 
     fn is_for(&self, table: &str) -> bool {

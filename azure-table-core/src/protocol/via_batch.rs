@@ -13,7 +13,7 @@
 use crate::codec::batch_body::{BatchBody, InnerRequest};
 use crate::model::error::Result;
 use crate::model::operation_kind::Effect;
-use crate::protocol::batch;
+use crate::protocol::batch_request;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;
 
@@ -23,13 +23,13 @@ pub fn enclose(call: &mut Call, endpoint: &Endpoint) -> Result<()> {
         return Ok(());
     }
     let mut body = match call.effect {
-        Effect::Read => BatchBody::of_query(batch::batch_boundary()),
-        Effect::Write => batch::changes(),
+        Effect::Read => BatchBody::of_query(batch_request::batch_boundary()),
+        Effect::Write => batch_request::changes(),
     };
     let request = &call.request;
     let mut headers = Vec::with_capacity(request.headers().len());
     for (name, value) in request.headers() {
-        headers.push((batch::spelled(name.as_str())?, batch::text(value)?));
+        headers.push((batch_request::spelled(name.as_str())?, batch_request::text(value)?));
     }
     // The parts are joined again, so any slash may separate them.
     let url = request.uri().to_string();
@@ -39,7 +39,7 @@ pub fn enclose(call: &mut Call, endpoint: &Endpoint) -> Result<()> {
         headers: &headers,
         body: request.body(),
     });
-    call.request = batch::request(endpoint, body)?;
+    call.request = batch_request::request(endpoint, body)?;
     call.is_enclosed = true;
     Ok(())
 }

@@ -62,7 +62,7 @@ options! {
         "columns" columns: Option<Columns>, Entity | Group | Variants, columns;
         "deny_unknown_properties" deny_unknown_properties: Option<()>, Entity, Item::flag;
         "upgrade" upgrade: Option<ExprPath>, Entity,
-            code("the path of a function from `DynamicEntity` to `Result<Self>`", "path::to::function");
+            code("the path of a function from `&mut DynamicEntity` to `Result<Self>`", "path::to::function");
         "of" of: Option<Type>, Projection, code("the type of an entity", "Entity");
         "key" key: Option<()>, Choice | Newtype, Item::flag;
         "crate" krate: Option<Path>, Entity | Group | Variants | Choice | Newtype | Projection, krate;

@@ -27,12 +27,13 @@ pub(crate) enum Fallback {
 pub(crate) fn table_name(item: &Item, ctxt: &Ctxt) -> Option<LitStr> {
     let text = item.text(ctxt, "Blogs")?;
     let name = text.value();
+    let is_wrong = |c: &char| matches!(c, '/' | '\\' | '#' | '?') || c.is_control();
     let fault = match name.chars().count() {
-        length if !(3..=63).contains(&length) => format!("it has {length} characters"),
-        _ if name.eq_ignore_ascii_case("tables") => "the service reserves it".to_owned(),
-        _ => match name.chars().find(|c| !c.is_ascii_alphanumeric()) {
+        length if !(1..=254).contains(&length) => format!("it has {length} characters"),
+        _ if ["Tables", "$batch", ".", ".."].contains(&&*name) => "the service reserves it".to_owned(),
+        _ if name.ends_with(' ') => "it ends with a space".to_owned(),
+        _ => match name.chars().find(is_wrong) {
             Some(wrong) => format!("it contains {wrong:?}"),
-            None if name.starts_with(|c: char| c.is_ascii_digit()) => "it starts with a digit".to_owned(),
             None => return Some(text),
         },
     };
@@ -41,7 +42,7 @@ pub(crate) fn table_name(item: &Item, ctxt: &Ctxt) -> Option<LitStr> {
         &text,
         format!(
             "{name:?} cannot be the name of a table, {fault}: write 3 to 63 ASCII letters and digits, a letter first, \
-             such as `name = \"Blogs\"`"
+             such as `name = \"Blogs\"`; on Cosmos DB up to 254 characters without `/ \\ # ?`"
         ),
     );
     Some(text)

@@ -175,21 +175,35 @@ fn read_entity(entity: &Entity<'_>) -> TokenStream {
         let #key = #row.key_parts(&<Self as #krate::TableEntity>::SCHEMA.key)?;
         #built
     };
-    let read = match &base.attrs.upgrade {
-        None => read,
+    let is_read = quote!(#krate::ReadEntity);
+    let reads = match &base.attrs.upgrade {
+        None => quote! {
+            fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
+                #read
+            }
+        },
         Some(upgrade) => {
-            let path = &upgrade.value;
-            quote!(#private::upgraded(#row, |#row: &#private::Row<'_>| -> #private::Result<Self> { #read }, #path))
+            let (path, removed) = (&upgrade.value, local("removed"));
+            let read = quote!(|#row: &#private::Row<'_>| -> #private::Result<Self> { #read });
+            quote! {
+                fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
+                    <Self as #is_read>::read_upgraded(#row, &mut #private::Removed::new())
+                }
+                fn read_upgraded(
+                    #row: &#private::Row<'_>,
+                    #removed: &mut #private::Removed,
+                ) -> #private::Result<Self> {
+                    #private::upgraded(#row, #read, #path, #removed)
+                }
+            }
         }
     };
 
     let items = quote! {
         const METADATA: #private::MetadataLevel = #metadata;
-        fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
-            #read
-        }
+        #reads
     };
-    implement(&quote!(#krate::ReadEntity), base.input, &read_generics(base), &items)
+    implement(&is_read, base.input, &read_generics(base), &items)
 }
 
 /// Generates the entity, built from the values of its fields.

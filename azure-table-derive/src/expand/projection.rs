@@ -1,4 +1,4 @@
-//! The impls of `ReadEntity` and `Projection` for a struct with some columns of an entity.
+//! The impls of `ReadEntity`, `UpdatableRow` and `Projection` for a struct with some columns of an entity.
 
 use std::collections::BTreeSet;
 
@@ -63,9 +63,19 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
             #built
         }
     };
+    let values = local("values");
+    let written = base.fields.iter().filter_map(|field| written(base, field, &values));
+    let updated = quote! {
+        fn updated(&self) -> #private::Updated<'_, #of> {
+            let mut #values = #private::ProjectedValues::<#of>::new();
+            #(#written)*
+            #private::Updated::Projection(#values)
+        }
+    };
     let impls = [
         (quote!(#private::Selection<#count>), names),
         (quote!(#krate::ReadEntity), read),
+        (quote!(#private::UpdatableRow<#of>), updated),
         (quote!(#private::Projection<#of>), TokenStream::new()),
     ]
     .map(|(of, items)| implement(&of, base.input, &generics, &items));
@@ -138,6 +148,20 @@ fn value(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
                     #private::select_found::<#of, #ty, #of_column>(#column, #row)?.unwrap_or_else(|| #default)
                 },
             }
+        }
+    }
+}
+
+/// Generates the statement that adds a field to the values that the projection writes.
+fn written(base: &Struct<'_>, field: &Field<'_>, values: &Ident) -> Option<TokenStream> {
+    let member = field.ident;
+    match &field.role {
+        Role::Key(_) => Some(quote!(#values.key(&self.#member);)),
+        Role::Timestamp | Role::Etag | Role::Ignored => None,
+        _ => {
+            let column = column(base, field);
+            let call = source(field).derived(quote!(.write));
+            Some(quote!(#column #call(&self.#member, &mut #values);))
         }
     }
 }

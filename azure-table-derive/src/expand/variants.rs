@@ -113,7 +113,7 @@ fn read_entity(variants: &Variants<'_>) -> TokenStream {
     let name = variants.input.ident.unraw().to_string();
     let is_read = quote!(#krate::ReadEntity);
     let generics = variant_generics(variants, &quote!(+ #is_read));
-    let (row, mark) = (local("row"), local("mark"));
+    let (row, mark, removed) = (local("row"), local("mark"), local("removed"));
 
     let levels: Vec<TokenStream> = variants
         .variants
@@ -147,14 +147,14 @@ fn read_entity(variants: &Variants<'_>) -> TokenStream {
         };
         quote! {
             if #condition {
-                return <#ty as #is_read>::read(#read_from).map(Self::#variant_ident);
+                return <#ty as #is_read>::read_upgraded(#read_from, #removed).map(Self::#variant_ident);
             }
         }
     });
     let last = match variants.other() {
         Some((other, ty)) => {
             let other = other.ident;
-            quote!(<#ty as #is_read>::read(#row).map(Self::#other))
+            quote!(<#ty as #is_read>::read_upgraded(#row, #removed).map(Self::#other))
         }
         None => match &variants.mark {
             Mark::Tag(property) => quote!(#private::no_tagged(#name, #property, #mark)),
@@ -165,6 +165,9 @@ fn read_entity(variants: &Variants<'_>) -> TokenStream {
     let items = quote! {
         const METADATA: #private::MetadataLevel = #private::metadata(&[#(#levels),*]);
         fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
+            <Self as #is_read>::read_upgraded(#row, &mut #private::Removed::new())
+        }
+        fn read_upgraded(#row: &#private::Row<'_>, #removed: &mut #private::Removed) -> #private::Result<Self> {
             #selector
             #(#named)*
             #last

@@ -200,9 +200,10 @@ fn enum_is_read_and_written_by_variant() {
         &format!(
             "let __mark = __row.get(\"Kind\");
              if {private}::is_tag(__mark, \"One\") {{
-                return <X as {krate}::ReadEntity>::read(&{private}::untagged(__row, \"Kind\")).map(Self::One);
+                return <X as {krate}::ReadEntity>::read_upgraded(&{private}::untagged(__row, \"Kind\"), __removed)
+                    .map(Self::One);
              }}
-             <Y as {krate}::ReadEntity>::read(__row).map(Self::Two)"
+             <Y as {krate}::ReadEntity>::read_upgraded(__row, __removed).map(Self::Two)"
         ),
     );
     has(

@@ -160,16 +160,16 @@ fn error_for_a_malformed_value_shows_the_correct_form() {
          `deny_unknown_properties`, `upgrade` or `crate` inside"
     );
     for (name, fault) in [
-        ("ab", "it has 2 characters"),
-        ("my_blogs", "it contains '_'"),
-        ("1st", "it starts with a digit"),
+        ("", "it has 0 characters"),
+        ("my/blogs", "it contains '/'"),
+        ("my blogs ", "it ends with a space"),
         ("Tables", "the service reserves it"),
     ] {
         assert_eq!(
             entity(&format!("name = {name:?}")),
             format!(
                 "{name:?} cannot be the name of a table, {fault}: write 3 to 63 ASCII letters and digits, a letter \
-                 first, such as `name = \"Blogs\"`"
+                 first, such as `name = \"Blogs\"`; on Cosmos DB up to 254 characters without `/ \\ # ?`"
             )
         );
     }

@@ -49,7 +49,7 @@ fn function_is_given_as_a_path() {
     );
     assert_eq!(
         one(&with("#[table(upgrade)]", "")),
-        "`upgrade` takes the path of a function from `DynamicEntity` to `Result<Self>`: write `upgrade = \
+        "`upgrade` takes the path of a function from `&mut DynamicEntity` to `Result<Self>`: write `upgrade = \
          \"path::to::function\"`"
     );
 }

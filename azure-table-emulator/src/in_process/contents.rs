@@ -92,7 +92,7 @@ impl Emulator {
 
     /// Deletes a table. Returns `false` if it does not exist.
     ///
-    /// Its name is available immediately, regardless of the [deletion time](Self::with_deletion_time).
+    /// Its name is available immediately, regardless of the [deletion time](Self::deletion_time).
     ///
     /// # Errors
     /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the

@@ -15,7 +15,7 @@ impl Emulator {
     /// # Errors
     /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the name is empty or has characters
     ///   other than ASCII letters, digits and hyphens, or the key is not base64.
-    pub fn with_account(mut self, name: &str, key_base64: &str) -> Result<Self> {
+    pub fn account(mut self, name: &str, key_base64: &str) -> Result<Self> {
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
             return Err(Error::invalid_input(format!(
                 "account name {name:?}: it must have letters, digits and hyphens only"
@@ -43,7 +43,7 @@ impl Emulator {
     ///
     /// Source: REST "Authorize with Microsoft Entra ID".
     #[must_use]
-    pub fn with_token(mut self, token: impl Into<String>) -> Self {
+    pub fn token(mut self, token: impl Into<String>) -> Self {
         self.settings_mut().tokens.insert(token.into());
         self
     }
@@ -55,7 +55,7 @@ impl Emulator {
     /// expiry (`exp`) after the time of the emulator's clock. Repeated calls add audiences. Tokens for Storage have the
     /// audience `https://storage.azure.com`, for Cosmos DB `https://cosmos.azure.com`.
     ///
-    /// URLs and permissions are those of [`with_token`](Self::with_token). Rejected tokens get a 401 that names the
+    /// URLs and permissions are those of [`token`](Self::token). Rejected tokens get a 401 that names the
     /// token authority (from version 2020-12-06 on), and text that is not a token a 400.
     ///
     /// ```
@@ -65,7 +65,7 @@ impl Emulator {
     /// use azure_table::Emulator;
     /// // {"alg":"none"}.{"aud":"https://storage.azure.com","exp":32503680000}.
     /// let token = "eyJhbGciOiJub25lIn0.eyJhdWQiOiJodHRwczovL3N0b3JhZ2UuYXp1cmUuY29tIiwiZXhwIjozMjUwMzY4MDAwMH0.";
-    /// let emulator = Emulator::new().with_token_audience("https://storage.azure.com/");
+    /// let emulator = Emulator::new().token_audience("https://storage.azure.com/");
     /// let request = http::Request::get("https://devstoreaccount1.table.core.windows.net/Tables")
     ///     .header("authorization", format!("Bearer {token}"))
     ///     .header("x-ms-version", "2020-12-06")
@@ -78,7 +78,7 @@ impl Emulator {
     ///
     /// Source: REST "Authorize with Microsoft Entra ID"; RFC 7519.
     #[must_use]
-    pub fn with_token_audience(mut self, audience: impl AsRef<str>) -> Self {
+    pub fn token_audience(mut self, audience: impl AsRef<str>) -> Self {
         let audience = token::canonical(audience.as_ref()).to_owned();
         self.settings_mut().token_audiences.insert(audience);
         self

@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// The latencies and the capacity of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///
 /// Without a model an emulator answers immediately, whatever the load. With one
-/// ([`with_service_model`](crate::Emulator::with_service_model)) a request for entities passes these steps, as in the
+/// ([`service_model`](crate::Emulator::service_model)) a request for entities passes these steps, as in the
 /// live service:
 ///
 /// 1. half of the latency ([`write_latency`](Self::write_latency) with
@@ -50,9 +50,9 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// # tokio::time::pause();
-/// let model = ServiceModel::today().partition_entities_per_second(100).burst(Duration::from_millis(10));
-/// let emulator = Emulator::new().with_service_model(model);
-/// let blogs = TableServiceClient::on(emulator.clone()).retry(NoRetry).dynamic_table("Blogs")?;
+/// let model = ServiceModel::azure_storage().partition_entities_per_second(100).burst(Duration::from_millis(10));
+/// let emulator = Emulator::new().service_model(model);
+/// let blogs = TableServiceClient::with_transport(emulator.clone()).retry(NoRetry).dynamic_table("Blogs")?;
 /// blogs.create_table().await?;
 /// let (one, two) = (DynamicEntity::new("Channel9", "1"), DynamicEntity::new("Channel9", "2"));
 /// let (first, second) = tokio::join!(blogs.insert(&one), blogs.insert(&two));
@@ -113,8 +113,8 @@ impl ServiceModel {
         }
     }
 
-    /// Creates today's service: 2,000 entities/s per partition and 20,000 entities/s per account, both with 1 s of
-    /// burst.
+    /// Creates Azure Storage with its documented targets: 2,000 entities/s per partition and 20,000 entities/s per
+    /// account, both with 1 s of burst.
     ///
     /// These two limits are documented, for entities of 1 KiB. No source has the other values, so they are chosen:
     ///
@@ -126,7 +126,7 @@ impl ServiceModel {
     /// own limit before that of its server.
     ///
     /// Source: "Scalability and performance targets for Table storage".
-    pub fn today() -> Self {
+    pub fn azure_storage() -> Self {
         Self::new()
             .write_latency(Duration::from_millis(10))
             .read_latency(Duration::from_millis(5))
@@ -155,7 +155,7 @@ impl ServiceModel {
     /// | queue_chance | 1,500 requests | Figure 8: rejections with 75, 150 and 240 workers |
     ///
     /// Source: "How to get the most out of Windows Azure Tables" (2010), Figures 3, 4, 6, 8, 9 and 15.
-    pub fn in_2010() -> Self {
+    pub fn azure_storage_2010() -> Self {
         Self::new()
             .write_latency(Duration::from_millis(37))
             .write_latency_per_entity(Duration::from_millis(5))

@@ -56,14 +56,14 @@ fn closed_loop(model: ServiceModel, workers: u64, entities: u64, seconds: u64) -
 fn rejections_match_figure_8_within_a_factor_of_one_and_a_half() {
     eprintln!("workers accepted/s rejected %");
     for (workers, golden) in [(150, 0.03), (240, 0.2)] {
-        let (_, rejected) = closed_loop(ServiceModel::in_2010(), workers, 1, 300);
+        let (_, rejected) = closed_loop(ServiceModel::azure_storage_2010(), workers, 1, 300);
         assert!(
             (golden / 1.5..golden * 1.5).contains(&rejected),
             "{workers}: {rejected} %"
         );
     }
     // 0.0004 %: one in this time.
-    let (_, rejected) = closed_loop(ServiceModel::in_2010(), 75, 1, 300);
+    let (_, rejected) = closed_loop(ServiceModel::azure_storage_2010(), 75, 1, 300);
     assert!(rejected < 0.002, "{rejected} %");
 }
 
@@ -86,10 +86,10 @@ fn flood(model: ServiceModel, per_second: u64, partitions: u64) -> u64 {
 
 #[test]
 fn targets_of_today_limit_the_rate() {
-    assert_eq!(flood(ServiceModel::today(), 2_000, 1), 2_000);
-    assert_eq!(flood(ServiceModel::today(), 20_000, 1_000), 20_000);
+    assert_eq!(flood(ServiceModel::azure_storage(), 2_000, 1), 2_000);
+    assert_eq!(flood(ServiceModel::azure_storage(), 20_000, 1_000), 20_000);
     // Measured in 2010 without a rejection.
-    assert_eq!(flood(ServiceModel::in_2010(), 1_700, 1_000), 17_000);
+    assert_eq!(flood(ServiceModel::azure_storage_2010(), 1_700, 1_000), 17_000);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn longest_times_do_not_overflow() {
 fn more_workers_have_more_batches_rejected() {
     eprintln!("workers accepted/s rejected %");
     let curve: Vec<_> = [10, 20, 25, 30, 35, 40, 45, 50, 100]
-        .map(|workers| closed_loop(ServiceModel::in_2010(), workers, 100, 300))
+        .map(|workers| closed_loop(ServiceModel::azure_storage_2010(), workers, 100, 300))
         .into();
     assert!(
         curve[1..]

@@ -9,7 +9,6 @@ use azure_table_core::model::entity::TableEntity;
 use azure_table_core::model::entity_key::key_texts;
 use azure_table_core::model::error::{Error, Result};
 use azure_table_core::model::error_text::Shown;
-use azure_table_core::model::name::TableName;
 use azure_table_core::model::property_writer::{self, PropertySink};
 use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 
@@ -108,11 +107,8 @@ pub(crate) fn seed_lines(
 }
 
 fn check_name(table: &str, rules: &ServiceRules) -> Result<()> {
-    rules.table_names.check_new(table).or_else(|service_error| {
-        // Its message is more specific.
-        TableName::new(table)?;
-        Err(invalid(table, &service_error.message))
-    })
+    let fault = rules.table_names.fault(table);
+    fault.map_or(Ok(()), |why| Err(invalid(table, &why)))
 }
 
 fn invalid(table: &str, why: &str) -> Error {

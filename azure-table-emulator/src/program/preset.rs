@@ -26,8 +26,8 @@ impl Preset {
 
     pub(crate) fn model(self) -> ServiceModel {
         match self {
-            Self::Today => ServiceModel::today(),
-            Self::In2010 => ServiceModel::in_2010(),
+            Self::Today => ServiceModel::azure_storage(),
+            Self::In2010 => ServiceModel::azure_storage_2010(),
         }
     }
 }

@@ -81,20 +81,20 @@ fn emulator(options: &Options, people: People, log: &RequestLog) -> Result<Emula
         // The value was validated when it was parsed.
         emulator
             .clone()
-            .with_account(&account.name, &account.key)
+            .account(&account.name, &account.key)
             .unwrap_or(emulator)
     });
     for audience in &options.token_audiences {
-        emulator = emulator.with_token_audience(audience);
+        emulator = emulator.token_audience(audience);
     }
     emulator = emulator
-        .with_strict_versions(options.strict_versions)
-        .with_timestamp_skew(options.timestamp_skew, SKEW_SEED);
-    emulator = emulator.with_service_model(options.model.map(Preset::model));
+        .strict_versions(options.strict_versions)
+        .timestamp_skew(options.timestamp_skew, SKEW_SEED);
+    emulator = emulator.service_model(options.model.map(Preset::model));
     let people = (!options.quiet).then_some(people);
     let log = options.control.is_some().then(|| log.clone());
     if people.is_some() || log.is_some() {
-        emulator = emulator.with_observer(move |request| {
+        emulator = emulator.observer(move |request| {
             if let Some(people) = people {
                 people.tell(request);
             }

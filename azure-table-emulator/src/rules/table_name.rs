@@ -5,9 +5,9 @@
 //! Source: REST "Understanding the Table service data model"; recordings of azure-data-tables (2024 and 2026),
 //! `table_name_errors*` of both services, `create_table_underscore_name` and `create_table_unicode_name` of Cosmos DB.
 //! Not confirmed: which of two faults of a name is reported; the response to a reserved name (InvalidInput); that
-//! Cosmos DB accepts a name of one character.
+//! Cosmos DB accepts a name of one character and rejects control characters.
 
-use azure_table_core::model::name::TableName;
+use azure_table_core::model::name::{TableName, storage_table_name_fault};
 
 use crate::rules::service_error::{RaisedBy, Result, ServiceError};
 
@@ -16,7 +16,7 @@ use crate::rules::service_error::{RaisedBy, Result, ServiceError};
 pub(crate) enum TableNames {
     /// 3 to 63 ASCII letters and digits, a letter first.
     Alphanumeric,
-    /// Any name shorter than 255 characters without `\ / # ?` that does not end with a space.
+    /// Any name shorter than 255 characters without `\ / # ?` and control characters that does not end with a space.
     AnyScript,
 }
 
@@ -26,6 +26,16 @@ const FORBIDDEN: [char; 4] = ['\\', '/', '#', '?'];
 const TOO_LONG: usize = 255;
 
 impl TableNames {
+    /// Returns the fault in the name of a new table in the client's words, which are more specific.
+    pub(crate) fn fault(self, name: &str) -> Option<String> {
+        let service_error = self.check_new(name).err()?;
+        let of_storage = match self {
+            Self::Alphanumeric => storage_table_name_fault(name),
+            Self::AnyScript => None,
+        };
+        Some(of_storage.unwrap_or_else(|| service_error.message.into_owned()))
+    }
+
     /// Checks the name of a new table.
     pub(crate) fn check_new(self, name: &str) -> Result<()> {
         match self {
@@ -66,14 +76,14 @@ fn check_alphanumeric(name: &str) -> Result<()> {
         return Err(ServiceError::TABLE_NAME_LENGTH);
     }
     let is_reserved = name.eq_ignore_ascii_case("tables");
-    if !is_reserved && TableName::new(name).is_err() {
+    if !is_reserved && storage_table_name_fault(name).is_some() {
         return Err(ServiceError::INVALID_TABLE_NAME);
     }
     Ok(())
 }
 
 fn check_any_script(name: &str) -> Result<()> {
-    if let Some(wrong) = name.chars().find(|c| FORBIDDEN.contains(c)) {
+    if let Some(wrong) = name.chars().find(|c| FORBIDDEN.contains(c) || c.is_control()) {
         return Err(ServiceError::character_of_table_name(wrong));
     }
     if name.ends_with(' ') {
@@ -82,5 +92,21 @@ fn check_any_script(name: &str) -> Result<()> {
     if !(1..TOO_LONG).contains(&name.chars().count()) {
         return Err(ServiceError::TABLE_NAME_TOO_LONG);
     }
-    Ok(())
+    // Only the names of other resources remain.
+    TableName::new(name).map(drop).map_err(|_| ServiceError::INVALID_INPUT)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn cosmos_accepts_the_names_that_the_client_accepts(name in "(\\PC|[/ #?.$\\\\\n]){0,4}|.{250,258}") {
+            let accepted = TableNames::AnyScript.check_new(&name).is_ok();
+            prop_assert_eq!(accepted, TableName::new(&name).is_ok(), "{:?}", name);
+        }
+    }
 }

@@ -9,8 +9,7 @@ use azure_table_core::model::datetime;
 /// The versions of the storage services, from the first with JSON on, whether they changed something about tables or
 /// not, oldest first. Unknown versions between and before them are rejected, as seen.
 ///
-/// Source: REST "Versioning for Azure Storage"; Azurite's list (3.35) up to 2025-11-05; the later ones are those of the
-/// storage SDKs of 2026.
+/// Source: REST "Versioning for Azure Storage"; Azurite's list (3.37).
 pub(crate) const VERSIONS: &str = "\
     2013-08-15 2014-02-14 2015-02-21 2015-04-05 2015-07-08 2015-12-11 2016-05-31 2017-04-17 2017-07-29 \
     2017-11-09 2018-03-28 2018-11-09 2019-02-02 2019-07-07 2019-10-10 2019-12-12 2020-02-10 2020-04-08 \

@@ -9,7 +9,6 @@ use std::time::Duration;
 use azure_table_core::model::datetime::DateTime;
 use azure_table_core::model::error::Error;
 use azure_table_core::model::error_text::{OneLine, Shown};
-use azure_table_core::model::name::TableName;
 use azure_table_core::protocol::access_policy::{self, StoredAccessPolicy};
 use azure_table_core::protocol::sas_permissions::read_table_letters;
 use azure_table_core::protocol::service_properties::analytics::{Logging, Metrics};
@@ -210,10 +209,8 @@ impl TableLine {
         let json: Self = of_json(line)?;
         let wrong = |why: String| Fault::of_line(format!("table {:?}: {why}", json.table));
         let rules = json.service.map_or(rules, ServiceName::rules);
-        if let Err(service_error) = rules.table_names.check_new(&json.table) {
-            // Its message is more specific.
-            TableName::new(&json.table).map_err(|e| Fault::of_line(e.to_string()))?;
-            return Err(wrong(service_error.message.into_owned()));
+        if let Some(why) = rules.table_names.fault(&json.table) {
+            return Err(wrong(why));
         }
         let policies: Vec<StoredAccessPolicy> = json
             .policies

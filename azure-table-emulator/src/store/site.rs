@@ -5,6 +5,7 @@
 use azure_table_core::protocol::inbound::target::Paths;
 
 use crate::rules::ServiceRules;
+use crate::rules::table_name::TableNames;
 use crate::settings::Settings;
 use crate::store::account::Replica;
 
@@ -71,6 +72,7 @@ impl Site {
         Paths {
             prefix: &self.prefix,
             ignores_further_segments: self.rules.ignores_further_segments,
+            names_have_parentheses: self.rules.table_names == TableNames::AnyScript,
         }
     }
 }

@@ -18,7 +18,7 @@ async fn ask(emulator: &Emulator, method: &str, path: &str, headers: &[(&str, &s
 /// Creates an emulator with the table `Blogs` and a stopped clock.
 async fn with_table() -> Emulator {
     let clock = EmulatorClock::fixed("2020-11-20T12:00:00.5Z".parse().unwrap());
-    let emulator = Emulator::new().with_clock(clock);
+    let emulator = Emulator::new().shared_clock(clock);
     let created = ask(&emulator, "POST", "Tables", &[], r#"{"TableName":"Blogs"}"#).await;
     assert_eq!(created.status(), 201);
     emulator
@@ -262,7 +262,7 @@ async fn batch_responses_are_numbered_and_batches_limited_to_2_mb() {
 async fn request_without_token_is_challenged_for_cosmos_db() {
     let version = [("x-ms-version", "2020-12-06")];
     let request = unsigned_at(COSMOS, "GET", "Tables", &version, "");
-    let response = Emulator::new().with_token("good").send(request).await.unwrap();
+    let response = Emulator::new().token("good").send(request).await.unwrap();
     assert_eq!(error(&response).0, 401);
     let challenge = header(&response, "www-authenticate");
     assert!(

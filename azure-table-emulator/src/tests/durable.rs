@@ -91,7 +91,7 @@ async fn state_outlives_the_emulator_under_each_policy() {
         SyncPolicy::Never,
     ] {
         let folder = Folder::new();
-        let emulator = open(&folder, sync).with_deletion_time(Duration::from_secs(1_000_000));
+        let emulator = open(&folder, sync).deletion_time(Duration::from_secs(1_000_000));
         fill(&emulator).await;
         let before = emulator.snapshot().to_string();
         assert!(
@@ -114,7 +114,7 @@ async fn timestamps_continue_after_the_last_one_even_if_its_row_was_deleted() {
     let clock = EmulatorClock::fixed("2021-01-01T00:00:00Z".parse().unwrap());
     let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
     {
-        let emulator = open(&folder, SyncPolicy::Always).with_clock(clock.clone());
+        let emulator = open(&folder, SyncPolicy::Always).shared_clock(clock.clone());
         assert_eq!(
             send(&emulator, "POST", "Tables", &[], r#"{"TableName":"Blogs"}"#)
                 .await
@@ -128,7 +128,7 @@ async fn timestamps_continue_after_the_last_one_even_if_its_row_was_deleted() {
             204
         );
     }
-    let emulator = open(&folder, SyncPolicy::Always).with_clock(clock);
+    let emulator = open(&folder, SyncPolicy::Always).shared_clock(clock);
     let inserted = send(&emulator, "POST", "Blogs", &[], row).await;
     assert_eq!(
         header(&inserted, "etag"),
@@ -140,7 +140,7 @@ async fn timestamps_continue_after_the_last_one_even_if_its_row_was_deleted() {
 async fn timestamps_continue_after_those_from_before_a_restore() {
     let folder = Folder::new();
     let clock = EmulatorClock::fixed("2021-01-01T00:00:00Z".parse().unwrap());
-    let emulator = open(&folder, SyncPolicy::Always).with_clock(clock.clone());
+    let emulator = open(&folder, SyncPolicy::Always).shared_clock(clock.clone());
     let table = r#"{"TableName":"Blogs"}"#;
     assert_eq!(send(&emulator, "POST", "Tables", &[], table).await.status(), 201);
     let mut etags = vec![times::written(&emulator, "first").await];
@@ -148,11 +148,11 @@ async fn timestamps_continue_after_those_from_before_a_restore() {
     etags.push(times::written(&emulator, "second").await);
     emulator.restore(&snapshot).unwrap();
     drop(emulator);
-    let emulator = open(&folder, SyncPolicy::Always).with_clock(clock.clone());
+    let emulator = open(&folder, SyncPolicy::Always).shared_clock(clock.clone());
     etags.push(times::written(&emulator, "third").await);
     emulator.clear().unwrap();
     drop(emulator);
-    let emulator = open(&folder, SyncPolicy::Always).with_clock(clock);
+    let emulator = open(&folder, SyncPolicy::Always).shared_clock(clock);
     emulator.restore(&snapshot).unwrap();
     etags.push(times::written(&emulator, "fourth").await);
     let unique: std::collections::HashSet<&String> = etags.iter().collect();
@@ -239,7 +239,7 @@ async fn folders_of_cosmos_db_and_storage_are_distinct() {
     let folder = Folder::new();
     let both = |folder: &Folder| {
         open(folder, SyncPolicy::Always)
-            .with_account("contoso", DEVELOPMENT_KEY)
+            .account("contoso", DEVELOPMENT_KEY)
             .unwrap()
     };
     let emulator = both(&folder);

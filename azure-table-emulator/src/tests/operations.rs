@@ -49,7 +49,7 @@ async fn table_is_created_listed_read_and_deleted() {
             .status(),
         204
     );
-    let small = emulator.clone().with_page_size(1);
+    let small = emulator.clone().page_size(1);
     let first = send(&small, "GET", "Tables", &[], "").await;
     assert_eq!(body(&first), r#"{"value":[{"TableName":"authors"}]}"#);
     let token = header(&first, "x-ms-continuation-nexttablename");
@@ -207,7 +207,7 @@ async fn pages_continue_by_token() {
         let entity = format!(r#"{{"PartitionKey":"p{}","RowKey":"{n}","N":{n}}}"#, n / 3);
         assert_eq!(send(&emulator, "POST", "Blogs", &[], &entity).await.status(), 201);
     }
-    let small = emulator.clone().with_page_size(2);
+    let small = emulator.clone().page_size(2);
     let (mut rows, mut path) = (Vec::new(), "Blogs()?$select=N&$filter=N%20ne%203".to_owned());
     let mut pages = 0;
     loop {
@@ -329,7 +329,7 @@ async fn urls_of_entities_are_encoded_as_by_the_service() {
 #[tokio::test]
 async fn token_of_a_table_has_a_windows_time() {
     let clock = EmulatorClock::fixed("2026-04-14T05:00:00Z".parse().unwrap());
-    let emulator = Emulator::new().with_clock(clock);
+    let emulator = Emulator::new().shared_clock(clock);
     let date = ("x-ms-date", "Tue, 14 Apr 2026 05:00:00 GMT");
     for name in ["One", "Two"] {
         let body = format!(r#"{{"TableName":"{name}"}}"#);

@@ -5,7 +5,7 @@ use azure_table_core::model::dynamic::DynamicEntity;
 use super::*;
 
 async fn with_rows(ends: PageEnds) -> Emulator {
-    let emulator = with_table().await.with_page_ends(ends);
+    let emulator = with_table().await.page_ends(ends);
     for (partition, row) in [("a", "1"), ("a", "2"), ("b", "1"), ("b", "2"), ("b", "3")] {
         let body = format!(r#"{{"PartitionKey":"{partition}","RowKey":"{row}"}}"#);
         assert_eq!(send(&emulator, "POST", "Blogs", &[], &body).await.status(), 201);

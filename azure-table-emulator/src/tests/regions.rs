@@ -42,7 +42,7 @@ async fn without_lag_both_locations_show_the_same_state() {
 #[tokio::test]
 async fn secondary_shows_the_state_of_its_lag_ago() {
     let clock = EmulatorClock::fixed(DateTime::now());
-    let emulator = with_table().await.with_clock(clock.clone());
+    let emulator = with_table().await.shared_clock(clock.clone());
     let address = "Blogs(PartitionKey='p',RowKey='r')";
     let write = |n: u32| {
         let (emulator, body) = (emulator.clone(), format!(r#"{{"N":{n}}}"#));
@@ -50,7 +50,7 @@ async fn secondary_shows_the_state_of_its_lag_ago() {
     };
     let second = Duration::from_secs(1);
     write(1).await;
-    let emulator = emulator.clone().with_secondary_lag(10 * second);
+    let emulator = emulator.clone().secondary_lag(10 * second);
     assert_eq!(rows(&emulator).await, seen(r#"{"N":1}"#), "what was before is in both");
     write(2).await;
     clock.advance(5 * second);
@@ -91,8 +91,8 @@ async fn settings_lag_in_the_secondary_too() {
     let clock = EmulatorClock::fixed(DateTime::now());
     let emulator = with_table()
         .await
-        .with_clock(clock.clone())
-        .with_secondary_lag(Duration::from_secs(60));
+        .shared_clock(clock.clone())
+        .secondary_lag(Duration::from_secs(60));
     let policies = "<SignedIdentifiers><SignedIdentifier><Id>x</Id></SignedIdentifier></SignedIdentifiers>";
     let set = send(&emulator, "PUT", "Blogs?comp=acl", &[], policies).await;
     assert_eq!(set.status(), 204);

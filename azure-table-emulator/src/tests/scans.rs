@@ -197,7 +197,7 @@ fn query_of(length: usize) -> String {
 async fn url_of_more_than_32767_characters_is_rejected() {
     let (seen, sink) = std::sync::mpsc::channel();
     let observe = move |request: &ResponseEvent| drop(seen.send(request.why.clone()));
-    let emulator = with_table().await.with_observer(observe);
+    let emulator = with_table().await.observer(observe);
     let longest = send(&emulator, "GET", &query_of(32_767), &[], "").await;
     assert_eq!(longest.status(), 200);
     let too_long = send(&emulator, "GET", &query_of(32_768), &[], "").await;

@@ -50,7 +50,7 @@ async fn properties_are_set_and_read_as_recorded() {
         both.iter().all(|part| document(&read).contains(part)),
         "what is not said stays"
     );
-    let accounts = emulator.with_account("other", "AAEC").unwrap();
+    let accounts = emulator.account("other", "AAEC").unwrap();
     let mut other = unsigned_at("http://other.table.localhost", "GET", PROPERTIES, &[], "");
     sign(&mut other, "other", "AAEC");
     let other = accounts.send(other).await.unwrap();
@@ -103,13 +103,13 @@ async fn errors_have_the_form_of_live_responses() {
 #[tokio::test]
 async fn statistics_are_reported_by_the_secondary_only() {
     let clock = EmulatorClock::fixed(DateTime::from_unix_seconds(1_631_119_597));
-    let emulator = Emulator::new().with_clock(clock);
+    let emulator = Emulator::new().shared_clock(clock);
     let reported = send_to(&emulator, SECONDARY, "GET", STATISTICS, &[], "").await;
     assert_eq!(
         document(&reported),
         "<StorageServiceStats><GeoReplication><Status>live</Status><LastSyncTime>Wed, 08 Sep 2021 16:46:37 GMT</LastSyncTime></GeoReplication></StorageServiceStats>"
     );
-    let behind = emulator.clone().with_secondary_lag(Duration::from_secs(37));
+    let behind = emulator.clone().secondary_lag(Duration::from_secs(37));
     let reported = send_to(&behind, SECONDARY, "GET", STATISTICS, &[], "").await;
     assert!(document(&reported).contains("16:46:00 GMT"));
     let primary = send(&emulator, "GET", STATISTICS, &[], "").await;
@@ -164,7 +164,7 @@ async fn policies_are_set_and_read_as_recorded() {
 
 #[test]
 fn debug_shows_the_service_and_the_page_ends() {
-    let text = format!("{:?}", Emulator::cosmos().with_page_ends(PageEnds::new().examined(7)));
+    let text = format!("{:?}", Emulator::cosmos().page_ends(PageEnds::new().examined(7)));
     assert!(
         text.contains("profile: Cosmos") && text.contains("page_ends: ") && text.contains("examined: Some(7)"),
         "{text}"

@@ -6,7 +6,7 @@ use super::*;
 
 #[tokio::test]
 async fn requests_without_a_valid_signature_are_rejected() {
-    let emulator = with_table().await.with_account("other", "AAEC").unwrap();
+    let emulator = with_table().await.account("other", "AAEC").unwrap();
     let text = "Server failed to authenticate the request. Make sure the value of Authorization header is formed \
                 correctly including the signature.";
     let mut requests = vec![unsigned("GET", "Tables", &[], "")];

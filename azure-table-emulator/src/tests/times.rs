@@ -10,7 +10,7 @@ fn at(text: &str) -> DateTime {
 #[tokio::test]
 async fn timestamps_etags_and_errors_use_the_clock() {
     let clock = EmulatorClock::fixed(at("2020-01-01T00:00:00Z"));
-    let emulator = with_table().await.with_clock(clock.clone());
+    let emulator = with_table().await.shared_clock(clock.clone());
     clock.set(at("2021-01-01T00:00:00Z"));
     let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
     let inserted = send(&emulator, "POST", "Blogs", &[], row).await;
@@ -41,7 +41,7 @@ pub(super) async fn written(emulator: &Emulator, text: &str) -> String {
 #[tokio::test]
 async fn etag_from_before_a_restore_matches_no_later_row() {
     let clock = EmulatorClock::fixed(at("2021-01-01T00:00:00Z"));
-    let emulator = with_table().await.with_clock(clock.clone());
+    let emulator = with_table().await.shared_clock(clock.clone());
     let first = written(&emulator, "first").await;
     let snapshot = emulator.snapshot();
     let second = written(&emulator, "second").await;
@@ -59,7 +59,7 @@ async fn etag_from_before_a_restore_matches_no_later_row() {
     let fourth = written(&emulator, "fourth").await;
     assert!(![&first, &second, &third].contains(&&fourth), "{fourth}");
     // The snapshot of a later emulator moves the times forward.
-    let later = Emulator::new().with_clock(EmulatorClock::fixed(at("2022-01-01T00:00:00Z")));
+    let later = Emulator::new().shared_clock(EmulatorClock::fixed(at("2022-01-01T00:00:00Z")));
     later.restore(&snapshot).unwrap();
     written(&later, "later").await;
     emulator.restore(&later.snapshot()).unwrap();
@@ -72,7 +72,7 @@ async fn etag_from_before_a_restore_matches_no_later_row() {
 
 #[tokio::test]
 async fn request_is_too_old_after_15_minutes() {
-    let emulator = Emulator::new().with_clock(EmulatorClock::fixed(at("2026-11-20T12:00:00Z")));
+    let emulator = Emulator::new().shared_clock(EmulatorClock::fixed(at("2026-11-20T12:00:00Z")));
     for (date, status) in [
         ("Fri, 20 Nov 2026 12:00:00 GMT", 200),
         ("Fri, 20 Nov 2026 11:45:00 GMT", 200),
@@ -89,8 +89,8 @@ async fn deleting_a_table_takes_the_deletion_time() {
     let clock = EmulatorClock::fixed(DateTime::now());
     let emulator = with_table()
         .await
-        .with_clock(clock.clone())
-        .with_deletion_time(Duration::from_secs(40));
+        .shared_clock(clock.clone())
+        .deletion_time(Duration::from_secs(40));
     let name = r#"{"TableName":"blogs"}"#;
     assert_eq!(
         send(&emulator, "DELETE", "Tables('Blogs')", &[], "").await.status(),
@@ -114,7 +114,7 @@ async fn deleting_a_table_takes_the_deletion_time() {
     assert_eq!(send(&emulator, "POST", "Tables", &[], other).await.status(), 201);
     clock.advance(Duration::from_secs(1));
     assert_eq!(send(&emulator, "POST", "Tables", &[], name).await.status(), 201);
-    let at_once = emulator.with_deletion_time(Duration::ZERO);
+    let at_once = emulator.deletion_time(Duration::ZERO);
     assert_eq!(send(&at_once, "DELETE", "Tables('Blogs')", &[], "").await.status(), 204);
     assert_eq!(send(&at_once, "POST", "Tables", &[], name).await.status(), 201);
 }
@@ -177,8 +177,8 @@ async fn times_without_a_zone_seconds_or_a_time_of_day_are_utc() {
 async fn timestamps_and_etags_are_skewed_and_never_repeat() {
     let clock = EmulatorClock::fixed(at("2026-11-20T12:00:00Z"));
     let most = Duration::from_secs(2);
-    let emulator = with_table().await.with_clock(clock.clone());
-    let skewed = emulator.clone().with_timestamp_skew(most, 7);
+    let emulator = with_table().await.shared_clock(clock.clone());
+    let skewed = emulator.clone().timestamp_skew(most, 7);
     let mut etags = std::collections::BTreeSet::new();
     let mut times = Vec::new();
     for n in 0..50 {

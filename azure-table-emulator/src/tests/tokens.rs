@@ -21,7 +21,7 @@ pub(super) async fn bear(
 }
 
 async fn try_with(headers: &[(&str, &str)], base: &str, path: &str) -> Response<Bytes> {
-    let emulator = Emulator::new().with_token("good");
+    let emulator = Emulator::new().token("good");
     emulator
         .send(unsigned_at(base, "GET", path, headers, ""))
         .await
@@ -100,7 +100,7 @@ fn token(audience: &str, seconds: i64) -> String {
 #[tokio::test]
 async fn every_token_for_a_known_audience_is_accepted() {
     const STORAGE: &str = "https://storage.azure.com";
-    let emulator = Emulator::new().with_token_audience("https://storage.azure.com/");
+    let emulator = Emulator::new().token_audience("https://storage.azure.com/");
     let ask = async |emulator: &Emulator, token: &str, method: &str, path: &str, body: &str| {
         let bearer = format!("Bearer {token}");
         let headers = [("x-ms-version", "2025-07-05"), ("authorization", &*bearer)];
@@ -160,7 +160,7 @@ async fn older_versions_and_plain_http_are_rejected_without_a_challenge() {
 
 #[tokio::test]
 async fn token_has_the_permissions_of_a_data_contributor() {
-    let emulator = Emulator::new().with_token("good").with_token("other");
+    let emulator = Emulator::new().token("good").token("other");
     let name = r#"{"TableName":"Blogs"}"#;
     assert_eq!(bear(&emulator, "POST", "Tables", &[], name).await.status(), 201);
     let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
@@ -179,7 +179,7 @@ async fn token_has_the_permissions_of_a_data_contributor() {
         204
     );
     assert_eq!(
-        error(&bear(&emulator.clone().with_page_size(5), "PUT", "Tables", &[], "").await).0,
+        error(&bear(&emulator.clone().page_size(5), "PUT", "Tables", &[], "").await).0,
         405
     );
 }

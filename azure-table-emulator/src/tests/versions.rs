@@ -54,12 +54,12 @@ async fn later_versions_are_accepted_unless_the_emulator_is_strict() {
         (response.status().as_u16(), header(&response, "x-ms-version").to_owned())
     };
     let emulator = Emulator::new();
-    let strict = emulator.clone().with_strict_versions(true);
+    let strict = emulator.clone().strict_versions(true);
     for version in ["2026-06-07", "2027-02-28", "2999-12-31"] {
         assert_eq!(ask(&emulator, version).await, (200, version.to_owned()));
         assert_eq!(ask(&strict, version).await.0, 400, "{version}");
     }
     let newest = VERSIONS.split(' ').next_back().unwrap();
     assert_eq!(ask(&strict, newest).await.0, 200);
-    assert_eq!(ask(&strict.with_strict_versions(false), "2027-01-01").await.0, 200);
+    assert_eq!(ask(&strict.strict_versions(false), "2027-01-01").await.0, 200);
 }

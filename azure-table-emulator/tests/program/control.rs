@@ -11,11 +11,13 @@ use azure_table::emulator::EmulatorSnapshot;
 use azure_table::{DynamicEntity, Guid, NoRetry, TableServiceClient};
 use serde_json::Value;
 
+use crate::process::LIMIT;
 use crate::{PROGRAM, Running};
 
 /// Sends a request, and returns the status, the head and the body of the answer.
 pub(crate) fn ask(address: &str, request: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
     let mut head = format!(
         "{request} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n",
         body.len()
@@ -28,7 +30,8 @@ pub(crate) fn ask(address: &str, request: &str, headers: &[(&str, &str)], body: 
     }
     stream.write_all(format!("{head}\r\n{body}").as_bytes()).unwrap();
     let mut response = String::new();
-    stream.read_to_string(&mut response).unwrap();
+    let read = stream.read_to_string(&mut response);
+    assert!(read.is_ok(), "{request}: no response within {LIMIT:?}: {read:?}");
     let (head, body) = response.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
     (status, head.to_ascii_lowercase(), body.to_owned())

@@ -172,11 +172,11 @@ fn faults_that_mean_nothing_are_rejected() {
         ("{\"fault\":\"loseRequest\",\"nth\":0}", "nth: 0, it must be 1 or more"),
         (
             "{\"fault\":\"loseRequest\",\"nth\":1,\"every\":2}",
-            "nth, first, every, chance: 2 of them, the limit is 1",
+            "nth, first, every, probability: 2 of them, the limit is 1",
         ),
         (
-            "{\"fault\":\"loseRequest\",\"chance\":1.5}",
-            "chance: 1.5, it must be 0 to 1",
+            "{\"fault\":\"loseRequest\",\"probability\":1.5}",
+            "probability: 1.5, it must be 0 to 1",
         ),
         (
             &"{\"fault\":\"loseRequest\"}".repeat(101),

@@ -2,11 +2,21 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::control::{Port, ROWS, service};
+use crate::process::LIMIT;
+
+/// Waits until a condition holds.
+fn poll(what: &str, is_met: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_met() {
+        assert!(started.elapsed() < LIMIT, "{what}: still waiting after {LIMIT:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
 
 #[tokio::test]
 async fn requests_are_logged_and_followed() {
@@ -57,17 +67,11 @@ fn request_is_logged_when_its_client_gives_up() {
     let mut stream = TcpStream::connect(address).unwrap();
     let request = format!("GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: {address}\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
-    while port.lines("GET /faults")[0]["hits"] == 0 {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    poll("the request that hangs", || port.lines("GET /faults")[0]["hits"] != 0);
     assert_eq!(port.ok("GET /requests", ""), "");
     drop(stream);
-    let logged = loop {
-        if let Some(line) = port.lines("GET /requests").pop() {
-            break line;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
+    poll("its line in the log", || !port.lines("GET /requests").is_empty());
+    let logged = &port.lines("GET /requests")[0];
     assert_eq!(
         (&logged["target"], &logged["status"], &logged["why"]),
         (

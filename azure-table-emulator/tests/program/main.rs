@@ -7,21 +7,21 @@ mod control;
 mod control_access;
 mod control_faults;
 mod control_requests;
+#[expect(unreachable_pub, reason = "a module of the crate of tests, too")]
+#[path = "../../../tests/src/process.rs"]
+mod process;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use azure_table::emulator::EmulatorSnapshot;
 use azure_table::{DynamicEntity, Guid, TableServiceClient};
+use process::{output, wait_for};
 
-/// The maximum wait for something that the program does at once.
-const PATIENCE: Duration = Duration::from_secs(60);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_azure-table-emulator");
 
 /// The argument of `env` that no longer ignores SIGHUP, which a program inherits from a shell with `nohup`.
@@ -45,30 +45,17 @@ fn emulator(arguments: &[&str]) -> Command {
     command
 }
 
-/// Waits for the program, which is killed if that takes too long.
-fn within_patience<T>(program: u32, what: &str, wait: impl FnOnce() -> T) -> T {
-    let (waiting, ended) = mpsc::channel::<()>();
-    let limit = thread::spawn(move || {
-        let is_late = ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
-        if is_late {
-            Command::new("kill")
-                .args(["-KILL", &program.to_string()])
-                .status()
-                .unwrap();
-        }
-        is_late
-    });
-    let waited = wait();
-    drop(waiting);
-    assert!(!limit.join().unwrap(), "{what} took longer than {PATIENCE:?}");
-    waited
-}
-
 /// The outcome of a start that fails.
 fn failed(arguments: &[&str]) -> (Option<i32>, String) {
-    let Output { status, stdout, stderr } = emulator(arguments).output().unwrap();
+    let Output { status, stdout, stderr } = output(&mut emulator(arguments), "a start that fails");
     assert!(stdout.is_empty(), "{}", String::from_utf8_lossy(&stdout));
     (status.code(), String::from_utf8(stderr).unwrap())
+}
+
+/// Sends a signal to a process.
+fn send(signal: &str, process: u32) {
+    let mut kill = Command::new("kill");
+    assert!(kill.args([signal, &process.to_string()]).status().unwrap().success());
 }
 
 /// One that runs, killed at the latest when it is dropped.
@@ -89,8 +76,8 @@ impl Running {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut introduction = String::new();
-        within_patience(child.id(), "the start", || {
+        let (stdout, introduction) = wait_for(child.id(), "the start", move || {
+            let mut introduction = String::new();
             while !introduction.ends_with("Ctrl-C stops it.\n") {
                 assert_ne!(
                     stdout.read_line(&mut introduction).unwrap(),
@@ -98,6 +85,7 @@ impl Running {
                     "it ended: {introduction}"
                 );
             }
+            (stdout, introduction)
         });
         let mut lines = introduction.lines().map(str::trim);
         let connection_string = lines.find(|line| line.starts_with("Default")).unwrap().to_owned();
@@ -117,9 +105,9 @@ impl Running {
 
     /// Sends it a signal; gives the exit code and what it said since it was ready.
     fn end(mut self, signal: &str) -> (Option<i32>, String) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
-        within_patience(self.child.id(), &format!("the end by {signal}"), || {
+        let id = self.child.id();
+        send(signal, id);
+        wait_for(id, &format!("the end by {signal}"), move || {
             let mut said = String::new();
             self.stdout.read_to_string(&mut said).unwrap();
             (self.child.wait().unwrap().code(), said)
@@ -386,12 +374,12 @@ fn error_names_the_value_and_sets_the_exit_code() {
     // The port is asked for before the file is made.
     let (code, _) = failed(&["--port", taken, "--snapshot", file.to_str().unwrap()]);
     assert_eq!((code, file.exists()), (Some(1), false));
-    let version = emulator(&["--version"]).output().unwrap();
+    let version = output(&mut emulator(&["--version"]), "--version");
     assert_eq!(
         String::from_utf8(version.stdout).unwrap(),
         concat!("azure-table-emulator ", env!("CARGO_PKG_VERSION"), "\n")
     );
-    let help = emulator(&["--help"]).output().unwrap();
+    let help = output(&mut emulator(&["--help"]), "--help");
     assert!(help.status.success() && help.stdout.starts_with(b"Serves "));
 }
 
@@ -404,8 +392,11 @@ async fn program_reads_one_line_and_can_connect() {
     );
     let mut child = command.spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    stdout.read_line(&mut line).unwrap();
+    let (mut stdout, line) = wait_for(child.id(), "the line of --ready-json", move || {
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        (stdout, line)
+    });
     let ready: serde_json::Value = serde_json::from_str(&line).unwrap();
     assert_eq!(ready["processId"], child.id());
     assert_eq!(ready["address"], format!("127.0.0.1:{}", ready["port"]));
@@ -423,11 +414,13 @@ async fn program_reads_one_line_and_can_connect() {
         let service = TableServiceClient::from_connection_string(connection).unwrap();
         assert_eq!(service.list_tables().await.unwrap().len(), 0);
     }
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    let mut rest = String::new();
-    stdout.read_to_string(&mut rest).unwrap();
+    send("-TERM", child.id());
+    let (code, rest) = wait_for(child.id(), "the end by -TERM", move || {
+        let mut rest = String::new();
+        stdout.read_to_string(&mut rest).unwrap();
+        (child.wait().unwrap().code(), rest)
+    });
+    assert_eq!(code, Some(0));
     assert_eq!(rest, "", "all else goes to standard error");
 }
 
@@ -468,7 +461,7 @@ async fn tables_in_a_folder_outlive_a_kill_and_can_be_checked_and_moved() {
     let snapshot = folder.with_extension("json");
     let file = snapshot.to_str().unwrap();
     let said = |arguments: &[&str]| {
-        let output = emulator(arguments).output().unwrap();
+        let output = output(&mut emulator(arguments), arguments[0]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use azure_table_core::model::timestamp_watch::DatedRows;
 
-use crate::exploration::{Bound, Exploration, FailedSchedule};
+use crate::exploration::{Exploration, FailedSchedule, StopReason};
 use crate::explore::event::{Event, Step};
 use crate::explore::gate::{Chooser, End, Ran};
 use crate::explore::races::Dependence;
@@ -76,7 +76,7 @@ pub fn replay(runner: &mut impl Runner, bounds: &Bounds, schedule: Schedule) -> 
     Exploration {
         schedules: 1,
         failure: failed.map(Box::new),
-        bound: Some(Bound::Replay),
+        stop_reason: Some(StopReason::Replay),
         elapsed: started.elapsed(),
         ..Exploration::default()
     }
@@ -124,11 +124,11 @@ fn walk(
         if !tree.lock().unwrap_or_else(PoisonError::into_inner).advance(events) {
             return Walked::All;
         }
-        found.bound = match () {
+        found.stop_reason = match () {
             () if found.schedules + found.pruned >= bounds.max_schedules => {
-                Some(Bound::Schedules(bounds.max_schedules))
+                Some(StopReason::Schedules(bounds.max_schedules))
             }
-            () if started.elapsed() >= bounds.max_time => Some(Bound::Time(bounds.max_time)),
+            () if started.elapsed() >= bounds.max_time => Some(StopReason::Time(bounds.max_time)),
             () => continue,
         };
         return Walked::Stopped;

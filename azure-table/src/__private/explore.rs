@@ -1,11 +1,11 @@
 //! Explorations: a body that runs repeatedly, each time with another order of its requests.
 //!
 //! Owns the settings of an exploration, and the arguments of `#[azure_table::test(explore)]`. One run is in
-//! `explore/run.rs`, its service in `explore/world.rs`. The search is in `azure-table-testing`; it knows neither client
-//! nor emulator.
+//! `explore/run.rs`, its service in `explore/simulation.rs`. The search is in `azure-table-testing`; it knows neither
+//! client nor emulator.
 
 mod run;
-mod world;
+mod simulation;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use azure_table_core::model::datetime::DateTime;
 
 pub use crate::__private::explore::run::RunOutput;
 use crate::__private::explore::run::Runs;
-pub use crate::__private::explore::world::World;
+pub use crate::__private::explore::simulation::Simulation;
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
 use azure_table_emulator::Emulator;
 use azure_table_testing::explore::races::Dependence;
 use azure_table_testing::explore::search::{self, Bounds};
 use azure_table_testing::explore::tree::Allowance;
-use azure_table_testing::{Bound, Exploration};
+use azure_table_testing::{Exploration, StopReason};
 
 /// The default bounds.
 const MAX_SCHEDULES: u64 = 10_000;
@@ -32,10 +32,10 @@ const MAX_TIME: Duration = Duration::from_secs(60);
 /// If you only need it to pass, write a test with `#[azure_table::test(explore)]` instead. This function returns the
 /// counts, and the story of a body that is meant to fail.
 ///
-/// The body runs repeatedly, each time in a new [`World`], on one thread and with a paused clock.
+/// The body runs repeatedly, each time in a new [`Simulation`], on one thread and with a paused clock.
 ///
 /// ```
-/// use azure_table::testing::{World, explore};
+/// use azure_table::testing::{Simulation, explore};
 /// use azure_table::{Result, TableClient, TableEntity};
 /// use futures::future::try_join;
 ///
@@ -57,10 +57,10 @@ const MAX_TIME: Duration = Duration::from_secs(60);
 ///     Ok(())
 /// }
 ///
-/// let found = explore(async |world: World| -> Result<()> {
-///     let counters = world.table::<Counter>("Counters");
+/// let found = explore(async |simulation: Simulation| -> Result<()> {
+///     let counters = simulation.table::<Counter>("Counters");
 ///     counters.insert(&Counter { page: "home".into(), name: "visits".into(), visits: 0 }).await?;
-///     let visitor = |name| world.client(name).table("Counters");
+///     let visitor = |name| simulation.client(name).table("Counters");
 ///     try_join(visit(visitor("a")?), visit(visitor("b")?)).await?;
 ///     let counter = counters.get(("home", "visits")).await?;
 ///     assert_eq!(counter.map(|counter| counter.visits), Some(2));
@@ -103,7 +103,7 @@ struct Settings {
 }
 
 impl<B> Explore<B> {
-    /// Declares that tasks share nothing but the service, and that each has its [own client](World::client).
+    /// Declares that tasks share nothing but the service, and that each has its [own client](Simulation::client).
     ///
     /// Orders that differ only in requests that commute are then run once: two requests commute if neither writes a row
     /// that the other reads or writes. Writes to different rows do not commute if a run reads the Timestamps of both.
@@ -161,7 +161,7 @@ impl<B> Explore<B> {
     #[expect(clippy::panic, reason = "a test says what failed by panicking")]
     pub fn run<T: RunOutput>(self) -> Exploration
     where
-        B: AsyncFn(World) -> T,
+        B: AsyncFn(Simulation) -> T,
     {
         let settings = &self.settings;
         let bounds = Bounds {
@@ -200,7 +200,7 @@ impl<B> Explore<B> {
     #[expect(clippy::print_stdout, reason = "the harness shows it where output is asked for")]
     pub fn prove<T: RunOutput>(self)
     where
-        B: AsyncFn(World) -> T,
+        B: AsyncFn(Simulation) -> T,
     {
         let is_bounded = self.settings.max_schedules.is_some() || self.settings.max_time.is_some();
         let found = self.run();
@@ -213,9 +213,9 @@ impl<B> Explore<B> {
 
 /// Returns the reason to fail a test, if any: a failed run, or a bound that the test did not set.
 fn unproven(found: &Exploration, is_bounded: bool) -> Option<String> {
-    match found.bound() {
+    match found.stop_reason() {
         _ if found.failure().is_some() => Some(found.to_string()),
-        None | Some(Bound::Replay) => None,
+        None | Some(StopReason::Replay) => None,
         Some(_) if is_bounded => None,
         Some(_) => Some(format!(
             "{found}. Make the body smaller, give each task its own client and use `isolated`, or set a bound with \
@@ -228,34 +228,34 @@ fn unproven(found: &Exploration, is_bounded: bool) -> Option<String> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an argument of an exploration",
     label = "not an argument of `#[azure_table::test(explore)]`",
-    note = "an exploration takes any number of these arguments, by value: World, TableServiceClient, TableClient<E>, Emulator"
+    note = "an exploration takes any number of these arguments, by value: Simulation, TableServiceClient, TableClient<E>, Emulator"
 )]
 pub trait ExploreArgument: Sized {
     /// Returns the argument. A table gets this name.
-    fn create(world: &World, table: &str) -> Self;
+    fn create(simulation: &Simulation, table: &str) -> Self;
 }
 
-impl ExploreArgument for World {
-    fn create(world: &World, _: &str) -> Self {
-        world.clone()
+impl ExploreArgument for Simulation {
+    fn create(simulation: &Simulation, _: &str) -> Self {
+        simulation.clone()
     }
 }
 
 impl ExploreArgument for TableServiceClient {
-    fn create(world: &World, _: &str) -> Self {
-        world.service()
+    fn create(simulation: &Simulation, _: &str) -> Self {
+        simulation.service()
     }
 }
 
 impl ExploreArgument for Emulator {
-    fn create(world: &World, _: &str) -> Self {
-        world.emulator().clone()
+    fn create(simulation: &Simulation, _: &str) -> Self {
+        simulation.emulator().clone()
     }
 }
 
 impl<E> ExploreArgument for TableClient<E> {
-    fn create(world: &World, table: &str) -> Self {
-        world.table(table)
+    fn create(simulation: &Simulation, table: &str) -> Self {
+        simulation.table(table)
     }
 }
 
@@ -267,8 +267,8 @@ mod tests {
 
     #[test]
     fn default_bound_fails_a_test() {
-        let body = async |world: World| {
-            let get = || async { drop(world.table::<DynamicEntity>("Rows").exists(("p", "r")).await) };
+        let body = async |simulation: Simulation| {
+            let get = || async { drop(simulation.table::<DynamicEntity>("Rows").exists(("p", "r")).await) };
             futures_util::future::join(get(), get()).await;
         };
         let found = explore(body).max_schedules(1).run();

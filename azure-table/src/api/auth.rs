@@ -10,24 +10,27 @@
 //! | [`RenewableSas`] | a SAS that is fetched again before it expires |
 //! | [`Anonymous`] | a service without authorization |
 //! | [`UserDelegationKey`] | signs a SAS without the account key |
+//! | [`SasUrl`], [`SasParts`] | a URL with its SAS, and the parts of a SAS |
 //! | [`AccountPermissions`], [`AccountResources`] | the contents of an [`AccountSas`](crate::AccountSas) |
 //! | [`AuthorizationContext`], [`AuthorizationFailure`] | the input of a credential of your own |
 //!
 //! # Examples
 //!
-//! A SAS that may read one table for an hour:
+//! A URL whose SAS may read one table for an hour:
 //!
 //! ```
-//! use azure_table::{AccountKey, DateTime, TableName, TablePermissions, TableSas};
+//! use azure_table::{AccountKey, DateTime, TablePermissions, TableSas, TableServiceClient};
 //! use std::time::Duration;
 //!
 //! # fn main() -> azure_table::Result<()> {
 //! let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
-//! let token = TableSas::new(&TableName::new("Blogs")?)
+//! let service = TableServiceClient::new("https://contoso.table.core.windows.net", key)?;
+//! let blogs = service.dynamic_table("Blogs")?;
+//! let sas = TableSas::new(blogs.name())
 //!     .permissions(TablePermissions::READ)
-//!     .expiry(DateTime::now() + Duration::from_secs(3_600))
-//!     .sign(&key)?;
-//! # let _ = token;
+//!     .expiry(DateTime::now() + Duration::from_secs(3_600));
+//! let url = blogs.sas_url(&sas)?;
+//! assert!(url.expose().starts_with("https://contoso.table.core.windows.net/Blogs?"));
 //! # Ok(())
 //! # }
 //! ```
@@ -39,5 +42,9 @@ pub use crate::pipeline::auth::shared_key::SharedKeyLite;
 pub use crate::pipeline::auth::{Anonymous, AuthorizationContext, AuthorizationFailure};
 #[doc(inline)]
 pub use azure_table_core::protocol::sas_permissions::{AccountPermissions, AccountResources};
+#[doc(inline)]
+pub use azure_table_core::protocol::sas_token::SasParts;
+#[doc(inline)]
+pub use azure_table_core::protocol::sas_url::SasUrl;
 #[doc(inline)]
 pub use azure_table_core::protocol::user_delegation_key::UserDelegationKey;

@@ -10,6 +10,8 @@
 //! | [`AppliedOperation`], [`Leftover`], [`LeftoverReason`] | the outcome of one operation |
 //! | [`Interrupted`] | the error of a bulk that stopped early, with its report |
 //! | [`UpdateWhere`], [`PatchWhere`], [`DeleteWhere`], [`UpgradeAll`] | writes by query |
+//! | [`Atomic`] | a write by query in one transaction |
+//! | [`UpdatableRow`] | the rows that `update_where` changes: entities and projections |
 //! | [`BulkEntity`] | the entities that a bulk accepts: plain, versioned, owned or borrowed |
 //! | [`WriteReport`], [`RowError`], [`WritePosition`] | the report of writes by query, and where to resume |
 //!
@@ -28,7 +30,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> azure_table::Result<()> {
-//! let table = TableServiceClient::on(Emulator::new()).table::<Reading>("Readings")?;
+//! let table = TableServiceClient::with_transport(Emulator::new()).table::<Reading>("Readings")?;
 //! table.create_table().await?;
 //! let readings = (0..1_000).map(|number| Reading { sensor: format!("s{}", number % 3), number });
 //! let report = table.bulk().insert(readings).await?;
@@ -39,10 +41,14 @@
 //!
 //! More: [the guide to batches](crate::guide::batches).
 
-pub use crate::client::bulk::bulk_builder::BulkEntity;
+#[doc(inline)]
+pub use azure_table_core::filter::projection::UpdatableRow;
+
+pub use crate::client::bulk::bulk_entity::BulkEntity;
 pub use crate::client::bulk::bulk_report::{AppliedOperation, Leftover, LeftoverReason};
 pub use crate::client::bulk::bulk_write::{BulkOutcomes, BulkWrite};
 pub use crate::client::bulk::interrupted::Interrupted;
+pub use crate::client::query_writes::atomic::Atomic;
 pub use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
 pub use crate::client::query_writes::write_position::WritePosition;
 pub use crate::client::query_writes::write_report::{RowError, WriteReport};

@@ -23,8 +23,8 @@
 //! use azure_table::emulator::ServiceModel;
 //! use azure_table::{Emulator, TableServiceClient};
 //!
-//! let emulator = Emulator::new().with_service_model(ServiceModel::today());
-//! let service = TableServiceClient::on(emulator);
+//! let emulator = Emulator::new().service_model(ServiceModel::azure_storage());
+//! let service = TableServiceClient::with_transport(emulator);
 //! # let _ = service;
 //! ```
 //!

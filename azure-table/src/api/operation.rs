@@ -30,6 +30,7 @@
 //! | [`TableServiceClient::ping`](crate::TableServiceClient::ping) | [`Ping`] |
 //! | [`TableServiceClient::warm_up`](crate::TableServiceClient::warm_up) | [`WarmUp`] |
 //! | [`user_delegation_key`](crate::TableServiceClient::user_delegation_key) | [`GetUserDelegationKey`] |
+//! | [`resolve_doubt`](crate::TableServiceClient::resolve_doubt) of [`Doubt`] | [`ResolveDoubt`], [`Resolution`] |
 //!
 //! [`OperationKind`] names every operation, for telemetry and tests.
 //!
@@ -50,7 +51,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> azure_table::Result<()> {
-//! let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+//! let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
 //! blogs.create_table().await?;
 //! let get = blogs.get(("Channel9", "1")).timeout(Duration::from_secs(2));
 //! assert!(get.await?.is_none());
@@ -64,6 +65,7 @@ pub use crate::client::ops::ensure_tables::EnsureTables;
 pub use crate::client::ops::get_entity::{EntityExists, GetEntity};
 pub use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 pub use crate::client::ops::recreate_table::RecreateTable;
+pub use crate::client::ops::resolve_doubt::ResolveDoubt;
 pub use crate::client::ops::single_request::{
     CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, GetAccessPolicies, GetServiceProperties,
     GetServiceStatistics, GetUserDelegationKey, Ping, SetServiceProperties, TableExists,
@@ -77,3 +79,5 @@ pub use crate::client::ops::write_entity::{
 pub use crate::client::query::list_tables::ListTables;
 #[doc(inline)]
 pub use azure_table_core::model::operation_kind::OperationKind;
+#[doc(inline)]
+pub use azure_table_core::protocol::doubt::{Doubt, Resolution};

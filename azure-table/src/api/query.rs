@@ -12,6 +12,7 @@
 //! | | [`ScanProgress`], and [`ScanPosition`] to resume from |
 //! | [`changes()`](crate::TableQuery::changes) | [`Changes`], [`ChangeStream`]: new and updated rows |
 //! | | [`ChangeProgress`], and [`ChangePosition`] to resume from |
+//! | [`last_rows(..)`](crate::TableQuery::last_rows) | the last rows, such as those before a [`Cursor`] |
 //! | [`plan()`](crate::TableQuery::plan) | [`QueryPlan`]: the request and its cost, without sending it |
 //!
 //! [`TableClient::partition`](crate::TableClient::partition) returns a [`PartitionClient`], a handle to one partition.
@@ -35,7 +36,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> azure_table::Result<()> {
-//! let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+//! let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
 //! blogs.create_table().await?;
 //! let query = blogs.query().partition("Channel9").filter(Blog::RATING.ge(3));
 //! println!("{}", query.plan()?);
@@ -50,6 +51,7 @@
 pub use crate::client::query::changes::Changes;
 pub use crate::client::query::changes::change_position::ChangePosition;
 pub use crate::client::query::changes::change_stream::{ChangeProgress, ChangeStream};
+pub use crate::client::query::cursor::Cursor;
 pub use crate::client::query::entity_stream::EntityStream;
 pub use crate::client::query::fan_out::FanOut;
 pub use crate::client::query::gather::Gather;

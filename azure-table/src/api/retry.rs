@@ -33,7 +33,7 @@
 //!     }
 //! }
 //!
-//! let service = TableServiceClient::on(Emulator::new()).retry(OnThrottling);
+//! let service = TableServiceClient::with_transport(Emulator::new()).retry(OnThrottling);
 //! # let _ = service;
 //! ```
 //!

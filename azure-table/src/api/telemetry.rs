@@ -28,7 +28,7 @@
 //! | [`CostMeter`], [`Cost`] | an estimate of billed transactions and bytes |
 //! | [`EffectiveSettings`] | the settings of a client after all defaults |
 //! | [`GroupStatistics`], [`GroupedBatch`], [`GroupedWrite`] | the batches of grouped writes |
-//! | `OtelMetrics` | metrics of OpenTelemetry (feature `otel`) |
+//! | `OtelMetrics` | metrics of OpenTelemetry (feature `opentelemetry-033`) |
 //!
 //! # Examples
 //!
@@ -39,7 +39,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> azure_table::Result<()> {
 //! let meter = CostMeter::new();
-//! let service = TableServiceClient::on(Emulator::new()).observer(meter.clone());
+//! let service = TableServiceClient::with_transport(Emulator::new()).observer(meter.clone());
 //! service.dynamic_table("Blogs")?.create_table().await?;
 //! println!("{:?}", meter.total());
 //! # Ok(())
@@ -49,7 +49,7 @@
 pub use crate::client::effective_settings::EffectiveSettings;
 pub use crate::pipeline::context::OperationContext;
 pub use crate::pipeline::meter::{Cost, CostMeter};
-#[cfg(feature = "otel")]
+#[cfg(feature = "opentelemetry-033")]
 pub use crate::pipeline::metrics::OtelMetrics;
 pub use crate::pipeline::observer::{Completed, Event, GroupedBatch, GroupedWrite, Observer, Sending};
 pub use crate::pipeline::write_group::GroupStatistics;

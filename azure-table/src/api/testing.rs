@@ -7,11 +7,11 @@
 //! |---|---|
 //! | [`Faults`], [`FaultRule`], [`Fault`], [`AddedRule`], [`FaultRecord`] | faults by rules, such as lost responses |
 //! | [`Script`], [`ResponseTemplate`] | responses in an exact order |
-//! | [`Spy`], [`Exchange`] | the requests that were sent, and their responses |
+//! | [`Spy`], [`Exchange`], [`Bill`] | the requests that were sent, their responses, and their sum by kind |
 //! | [`Recorder`], [`Replay`], [`mask_guids`], [`mask_times`] | a conversation in a file, without secrets |
 //! | [`error`], [`error_in_doubt`] | errors for mocks |
-//! | `explore`, `World`, `Explore`, `RunOutput` (feature `emulator`) | a test in every order of its requests |
-//! | `Exploration`, `FailedSchedule`, `Bound` (feature `emulator`) | what an exploration found |
+//! | `explore`, `Simulation`, `Explore`, `RunOutput` (feature `emulator`) | a test in every order of its requests |
+//! | `Exploration`, `FailedSchedule`, `StopReason` (feature `emulator`) | what an exploration found |
 //!
 //! With the features `derive` and `emulator`, `#[azure_table::test]` gives each test its own service.
 //!
@@ -24,7 +24,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
 //! let script = Script::new().then_any(ResponseTemplate::new(404).code("TableNotFound"));
-//! let table = TableServiceClient::on(script).dynamic_table("Blogs").unwrap();
+//! let table = TableServiceClient::with_transport(script).dynamic_table("Blogs").unwrap();
 //! let error = table.query().all().await.unwrap_err();
 //! assert_eq!(error.kind(), ErrorKind::NotFound);
 //! # }
@@ -35,12 +35,12 @@
 // `azure-table-testing` has all of them but explorations, which combine the client with the emulator.
 
 #[cfg(feature = "emulator")]
-pub use crate::__private::explore::{Explore, RunOutput, World, explore};
+pub use crate::__private::explore::{Explore, RunOutput, Simulation, explore};
 #[doc(inline)]
 pub use azure_table_testing::{
-    AddedRule, Exchange, Fault, FaultRecord, FaultRule, Faults, Recorder, Replay, ResponseTemplate, Script, Spy, error,
-    error_in_doubt, mask_guids, mask_times,
+    AddedRule, Bill, Exchange, Fault, FaultRecord, FaultRule, Faults, Recorder, Replay, ResponseTemplate, Script, Spy,
+    error, error_in_doubt, mask_guids, mask_times,
 };
 #[cfg(feature = "emulator")]
 #[doc(inline)]
-pub use azure_table_testing::{Bound, Exploration, FailedSchedule};
+pub use azure_table_testing::{Exploration, FailedSchedule, StopReason};

@@ -1,22 +1,25 @@
 //! Transports: they send requests to the service and return its responses.
 //!
-//! [`HttpTransport`] is the default. [`HyperTransport`] does the same with fewer dependencies, and is the default in a
-//! build without the feature `reqwest`. Both have settings for connections, timeouts, proxies and certificates. A
-//! [`Transport`] of your own receives signed requests, once per attempt.
+//! [`HttpTransport`] is the default. [`ReqwestTransport`] sends with a client of reqwest that the program sets up, and
+//! is the default in a build without the feature `http`. A [`Transport`] of your own receives signed requests, once per
+//! attempt.
 //!
 //! | type | use |
 //! |---|---|
-//! | [`HttpTransport`], [`HttpTransportBuilder`] | connections by reqwest (feature `reqwest`, on by default) |
-//! | [`HyperTransport`], [`HyperTransportBuilder`] | connections by hyper alone (feature `hyper-transport`) |
+//! | [`HttpTransport`], [`HttpTransportBuilder`] | connections with hyper (feature `http`, on by default) |
+//! | [`ReqwestTransport`], [`ReqwestTransportBuilder`] | connections with reqwest (feature `reqwest`) |
 //! | [`Transport`], [`BoxFuture`] | a transport of your own |
 //! | [`ConnectionLimit`] | the limit of concurrent requests of a transport: 256 by default for the two above |
 //! | [`TransportError`], [`Delivery`] | its error, and how far the request got |
 //!
 //! [`Delivery`] decides whether the client may repeat a write.
 //!
+//! `HttpTransport` is the default wherever it is compiled, also by a feature of another crate.
+//!
+//! Both send HTTP/1.1 and follow no redirects. [The guide](crate::guide::accounts#connections) lists what each can set.
+//!
 //! In a build with neither feature, clients need a transport of your own or the emulator:
-//! [`TableServiceClient::transport`](crate::TableServiceClient::transport). HTTPS needs the feature `rustls` (on by
-//! default). [`HttpTransport`] can use `native-tls` instead.
+//! [`TableServiceClient::transport`](crate::TableServiceClient::transport).
 //!
 //! # Examples
 //!
@@ -34,26 +37,28 @@
 //! ```
 //!
 #![cfg_attr(
-    not(feature = "reqwest"),
+    not(feature = "http"),
     doc = "[`HttpTransport`]: https://docs.rs/azure-table/latest/azure_table/transport/struct.HttpTransport.html"
 )]
 #![cfg_attr(
-    not(feature = "reqwest"),
+    not(feature = "http"),
     doc = "[`HttpTransportBuilder`]: https://docs.rs/azure-table/latest/azure_table/transport/struct.HttpTransportBuilder.html"
 )]
 #![cfg_attr(
-    not(feature = "hyper-transport"),
-    doc = "[`HyperTransport`]: https://docs.rs/azure-table/latest/azure_table/transport/struct.HyperTransport.html"
+    not(feature = "reqwest"),
+    doc = "[`ReqwestTransport`]: https://docs.rs/azure-table/latest/azure_table/transport/struct.ReqwestTransport.html"
 )]
 #![cfg_attr(
-    not(feature = "hyper-transport"),
-    doc = "[`HyperTransportBuilder`]: https://docs.rs/azure-table/latest/azure_table/transport/struct.HyperTransportBuilder.html"
+    not(feature = "reqwest"),
+    doc = "[`ReqwestTransportBuilder`]: https://docs.rs/azure-table/latest/azure_table/transport/struct.ReqwestTransportBuilder.html"
 )]
 
+#[cfg(feature = "http")]
+pub use crate::pipeline::http_transport::HttpTransport;
+#[cfg(feature = "http")]
+pub use crate::pipeline::http_transport::builder::HttpTransportBuilder;
 #[cfg(feature = "reqwest")]
-pub use crate::pipeline::http::{HttpTransport, HttpTransportBuilder};
-#[cfg(feature = "hyper-transport")]
-pub use crate::pipeline::hyper_transport::{HyperTransport, HyperTransportBuilder};
+pub use crate::pipeline::reqwest_transport::{ReqwestTransport, ReqwestTransportBuilder};
 #[doc(inline)]
 pub use azure_table_core::transport::connection_limit::ConnectionLimit;
 #[doc(inline)]

@@ -23,7 +23,7 @@ use crate::pipeline::write_group::GroupStatistics;
 /// ```
 /// use azure_table::{Emulator, TableServiceClient};
 /// use std::time::Duration;
-/// let service = TableServiceClient::on(Emulator::new()).timeout(Duration::from_secs(90));
+/// let service = TableServiceClient::with_transport(Emulator::new()).timeout(Duration::from_secs(90));
 /// let settings = service.settings();
 /// assert_eq!(settings.timeout(), Some(Duration::from_secs(90)));
 /// println!("{settings}");
@@ -86,6 +86,7 @@ impl EffectiveSettings {
             max_connections: pipeline
                 .transport
                 .as_ref()
+                .ok()
                 .and_then(|transport| Some(transport.connection_limit()?.get())),
             location_mode: defaults.location_mode.unwrap_or_default(),
             hedge: defaults.hedge.unwrap_or_else(Hedge::off),

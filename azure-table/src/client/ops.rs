@@ -7,6 +7,7 @@ pub(crate) mod modify_entity;
 pub(crate) mod operation;
 pub(crate) mod procedure;
 pub(crate) mod recreate_table;
+pub(crate) mod resolve_doubt;
 pub(crate) mod single_request;
 pub(crate) mod submit_batch;
 pub(crate) mod warm_up;

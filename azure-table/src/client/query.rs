@@ -9,10 +9,11 @@ use std::sync::Arc;
 use azure_table_core::filter::access::{Access, AccessPath};
 use azure_table_core::filter::expression::Expression;
 use azure_table_core::filter::nested::Variant;
+use azure_table_core::filter::projection::Projection;
 use azure_table_core::filter::select::Columns;
 use azure_table_core::filter::typed::{self, Filter, FilterOf};
 use azure_table_core::model::dynamic::DynamicEntity;
-use azure_table_core::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity};
+use azure_table_core::model::entity::{MetadataLevel, ReadEntity, TableEntity};
 use azure_table_core::model::entity_key::Key;
 use azure_table_core::model::error::Result;
 use azure_table_core::model::key_start::Start;
@@ -21,9 +22,10 @@ use azure_table_core::model::partition::{IntoPartitionKey, partition_key};
 use azure_table_core::model::prefix::{self, KeyPrefix};
 use azure_table_core::model::row::Row;
 use azure_table_core::model::versioned::Versioned;
-use azure_table_core::protocol::continuation::Continuation;
+use azure_table_core::protocol::continuation::{self, Continuation};
 use azure_table_core::protocol::query::QueryRequest;
 
+use crate::client::query::cursor::Cursors;
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::key_condition::{between, starts, under, under_any};
 use crate::client::query::page_stream::{PageStream, Prefetch};
@@ -36,12 +38,14 @@ use crate::pipeline::options::{CallOptions, call_options};
 
 pub(crate) mod changes;
 pub(crate) mod concurrent;
+pub(crate) mod cursor;
 pub(crate) mod entity_stream;
 mod excluded_rows;
 pub(crate) mod fan_out;
 pub(crate) mod gather;
 pub(crate) mod get_many;
 mod key_condition;
+mod key_order;
 pub(crate) mod list_tables;
 pub(crate) mod page_stream;
 mod part_pages;
@@ -60,7 +64,7 @@ pub(crate) mod selection;
 /// use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main]
 /// # async fn main() -> azure_table::Result<()> {
-/// # let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// # let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// # table.create_table().await?;
 /// let rating = Column::<DynamicEntity, i32>::property("Rating");
 /// let mut best = table.query().partition("Channel9").filter(rating.ge(3)).limit(50).stream();
@@ -85,7 +89,7 @@ pub(crate) mod selection;
 pub struct TableQuery<E, P = E> {
     settings: QuerySettings,
     filter: Option<Filter<E>>,
-    shape: Shape<P>,
+    pub(crate) shape: Shape<P>,
 }
 
 /// The part of a query that does not depend on its types.
@@ -95,6 +99,7 @@ struct QuerySettings {
     table: TableName,
     /// The condition on the keys, or the reason that it cannot be sent.
     keys: Option<Result<Expression, Box<str>>>,
+    cursors: Cursors,
     page_size: Option<usize>,
     limit: Option<usize>,
     from: Option<Continuation>,
@@ -121,6 +126,7 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
                 pipeline: Arc::clone(pipeline),
                 table: table.clone(),
                 keys: None,
+                cursors: Cursors::default(),
                 page_size: None,
                 limit: None,
                 from: None,
@@ -158,7 +164,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// partitions. Replaces [`partition`](Self::partition).
     #[doc(alias = "prefix")]
     #[doc(alias = "starts_with")]
-    pub fn under(mut self, prefix: KeyPrefix<E>) -> Self {
+    pub fn key_prefix(mut self, prefix: KeyPrefix<E>) -> Self {
         self.settings.keys = Some(Ok(under(prefix::start(&prefix))));
         self
     }
@@ -167,8 +173,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ///
     /// One request reads from the first of their rows to the last, and returns only the rows under a prefix. Replaces
     /// [`partition`](Self::partition). To query each prefix separately, use
-    /// [`FanOut::under_each`](crate::query::FanOut::under_each). See [`KeyPrefix::into_enum`] for an example.
-    pub fn under_any(mut self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
+    /// [`FanOut::each_prefix`](crate::query::FanOut::each_prefix). See [`KeyPrefix::into_enum`] for an example.
+    pub fn key_prefixes(mut self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
         let prefixes: Vec<_> = prefixes.into_iter().collect();
         self.settings.keys = Some(match under_any(prefixes.iter().map(prefix::start)) {
             Some(condition) => Ok(condition),
@@ -195,7 +201,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let reviews = TableServiceClient::on(Emulator::new()).table::<Review>("Reviews")?;
+    /// # let reviews = TableServiceClient::with_transport(Emulator::new()).table::<Review>("Reviews")?;
     /// # reviews.create_table().await?;
     /// let year = |year: u16| Key::<Review>::prefix(("sales", "e1", year));
     /// let query = reviews.query().between(year(2020)?, year(2025)?);    // of `e1`, and not of `e10`
@@ -244,16 +250,25 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Limits the total number of rows across all pages.
     ///
-    /// No further page is requested once the limit is reached.
+    /// No further page is requested once the limit is reached. A page that `limit` cut short counts as the end: use
+    /// [`page_size`](Self::page_size) for pages that are linked.
     #[doc(alias = "take")]
     pub fn limit(mut self, rows: usize) -> Self {
         self.settings.limit = Some(rows);
         self
     }
 
-    /// Resumes an earlier run of the same query from the continuation of its last page.
+    /// Limits the rows, unless a lower limit is set.
+    pub(crate) fn limit_at_most(self, rows: usize) -> Self {
+        let limit = self.settings.limit.map_or(rows, |limit| limit.min(rows));
+        self.limit(limit)
+    }
+
+    /// Resumes an earlier run of the same query from the [`continuation`](crate::Page::continuation) of its last page.
+    ///
+    /// From the start, it is the whole query. From the end, it yields nothing and sends nothing.
     pub fn resume_from(mut self, continuation: Continuation) -> Self {
-        self.settings.from = Some(continuation);
+        self.settings.from = continuation::after_start(continuation);
         self
     }
 
@@ -336,11 +351,11 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Returns the request for the first page as text, without sending it.
     ///
-    /// The text has the method, the URL and the headers, but no credential.
+    /// The text has the method, the URL and the headers, but no credential. At the end of a query, it is never sent.
     ///
     /// # Errors
     /// Returns the errors of the first read that occur before anything is sent.
-    pub fn request(self) -> Result<String> {
+    pub fn request_text(self) -> Result<String> {
         self.pages().request()
     }
 
@@ -365,7 +380,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
     /// # blogs.create_table().await?;
     /// let names = ["Text", "Rating"].map(String::from);
     /// let rows: Vec<DynamicEntity> = blogs.query().select_names(names).all().await?;

@@ -2,8 +2,10 @@
 //!
 //! Owns the builders of `delete_where`, `patch_where`, `update_where` and `upgrade_all` (`builders.rs`), which plan the
 //! write of each row (`row_plan.rs`, `current_form.rs`). `query_write.rs` reads the pages and pushes the planned writes
-//! to the engine of a bulk. `write_report.rs` has their outcomes, `write_position.rs` the position to resume from.
+//! to the engine of a bulk, `atomic.rs` submits them as one transaction. `write_report.rs` has their outcomes,
+//! `write_position.rs` the position to resume from.
 
+pub(crate) mod atomic;
 pub(crate) mod builders;
 mod current_form;
 mod query_write;

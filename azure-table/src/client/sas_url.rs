@@ -1,16 +1,20 @@
-//! Clients from a URL with its shared access signature.
+//! URLs with a shared access signature: clients from them, and those that a client creates.
 
-use azure_table_core::model::error::Result;
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::protocol::account_key::AccountKey;
 use azure_table_core::protocol::connection_string::{ConnectionString, Identity};
 use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::sas_builder::{AccountSas, TableSas};
 use azure_table_core::protocol::sas_token::SasToken;
-use azure_table_core::protocol::sas_url;
+use azure_table_core::protocol::sas_url::{self, SasUrl};
+use azure_table_core::protocol::user_delegation_key::UserDelegationKey;
 
-use crate::client::service::TableServiceClient;
+use crate::client::service::{TableServiceClient, key_of};
 use crate::client::table_handle::TableClient;
+use crate::pipeline::Pipeline;
 use crate::pipeline::default_transport::default_transport;
 
-/// Creation from a URL with its credential.
+/// URLs with their credential.
 impl TableServiceClient {
     /// Creates a client from the URL of an account with its shared access signature.
     ///
@@ -31,9 +35,9 @@ impl TableServiceClient {
     /// # let running = server.spawn();
     /// # let expiry = DateTime::now() + Duration::from_secs(3_600);
     /// # let sas = AccountSas::new(AccountPermissions::LIST, AccountResources::TABLES, expiry);
-    /// # let token = sas.sign(owner.account_key().expect("it has a key"))?;
-    /// # let sas_url = format!("{}?{}", owner.endpoint(), token.expose());
-    /// let service = TableServiceClient::from_sas_url(&sas_url)?;
+    /// # let sas_url = owner.sas_url(&sas)?;
+    /// # let sas_url = sas_url.expose();
+    /// let service = TableServiceClient::from_sas_url(sas_url)?;
     /// assert!(service.list_tables().await?.is_empty());
     /// # Ok(())
     /// # }
@@ -43,19 +47,48 @@ impl TableServiceClient {
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature or no account, or names a table, a
     ///   secondary or another service. On a custom domain every path names a table. The error never shows the
     ///   signature.
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): the address is `https`, and the build has no TLS. Enable the
-    ///   feature `rustls`, or `native-tls` together with `reqwest`.
     ///
     /// Source: REST "Delegating access with a shared access signature".
     #[doc(alias = "AzureSasCredential")]
     #[doc(alias = "NewServiceClientWithNoCredential")]
     pub fn from_sas_url(sas_url: &str) -> Result<Self> {
         let (endpoint, token) = sas_url::of_service(sas_url)?;
-        with_token(endpoint, token)
+        Ok(with_token(endpoint, token))
+    }
+
+    /// Returns the URL of the account with a shared access signature, signed with the account key of this client.
+    ///
+    /// Pass its text on: [`from_sas_url`](Self::from_sas_url) takes it. It is valid until the signature expires, or the
+    /// key is regenerated. Nothing is sent.
+    ///
+    /// ```
+    /// use azure_table::{AccountKey, AccountSas, DateTime, TableServiceClient};
+    /// use azure_table::auth::{AccountPermissions, AccountResources};
+    ///
+    /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
+    /// let service = TableServiceClient::new("https://contoso.table.core.windows.net", key)?;
+    /// let expiry = DateTime::now() + std::time::Duration::from_secs(3_600);
+    /// let sas = AccountSas::new(AccountPermissions::LIST, AccountResources::TABLES, expiry);
+    /// let url = service.sas_url(&sas)?;
+    /// assert!(url.expose().starts_with("https://contoso.table.core.windows.net/?sv="));
+    /// let reader = TableServiceClient::from_sas_url(url.expose())?;
+    /// # let _ = reader;
+    /// # Ok::<(), azure_table::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): the credential of this client is not an account key.
+    /// - The errors of [`AccountSas::sign`].
+    ///
+    /// Source: REST "Create an account SAS".
+    #[doc(alias = "GenerateSasUri")]
+    pub fn sas_url(&self, sas: &AccountSas) -> Result<SasUrl> {
+        let token = sas.sign(signing_key(&self.pipeline)?)?;
+        Ok(sas_url::for_service(&self.pipeline.endpoint, token))
     }
 }
 
-/// Creation from a URL with its credential.
+/// URLs with their credential.
 impl<E> TableClient<E> {
     /// Creates a client from the URL of a table with its shared access signature.
     ///
@@ -76,9 +109,9 @@ impl<E> TableClient<E> {
     /// # blogs.create_table().await?;
     /// # let sas = TableSas::new(blogs.name()).permissions(TablePermissions::READ);
     /// # let sas = sas.expiry(DateTime::now() + Duration::from_secs(3_600));
-    /// # let token = sas.sign(owner.account_key().expect("it has a key"))?;
-    /// # let sas_url = format!("{}/Blogs?{}", owner.endpoint(), token.expose());
-    /// let blogs = TableClient::<DynamicEntity>::from_sas_url(&sas_url)?;
+    /// # let sas_url = blogs.sas_url(&sas)?;
+    /// # let sas_url = sas_url.expose();
+    /// let blogs = TableClient::<DynamicEntity>::from_sas_url(sas_url)?;
     /// assert_eq!(blogs.name().as_str(), "Blogs");
     /// assert!(blogs.get(("Channel9", "1")).await?.is_none());
     /// # Ok(())
@@ -89,23 +122,93 @@ impl<E> TableClient<E> {
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, or its path does not end with the
     ///   name of a table. Or the signature is for another table, or the address is that of a secondary. The error never
     ///   shows the signature.
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): the address is `https`, and the build has no TLS. Enable the
-    ///   feature `rustls`, or `native-tls` together with `reqwest`.
     ///
     /// Source: REST "Delegating access with a shared access signature".
     #[doc(alias = "from_table_url")]
     #[doc(alias = "NewClientWithNoCredential")]
     pub fn from_sas_url(sas_url: &str) -> Result<Self> {
         let (endpoint, table, token) = sas_url::of_table(sas_url)?;
-        with_token(endpoint, token)?.table(table)
+        with_token(endpoint, token).table(table)
+    }
+
+    /// Returns the URL of the table with a shared access signature, signed with the account key of this client.
+    ///
+    /// Pass its text on: [`from_sas_url`](Self::from_sas_url) takes it. It is valid until the signature expires, its
+    /// policy is removed, or the key is regenerated. Nothing is sent.
+    ///
+    /// ```
+    /// use azure_table::{AccountKey, DynamicEntity, TableClient, TableSas, TableServiceClient};
+    ///
+    /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
+    /// let service = TableServiceClient::new("https://contoso.table.core.windows.net", key)?;
+    /// let orders = service.dynamic_table("Orders")?;
+    /// // The policy `readers` of the table sets permissions and expiry.
+    /// let url = orders.sas_url(&TableSas::new(orders.name()).policy("readers"))?;
+    /// let reader = TableClient::<DynamicEntity>::from_sas_url(url.expose())?;
+    /// assert_eq!(reader.name(), orders.name());
+    /// # Ok::<(), azure_table::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): the credential of this client is not an account key. With a
+    ///   token of Entra ID, use [`delegated_sas_url`](Self::delegated_sas_url).
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the signature is for another table.
+    /// - The errors of [`TableSas::sign`].
+    ///
+    /// Source: REST "Create a service SAS".
+    #[doc(alias = "GenerateSasUri")]
+    pub fn sas_url(&self, sas: &TableSas) -> Result<SasUrl> {
+        let token = sas.sign(signing_key(&self.pipeline)?)?;
+        sas_url::for_table(&self.pipeline.endpoint, &self.table, token)
+    }
+
+    /// Returns the URL of the table with a shared access signature, signed with a user delegation key.
+    ///
+    /// [`user_delegation_key`](TableServiceClient::user_delegation_key) requests the key. Nothing is sent here. Not yet
+    /// verified against the live service.
+    ///
+    /// ```no_run
+    /// use azure_table::auth::SasUrl;
+    /// use azure_table::{DateTime, DynamicEntity, TableClient, TablePermissions, TableSas, TableServiceClient};
+    ///
+    /// /// `service` has an `EntraCredential`.
+    /// async fn share(
+    ///     service: &TableServiceClient,
+    ///     orders: &TableClient<DynamicEntity>,
+    /// ) -> azure_table::Result<SasUrl> {
+    ///     let expiry = DateTime::now() + std::time::Duration::from_secs(3_600);
+    ///     let key = service.user_delegation_key(expiry).await?;
+    ///     let sas = TableSas::new(orders.name()).permissions(TablePermissions::READ).expiry(expiry);
+    ///     orders.delegated_sas_url(&sas, &key)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): a custom domain hides the account's name, which is signed.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the signature is for another table.
+    /// - The errors of [`TableSas::sign_delegated`].
+    ///
+    /// Source: REST "Create a user delegation SAS".
+    pub fn delegated_sas_url(&self, sas: &TableSas, key: &UserDelegationKey) -> Result<SasUrl> {
+        let endpoint = &self.pipeline.endpoint;
+        let account = endpoint.account().ok_or_else(|| {
+            let why = "the address does not show the account, whose name is signed: use `TableSas::sign_delegated`";
+            Error::new(ErrorKind::Unsupported, why)
+        })?;
+        sas_url::for_table(endpoint, &self.table, sas.sign_delegated(key, account)?)
     }
 }
 
-fn with_token(endpoint: Endpoint, token: SasToken) -> Result<TableServiceClient> {
-    let transport = default_transport(endpoint.is_https())?;
+fn signing_key(pipeline: &Pipeline) -> Result<&AccountKey> {
+    key_of(&*pipeline.credential).ok_or_else(|| {
+        let why = "only an account key signs a shared access signature, and this client has another credential; with a \
+                   token of Entra ID use `TableClient::delegated_sas_url`";
+        Error::new(ErrorKind::Unsupported, why)
+    })
+}
+
+fn with_token(endpoint: Endpoint, token: SasToken) -> TableServiceClient {
+    let transport = default_transport(&endpoint);
     let identity = Identity::Sas(token);
-    Ok(TableServiceClient::from_parsed(
-        ConnectionString { endpoint, identity },
-        transport,
-    ))
+    TableServiceClient::from_parsed(ConnectionString { endpoint, identity }, transport)
 }

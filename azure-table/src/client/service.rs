@@ -11,23 +11,24 @@ use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_core::model::name::TableName;
 use azure_table_core::protocol::account_key::{self, AccountKey};
 use azure_table_core::protocol::connection_string::{ConnectionString, Identity};
+use azure_table_core::protocol::doubt::Doubt;
 use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::profile::Profile;
-use azure_table_core::protocol::sas_token::SasToken;
+use azure_table_core::protocol::profile::{Profile, ProfileInternals};
 use azure_table_core::protocol::service_properties::ServiceProperties;
 use azure_table_core::transport::Transport;
 
 use crate::client::ops::ensure_tables::EnsureTables;
+use crate::client::ops::resolve_doubt::ResolveDoubt;
 use crate::client::ops::single_request::{
     GetServiceProperties, GetServiceStatistics, GetUserDelegationKey, Ping, SetServiceProperties,
 };
 use crate::client::ops::warm_up::WarmUp;
 use crate::client::query::list_tables::ListTables;
 use crate::client::table_handle::TableClient;
-use crate::pipeline::Pipeline;
 use crate::pipeline::auth::Credential;
 use crate::pipeline::auth::shared_key::SharedKeyLite;
 use crate::pipeline::default_transport::default_transport;
+use crate::pipeline::{MaybeTransport, Pipeline};
 
 /// A client for the Table service of one account. Clones are cheap and share the connections and the credential.
 ///
@@ -47,14 +48,6 @@ use crate::pipeline::default_transport::default_transport;
 #[doc(alias = "CloudTableClient")]
 pub struct TableServiceClient {
     pub(crate) pipeline: Arc<Pipeline>,
-    view: Arc<View>,
-}
-
-/// The part of a client that the pipeline does not need: its identity and its table name prefix.
-#[derive(Clone)]
-struct View {
-    /// The credential, if a connection string can express it.
-    identity: Option<Identity>,
     /// The prefix of all table names.
     namespace: Arc<str>,
 }
@@ -63,10 +56,12 @@ impl TableServiceClient {
     /// Creates a client for the account at this address, such as `https://contoso.table.core.windows.net`.
     ///
     /// The address may belong to any Azure cloud, to Cosmos DB, to a custom domain or to an emulator. `credential` is
-    /// an [`AccountKey`], [`SasToken`], `EntraCredential` (feature `entra`) or another [`Credential`].
+    /// an [`AccountKey`], [`SasToken`](crate::SasToken), `EntraCredential` (feature `entra`) or another
+    /// [`Credential`].
     ///
-    /// In a build without the features `reqwest` and `hyper-transport`, set a [`transport`](Self::transport) before the
-    /// first call. Without one, each call fails with [`Unsupported`](crate::ErrorKind::Unsupported).
+    /// In a build without a default [transport](crate::transport), or without TLS for an `https` address, each call
+    /// fails until [`transport`](Self::transport) sets one. The error of kind
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) names the feature.
     ///
     /// ```
     /// use azure_table::{AccountKey, TableServiceClient};
@@ -79,17 +74,11 @@ impl TableServiceClient {
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the address is not that of a Table service, or its account
     ///   is not the account of the key.
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): the address is `https`, and the build has no TLS. Enable the
-    ///   feature `rustls`, or `native-tls` together with `reqwest`.
     pub fn new(endpoint: &str, credential: impl Credential) -> Result<Self> {
-        let identity = identity_of(&credential);
-        let account = match &identity {
-            Some(Identity::Key(key)) => Some(key.account()),
-            _ => None,
-        };
+        let account = key_of(&credential).map(AccountKey::account);
         let endpoint = Endpoint::parse(endpoint, account)?;
-        let transport = default_transport(endpoint.is_https())?;
-        Ok(Self::of(endpoint, Arc::new(credential), identity, transport))
+        let transport = default_transport(&endpoint);
+        Ok(Self::of(endpoint, Arc::new(credential), transport))
     }
 
     /// Creates a client from a connection string.
@@ -102,13 +91,11 @@ impl TableServiceClient {
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a setting is missing, malformed or duplicated. The error
     ///   names the setting and does not show its value.
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): the address is `https`, and the build has no TLS. Enable the
-    ///   feature `rustls`, or `native-tls` together with `reqwest`.
     ///
     /// Source: "Configure Azure Storage connection strings".
     pub fn from_connection_string(connection_string: &str) -> Result<Self> {
         let parsed = ConnectionString::parse(connection_string)?;
-        let transport = default_transport(parsed.endpoint.is_https())?;
+        let transport = default_transport(&parsed.endpoint);
         Ok(Self::from_parsed(parsed, transport))
     }
 
@@ -117,49 +104,38 @@ impl TableServiceClient {
     /// Requests are signed with the well-known key of the development account, `devstoreaccount1`.
     ///
     /// To send the requests of another client over a transport, use [`transport`](Self::transport).
-    pub fn on(transport: impl Transport) -> Self {
+    pub fn with_transport(transport: impl Transport) -> Self {
         let development = ConnectionString {
             endpoint: Endpoint::development(),
             identity: Identity::Key(account_key::development()),
         };
-        Self::from_parsed(development, Some(Arc::new(transport)))
+        Self::from_parsed(development, Ok(Arc::new(transport)))
     }
 
-    pub(super) fn from_parsed(parsed: ConnectionString, transport: Option<Arc<dyn Transport>>) -> Self {
-        let credential: Arc<dyn Credential> = match parsed.identity.clone() {
+    pub(super) fn from_parsed(parsed: ConnectionString, transport: MaybeTransport) -> Self {
+        let credential: Arc<dyn Credential> = match parsed.identity {
             Identity::Key(key) => Arc::new(key),
             Identity::Sas(token) => Arc::new(token),
         };
-        Self::of(parsed.endpoint, credential, Some(parsed.identity), transport)
+        Self::of(parsed.endpoint, credential, transport)
     }
 
-    fn of(
-        endpoint: Endpoint,
-        credential: Arc<dyn Credential>,
-        identity: Option<Identity>,
-        transport: Option<Arc<dyn Transport>>,
-    ) -> Self {
-        let endpoint = match transport.as_ref().and_then(|transport| transport.profile()) {
+    fn of(endpoint: Endpoint, credential: Arc<dyn Credential>, transport: MaybeTransport) -> Self {
+        let endpoint = match transport.as_ref().ok().and_then(|transport| transport.profile()) {
             Some(profile) => endpoint.with_profile(profile),
             None => endpoint,
         };
         Self {
             pipeline: Arc::new(Pipeline::new(endpoint, transport, credential)),
-            view: Arc::new(View {
-                identity,
-                namespace: Arc::from(""),
-            }),
+            namespace: Arc::from(""),
         }
     }
 
     /// Returns the account key of this client. `None` if it has another credential.
     ///
-    /// Use it to create shared access signatures, or to [`rotate`](AccountKey::rotate) the key.
+    /// Use it to [`rotate`](AccountKey::rotate) the key. [`sas_url`](Self::sas_url) signs URLs.
     pub fn account_key(&self) -> Option<&AccountKey> {
-        match &self.view.identity {
-            Some(Identity::Key(key)) => Some(key),
-            _ => None,
-        }
+        key_of(&*self.pipeline.credential)
     }
 
     /// Returns the connection string of this client, **including its secret**: key or signature.
@@ -170,7 +146,7 @@ impl TableServiceClient {
     /// - [`Unsupported`](crate::ErrorKind::Unsupported): the credential is neither an account key nor a shared access
     ///   signature.
     pub fn to_connection_string(&self) -> Result<String> {
-        let identity = self.view.identity.clone().ok_or_else(|| {
+        let identity = identity_of(&*self.pipeline.credential).ok_or_else(|| {
             let why = "a connection string has an account key or a shared access signature, this client has another credential";
             Error::new(ErrorKind::Unsupported, why)
         })?;
@@ -187,7 +163,8 @@ impl TableServiceClient {
     /// queries select rows of all kinds, and its writes lack the tag.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the name is not a valid table name, see [`TableName`].
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the service of this client does not accept the name, see
+    ///   [`TableName`].
     #[doc(alias = "CloudTable")]
     pub fn table<E>(&self, name: impl AsRef<str>) -> Result<TableClient<E>> {
         Ok(TableClient::new(&self.pipeline, self.full_name(name.as_ref())?))
@@ -205,16 +182,15 @@ impl TableServiceClient {
     ///     #[table(row_key)]
     ///     id: u32,
     /// }
-    /// let service = TableServiceClient::on(Emulator::new());
+    /// let service = TableServiceClient::with_transport(Emulator::new());
     /// assert_eq!(service.table_of::<Blog>()?.name().as_str(), "Blogs");
     /// assert_eq!(service.prefixed("t42")?.table_of::<Blog>()?.name().as_str(), "t42Blogs");
     /// # Ok::<(), azure_table::Error>(())
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the table name is invalid with the prefix of
-    ///   [`prefixed`](Self::prefixed), or a handwritten impl has an invalid name. The derive checks its name at compile
-    ///   time.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the service of this client does not accept the name, with
+    ///   the prefix of [`prefixed`](Self::prefixed). The derive rejects names that no service accepts.
     pub fn table_of<E: NamedTable>(&self) -> Result<TableClient<E>> {
         self.table(E::TABLE)
     }
@@ -235,7 +211,7 @@ impl TableServiceClient {
     /// # use azure_table::{Emulator, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let service = TableServiceClient::on(Emulator::new());
+    /// # let service = TableServiceClient::with_transport(Emulator::new());
     /// # service.dynamic_table("Log2026")?.create_table().await?;
     /// let mut logs = service.list_tables().starting_with("Log").stream();
     /// while let Some(name) = logs.try_next().await? {
@@ -265,7 +241,7 @@ impl TableServiceClient {
     /// # async fn main() -> azure_table::Result<()> {
     /// use azure_table::{Emulator, TableServiceClient};
     /// use azure_table::service::Creation;
-    /// let service = TableServiceClient::on(Emulator::new());
+    /// let service = TableServiceClient::with_transport(Emulator::new());
     /// let created = service.ensure_tables(["Orders", "Customers"]).await?;
     /// assert!(created.iter().all(|(_, creation)| *creation == Creation::Created));
     /// # Ok(())
@@ -273,7 +249,7 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// - `InvalidInput`: a name is not a valid table name.
+    /// - `InvalidInput`: the service does not accept a name, see [`TableName`]. Nothing is sent.
     /// - The errors of [`list_tables`](Self::list_tables) and
     ///   [`create_table_if_not_exists`](TableClient::create_table_if_not_exists). Tables created before the error stay.
     pub fn ensure_tables<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> EnsureTables {
@@ -382,6 +358,27 @@ impl TableServiceClient {
         GetUserDelegationKey::new(&self.pipeline, expiry)
     }
 
+    /// Reads the rows of a write in doubt, and finds out whether it was applied.
+    ///
+    /// A write id decides as long as the row keeps it. Without one:
+    /// - `Applied`: the rows have the written content, stored since the write was sent.
+    /// - `NotApplied`: a row is older than the write, or keeps the ETag that the write requires. This is final 3
+    ///   minutes after the error, when no request is in flight any more.
+    /// - `Unknown`: anything else.
+    ///
+    /// If no response came at all, another process cannot compare the clocks: only a write id decides there. Equal
+    /// content that another writer wrote while the request was in flight counts as applied. See [`Doubt`] for an
+    /// example.
+    ///
+    /// # Errors
+    /// - `InvalidInput`: the write was sent to another account.
+    /// - The errors of [`get`](TableClient::get). The doubt can be resolved again.
+    ///
+    /// Source: REST "Query Entities".
+    pub fn resolve_doubt(&self, doubt: &Doubt) -> ResolveDoubt {
+        ResolveDoubt::new(&self.pipeline, doubt)
+    }
+
     /// Returns the account's name, or `None` if a custom domain hides it.
     pub fn account(&self) -> Option<&str> {
         self.pipeline.endpoint.account()
@@ -399,7 +396,9 @@ impl TableServiceClient {
 
     /// Returns the full name of a table, with the prefix of this client.
     pub(crate) fn full_name(&self, name: &str) -> Result<TableName> {
-        TableName::new(format!("{}{name}", self.namespace()))
+        let name = TableName::new(format!("{}{name}", self.namespace()))?;
+        self.profile().check_table_name(&name)?;
+        Ok(name)
     }
 
     /// Returns the same client with a changed pipeline.
@@ -410,7 +409,7 @@ impl TableServiceClient {
         change(&mut pipeline);
         Self {
             pipeline: Arc::new(pipeline),
-            view: Arc::clone(&self.view),
+            namespace: Arc::clone(&self.namespace),
         }
     }
 
@@ -418,28 +417,26 @@ impl TableServiceClient {
     pub(crate) fn in_namespace(&self, prefix: &str) -> Self {
         Self {
             pipeline: Arc::clone(&self.pipeline),
-            view: Arc::new(View {
-                identity: self.view.identity.clone(),
-                namespace: Arc::from(format!("{}{prefix}", self.namespace())),
-            }),
+            namespace: Arc::from(format!("{}{prefix}", self.namespace())),
         }
     }
 
     pub(crate) fn namespace(&self) -> &Arc<str> {
-        &self.view.namespace
+        &self.namespace
     }
 }
 
-/// Returns the part of a credential that a connection string can express.
-fn identity_of(credential: &impl Credential) -> Option<Identity> {
+/// Returns the account key of a credential, if it has one.
+pub(super) fn key_of(credential: &dyn Credential) -> Option<&AccountKey> {
     let credential: &dyn Any = credential;
-    if let Some(SharedKeyLite(key)) = credential.downcast_ref() {
-        return Some(Identity::Key(key.clone()));
-    }
-    if let Some(key) = credential.downcast_ref::<AccountKey>() {
-        return Some(Identity::Key(key.clone()));
-    }
-    credential.downcast_ref::<SasToken>().cloned().map(Identity::Sas)
+    let of_lite = || credential.downcast_ref().map(|SharedKeyLite(key)| key);
+    credential.downcast_ref().or_else(of_lite)
+}
+
+/// Returns the part of a credential that a connection string can express.
+fn identity_of(credential: &dyn Credential) -> Option<Identity> {
+    let token = || (credential as &dyn Any).downcast_ref().cloned().map(Identity::Sas);
+    key_of(credential).cloned().map(Identity::Key).or_else(token)
 }
 
 impl fmt::Debug for TableServiceClient {
@@ -453,15 +450,16 @@ impl fmt::Debug for TableServiceClient {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::default_transport::no_transport;
 
-    /// The same as in a build without the features `reqwest` and `hyper-transport`.
+    /// The same as in a build without the features `http` and `reqwest`.
     #[tokio::test]
     async fn client_without_transport_names_the_features() {
         let parsed = ConnectionString::parse("AccountName=contoso;AccountKey=AAECAwQFBgc=").unwrap();
-        let service = TableServiceClient::from_parsed(parsed, None);
+        let service = TableServiceClient::from_parsed(parsed, Err(Arc::new(no_transport())));
         let error = service.ping().await.unwrap_err();
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unsupported, 0), "{error}");
-        for part in ["`reqwest`", "`hyper-transport`", "`TableServiceClient::transport`"] {
+        for part in ["`http`", "`reqwest`", "`TableServiceClient::transport`"] {
             assert!(error.to_string().contains(part), "{error}");
         }
     }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use azure_table_core::filter::access::AccessPath;
 use azure_table_core::model::error::{Error, Result};
-use azure_table_core::model::name::TableName;
 use azure_table_core::protocol::profile::Profile;
 use azure_table_core::transport::Transport;
 
@@ -25,7 +24,7 @@ impl TableServiceClient {
     ///
     /// ```
     /// use azure_table::{AccountKey, Emulator, TableServiceClient};
-    /// let emulator = Emulator::new().with_account("contoso", "AAECAwQFBgc=")?;
+    /// let emulator = Emulator::new().account("contoso", "AAECAwQFBgc=")?;
     /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
     /// let service = TableServiceClient::new("https://contoso.table.core.windows.net", key)?.transport(emulator);
     /// # Ok::<(), azure_table::Error>(())
@@ -36,7 +35,7 @@ impl TableServiceClient {
             if let Some(profile) = transport.profile() {
                 pipeline.endpoint = pipeline.endpoint.clone().with_profile(profile);
             }
-            pipeline.transport = Some(Arc::new(transport));
+            pipeline.transport = Ok(Arc::new(transport));
         })
     }
 
@@ -63,7 +62,8 @@ impl TableServiceClient {
     pub fn prefixed(&self, prefix: &str) -> Result<Self> {
         let prefixed = self.in_namespace(prefix);
         // Checks the prefix alone. Three more letters make any prefix long enough.
-        TableName::new(format!("{}abc", prefixed.namespace()))
+        prefixed
+            .full_name("abc")
             .map_err(|e| Error::invalid_input(format!("prefix of table names: {e}")))?;
         Ok(prefixed)
     }
@@ -129,7 +129,7 @@ impl TableServiceClient {
     /// use azure_table::filter::AccessPath;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let service = TableServiceClient::on(Emulator::new()).deny(AccessPath::TableScan);
+    /// let service = TableServiceClient::with_transport(Emulator::new()).deny(AccessPath::TableScan);
     /// let table = service.dynamic_table("Blogs")?;
     /// let error = table.query().all().await.unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::InvalidInput);

@@ -1,6 +1,6 @@
 //! Rows that expire: one by one, or a table at a time.
 //!
-//! Owns [`Expiring`] and [`Periodic`].
+//! Owns [`Expiring`] and [`TablePerPeriod`].
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -49,7 +49,7 @@ use azure_table::{
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let table = TableServiceClient::on(Emulator::new()).table::<Session>("Sessions")?;
+/// let table = TableServiceClient::with_transport(Emulator::new()).table::<Session>("Sessions")?;
 /// table.create_table().await?;
 /// let sessions = Expiring::new(&table, Session::EXPIRES);
 ///
@@ -143,13 +143,13 @@ impl<E: TableEntity> Expiring<E> {
 /// again.
 ///
 /// ```
-/// use azure_table::patterns::Periodic;
+/// use azure_table::patterns::TablePerPeriod;
 /// use azure_table::{DateTime, DynamicEntity, Emulator, TableServiceClient};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let service = TableServiceClient::on(Emulator::new());
-/// let events = Periodic::<DynamicEntity>::monthly(&service, "Events");
+/// let service = TableServiceClient::with_transport(Emulator::new());
+/// let events = TablePerPeriod::<DynamicEntity>::monthly(&service, "Events");
 /// let time = |text: &str| text.parse::<DateTime>().unwrap();
 ///
 /// let january = events.at(time("2026-01-31T23:59:59Z"))?;
@@ -161,7 +161,7 @@ impl<E: TableEntity> Expiring<E> {
 /// # Ok(())
 /// # }
 /// ```
-pub struct Periodic<E> {
+pub struct TablePerPeriod<E> {
     service: TableServiceClient,
     prefix: String,
     period: Period,
@@ -175,7 +175,7 @@ enum Period {
     Day,
 }
 
-impl<E: TableEntity> Periodic<E> {
+impl<E: TableEntity> TablePerPeriod<E> {
     /// Creates a handle to tables with this prefix, one per month.
     pub fn monthly(service: &TableServiceClient, prefix: impl Into<String>) -> Self {
         Self::new(service, prefix.into(), Period::Month)
@@ -240,7 +240,7 @@ impl<E: TableEntity> Periodic<E> {
     }
 }
 
-impl<E> Clone for Periodic<E> {
+impl<E> Clone for TablePerPeriod<E> {
     fn clone(&self) -> Self {
         Self {
             service: self.service.clone(),
@@ -251,9 +251,9 @@ impl<E> Clone for Periodic<E> {
     }
 }
 
-impl<E> fmt::Debug for Periodic<E> {
+impl<E> fmt::Debug for TablePerPeriod<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Periodic")
+        f.debug_struct("TablePerPeriod")
             .field("prefix", &self.prefix)
             .field("period", &self.period)
             .finish_non_exhaustive()

@@ -24,7 +24,7 @@ use super::conflict::on_primary;
 ///
 /// **Crash.** The rest of the block is never returned.
 ///
-/// Rows that only need to sort by time need no sequence: with the feature `ulid` or `uuid` a key field is a
+/// Rows that only need to sort by time need no sequence: with the feature `ulid-3` or `uuid-1` a key field is a
 /// `ulid::Ulid` or a UUID of version 7, which is created without a request. Two of the same millisecond are not
 /// ordered, and neither are those of two machines whose clocks differ.
 ///
@@ -34,7 +34,7 @@ use super::conflict::on_primary;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let numbers = TableServiceClient::on(Emulator::new()).dynamic_table("Numbers")?;
+/// let numbers = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Numbers")?;
 /// numbers.create_table().await?;
 /// let mut one = Sequence::new(&numbers, "sequences", "invoice").block(10);
 /// let mut other = Sequence::new(&numbers, "sequences", "invoice").block(10);

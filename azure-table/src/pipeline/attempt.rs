@@ -24,7 +24,6 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
-use crate::pipeline::default_transport::no_transport;
 use crate::pipeline::ended::{Ended, Rejection};
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
@@ -66,7 +65,7 @@ impl Pipeline {
             attempt_timeout,
         }: &Limits,
     ) -> Result<Ready<'_>> {
-        let transport = self.transport.as_ref().ok_or_else(no_transport)?;
+        let transport = self.transport.as_ref().map_err(|error| error.copy())?;
         let request = &call.request;
         let slot = self.slot(deadline).await?;
         let limit = deadline

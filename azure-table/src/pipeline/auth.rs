@@ -4,6 +4,7 @@
 //! `shared_key.rs` (account keys), `sas.rs` (shared access signatures) and `entra.rs` (Entra ID tokens).
 //! `renewing.rs` caches a fetched value until it expires. `protocol/signature.rs` builds the strings to sign.
 
+use std::any::Any;
 use std::fmt;
 use std::time::SystemTime;
 
@@ -56,7 +57,7 @@ pub(crate) mod shared_key;
 /// assert_eq!(service.settings().credential(), "Gateway");
 /// # Ok::<(), azure_table::Error>(())
 /// ```
-pub trait Credential: fmt::Debug + Send + Sync + 'static {
+pub trait Credential: Any + fmt::Debug + Send + Sync {
     /// Adds the authorization to `request`, which is otherwise complete.
     ///
     /// Called for each attempt, and again if the [`generation`](Self::generation) changes meanwhile.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azure_table_core::model::diagnostics::{self, Attempt, Diagnostics};
 
-/// Records the attempts of calls.
+/// Records the attempts of calls, with the headers of their responses.
 ///
 /// Clones share the record. It may be passed to several calls, sequential or concurrent.
 ///
@@ -15,12 +15,13 @@ use azure_table_core::model::diagnostics::{self, Attempt, Diagnostics};
 /// use azure_table::telemetry::OperationContext;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// # let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// # let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// # table.create_table().await?;
 /// let context = OperationContext::new();
 /// table.insert(&DynamicEntity::new("Channel9", "1")).context(&context).await?;
 /// let attempts = context.attempts();
 /// assert_eq!((attempts.len(), attempts[0].operation(), attempts[0].status()), (1, "insert", Some(204)));
+/// assert_eq!(attempts[0].header("x-ms-version"), Some("2019-02-02"));
 /// # Ok(())
 /// # }
 /// ```

@@ -1,38 +1,38 @@
-//! The transport of a client that sets none: reqwest's, otherwise hyper's, otherwise none.
+//! The transport of a client that sets none: `HttpTransport`, otherwise `ReqwestTransport`, otherwise none.
+//!
+//! `HttpTransport` wins wherever it is compiled: the feature `reqwest`, which another crate may enable, never changes
+//! the transport of a program that has `http`.
 
 use std::sync::Arc;
 
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::transport::Transport;
+use azure_table_core::protocol::endpoint::Endpoint;
 
-#[cfg(feature = "reqwest")]
-use crate::pipeline::http::HttpTransport;
-#[cfg(all(feature = "hyper-transport", not(feature = "reqwest")))]
-use crate::pipeline::hyper_transport::HyperTransport;
+use crate::pipeline::MaybeTransport;
 
-/// Creates the default transport, or returns `None` in a build without one.
-///
-/// `https` requires support for TLS connections.
-#[cfg(feature = "reqwest")]
-pub(crate) fn default_transport(https: bool) -> Result<Option<Arc<dyn Transport>>> {
-    Ok(Some(Arc::new(HttpTransport::new(https)?)))
+/// Creates the default transport for this account.
+#[cfg(feature = "http")]
+pub(crate) fn default_transport(endpoint: &Endpoint) -> MaybeTransport {
+    let transport = super::http_transport::HttpTransport::new(endpoint.needs_tls())?;
+    Ok(Arc::new(transport))
 }
 
-/// Creates the default transport.
-#[cfg(all(feature = "hyper-transport", not(feature = "reqwest")))]
-pub(crate) fn default_transport(https: bool) -> Result<Option<Arc<dyn Transport>>> {
-    Ok(Some(Arc::new(HyperTransport::new(https)?)))
+/// Creates the default transport. reqwest is always set up with TLS.
+#[cfg(all(feature = "reqwest", not(feature = "http")))]
+pub(crate) fn default_transport(_: &Endpoint) -> MaybeTransport {
+    let transport = super::reqwest_transport::ReqwestTransport::builder().build()?;
+    Ok(Arc::new(transport))
 }
 
-/// Returns `None`. The client can be created, because `TableServiceClient::transport` may follow.
-#[cfg(not(any(feature = "reqwest", feature = "hyper-transport")))]
-pub(crate) fn default_transport(_: bool) -> Result<Option<Arc<dyn Transport>>> {
-    Ok(None)
+#[cfg(not(any(feature = "http", feature = "reqwest")))]
+pub(crate) fn default_transport(_: &Endpoint) -> MaybeTransport {
+    Err(Arc::new(no_transport()))
 }
 
-/// Returns the error of a call whose client has no transport.
-pub(super) fn no_transport() -> Error {
-    let why = "the client has no transport: enable the feature `reqwest` or `hyper-transport` of azure-table, \
+#[cfg(any(test, not(any(feature = "http", feature = "reqwest"))))]
+pub(crate) fn no_transport() -> azure_table_core::model::error::Error {
+    use azure_table_core::model::error::{Error, ErrorInternals as _, ErrorKind};
+
+    let why = "the client has no transport: enable the feature `http` or `reqwest` of azure-table, \
                or set one with `TableServiceClient::transport`";
     Error::new(ErrorKind::Unsupported, why)
 }

@@ -6,14 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_core::model::clock;
+use azure_table_core::model::clock::{self, Instant};
 use azure_table_core::model::diagnostics::{self, Attempt, AttemptParts, Diagnostics, attempt};
 use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, ResponseHeaders};
 use azure_table_core::model::key_texts::KeyTexts;
 use azure_table_core::model::location::Location;
 use azure_table_core::model::operation_kind::{Effect, OperationKind};
+use azure_table_core::protocol::doubt;
 use azure_table_core::protocol::read_back::WrittenRow;
-use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::request::{Call, RowWrites};
 use azure_table_core::protocol::response;
 use bytes::Bytes;
 use http::Response;
@@ -28,6 +29,9 @@ pub(crate) struct CallResponse {
     pub(crate) call: CallHistory,
     /// The rows of a write that was read back and found applied. The response is empty then.
     pub(crate) applied: Option<Vec<WrittenRow>>,
+    /// The writes of the call, and its start: an error of the response may leave them in doubt.
+    pub(crate) rows: RowWrites,
+    pub(crate) started: Instant,
 }
 
 /// The history of a call.
@@ -83,8 +87,8 @@ impl CallHistory {
         self.headers = rejecting.map(kept_headers).unwrap_or_default();
     }
 
-    /// Returns the record of an attempt that ended.
-    pub(crate) fn attempt(&self, ended: &Ended, bytes_sent: usize) -> Attempt {
+    /// Returns the record of an attempt that ended, with the headers of its response if `keeps_headers`.
+    pub(crate) fn attempt(&self, ended: &Ended, bytes_sent: usize, keeps_headers: bool) -> Attempt {
         let response = ended.outcome.as_ref().ok();
         attempt(AttemptParts {
             operation: self.operation,
@@ -105,6 +109,9 @@ impl CallHistory {
             bytes_sent,
             bytes_received: response.map_or(0, |response| response.body().len()),
             request_charge: response.and_then(|response| response::request_charge(response.headers())),
+            headers: response
+                .filter(|_| keeps_headers)
+                .map(|response| Arc::new(ResponseHeaders::without_secrets(response.headers()))),
         })
     }
 
@@ -124,6 +131,25 @@ impl CallHistory {
     /// Returns `true` if the write may have been applied although the call ends with this error.
     pub(crate) fn is_in_doubt_after(&self, error: &Error) -> bool {
         self.effect == Effect::Write && (self.in_doubt || error.may_have_applied() || leaves_open(error))
+    }
+
+    /// Completes an error of a call that writes these rows. A write in doubt can be resolved by it.
+    #[cold]
+    pub(crate) fn complete_write(
+        &self,
+        error: Error,
+        rows: &RowWrites,
+        started: Instant,
+        account: Option<&str>,
+    ) -> Error {
+        let mut error = self.complete(error);
+        if error.may_have_applied() {
+            let (table, attempts) = (self.table.as_deref(), &self.diagnostics);
+            let times = (started, (clock::now(), Instant::now()));
+            let doubt = doubt::of_call(account, self.operation, table, rows.iter(), times, attempts);
+            error.parts_mut().doubt = doubt;
+        }
+        error
     }
 
     /// Completes an error of this call.

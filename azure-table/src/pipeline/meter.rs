@@ -10,7 +10,7 @@ use crate::pipeline::observer::{Event, Observer};
 
 /// Counts the requests, entities and bytes of a client's calls, by operation.
 ///
-/// It is an [`Observer`]; clones share the counts.
+/// It is an [`Observer`]; clones share the counts. For production; in tests, use `testing::Bill`.
 ///
 /// On Storage the counts are an estimate of the bill. The service bills requests and decides by their outcome whether
 /// they are billable, so rejected ones may be free. Sources disagree on batches. The article of 2010 counts a batch as
@@ -24,7 +24,7 @@ use crate::pipeline::observer::{Event, Observer};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// let meter = CostMeter::new();
-/// let service = TableServiceClient::on(Emulator::new()).observer(meter.clone());
+/// let service = TableServiceClient::with_transport(Emulator::new()).observer(meter.clone());
 /// let blogs = service.dynamic_table("Blogs")?;
 /// blogs.create_table().await?;
 /// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;

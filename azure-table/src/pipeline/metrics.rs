@@ -1,4 +1,4 @@
-//! OpenTelemetry metrics. Feature `otel`.
+//! OpenTelemetry metrics. Feature `opentelemetry-033`.
 //!
 //! Owns the names, units and buckets. The values come as events. The metrics have few dimensions: never keys, never
 //! ids.
@@ -23,7 +23,7 @@ const ROW_BUCKETS: [f64; 13] = [
 /// Bucket boundaries in operations: a batch has at most 100.
 const BATCH_BUCKETS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
 
-/// An [`Observer`] that records a client's calls as OpenTelemetry metrics. Feature `otel`.
+/// An [`Observer`] that records a client's calls as OpenTelemetry metrics. Feature `opentelemetry-033`.
 ///
 /// It records these instruments:
 ///
@@ -39,7 +39,7 @@ const BATCH_BUCKETS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
 /// use azure_table::{Emulator, TableServiceClient};
 /// use azure_table::telemetry::OtelMetrics;
 /// let meter = opentelemetry::global::meter("orders");
-/// let service = TableServiceClient::on(Emulator::new()).observer(OtelMetrics::new(&meter));
+/// let service = TableServiceClient::with_transport(Emulator::new()).observer(OtelMetrics::new(&meter));
 /// ```
 ///
 /// Source: OpenTelemetry semantic conventions 1.44, database client metrics.
@@ -96,7 +96,7 @@ impl OtelMetrics {
     fn completed(&self, call: &Completed<'_>) {
         let mut labels = vec![
             KeyValue::new("db.system.name", call.profile.rules().system),
-            KeyValue::new("db.operation.name", call.operation.to_owned()),
+            KeyValue::new("db.operation.name", call.telemetry_name.to_owned()),
         ];
         if let Some(table) = call.table {
             labels.push(KeyValue::new("db.collection.name", table.to_owned()));
@@ -127,7 +127,7 @@ impl Observer for OtelMetrics {
                 let cancelled = KeyValue::new("azure.table.hedge.cancelled", attempt.is_cancelled());
                 self.hedges.add(1, &[operation(attempt.operation()), cancelled]);
             }
-            Event::Retrying { operation: name, .. } => self.retries.add(1, &[operation(name)]),
+            Event::Retrying { telemetry_name, .. } => self.retries.add(1, &[operation(telemetry_name)]),
             Event::Read {
                 operation: name,
                 table,

@@ -73,9 +73,13 @@ impl<'a> Notifications<'a> {
 
     /// A request of a hedged attempt ended, and the attempt ends with the other one.
     pub(crate) fn record(&mut self, span: TraceSpan, ended: &Ended) {
-        let attempt = self.history.attempt(ended, self.call.request.body().len());
+        let context = self.options.get().context.as_ref();
+        let keeps_headers = context.is_some() || self.observers().read_headers();
+        let attempt = self
+            .history
+            .attempt(ended, self.call.request.body().len(), keeps_headers);
         self.observers().notify(&Event::Received(&attempt));
-        if let Some(context) = &self.options.get().context {
+        if let Some(context) = context {
             context.add(attempt.clone());
         }
         span.received(self.call, ended, &attempt);
@@ -91,6 +95,7 @@ impl<'a> Notifications<'a> {
     pub(crate) fn retrying(&self, ended: &Ended, attempt: u32, wait: Duration) {
         self.observers().notify(&Event::Retrying {
             operation: self.call.operation.name(),
+            telemetry_name: &self.call.telemetry_name(self.pipeline.endpoint.profile()),
             attempt,
             wait,
         });
@@ -133,11 +138,14 @@ impl<'a> Notifications<'a> {
             e.maybe_applied(is_in_doubt)
         });
         let status = outcome.as_ref().ok().map(|(response, _)| response.status().as_u16());
+        let profile = self.pipeline.endpoint.profile();
+        let telemetry_name = self.call.telemetry_name(profile);
         let completed = Completed {
             operation: self.call.operation.name(),
+            telemetry_name: &telemetry_name,
             table: self.history.table.as_deref(),
             account: self.pipeline.endpoint.account(),
-            profile: self.pipeline.endpoint.profile(),
+            profile,
             writes: self.call.rows.len(),
             elapsed: started.elapsed(),
             attempts: self.history.attempts,

@@ -34,11 +34,38 @@ use azure_table_core::protocol::profile::Profile;
 ///     }
 /// }
 ///
-/// let service = TableServiceClient::on(Emulator::new()).observer(Slow);
+/// let service = TableServiceClient::with_transport(Emulator::new()).observer(Slow);
 /// ```
 pub trait Observer: fmt::Debug + Send + Sync + 'static {
     /// Called for each event.
     fn on_event(&self, event: &Event<'_>);
+
+    /// Returns `true` if the observer reads [`Attempt::header`].
+    ///
+    /// By default `false`: the client keeps no headers, which saves an allocation per attempt.
+    ///
+    /// ```
+    /// use azure_table::telemetry::{Event, Observer};
+    ///
+    /// /// Prints the version of the service that answered.
+    /// #[derive(Debug)]
+    /// struct Versions;
+    ///
+    /// impl Observer for Versions {
+    ///     fn on_event(&self, event: &Event<'_>) {
+    ///         if let Event::Received(attempt) = event {
+    ///             println!("{:?}", attempt.header("x-ms-version"));
+    ///         }
+    ///     }
+    ///
+    ///     fn reads_headers(&self) -> bool {
+    ///         true
+    ///     }
+    /// }
+    /// ```
+    fn reads_headers(&self) -> bool {
+        false
+    }
 }
 
 /// The observers of a client.
@@ -52,6 +79,11 @@ impl Observers {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Returns `true` if an observer reads the headers of responses.
+    pub(crate) fn read_headers(&self) -> bool {
+        self.0.iter().any(|observer| observer.reads_headers())
     }
 
     /// Notifies each observer, in the order in which they were added.
@@ -80,6 +112,8 @@ pub enum Event<'a> {
     Retrying {
         /// The operation.
         operation: &'a str,
+        /// Its name in telemetry: see [`Completed::telemetry_name`].
+        telemetry_name: &'a str,
         /// The number of the failed attempt; 1 is the first.
         attempt: u32,
         /// The wait before the next attempt.
@@ -171,6 +205,11 @@ pub struct Sending<'a> {
 pub struct Completed<'a> {
     /// The operation.
     pub operation: &'a str,
+    /// Its name in `db.operation.name` of spans and metrics.
+    ///
+    /// The name of the operation, except for a batch: `BATCH insert` if all of its operations are inserts, otherwise
+    /// `BATCH`. On Cosmos DB every batch is `execute_batch`, the name that OpenTelemetry has registered.
+    pub telemetry_name: &'a str,
     /// The table, if the operation addresses one.
     pub table: Option<&'a str>,
     /// The account, if it is known.

@@ -32,7 +32,7 @@ use crate::pipeline::retry::RetryPolicy;
 /// use azure_table::{CallOptions, Emulator, NoRetry, TableServiceClient};
 /// use std::time::Duration;
 /// let quick = CallOptions::new().timeout(Duration::from_secs(2)).retry(NoRetry);
-/// let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// let quick_table = table.with(&quick);
 /// let one_quick_get = table.get(("Channel9", "1")).with(&quick);
 /// # Ok::<(), azure_table::Error>(())
@@ -190,6 +190,27 @@ impl CallOptions {
     /// A later value replaces an earlier one of the same name: a call's value replaces the table's, and a table's the
     /// client's. The call fails before it is sent if the client sets the header itself, or if the header would change
     /// what an operation does. The value never appears in `Debug`, errors or traces.
+    ///
+    /// On Cosmos DB, a read can send the session token of an earlier response, `x-ms-session-token`. It is not
+    /// confirmed that the gateway of the Table API honors it.
+    ///
+    /// ```
+    /// use azure_table::telemetry::OperationContext;
+    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// let table = TableServiceClient::with_transport(Emulator::cosmos()).dynamic_table("Blogs")?;
+    /// table.create_table().await?;
+    /// let write = OperationContext::new();
+    /// table.insert(&DynamicEntity::new("Channel9", "1")).context(&write).await?;
+    /// let mut read = table.get(("Channel9", "1"));
+    /// if let Some(token) = write.attempts().last().and_then(|attempt| attempt.header("x-ms-session-token")) {
+    ///     read = read.header("x-ms-session-token", token);
+    /// }
+    /// assert!(read.await?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.get_mut().headers.set(name.into(), value.into());
         self
@@ -214,7 +235,7 @@ impl CallOptions {
     /// use azure_table::{CallOptions, DynamicEntity, Emulator, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+    /// let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
     /// # table.create_table().await?;
     /// let long = "漢".repeat(1_000); // 9,000 characters of an address
     /// table.insert(&DynamicEntity::new(&long, "100%")).via_batch().await?;
@@ -260,7 +281,7 @@ impl CallOptions {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
     /// let meter = CostMeter::new();
-    /// let service = TableServiceClient::on(Emulator::new()).observer(meter.clone()).shared_reads(true);
+    /// let service = TableServiceClient::with_transport(Emulator::new()).observer(meter.clone()).shared_reads(true);
     /// let table = service.dynamic_table("Blogs")?;
     /// table.create_table().await?;
     /// table.insert(&DynamicEntity::new("Channel9", "1")).await?;

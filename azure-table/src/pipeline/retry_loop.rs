@@ -4,6 +4,7 @@
 //! `hedged_attempt.rs` one or two, `next_step.rs` is the decision after it, `reconciliation.rs` the read of a lost
 //! write. `notifications.rs` reports the steps.
 
+use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -42,7 +43,8 @@ impl Pipeline {
 
     async fn run_in(&self, span: &CallSpan, call: &mut Call, options: &CallOptions) -> Result<CallResponse> {
         let prepared = self.prepare(call, options);
-        let call = &*call;
+        let sent = &mut *call;
+        let call = &*sent;
         let (id, prepared) = match prepared {
             Ok(id) => (id, self.check_effect(call)),
             Err(e) => (Arc::default(), Err(e)),
@@ -86,8 +88,10 @@ impl Pipeline {
                 response,
                 call: history,
                 applied,
+                rows: mem::take(&mut sent.rows),
+                started,
             }),
-            Err(e) => Err(history.complete(e)),
+            Err(e) => Err(history.complete_write(e, &call.rows, started, self.endpoint.account())),
         }
     }
 

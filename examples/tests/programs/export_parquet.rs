@@ -7,7 +7,7 @@ use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::RowAccessor as _;
 use serde_json::Value;
 
-use crate::{output, program};
+use crate::{output, process, program};
 
 #[test]
 fn columns_have_types_and_the_strongest_quake_is_read_back() {
@@ -26,7 +26,7 @@ fn columns_have_types_and_the_strongest_quake_is_read_back() {
 fn file_has_each_event_with_its_values() {
     let path = std::env::temp_dir().join(format!("export-{}.parquet", std::process::id()));
     std::fs::write(&path, "of an earlier run").unwrap();
-    let done = program("export_parquet").arg(&path).output().unwrap();
+    let done = process::output(program("export_parquet").arg(&path), "export_parquet");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let mut events: BTreeMap<String, Value> = include_str!("../../data/earthquakes.jsonl")
         .lines()

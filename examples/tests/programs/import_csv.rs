@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use azure_table::emulator::ServiceModel;
 use azure_table::{Emulator, EmulatorServer, TableServiceClient};
 
+use crate::process::{self, wait_for};
 use crate::{output, program};
 
 const ROWS: usize = 20_000;
@@ -53,30 +54,35 @@ async fn import_resumes_after_ctrl_c() {
     }
     std::fs::write(&file, csv).unwrap();
     let slow = ServiceModel::new().write_latency(Duration::from_millis(50));
-    let emulator = Emulator::new().with_service_model(slow);
+    let emulator = Emulator::new().service_model(slow);
     let server = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0")
         .await
         .unwrap()
         .spawn();
 
-    let interrupted = import(server.connection_string(), &file).spawn().unwrap();
+    let interrupted = import(server.connection_string(), &file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let start = Instant::now();
     while !position.exists() {
         assert!(start.elapsed() < Duration::from_secs(30), "no position after 30 s");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let pid = interrupted.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    let interrupted = interrupted.wait_with_output().unwrap();
+    let id = interrupted.id();
+    let mut kill = Command::new("kill");
+    assert!(kill.args(["-INT", &id.to_string()]).status().unwrap().success());
+    let interrupted = wait_for(id, "the end by -INT", || interrupted.wait_with_output().unwrap());
     let said = text(&interrupted);
     assert_eq!(interrupted.status.code(), Some(1), "{said}");
     assert!(said.contains("rows so far: the same command resumes"), "{said}");
 
-    let resumed = import(server.connection_string(), &file).output().unwrap();
+    let resumed = process::output(&mut import(server.connection_string(), &file), "the second import");
     let said = text(&resumed);
     assert!(resumed.status.success(), "{said}");
     assert!(said.contains("resume     after "), "{said}");
-    let service = TableServiceClient::on(emulator);
+    let service = TableServiceClient::with_transport(emulator);
     let readings = service.dynamic_table("Readings").unwrap();
     assert_eq!(readings.query().count().await.unwrap(), ROWS);
     assert!(!position.exists(), "{said}");

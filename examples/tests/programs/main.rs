@@ -3,9 +3,11 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
+mod blogs;
 mod composite_keys;
 mod concurrent_updates;
 mod copy_table;
+mod cors;
 mod delete_channel;
 #[cfg(feature = "entra")]
 mod entra;
@@ -19,13 +21,18 @@ mod import_csv;
 mod latest_first;
 mod online_store;
 mod partition_granularity;
+#[expect(unreachable_pub, reason = "a module of the crate of tests, too")]
+#[path = "../../../tests/src/process.rs"]
+mod process;
 mod quickstart;
+mod read_modify_write;
 mod retry_policies;
 mod sas;
 mod schema_upgrade;
 mod show_table;
 #[cfg(feature = "stress")]
 mod stress;
+mod summary_row;
 mod table_basics;
 #[cfg(feature = "telemetry")]
 mod telemetry;
@@ -48,13 +55,12 @@ fn program(name: &str) -> Command {
     command
         .env_remove("AZURE_STORAGE_CONNECTION_STRING")
         .stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
 /// Runs an example. Returns its standard output.
 fn output(name: &str) -> String {
-    let output = program(name).output().unwrap();
+    let output = process::output(&mut program(name), name);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name}: {}\n{error}", output.status);
     String::from_utf8(output.stdout).unwrap()

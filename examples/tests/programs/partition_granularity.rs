@@ -1,19 +1,62 @@
-//! A year of posts in partitions of four sizes.
+//! The case study of the paper: blogs in partitions of four sizes.
 
-use crate::{line, output};
+use crate::output;
+
+/// The columns of a matrix, one for each size.
+fn columns(matrix: &str) -> Vec<[&str; 4]> {
+    let lines = matrix.lines().filter(|line| !line.is_empty());
+    let cells = lines.map(|line| {
+        let cells = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+        let cells: Vec<&str> = cells.collect();
+        let (_, sizes) = cells.split_at(cells.len() - 4);
+        <[&str; 4]>::try_from(sizes).unwrap()
+    });
+    cells.collect()
+}
 
 #[test]
-fn each_period_finds_a_day_in_its_partition_and_the_year_in_a_range() {
+fn sizes_are_those_of_the_paper_and_each_query_has_its_path_and_requests() {
     let text = output("partition_granularity");
-    for (period, partitions, largest, july, october) in [
-        ("year", "3", "2862", "Football_7991,", "Football_7991,"),
-        ("month", "14", "372", "Football_7991_06,", "Football_7991_03,"),
-        ("day", "368", "12", "Football_7991-05-28,", "Football_7991-02-28,"),
-        ("season", "42", "84", "Football_7991_06,", "Football_7991_03_04,"),
-    ] {
-        let expected = format!(
-            "{period} {partitions} {largest} 2 in {july} RowRange 12 in {october} RowRange 2862, PartitionRange"
-        );
-        assert_eq!(line(&text, period).join(" "), expected, "{text}");
-    }
+    let (_, text) = text.split_once("and its requests:\n").unwrap();
+    let (together, text) = text.split_once("The same").unwrap();
+    let (_, spread) = text.split_once(":\n").unwrap();
+
+    let keys = [
+        "Football",
+        "Football_7991_03",
+        "Football_7991_03_04",
+        "Football_2521793087999999999",
+    ];
+    let sizes = [keys, ["2", "15", "43", "1444"], ["1443", "186", "42", "1"]];
+    let (row, rows, range) = ("RowRange 1", "RowRange 2", "PartitionRange 1");
+    let expected = [
+        ["Partition 1", range, range, range],
+        [
+            "Partition 2",
+            "PartitionRange 2",
+            "PartitionRange 2",
+            "PartitionRange 2",
+        ],
+        [row, row, row, range],
+        [row, range, range, range],
+        [row, row, range, range],
+        [rows, "PartitionRange 2", "PartitionRange 2", "PartitionRange 2"],
+        [row, row, row, range],
+        [row, row, row, range],
+    ];
+    let (found, expected) = (columns(together), [&sizes[..], &expected].concat());
+    assert_eq!(found, expected, "{text}");
+
+    let of = |requests: u32| format!("PartitionRange {requests}");
+    let expected = [
+        ["Partition 1", &of(2), &of(2), &of(10)],
+        ["Partition 2", &of(14), &of(42), &of(1_443)],
+        [row, row, row, &of(6)],
+        [row, &of(2), &of(3), &of(42)],
+        [row, row, &of(5), &of(186)],
+        [rows, &of(12), &of(40), &of(1_431)],
+        [row, row, row, &of(1)],
+        [row, row, row, &of(6)],
+    ];
+    assert_eq!(columns(spread), [&sizes[..], &expected].concat(), "{text}");
 }

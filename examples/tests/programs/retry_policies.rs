@@ -36,7 +36,7 @@ fn waits_and_results_are_those_of_the_policies() {
             "found, after 3 faults",
         ),
         (
-            "ExponentialRetry::in_2010",
+            "ExponentialRetry::storage_client_2010",
             &[3.0..=3.0, 27.0..=39.0, 75.0..=90.0],
             "found, after 3 faults",
         ),

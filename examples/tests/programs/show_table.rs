@@ -1,10 +1,11 @@
 //! Rows of a table in the terminal.
 
+use crate::process::output;
 use crate::program;
 
 /// Runs the program. Returns its exit code, and standard output or, if it failed, standard error.
 fn said(arguments: &[&str]) -> (Option<i32>, String) {
-    let output = program("show_table").args(arguments).output().unwrap();
+    let output = output(program("show_table").args(arguments), "show_table");
     let text = if output.status.success() {
         output.stdout
     } else {
@@ -60,7 +61,7 @@ fn mistakes_are_explained() {
 #[test]
 fn empty_connection_string_counts_as_unset() {
     let mut show_table = program("show_table");
-    let output = show_table.env("AZURE_STORAGE_CONNECTION_STRING", "").output().unwrap();
+    let output = output(show_table.env("AZURE_STORAGE_CONNECTION_STRING", ""), "show_table");
     let text = String::from_utf8_lossy(&output.stdout);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");

@@ -21,7 +21,7 @@ fn retry_and_failure_are_seen_in_spans_and_metrics() {
     let rows: Vec<Vec<&str>> = metrics.lines().map(|row| row.split_whitespace().collect()).collect();
     for expected in [
         &["db.client.operation.duration", "insert", "EntityAlreadyExists", "1"][..],
-        &["db.client.operation.duration", "batch", "3"],
+        &["db.client.operation.duration", "BATCH", "insert", "3"],
         &[
             "db.client.response.returned_rows",
             "query",

@@ -29,7 +29,7 @@ struct Received(StatusCode, HeaderMap, String);
 impl Site {
     async fn new(emulator: Emulator, days: u8) -> Self {
         let faults = Faults::new(emulator);
-        let service = TableServiceClient::on(faults.clone()).retry(NoRetry);
+        let service = TableServiceClient::with_transport(faults.clone()).retry(NoRetry);
         let blogs = service.table::<Blog>("Blogs").unwrap();
         blogs.create_table().await.unwrap();
         for day in 1..=days {
@@ -114,7 +114,7 @@ async fn links_lead_to_every_blog_once_the_latest_first() {
     // Full pages, then pages that end early, as on a service that splits its ranges.
     for (emulator, sizes) in [
         (Emulator::new(), vec![10, 10, 5]),
-        (Emulator::new().with_page_size(4), vec![4, 4, 4, 4, 4, 4, 1]),
+        (Emulator::new().page_size(4), vec![4, 4, 4, 4, 4, 4, 1]),
     ] {
         let site = Site::new(emulator, 25).await;
         let pages = pages(&site).await;

@@ -9,6 +9,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const children = [];
+// The run ends after the limit, and names what it waits for.
+let waitsFor = "its start";
+setTimeout(() => { console.error(`${waitsFor}: not done 90 s after the start`); process.exit(1); }, 90_000);
+process.on("exit", () => {
+  children.forEach(child => child.kill("SIGKILL"));
+  try { rmSync(folder, { recursive: true, force: true, maxRetries: 5 }); } catch { /* The browser still ends. */ }
+});
 
 // Deleted at the end.
 export const folder = mkdtempSync(join(tmpdir(), "azure-table-page-"));
@@ -25,18 +32,14 @@ export async function start(program, parameters, environment, finds = () => true
 }
 
 // Runs tests one after the other in one tab. Screenshots go to a folder, or nowhere.
-export async function run(name, tests, browser, screenshots) {
-  const limit = setTimeout(() => { console.error(`${name}: not done after 90 s`); process.exit(1); }, 90_000);
-  process.on("exit", () => {
-    children.forEach(child => child.kill("SIGKILL"));
-    try { rmSync(folder, { recursive: true, force: true, maxRetries: 5 }); } catch { /* The browser still ends. */ }
-  });
+export async function run(tests, browser, screenshots) {
+  waitsFor = "the browser";
   const page = await startBrowser(browser, screenshots);
   for (const test of tests) {
+    waitsFor = test.name;
     await test(page);
     console.log(`ok ${test.name}`);
   }
-  clearTimeout(limit);
   process.exit(0);
 }
 

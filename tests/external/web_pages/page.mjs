@@ -85,5 +85,5 @@ async function interruptEndsTheService() {
   assert.equal(code, 0);
 }
 
-await run("web_pages", [olderLinksLeadToEveryBlogOnce, conflictShowsBothTextsAndLosesNone, newBlogIsFirstAndADayIsTakenOnce,
+await run([olderLinksLeadToEveryBlogOnce, conflictShowsBothTextsAndLosesNone, newBlogIsFirstAndADayIsTakenOnce,
   mistakesHaveAPage, interruptEndsTheService], browser, screenshots);

@@ -147,9 +147,9 @@ async fn dropped_operation_sends_nothing_more_and_is_applied_at_most_once() {
 /// The wait between two attempts to create the table is one more point.
 #[tokio::test(start_paused = true)]
 async fn recreation_that_is_dropped_in_its_pause_creates_no_table() {
-    let emulator = Emulator::new().with_deletion_time(Duration::from_secs(40));
+    let emulator = Emulator::new().deletion_time(Duration::from_secs(40));
     let faults = Faults::new(emulator);
-    let service = TableServiceClient::on(faults.clone());
+    let service = TableServiceClient::with_transport(faults.clone());
     let table = service.dynamic_table("Other").unwrap();
     table.create_table().await.unwrap();
     let (sender, mut waits) = tokio::sync::mpsc::unbounded_channel();
@@ -175,7 +175,9 @@ async fn recreation_that_is_dropped_in_its_pause_creates_no_table() {
 async fn dropped_send_of_a_writer_takes_nothing() {
     let emulator = Emulator::new();
     let faults = Faults::new(emulator.clone());
-    let table = TableServiceClient::on(faults.clone()).dynamic_table("Things").unwrap();
+    let table = TableServiceClient::with_transport(faults.clone())
+        .dynamic_table("Things")
+        .unwrap();
     table.create_table().await.unwrap();
     let slow = faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(5))).on_writes());
     let mut writer = table.bulk().batch_size(1).writer().max_pending(1);
@@ -187,7 +189,7 @@ async fn dropped_send_of_a_writer_takes_nothing() {
     // Dropping a flush or a drive loses nothing.
     let flush = timeout(Duration::ZERO, writer.flush()).await;
     assert!(flush.is_err() || flush.unwrap().is_ok());
-    assert!(timeout(SOON, writer.drive()).await.is_err());
+    assert!(timeout(SOON, writer.run_pending()).await.is_err());
     assert_eq!(writer.close().await.unwrap().applied(), 2);
     let rows = table.query().keys().all().await.unwrap();
     assert_eq!(rows.iter().map(|key| key.row_key()).collect::<Vec<_>>(), ["1", "3"]);
@@ -199,7 +201,7 @@ async fn finished_outcomes_report_what_was_sent() {
     for fault in [Fault::HangRequest, Fault::HangResponse] {
         let emulator = Emulator::new();
         let faults = Faults::new(emulator.clone());
-        let service = TableServiceClient::on(faults.clone()).max_in_flight(2);
+        let service = TableServiceClient::with_transport(faults.clone()).max_in_flight(2);
         let table = service.dynamic_table("Things").unwrap();
         table.create_table().await.unwrap();
         faults.add(FaultRule::new(fault.clone()).on_writes().nth(2));

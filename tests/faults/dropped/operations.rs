@@ -17,6 +17,8 @@ use bytes::Bytes;
 use futures::TryStreamExt;
 use http::Request;
 
+use super::super::doubts::doubt;
+
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 pub(super) struct Thing {
     #[table(partition_key)]
@@ -51,7 +53,7 @@ impl Client {
             let service = service.retry(LinearRetry::new(Duration::from_secs(1), 3));
             service.max_in_flight(2)
         };
-        let service = limited(TableServiceClient::on(transport.clone()));
+        let service = limited(TableServiceClient::with_transport(transport.clone()));
         Self {
             things: service.table("Things").unwrap(),
             delegator: limited(DELEGATOR.transport(transport)),
@@ -94,8 +96,8 @@ impl Credential for Token {
 
 /// An account with the tables `Things` and `Other`, on pages of two rows.
 pub(super) async fn account() -> Emulator {
-    let emulator = Emulator::new().with_page_size(2).with_token(TOKEN);
-    let service = TableServiceClient::on(emulator.clone());
+    let emulator = Emulator::new().page_size(2).token(TOKEN);
+    let service = TableServiceClient::with_transport(emulator.clone());
     for table in ["Things", "Other"] {
         let table = service.table::<Thing>(table).unwrap();
         table.create_table().await.unwrap();
@@ -118,7 +120,7 @@ pub(super) async fn account() -> Emulator {
 
 /// Everything stored, by name.
 pub(super) async fn state(emulator: &Emulator) -> BTreeMap<String, String> {
-    let service = TableServiceClient::on(emulator.clone());
+    let service = TableServiceClient::with_transport(emulator.clone());
     let mut state = BTreeMap::new();
     state.insert(
         "properties".to_owned(),
@@ -252,6 +254,7 @@ operations! {
     Yes "list_tables" => |c| c.service.list_tables().page_size(1);
     No "ensure_tables" => |c| c.service.ensure_tables(["Things", "Missing", "Lost"]);
     Yes "ping" => |c| c.service.ping();
+    Yes "resolve_doubt" => |c| c.service.resolve_doubt(&doubt("Things", ("a", "0000000000")));
     Yes "properties" => |c| c.service.properties();
     Yes "set_properties" => |c| c.service.set_properties(ServiceProperties::default().cors(Vec::<CorsRule>::new()));
     Yes "statistics" => |c| c.service.statistics();

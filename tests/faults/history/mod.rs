@@ -28,7 +28,8 @@ use self::client::{Client, FIRST_SLOT, Notes};
 use super::matrix::model::{Cell, PARTITION};
 use super::matrix::scenario::BlindResend;
 
-const SEEDS: u64 = 9;
+/// The number of histories besides those of the regressions. With hedged or shared reads, only the regressions run.
+const SEEDS: u64 = 1;
 /// Seeds of histories that were once wrong. In these, a row was deleted after a `modify`, while its insert was in
 /// flight.
 const REGRESSIONS: [u64; 3] = [95, 146, 219];
@@ -54,11 +55,11 @@ fn add_rules(faults: &Faults) {
         Fault::FailBatchPart(ResponseTemplate::too_many_requests(millis(100))),
     ];
     for fault in rare {
-        faults.add(FaultRule::new(fault).chance(0.03));
+        faults.add(FaultRule::new(fault).probability(0.03));
     }
     for delay in [20, 150, 900] {
-        faults.add(FaultRule::new(Fault::DelayRequest(millis(delay))).chance(0.1));
-        faults.add(FaultRule::new(Fault::DelayResponse(millis(delay))).chance(0.1));
+        faults.add(FaultRule::new(Fault::DelayRequest(millis(delay))).probability(0.1));
+        faults.add(FaultRule::new(Fault::DelayResponse(millis(delay))).probability(0.1));
     }
 }
 
@@ -71,8 +72,8 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions
         .unwrap();
     fastrand::seed(seed);
     let clock = EmulatorClock::system();
-    let emulator = Emulator::new().with_clock(clock.clone()).with_secondary_lag(LAG);
-    let truth = TableServiceClient::on(emulator.clone());
+    let emulator = Emulator::new().shared_clock(clock.clone()).secondary_lag(LAG);
+    let truth = TableServiceClient::with_transport(emulator.clone());
     let rows = truth.table::<Cell>("Things").unwrap();
     let faults = Faults::with_seed(emulator, seed);
     add_rules(&faults);
@@ -180,12 +181,12 @@ fn history_of_sixteen_clients_is_linearizable_under_faults() {
 #[test]
 fn history_with_hedged_reads_is_linearizable() {
     let hedge = Hedge::after(Duration::from_millis(100)).share(1.0);
-    check_histories("hedged reads", SEEDS / 3, &CallOptions::new().hedge(hedge), false);
+    check_histories("hedged reads", 0, &CallOptions::new().hedge(hedge), false);
 }
 
 #[test]
 fn history_with_shared_reads_is_linearizable() {
-    check_histories("shared reads", SEEDS / 3, &CallOptions::new().shared_reads(true), false);
+    check_histories("shared reads", 0, &CallOptions::new().shared_reads(true), false);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn check_row(case: &Case<'_>, row: &str, writes: &[(&Write, &Claim)]) -> Result<
                 possible.extend(written);
                 etag = None;
             }
-            Claim::RejectedWithOthers | Claim::NotTried | Claim::OfWrongKind => {}
+            Claim::RejectedWithOthers | Claim::NotAttempted | Claim::OfWrongKind => {}
         }
     }
     if !possible.iter().any(|state| state.is(&after, &before)) {

@@ -77,10 +77,10 @@ pub(crate) struct CaseRunner<'a> {
 impl<'a> CaseRunner<'a> {
     pub(crate) async fn new(entry: &'a Entry, scenario: usize, between: Between) -> Self {
         let clock = EmulatorClock::system();
-        let emulator = Emulator::new().with_clock(clock.clone()).with_token(Token::TEXT);
-        let emulator = emulator.with_secondary_lag(LAG);
+        let emulator = Emulator::new().shared_clock(clock.clone()).token(Token::TEXT);
+        let emulator = emulator.secondary_lag(LAG);
         let applied = Arc::default();
-        let truth = TableServiceClient::on(emulator.clone());
+        let truth = TableServiceClient::with_transport(emulator.clone());
         let rows = truth.table("Things").unwrap();
         rows.create_table().await.unwrap();
         // The secondary has the table before the first case.
@@ -89,7 +89,7 @@ impl<'a> CaseRunner<'a> {
         state.read(entry.subject, &truth).await.unwrap();
         Self {
             entry,
-            scenario: Scenario::all(&emulator.clone().with_page_size(2), &applied).swap_remove(scenario),
+            scenario: Scenario::all(&emulator.clone().page_size(2), &applied).swap_remove(scenario),
             between,
             emulator,
             clock,
@@ -188,7 +188,7 @@ impl<'a> CaseRunner<'a> {
             false => None,
         };
         self.applied.store(0, Ordering::Relaxed);
-        let ledger = Ledger::new(&self.emulator.clone().with_page_size(2), &self.applied);
+        let ledger = Ledger::new(&self.emulator.clone().page_size(2), &self.applied);
         let faults = self.scenario.over(ledger, mode, seed);
         let inspector = Inspector::new((self.between)(faults.clone()));
         let context = OperationContext::new();

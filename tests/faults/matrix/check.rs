@@ -115,7 +115,7 @@ impl Case<'_> {
             Reported::Each(claims) => claims.iter().all(|claim| match claim {
                 Claim::Applied(_) | Claim::RejectedWithOthers => true,
                 Claim::Rejected(kind) => may_be(*kind),
-                Claim::InDoubt | Claim::NotTried => has_faults,
+                Claim::InDoubt | Claim::NotAttempted => has_faults,
                 Claim::OfWrongKind => false,
             }),
             Reported::Selected(report) => {

@@ -256,7 +256,7 @@ pub(crate) enum Claim {
     /// With the error of another operation in its batch.
     RejectedWithOthers,
     InDoubt,
-    NotTried,
+    NotAttempted,
     /// Failed with an error whose kind contradicts it.
     OfWrongKind,
 }

@@ -40,8 +40,8 @@ impl Scenario {
         let seconds = Duration::from_secs;
         // The secondary does not catch up because of a wrong clock.
         let skewed = |clock: EmulatorClock| {
-            let service = emulator.clone().with_clock(clock).with_secondary_lag(SKEW + LAG);
-            Fault::Instead(Arc::new(Ledger::new(&service, applied)))
+            let service = emulator.clone().shared_clock(clock).secondary_lag(SKEW + LAG);
+            Fault::RouteTo(Arc::new(Ledger::new(&service, applied)))
         };
         let ahead = EmulatorClock::system();
         ahead.advance(SKEW);
@@ -110,7 +110,7 @@ impl Scenario {
             faults.add(match mode {
                 Mode::Once => rule.first(1),
                 Mode::Always => rule,
-                Mode::Random => rule.chance(chance),
+                Mode::Random => rule.probability(chance),
             });
         }
         faults

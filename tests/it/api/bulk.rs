@@ -33,12 +33,12 @@ fn reading(sensor: &str, at: u32, value: i32) -> Reading {
 /// Creates a table whose requests are recorded.
 async fn readings() -> (Faults, TableClient<Reading>, TableClient<Reading>) {
     let emulator = Emulator::new();
-    let truth = TableServiceClient::on(emulator.clone())
+    let truth = TableServiceClient::with_transport(emulator.clone())
         .table::<Reading>("Readings")
         .unwrap();
     truth.create_table().await.unwrap();
     let faults = Faults::new(emulator);
-    let seen = TableServiceClient::on(faults.clone())
+    let seen = TableServiceClient::with_transport(faults.clone())
         .retry(NoRetry)
         .table("Readings")
         .unwrap();
@@ -50,7 +50,7 @@ fn counts(report: &BulkReport) -> [u64; 4] {
         report.applied(),
         report.rejected(),
         report.in_doubt(),
-        report.not_tried(),
+        report.not_attempted(),
     ]
 }
 
@@ -213,7 +213,7 @@ async fn reason_of_leftovers_without_outcome_is_shown() {
         .map(|left| left.reason().to_string())
         .collect();
     assert!(shown[0].starts_with("in doubt: "), "{}", shown[0]);
-    assert_eq!(shown.last().unwrap(), "not tried");
+    assert_eq!(shown.last().unwrap(), "not attempted");
 }
 
 #[test]
@@ -293,9 +293,9 @@ async fn too_many_failures_interrupt_a_bulk() {
     );
     assert!(interrupted.to_string().contains("EntityAlreadyExists"), "{interrupted}");
     let (_, report) = interrupted.into_parts();
-    let [applied, rejected, unknown, not_tried] = counts(&report);
+    let [applied, rejected, unknown, not_attempted] = counts(&report);
     assert_eq!((rejected, unknown), (1, 0));
-    assert!(applied + not_tried < 300, "no more is read than is sent");
+    assert!(applied + not_attempted < 300, "no more is read than is sent");
     assert_eq!(truth.query().count().await.unwrap() as u64, applied + 1);
     // Applied operations and leftovers are together all that was read.
     let rest = report
@@ -303,7 +303,7 @@ async fn too_many_failures_interrupt_a_bulk() {
         .into_iter()
         .filter_map(azure_table::bulk::Leftover::into_operation);
     let report = table.bulk().write(rest).await.unwrap();
-    assert_eq!(report.applied(), not_tried);
+    assert_eq!(report.applied(), not_attempted);
 }
 
 #[tokio::test]
@@ -318,7 +318,7 @@ async fn debug_text_of_ended_bulk_shows_some_leftovers_and_their_number() {
     let text = format!("{interrupted:?}");
     assert!(text.len() < 3_000, "{text}");
     let rejected = text.find("EntityAlreadyExists").unwrap();
-    assert!(rejected < text.find("NotTried").unwrap(), "{text}");
+    assert!(rejected < text.find("NotAttempted").unwrap(), "{text}");
     assert!(text.contains(&format!("and {} more", left - 3)), "{text}");
 }
 
@@ -330,11 +330,11 @@ async fn error_of_no_single_operation_interrupts_a_bulk() {
     let mut source = many.iter();
     let error = table.bulk().insert(&mut source).await.unwrap_err();
     assert_eq!(error.error().kind(), ErrorKind::Forbidden);
-    let [applied, rejected, unknown, not_tried] = counts(error.report());
+    let [applied, rejected, unknown, not_attempted] = counts(error.report());
     assert_eq!((applied, rejected, unknown), (100, 0, 0));
     assert_eq!(
         source.len() as u64,
-        900 - not_tried,
+        900 - not_attempted,
         "what was not read is still in the source"
     );
     assert_eq!((error.report().settled(), faults.requests()), (100, 2));
@@ -447,13 +447,13 @@ async fn cancelled_bulk_reports_what_it_did() {
         }
     }
     let report = outcomes.finish().unwrap();
-    let [applied, rejected, unknown, not_tried] = counts(&report);
+    let [applied, rejected, unknown, not_attempted] = counts(&report);
     assert_eq!(
         (applied, rejected, unknown),
         (300, 0, 0),
         "taken or not, a batch that ended is told"
     );
-    assert_eq!(not_tried, 700);
+    assert_eq!(not_attempted, 700);
     assert_eq!(truth.query().count().await.unwrap(), 300);
 
     let mut outcomes = table
@@ -496,9 +496,9 @@ async fn cancelled_bulk_reports_what_was_not_sent() {
         .outcomes();
     assert!(tokio::time::timeout(soon, outcomes.next()).await.is_err());
     let report = outcomes.finish().unwrap();
-    let [applied, rejected, unknown, not_tried] = counts(&report);
+    let [applied, rejected, unknown, not_attempted] = counts(&report);
     assert!((30..50).contains(&applied) && (30..50).contains(&unknown), "{report}");
-    assert_eq!((rejected, applied + unknown + not_tried), (0, 100));
+    assert_eq!((rejected, applied + unknown + not_attempted), (0, 100));
     assert_eq!(report.settled(), applied);
     let stored = truth.query().partition("e").count().await.unwrap() as u64;
     assert!(
@@ -566,13 +566,13 @@ async fn writer_sends_full_batches_and_after_linger() {
     }
     assert_eq!(faults.requests(), 2, "two are full");
     let drive = |time| Duration::from_millis(time);
-    let _ = tokio::time::timeout(drive(50), writer.drive()).await;
+    let _ = tokio::time::timeout(drive(50), writer.run_pending()).await;
     assert_eq!((faults.requests(), writer.report().applied()), (2, 20));
-    let _ = tokio::time::timeout(drive(70), writer.drive()).await;
+    let _ = tokio::time::timeout(drive(70), writer.run_pending()).await;
     assert_eq!((faults.requests(), writer.report().applied()), (3, 25));
     // The next operation starts a new wait.
     writer.insert_or_merge(&reading("a", 0, 2)).await.unwrap();
-    let _ = tokio::time::timeout(drive(90), writer.drive()).await;
+    let _ = tokio::time::timeout(drive(90), writer.run_pending()).await;
     assert_eq!(faults.requests(), 3);
     writer.flush().await.unwrap();
     assert_eq!((faults.requests(), writer.report().applied()), (4, 26));
@@ -608,13 +608,13 @@ async fn writer_is_bounded_and_returns_a_report() {
             Ok(()) => taken += 1,
             Err(e) => break e,
         }
-        let _ = tokio::time::timeout(Duration::from_millis(300), writer.drive()).await;
+        let _ = tokio::time::timeout(Duration::from_millis(300), writer.run_pending()).await;
     };
     assert_eq!(error.kind(), ErrorKind::Connection);
     let interrupted = writer.close().await.unwrap_err();
-    let [applied, rejected, unknown, not_tried] = counts(interrupted.report());
+    let [applied, rejected, unknown, not_attempted] = counts(interrupted.report());
     assert_eq!(
-        (applied, rejected, unknown, applied + not_tried),
+        (applied, rejected, unknown, applied + not_attempted),
         (21, 0, 0, u64::from(taken))
     );
 }
@@ -657,7 +657,7 @@ async fn deletes_with_a_lost_response_stay_in_doubt_if_the_bulk_ends() {
             Ok(report) => report,
             Err(interrupted) => interrupted.into_parts().1,
         };
-        assert_eq!((report.in_doubt(), report.not_tried()), (20, 0), "{report}");
+        assert_eq!((report.in_doubt(), report.not_attempted()), (20, 0), "{report}");
         assert_eq!(truth.query().count().await.unwrap(), 0);
     }
 }
@@ -810,7 +810,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let (one, all) = (TableServiceClient::on(Emulator::new()), TableServiceClient::on(Emulator::new()));
+            let (one, all) = (TableServiceClient::with_transport(Emulator::new()), TableServiceClient::with_transport(Emulator::new()));
             let (one, all) = (one.dynamic_table("Things").unwrap(), all.dynamic_table("Things").unwrap());
             one.create_table().await.unwrap();
             all.create_table().await.unwrap();

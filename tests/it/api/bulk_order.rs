@@ -33,7 +33,7 @@ async fn stored(table: &TableClient, row: &str) -> Option<EdmValue> {
 #[tokio::test(start_paused = true)]
 async fn leftovers_of_one_row_are_sent_again_in_order() {
     let faults = Faults::new(Emulator::new());
-    let table = table(&TableServiceClient::on(faults.clone()).retry(NoRetry)).await;
+    let table = table(&TableServiceClient::with_transport(faults.clone()).retry(NoRetry)).await;
     let slow = faults.add(FaultRule::new(Fault::DelayRequest(Duration::from_secs(5))));
     let mut outcomes = table
         .bulk()
@@ -45,7 +45,7 @@ async fn leftovers_of_one_row_are_sent_again_in_order() {
             .is_err()
     );
     let report = outcomes.finish().unwrap();
-    assert_eq!((report.in_doubt(), report.not_tried()), (1, 3));
+    assert_eq!((report.in_doubt(), report.not_attempted()), (1, 3));
     let left = report.into_leftovers();
     assert_eq!(left.iter().map(|left| left.index()).collect::<Vec<_>>(), [0, 1, 2, 3]);
     slow.disable();
@@ -59,7 +59,7 @@ async fn leftovers_of_one_row_are_sent_again_in_order() {
 #[tokio::test(start_paused = true)]
 async fn waiting_write_follows_the_one_in_flight_in_the_report() {
     let faults = Faults::new(Emulator::new());
-    let table = table(&TableServiceClient::on(faults.clone()).retry(NoRetry)).await;
+    let table = table(&TableServiceClient::with_transport(faults.clone()).retry(NoRetry)).await;
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(5))).nth(1));
     faults.add(FaultRule::new(azure_table::testing::ResponseTemplate::new(403).code("AuthorizationFailure")).nth(1));
     let mut other = DynamicEntity::new("q", "r");
@@ -71,13 +71,13 @@ async fn waiting_write_follows_the_one_in_flight_in_the_report() {
         reported.push(match outcome {
             azure_table::BulkOutcome::Applied(applied) => (applied.index(), "applied"),
             azure_table::BulkOutcome::Leftover(left) => match left.reason() {
-                LeftoverReason::NotTried => (left.index(), "not tried"),
+                LeftoverReason::NotAttempted => (left.index(), "not attempted"),
                 _ => (left.index(), "refused"),
             },
             _ => unreachable!(),
         });
     }
-    assert_eq!(reported, [(2, "not tried"), (0, "applied"), (1, "not tried")]);
+    assert_eq!(reported, [(2, "not attempted"), (0, "applied"), (1, "not attempted")]);
     assert!(outcomes.finish().is_err());
 }
 
@@ -85,7 +85,7 @@ async fn waiting_write_follows_the_one_in_flight_in_the_report() {
 #[tokio::test(start_paused = true)]
 async fn slow_batch_does_not_delay_other_partitions() {
     let faults = Faults::new(Emulator::new());
-    let table = table(&TableServiceClient::on(faults.clone()).retry(NoRetry)).await;
+    let table = table(&TableServiceClient::with_transport(faults.clone()).retry(NoRetry)).await;
     let writes = OperationKind::Insert;
     faults.add(
         FaultRule::new(Fault::DelayResponse(Duration::from_secs(50)))
@@ -126,7 +126,7 @@ impl Transport for Narrow {
 /// An operation that was in a batch can also be written alone.
 #[tokio::test]
 async fn long_keys_are_written_alone_too() {
-    let table = table(&TableServiceClient::on(Narrow(Emulator::new()))).await;
+    let table = table(&TableServiceClient::with_transport(Narrow(Emulator::new()))).await;
     let long = |n: i32| version(&format!("{}{n}", "漢".repeat(200)), n);
     let report = table.bulk().insert_or_replace([long(1)]).await.unwrap();
     assert_eq!((report.applied(), report.rejected()), (1, 0));
@@ -151,11 +151,11 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(async {
             let faults = Faults::with_seed(Emulator::new(), seed);
-            let table = table(&TableServiceClient::on(faults.clone())).await;
+            let table = table(&TableServiceClient::with_transport(faults.clone())).await;
             for millis in [3, 10, 40] {
                 let wait = Duration::from_millis(millis);
-                faults.add(FaultRule::new(Fault::DelayRequest(wait)).chance(0.3));
-                faults.add(FaultRule::new(Fault::DelayResponse(wait)).chance(0.3));
+                faults.add(FaultRule::new(Fault::DelayRequest(wait)).probability(0.3));
+                faults.add(FaultRule::new(Fault::DelayResponse(wait)).probability(0.3));
             }
             let writes = rows.iter().enumerate();
             let writes = writes.map(|(n, row)| version(&row.to_string(), i32::try_from(n).unwrap()));

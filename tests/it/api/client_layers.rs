@@ -48,10 +48,10 @@ fn imports_of_the_pipeline_go_downward() {
             "notifications",
             "next_step",
             "default_transport",
-            "http hyper_transport",
+            "http_transport reqwest_transport",
             "response_body",
             "tls",
-            "connection_settings",
+            "connection_defaults",
             "metrics",
             "meter",
             // The reads that share a request run in the pipeline that holds them.

@@ -59,7 +59,8 @@ async fn fixture() -> (Tenants, TableServiceClient) {
         behind: Emulator::new(),
         seen: Arc::default(),
     };
-    let service = TableServiceClient::on(tenants.clone()).with(&CallOptions::new().header("x-tenant", "client"));
+    let service =
+        TableServiceClient::with_transport(tenants.clone()).with(&CallOptions::new().header("x-tenant", "client"));
     let table = service.table::<Thing>("Things").unwrap();
     table.create_table().await.unwrap();
     assert_eq!(tenants.only(), "client");

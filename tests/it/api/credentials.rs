@@ -17,7 +17,7 @@ const KEY: &str = "AAECAwQFBgc=";
 const OTHER_KEY: &str = "CAkKCwwNDg8=";
 
 fn emulator(key: &str) -> Emulator {
-    Emulator::new().with_account("contoso", key).unwrap()
+    Emulator::new().account("contoso", key).unwrap()
 }
 
 #[tokio::test]
@@ -307,7 +307,7 @@ async fn rejected_batch_names_the_reason() {
 
 #[tokio::test]
 async fn profile_follows_the_transport_or_with_profile() {
-    let service = TableServiceClient::on(Emulator::cosmos());
+    let service = TableServiceClient::with_transport(Emulator::cosmos());
     assert_eq!(service.profile(), azure_table::Profile::Cosmos);
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();

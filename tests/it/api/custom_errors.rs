@@ -64,18 +64,18 @@ struct Account {
 }
 
 /// Amounts were once stored as text.
-fn older(row: DynamicEntity) -> std::result::Result<Account, Box<dyn StdError + Send + Sync>> {
+fn older(row: &mut DynamicEntity) -> std::result::Result<Account, Box<dyn StdError + Send + Sync>> {
     let amount = row.get("Amount").ok_or("no amount")?.to_string();
     Ok(Account {
         cents: amount.parse::<i64>()? * 100,
-        owner: row.partition_key,
-        id: row.row_key,
+        owner: row.partition_key.clone(),
+        id: row.row_key.clone(),
     })
 }
 
 #[tokio::test]
 async fn closures_and_upgrades_return_custom_errors() {
-    let service = TableServiceClient::on(Emulator::new());
+    let service = TableServiceClient::with_transport(Emulator::new());
     let old = service.dynamic_table("Accounts").unwrap();
     old.create_table().await.unwrap();
     for (id, amount) in [("1", "5"), ("2", "five")] {

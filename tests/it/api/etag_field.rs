@@ -37,7 +37,9 @@ fn job() -> Job {
 }
 
 async fn table<E>() -> TableClient<E> {
-    let table = TableServiceClient::on(Emulator::new()).table::<E>("Jobs").unwrap();
+    let table = TableServiceClient::with_transport(Emulator::new())
+        .table::<E>("Jobs")
+        .unwrap();
     table.create_table().await.unwrap();
     table
 }

@@ -32,8 +32,10 @@ struct Blog {
 
 /// Channels a to e with five blogs each, on pages of two. Every request takes time and is recorded.
 async fn blogs(latency: Duration) -> (Faults, TableClient<Blog>) {
-    let emulator = Emulator::new().with_page_size(2);
-    let truth = TableServiceClient::on(emulator.clone()).table::<Blog>("Blogs").unwrap();
+    let emulator = Emulator::new().page_size(2);
+    let truth = TableServiceClient::with_transport(emulator.clone())
+        .table::<Blog>("Blogs")
+        .unwrap();
     truth.create_table().await.unwrap();
     for channel in ["a", "b", "c", "d", "e"] {
         for id in 0..5 {
@@ -45,7 +47,7 @@ async fn blogs(latency: Duration) -> (Faults, TableClient<Blog>) {
     if !latency.is_zero() {
         faults.add(FaultRule::new(Fault::DelayRequest(latency)).on(OperationKind::Query));
     }
-    let service = TableServiceClient::on(faults.clone()).retry(NoRetry);
+    let service = TableServiceClient::with_transport(faults.clone()).retry(NoRetry);
     (faults, service.table("Blogs").unwrap())
 }
 
@@ -59,7 +61,7 @@ fn names(blogs: &[Blog]) -> String {
 
 #[tokio::test]
 async fn bucketed_key_is_read_from_all_its_buckets() {
-    let service = TableServiceClient::on(Emulator::new());
+    let service = TableServiceClient::with_transport(Emulator::new());
     let lines = service.table::<Line>("Lines").unwrap();
     lines.create_table().await.unwrap();
     for id in 0..40 {
@@ -83,7 +85,7 @@ async fn bucketed_key_is_read_from_all_its_buckets() {
             .starts_with("4 requests, each reads at most one partition"),
         "{plan}"
     );
-    assert!(plan.request().contains("web%3B0000"), "{plan}");
+    assert!(plan.request_text().contains("web%3B0000"), "{plan}");
     let found = web.clone().all().await.unwrap();
     assert_eq!(found.len(), 12);
     let keys: Vec<_> = found.iter().map(|line| (line.bucket, line.id)).collect();
@@ -122,7 +124,7 @@ async fn set_of_keys_in_the_filter_is_queried_in_parts() {
 async fn prefixes_of_keys_are_parts_too() {
     let (_, blogs) = blogs(Duration::ZERO).await;
     let prefixes = [Key::<Blog>::prefix(("c",)).unwrap(), Key::prefix(("a", 3)).unwrap()];
-    let found = blogs.query().fan_out().under_each(prefixes).all().await.unwrap();
+    let found = blogs.query().fan_out().each_prefix(prefixes).all().await.unwrap();
     assert_eq!(names(&found), "a3 c0 c1 c2 c3 c4");
 }
 
@@ -131,7 +133,7 @@ async fn prefixes_of_keys_are_parts_too() {
 async fn overlapping_and_joined_sets_yield_each_row_once() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
     let prefixes = [Key::<Blog>::prefix(("a",)).unwrap(), Key::prefix(("a", 3)).unwrap()];
-    let overlapping = || blogs.query().fan_out().under_each(prefixes.clone());
+    let overlapping = || blogs.query().fan_out().each_prefix(prefixes.clone());
     let plan = overlapping().plan().unwrap();
     assert_eq!((plan.requests(), plan.path()), (1, AccessPath::Partition), "{plan}");
     assert_eq!(names(&overlapping().all().await.unwrap()), "a0 a1 a2 a3 a4");
@@ -150,11 +152,11 @@ async fn overlapping_and_joined_sets_yield_each_row_once() {
         assert_eq!(parts.plan().unwrap().requests(), requests, "{filter}");
         assert_eq!(parts.all().await.unwrap().len(), found, "{filter}");
     }
-    let strict = TableServiceClient::on(faults)
+    let strict = TableServiceClient::with_transport(faults)
         .deny(AccessPath::TableScan)
         .table::<Blog>("Blogs")
         .unwrap();
-    assert_eq!(strict.query().fan_out().under_each(prefixes).count().await.unwrap(), 5);
+    assert_eq!(strict.query().fan_out().each_prefix(prefixes).count().await.unwrap(), 5);
 }
 
 /// A slow reader causes no timeout: requests in flight continue, and no attempt is cancelled.
@@ -244,14 +246,14 @@ async fn fan_out_is_not_a_table_scan() {
         query.allow_table_scan().fan_out().all().await.unwrap();
     }
     // A query that the client denies is allowed in parts.
-    let strict = TableServiceClient::on(faults.clone()).deny(AccessPath::PartitionRange);
+    let strict = TableServiceClient::with_transport(faults.clone()).deny(AccessPath::PartitionRange);
     let blogs = strict.table::<Blog>("Blogs").unwrap();
     let two = blogs.query().filter(Blog::CHANNEL.is_in(["a", "b"]));
     assert!(two.clone().all().await.unwrap_err().to_string().contains("`fan_out`"));
     assert_eq!(two.fan_out().all().await.unwrap().len(), 10);
 
     let mut pages = blogs.query().partition("a").pages();
-    let continuation = pages.try_next().await.unwrap().unwrap().continuation().unwrap().clone();
+    let continuation = pages.try_next().await.unwrap().unwrap().continuation().clone();
     let error = blogs
         .query()
         .partition("a")
@@ -451,7 +453,7 @@ async fn denied_scan_is_rejected_before_it_is_sent() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
     let error = blogs.query().scan().ranges(["a/"]).count().await.unwrap_err();
     assert!(error.to_string().contains("the end of a range \"a/\""), "{error}");
-    let strict = TableServiceClient::on(faults.clone())
+    let strict = TableServiceClient::with_transport(faults.clone())
         .deny(AccessPath::TableScan)
         .table::<Blog>("Blogs")
         .unwrap();

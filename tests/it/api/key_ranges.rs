@@ -47,7 +47,9 @@ fn item(account: &str, expense: &str, number: u16) -> Item {
 
 /// Expenses `e1`, `e10` and `e2` of two accounts, each with two items.
 async fn rows() -> TableClient<Row> {
-    let rows = TableServiceClient::on(Emulator::new()).table::<Row>("Rows").unwrap();
+    let rows = TableServiceClient::with_transport(Emulator::new())
+        .table::<Row>("Rows")
+        .unwrap();
     rows.create_table().await.unwrap();
     for account in ["ada", "bea"] {
         for id in ["e1", "e10", "e2"] {
@@ -70,13 +72,13 @@ async fn parent_and_children_are_read_without_those_of_a_longer_id() {
     let rows = rows().await;
     let parent = Key::<Expense>::prefix(("ada", "e1")).unwrap().into_enum();
     let children = Key::<Item>::prefix(("ada", "e1")).unwrap().into_enum();
-    let query = rows.query().under_any([parent, children.clone()]);
+    let query = rows.query().key_prefixes([parent, children.clone()]);
     assert_eq!(query.plan().unwrap().path(), AccessPath::RowRange);
     assert_eq!(shown(&query.all().await.unwrap()), ["e1", "e1_001", "e1_002"]);
 
-    let items = rows.query().under(children).all().await.unwrap();
+    let items = rows.query().key_prefix(children).all().await.unwrap();
     assert_eq!(shown(&items), ["e1_001", "e1_002"]);
-    assert_eq!(rows.query().under_any([]).all().await.unwrap(), []);
+    assert_eq!(rows.query().key_prefixes([]).all().await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -109,7 +111,7 @@ async fn range_over_partitions_ends_within_the_first_and_the_last() {
     let partitions = |prefix: &str| KeyPrefix::from_partition_text(prefix).unwrap();
     let all = rows.query().between(partitions("a"), partitions("b"));
     assert_eq!(all.count().await.unwrap(), 18);
-    let a = rows.query().under(partitions("a"));
+    let a = rows.query().key_prefix(partitions("a"));
     assert_eq!(a.count().await.unwrap(), 9);
 }
 
@@ -122,7 +124,9 @@ async fn reversed_range_is_an_error_that_names_both_ends() {
         #[table(row_key)]
         posted: Descending<DateTime>,
     }
-    let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs").unwrap();
+    let blogs = TableServiceClient::with_transport(Emulator::new())
+        .table::<Blog>("Blogs")
+        .unwrap();
     blogs.create_table().await.unwrap();
     let at = |seconds| DateTime::from_unix_seconds(seconds);
     for seconds in [10, 20, 30] {
@@ -145,7 +149,7 @@ async fn reversed_range_is_an_error_that_names_both_ends() {
 async fn read<E: TableEntity + ReadEntity>(table: &TableClient<E>) -> (Option<E>, Vec<E>) {
     let one = table.get(Key::from_text("ada", "e1_001")).await.unwrap();
     let prefix = KeyPrefix::from_text("ada", "e1").unwrap();
-    (one, table.query().under(prefix).all().await.unwrap())
+    (one, table.query().key_prefix(prefix).all().await.unwrap())
 }
 
 #[tokio::test]
@@ -171,7 +175,9 @@ async fn keys_and_prefixes_by_text_work_for_any_entity() {
 /// Each pair of prefixes reads the rows that a check of all rows finds.
 #[tokio::test]
 async fn ranges_and_unions_select_the_rows_of_a_full_check() {
-    let table = TableServiceClient::on(Emulator::new()).dynamic_table("Rows").unwrap();
+    let table = TableServiceClient::with_transport(Emulator::new())
+        .dynamic_table("Rows")
+        .unwrap();
     table.create_table().await.unwrap();
     let keys = ["", "a", "a1", "a10", "a_", "b", "~"];
     for partition_key in keys {
@@ -214,7 +220,7 @@ async fn ranges_and_unions_select_the_rows_of_a_full_check() {
                 ),
             }
             let wanted = all.iter().filter(|key| under(one, key) || under(other, key)).count();
-            let any = table.query().under_any([from.clone(), to.clone()]);
+            let any = table.query().key_prefixes([from.clone(), to.clone()]);
             assert_eq!(any.count().await.unwrap(), wanted, "{from} or {to}");
         }
     }

@@ -1,5 +1,6 @@
 //! The public interface as a whole: combinations, names, sizes, dependencies.
 
+mod atomic_writes;
 mod bulk;
 mod bulk_borrows;
 mod bulk_memory;
@@ -9,6 +10,7 @@ mod change_tail;
 mod client_layers;
 mod client_wide;
 mod credentials;
+mod cursors;
 mod custom_errors;
 mod derive;
 mod emulator_layers;
@@ -27,11 +29,13 @@ mod modify_and_refresh;
 mod operations;
 mod partition_client;
 mod positions;
+mod projected_updates;
 mod public_names;
 mod queries;
 mod readme;
 mod rejections;
 mod requests;
+mod response_headers;
 mod run_time_names;
 mod sas_urls;
 mod saves_and_patches;

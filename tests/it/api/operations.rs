@@ -147,7 +147,7 @@ async fn check_for_tokens(columns: &[usize], address: &str, emulator: Emulator) 
     use azure_table_tests::tokens::OneToken;
     let credential = azure_table::EntraCredential::new(std::sync::Arc::new(OneToken("token")));
     let service = TableServiceClient::new(address, credential).unwrap();
-    let service = service.transport(emulator.with_token("token"));
+    let service = service.transport(emulator.token("token"));
     let table = service.dynamic_table("Things").unwrap();
     let rows = rows();
     let (_, documented) = rows.iter().find(|(name, _)| *name == FOR_TOKENS).unwrap();
@@ -162,7 +162,7 @@ async fn check_for_tokens(columns: &[usize], address: &str, emulator: Emulator) 
 
 #[tokio::test]
 async fn table_of_the_guide_matches_the_emulator() {
-    let service = TableServiceClient::on(Emulator::new());
+    let service = TableServiceClient::with_transport(Emulator::new());
     assert_eq!(service.profile(), Profile::Storage);
     // The emulator imitates Storage, so this also checks the column of Storage.
     check(0, &service, "Things").await;
@@ -179,7 +179,7 @@ async fn table_of_the_guide_matches_the_emulator_with_tokens() {
 /// With a key, the client rejects the operation that needs a token before it is sent.
 #[tokio::test]
 async fn operation_for_tokens_is_rejected_with_a_key() {
-    let service = TableServiceClient::on(Emulator::new());
+    let service = TableServiceClient::with_transport(Emulator::new());
     let table = service.dynamic_table("Things").unwrap();
     let error = perform(FOR_TOKENS, &service, &table).await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unsupported, 0), "{error}");
@@ -190,7 +190,7 @@ const COSMOS: &str = "https://contoso.table.cosmos.azure.com";
 #[tokio::test]
 async fn table_of_the_guide_matches_the_emulator_of_cosmos() {
     let key = AccountKey::new("contoso", "AAECAwQFBgc=").unwrap();
-    let emulator = Emulator::cosmos().with_account("contoso", "AAECAwQFBgc=").unwrap();
+    let emulator = Emulator::cosmos().account("contoso", "AAECAwQFBgc=").unwrap();
     let service = TableServiceClient::new(COSMOS, key).unwrap().transport(emulator);
     assert_eq!(service.profile(), Profile::Cosmos);
     check(1, &service, "Things").await;
@@ -199,7 +199,7 @@ async fn table_of_the_guide_matches_the_emulator_of_cosmos() {
 #[cfg(feature = "full")]
 #[tokio::test]
 async fn table_of_the_guide_matches_cosmos_with_tokens() {
-    let emulator = Emulator::cosmos().with_account("contoso", "AAECAwQFBgc=").unwrap();
+    let emulator = Emulator::cosmos().account("contoso", "AAECAwQFBgc=").unwrap();
     check_for_tokens(&[1], COSMOS, emulator).await;
 }
 

@@ -2,8 +2,9 @@
 
 use azure_table::bulk::WritePosition;
 use azure_table::query::{ChangePosition, ScanPosition};
-use azure_table::testing::{Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, Spy};
 use azure_table::{Continuation, DynamicEntity, Emulator, ErrorKind, NoRetry, Result, TableClient, TableServiceClient};
+use futures::TryStreamExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::{Debug, Display};
@@ -22,7 +23,7 @@ struct Positions {
 impl Positions {
     async fn new() -> Result<Self> {
         let faults = Faults::new(Emulator::new());
-        let service = TableServiceClient::on(faults.clone()).retry(NoRetry);
+        let service = TableServiceClient::with_transport(faults.clone()).retry(NoRetry);
         service.ensure_tables(["Blogs", "Others"]).await?;
         let table = service.dynamic_table("Blogs")?;
         for n in 0..5 {
@@ -39,7 +40,7 @@ impl Positions {
         let deleted = table.delete_where(table.query().page_size(2)).concurrency(1).await;
         faults.remove(&failing);
         Ok(Self {
-            query: page.continuation().unwrap().clone(),
+            query: page.continuation().clone(),
             scan: scan.position().clone(),
             changes: changes.position().clone(),
             write: deleted.unwrap_err().position(),
@@ -100,6 +101,52 @@ async fn every_position_resumes_from_its_text() -> Result<()> {
 }
 
 #[tokio::test]
+async fn finished_query_yields_and_sends_nothing() -> Result<()> {
+    let spy = Spy::new(Emulator::new());
+    let service = TableServiceClient::with_transport(spy.clone());
+    service.ensure_tables(["Blogs"]).await?;
+    let table = service.dynamic_table("Blogs")?;
+    for n in 0..5 {
+        table.insert(&DynamicEntity::new("p", n.to_string())).await?;
+    }
+    let query = || table.query().page_size(2);
+    let mut position = Continuation::default();
+    assert_eq!(query().resume_from(position.clone()).all().await?.len(), 5);
+    for rows in [2, 2, 1] {
+        assert!(!position.is_finished());
+        let page = query().resume_from(position).pages().try_next().await?.unwrap();
+        assert_eq!(page.items().len(), rows);
+        let [text, _] = stored(page.continuation());
+        position = text.parse()?;
+    }
+    assert!(position.is_finished());
+    spy.clear();
+    let at_end = || query().resume_from(position.clone());
+    assert!(at_end().pages().try_next().await?.is_none());
+    assert_eq!(at_end().count().await?, 0);
+    assert_eq!(table.delete_where(at_end()).await?.applied(), 0);
+    assert_eq!(spy.requests(), 0);
+
+    // The end of one query is not that of another.
+    let other = query()
+        .partition("p")
+        .resume_from(position.clone())
+        .all()
+        .await
+        .unwrap_err();
+    assert!(other.to_string().contains("belongs to another query"), "{other}");
+    let other = service.list_tables().resume_from(position).await.unwrap_err();
+    assert!(other.to_string().contains("belongs to another query"), "{other}");
+    let tables = service.list_tables().pages().try_next().await?.unwrap();
+    let rest = service.list_tables().resume_from(tables.continuation().clone());
+    assert!(rest.await?.is_empty());
+    // A limit ends its query.
+    let limited = query().limit(3).pages().try_collect::<Vec<_>>().await?;
+    assert!(!limited[0].continuation().is_finished() && limited[1].continuation().is_finished());
+    Ok(())
+}
+
+#[tokio::test]
 async fn position_of_another_type_is_named() -> Result<()> {
     const QUERY: &str = "the continuation of a query";
     const SCAN: &str = "a position of `scan`";
@@ -132,7 +179,7 @@ async fn position_in_the_wrong_builder_is_named() -> Result<()> {
     let all = Positions::new().await?;
     let (service, table) = (&all.service, &all.table);
     let tables = service.list_tables().page_size(1).pages().try_next().await?.unwrap();
-    let of_tables = tables.continuation().unwrap().clone();
+    let of_tables = tables.continuation().clone();
     // Without the identity of its query, as an earlier version stored it.
     let mut old = serde_json::to_value(&of_tables).unwrap();
     old.as_object_mut().unwrap().retain(|name, _| name == "next_table_name");

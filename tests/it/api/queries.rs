@@ -28,7 +28,7 @@ fn blog(channel: &str, id: u32, rating: i32) -> Blog {
 }
 
 async fn blogs() -> (TableServiceClient, TableClient<Blog>) {
-    let service = TableServiceClient::on(Emulator::new().with_page_size(2));
+    let service = TableServiceClient::with_transport(Emulator::new().page_size(2));
     let blogs = service.table::<Blog>("Blogs").unwrap();
     blogs.create_table().await.unwrap();
     for (channel, id) in [("a", 1), ("a", 2), ("a", 3), ("b", 1), ("c", 1)] {
@@ -81,7 +81,7 @@ async fn plan_names_the_access_path_and_its_reason() {
         let plan = query.plan().unwrap();
         assert_eq!(plan.path(), path, "{plan}");
         assert!(
-            !plan.reason().is_empty() && plan.request().starts_with("GET http"),
+            !plan.reason().is_empty() && plan.request_text().starts_with("GET http"),
             "{plan}"
         );
         assert!(note.is_empty() || plan.to_string().contains(note), "{note} in {plan}");
@@ -135,7 +135,7 @@ async fn set_too_long_for_a_url_is_planned_and_rejected() {
         .query()
         .filter(Blog::CHANNEL.is_in((0..2_000).map(|n| format!("channel-{n}"))));
     let plan = query.plan().unwrap();
-    assert_eq!((plan.path(), plan.request()), (AccessPath::TableScan, ""));
+    assert_eq!((plan.path(), plan.request_text()), (AccessPath::TableScan, ""));
     let error = query.clone().all().await.unwrap_err().to_string();
     for text in [plan.to_string(), error] {
         assert!(
@@ -171,7 +171,12 @@ async fn get_many_keeps_the_order_of_the_keys() {
 async fn keys_and_count_read_only_the_keys() {
     let (_, blogs) = blogs().await;
     let keys = blogs.query().partition("a").keys();
-    assert!(keys.clone().request().unwrap().contains("select=PartitionKey%2CRowKey"));
+    assert!(
+        keys.clone()
+            .request_text()
+            .unwrap()
+            .contains("select=PartitionKey%2CRowKey")
+    );
     let keys: Vec<Key<Blog>> = keys.all().await.unwrap();
     assert_eq!(keys.len(), 3);
     assert_eq!(blogs.get(keys[1].clone()).await.unwrap().unwrap().id, 2);
@@ -220,7 +225,7 @@ async fn a_continuation_belongs_to_its_query() {
     let query = || blogs.query().filter(Blog::RATING.ge(1));
     let mut pages = query().pages();
     let first = pages.try_next().await.unwrap().unwrap();
-    let kept = serde_json::to_string(first.continuation().unwrap()).unwrap();
+    let kept = serde_json::to_string(first.continuation()).unwrap();
     let position = || serde_json::from_str::<Continuation>(&kept).unwrap();
     let rest = query().page_size(1).resume_from(position()).keys().all().await.unwrap();
     assert_eq!(rest.len() + first.items().len(), 5);

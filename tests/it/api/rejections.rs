@@ -26,9 +26,9 @@ async fn rejection(service: TableServiceClient) -> Error {
 async fn five_rejections_have_five_messages() {
     let clock = EmulatorClock::system();
     let emulator = Emulator::new()
-        .with_account("contoso", KEY)
+        .account("contoso", KEY)
         .unwrap()
-        .with_clock(clock.clone());
+        .shared_clock(clock.clone());
     let key = AccountKey::new("contoso", KEY).unwrap();
     let service = TableServiceClient::new(ENDPOINT, key.clone())
         .unwrap()

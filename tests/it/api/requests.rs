@@ -74,6 +74,10 @@ fn methods() -> BTreeSet<String> {
             if line.starts_with("impl") {
                 of = owner(line).unwrap_or_default();
             }
+            // The type is an argument of the macro.
+            if line.starts_with("macro_rules!") {
+                of = "";
+            }
             let code = line.trim_start();
             let (name, is_async) = match (code.strip_prefix("pub fn "), code.strip_prefix("pub async fn ")) {
                 (Some(name), _) => (name, false),

@@ -4,7 +4,9 @@ use azure_table::TableServiceClient;
 use azure_table::{Column, DynamicEntity, EdmType, EdmValue, Emulator, ErrorKind, Filter, TableClient, TableName};
 
 async fn blogs() -> TableClient<DynamicEntity> {
-    let blogs = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs").unwrap();
+    let blogs = TableServiceClient::with_transport(Emulator::new())
+        .dynamic_table("Blogs")
+        .unwrap();
     blogs.create_table().await.unwrap();
     for (id, author, views) in [("1", "O'Brien", 5_i64), ("2", "Miller", 7), ("3", "O'Brien", 9)] {
         let mut blog = DynamicEntity::new("p", id);
@@ -42,8 +44,10 @@ async fn columns_and_select_of_names_read_from_a_report() {
 #[tokio::test]
 async fn bad_names_and_values_are_rejected_before_a_request() {
     let emulator = Emulator::new();
-    let nothing_sent = emulator.clone().with_observer(|seen| panic!("{seen}"));
-    let blogs = TableServiceClient::on(nothing_sent).dynamic_table("Blogs").unwrap();
+    let nothing_sent = emulator.clone().observer(|seen| panic!("{seen}"));
+    let blogs = TableServiceClient::with_transport(nothing_sent)
+        .dynamic_table("Blogs")
+        .unwrap();
     let error = blogs.query().select_names(["a b"]).all().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.to_string().contains("select: property \"a b\""), "{error}");
@@ -78,7 +82,7 @@ async fn parameters_of_a_filter_are_quoted() {
 
 #[tokio::test]
 async fn list_of_tables_takes_a_filter_with_and_without_a_prefix() {
-    let service = TableServiceClient::on(Emulator::new());
+    let service = TableServiceClient::with_transport(Emulator::new());
     let tenant = service.prefixed("Tenant").unwrap();
     service.ensure_tables(["Other", "Tenant"]).await.unwrap();
     tenant.ensure_tables(["Logs1", "Logs2", "Orders"]).await.unwrap();
@@ -111,7 +115,7 @@ async fn list_of_tables_takes_a_filter_with_and_without_a_prefix() {
         let of_none = TableName::NAME.is_in([""; 0]);
         assert_eq!(service.list_tables().filter(of_none).all().await.unwrap(), [""; 0]);
         let list = service.list_tables().filter(TableName::NAME.is_in([""; 0]));
-        assert!(!list.request().unwrap().contains("PartitionKey"));
+        assert!(!list.request_text().unwrap().contains("PartitionKey"));
     }
     let error = tenant.list_tables().filter(raw()).all().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::auth::{AccountPermissions, AccountResources};
+use azure_table::auth::{AccountPermissions, AccountResources, SasUrl, SharedKeyLite};
+use azure_table::service::StoredAccessPolicy;
 use azure_table::{
     AccountKey, AccountSas, DateTime, DynamicEntity, Emulator, EmulatorServer, ErrorKind, SasToken, TableClient,
     TableName, TablePermissions, TableSas, TableServiceClient,
@@ -172,11 +173,11 @@ fn incomplete_sas_url_names_what_is_missing_without_the_signature() {
         (table(&format!("{local}/devstoreaccount1/Blogs/x?{TOKEN}")), too_far),
         (
             table(&format!("{cloud}/Blogs(PartitionKey='SECRET',RowKey='r')?{TOKEN}")),
-            "the last path segment is not a table name: 3 to 63 letters and digits, beginning with a letter",
+            "the last path segment is not a table name of Azure Table storage",
         ),
         (
             table(&format!("{cloud}/sig%3DSECRET?{TOKEN}")),
-            "the last path segment is not a table name: 3 to 63 letters and digits, beginning with a letter",
+            "the last path segment is not a table name of Azure Table storage",
         ),
         (
             table(&format!("{cloud}/Blogs?tn=Orders&{TOKEN}")),
@@ -258,30 +259,147 @@ fn sas_url_of_the_secondary_is_rejected_with_the_primary_address() {
 
 /// The owner of an account creates the URLs, and another program uses them.
 #[tokio::test]
-async fn clients_from_sas_urls_work_on_the_emulator() {
+async fn created_urls_open_what_they_grant() {
     let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
     let owner = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
     let running = server.spawn();
-    let key: &AccountKey = owner.account_key().unwrap();
     let expiry = DateTime::now() + Duration::from_secs(3_600);
-    owner.dynamic_table("Blogs").unwrap().create_table().await.unwrap();
+    let blogs = owner.dynamic_table("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
 
-    let all = AccountSas::new(AccountPermissions::LIST, AccountResources::TABLES, expiry)
-        .sign(key)
-        .unwrap();
-    let service = TableServiceClient::from_sas_url(&format!("{}/?{}", owner.endpoint(), all.expose())).unwrap();
+    let all = AccountSas::new(AccountPermissions::LIST, AccountResources::TABLES, expiry);
+    let url = owner.sas_url(&all).unwrap();
+    let service = TableServiceClient::from_sas_url(url.expose()).unwrap();
     assert_eq!(service.list_tables().await.unwrap(), ["Blogs"]);
 
+    // A signature's table is the same in any case.
     let name = TableName::new("blogs").unwrap();
-    let of_table = TableSas::new(&name).permissions(TablePermissions::READ | TablePermissions::ADD);
-    let token = of_table.expiry(expiry).sign(key).unwrap();
-    let url = format!("{}/Blogs?{}", owner.endpoint(), token.expose());
-    let blogs = TableClient::<DynamicEntity>::from_sas_url(&url).unwrap();
-    blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
-    assert!(blogs.get(("p", "r")).await.unwrap().is_some());
-    let error = blogs.delete(("p", "r")).await.unwrap_err();
+    let sas = TableSas::new(&name).permissions(TablePermissions::READ | TablePermissions::ADD);
+    let url = blogs.sas_url(&sas.expiry(expiry)).unwrap();
+    let shared = TableClient::<DynamicEntity>::from_sas_url(url.expose()).unwrap();
+    shared.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    assert!(shared.get(("p", "r")).await.unwrap().is_some());
+    let error = shared.delete(("p", "r")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Forbidden, "{error}");
+
+    // With a policy, which is revoked.
+    let mut readers = StoredAccessPolicy::new("readers");
+    readers.permissions = Some(TablePermissions::READ);
+    readers.expiry = Some(expiry);
+    blogs.set_access_policies([readers]).await.unwrap();
+    let url = blogs.sas_url(&TableSas::new(blogs.name()).policy("readers")).unwrap();
+    let shared = TableClient::<DynamicEntity>::from_sas_url(url.expose()).unwrap();
+    assert!(shared.get(("p", "r")).await.unwrap().is_some());
+    blogs.set_access_policies([]).await.unwrap();
+    assert_eq!(shared.get(("p", "r")).await.unwrap_err().status(), Some(403));
     running.stop().await;
+}
+
+#[test]
+fn sas_url_is_read_into_its_parts_and_hides_its_signature() {
+    let key = AccountKey::new("contoso", "AAECAwQFBgc=").unwrap();
+    let start: DateTime = "2030-01-01T00:00:00Z".parse().unwrap();
+    let expiry: DateTime = "2030-01-02T00:00:00Z".parse().unwrap();
+    for (endpoint, table) in [
+        ("https://contoso.table.core.windows.net", "Orders"),
+        ("http://127.0.0.1:10002/contoso", "Orders"),
+        ("https://contoso.table.cosmos.azure.com", "my table, 50% (é)"),
+    ] {
+        let service = TableServiceClient::new(endpoint, key.clone()).unwrap();
+        let orders = service.dynamic_table(table).unwrap();
+        let sas = TableSas::new(orders.name())
+            .permissions(TablePermissions::READ | TablePermissions::DELETE)
+            .start(start)
+            .expiry(expiry)
+            .from("a&b=c", "")
+            .to("it's", "漢+1")
+            .ip("168.1.5.60-168.1.5.70")
+            .https_only();
+        let url = orders.sas_url(&sas).unwrap();
+        let read = SasUrl::new(url.expose()).unwrap();
+        assert_eq!(read, url);
+        assert_eq!((read.endpoint(), read.table()), (endpoint, Some(orders.name())));
+        let parts = read.token().parts();
+        assert_eq!(parts.version.as_deref(), Some("2019-02-02"));
+        assert_eq!(
+            (parts.table.as_deref(), parts.policy, parts.delegated_by),
+            (Some(table), None, None)
+        );
+        assert_eq!((parts.permissions.as_str(), parts.resources.as_str()), ("rd", ""));
+        assert_eq!((parts.start, parts.expiry), (Some(start), Some(expiry)));
+        assert_eq!(parts.from, Some(("a&b=c".to_owned(), String::new())));
+        assert_eq!(parts.to, Some(("it's".to_owned(), "漢+1".to_owned())));
+        assert_eq!(
+            (parts.ip.as_deref(), parts.https_only),
+            (Some("168.1.5.60-168.1.5.70"), true)
+        );
+
+        let shared = TableClient::<DynamicEntity>::from_sas_url(url.expose()).unwrap();
+        assert_eq!(shared.name(), orders.name());
+        let signature = url.expose().split("&sig=").nth(1).unwrap();
+        let shown = format!("{url:?} {:?} {:?}", url.token(), url.token().parts());
+        assert!(!shown.contains(signature), "{shown}");
+        assert!(shown.contains("https_only: true"), "{shown}");
+
+        let sas = AccountSas::new(AccountPermissions::LIST, AccountResources::TABLES, expiry);
+        let url = service.sas_url(&sas).unwrap();
+        let read = SasUrl::new(url.expose()).unwrap();
+        assert_eq!((&read, read.table(), read.endpoint()), (&url, None, endpoint));
+        let parts = read.token().parts();
+        assert_eq!((parts.permissions.as_str(), parts.resources.as_str()), ("l", "c"));
+        assert_eq!(
+            (parts.table, parts.from, parts.to, parts.https_only),
+            (None, None, None, false)
+        );
+    }
+    for (wrong, why) in [
+        ("https://contoso.table.core.windows.net/Blogs", "no query"),
+        ("https://contoso.table.core.windows.net/Blogs?sv=1", "no `sig`"),
+        ("http://127.0.0.1:10002/?sv=1&sig=SECRET", "the path names no account"),
+        (
+            "https://contoso.table.core.windows.net/a/b?sv=1&tn=b&sig=SECRET",
+            "the path continues",
+        ),
+        (
+            "https://contoso.table.core.windows.net/Abc?sv=1&tn=Def&sig=SECRET",
+            "the signature is for \"Def\"",
+        ),
+    ] {
+        let error = SasUrl::new(wrong).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(
+            error.to_string().contains(why) && !format!("{error:?}").contains("SECRET"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn only_an_account_key_signs_a_url() {
+    let endpoint = "https://contoso.table.core.windows.net";
+    let key = AccountKey::new("contoso", "AAECAwQFBgc=").unwrap();
+    let expiry = DateTime::now() + Duration::from_secs(3_600);
+    let account = AccountSas::new(AccountPermissions::LIST, AccountResources::TABLES, expiry);
+    let table = TableSas::new(&TableName::new("Blogs").unwrap()).permissions(TablePermissions::READ);
+    let table = table.expiry(expiry);
+
+    let lite = TableServiceClient::new(endpoint, SharedKeyLite(key.clone())).unwrap();
+    assert!(lite.sas_url(&account).is_ok());
+    let other = lite.dynamic_table("Orders").unwrap().sas_url(&table).unwrap_err();
+    assert!(other.to_string().contains("the signature is for \"Blogs\""), "{other}");
+
+    let shared = TableServiceClient::new(endpoint, SasToken::new(TOKEN).unwrap()).unwrap();
+    for error in [
+        shared.sas_url(&account).unwrap_err(),
+        shared.dynamic_table("Blogs").unwrap().sas_url(&table).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.to_string().contains("only an account key signs"), "{error}");
+    }
+    // The URL is signed with the current key.
+    key.rotate("CAkKCwwNDg8=").unwrap();
+    let blogs = lite.dynamic_table("Blogs").unwrap();
+    assert_eq!(blogs.sas_url(&table).unwrap().token(), &table.sign(&key).unwrap());
 }
 
 #[test]

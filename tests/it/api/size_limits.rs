@@ -9,7 +9,9 @@ fn with(value: impl Into<EdmValue>) -> DynamicEntity {
 }
 
 async fn table(emulator: Emulator) -> TableClient<DynamicEntity> {
-    let table = TableServiceClient::on(emulator).dynamic_table("Long").unwrap();
+    let table = TableServiceClient::with_transport(emulator)
+        .dynamic_table("Long")
+        .unwrap();
     table.create_table().await.unwrap();
     table
 }
@@ -47,9 +49,11 @@ async fn cosmos_takes_text_bytes_and_entities_beyond_the_limits_of_storage() {
 #[tokio::test]
 async fn oversized_values_are_rejected_before_a_request_with_their_property() {
     let table = table(Emulator::new()).await;
-    let nothing_sent = Emulator::new().with_observer(|seen| panic!("{seen}"));
+    let nothing_sent = Emulator::new().observer(|seen| panic!("{seen}"));
     let table = table.typed::<DynamicEntity>();
-    let silent = TableServiceClient::on(nothing_sent).dynamic_table("Long").unwrap();
+    let silent = TableServiceClient::with_transport(nothing_sent)
+        .dynamic_table("Long")
+        .unwrap();
     for (entity, why) in [
         (
             with("x".repeat(32_769)),

@@ -32,7 +32,7 @@ struct Home {
 }
 
 /// The rating was once a text.
-fn from_text(mut row: DynamicEntity) -> Result<Shop> {
+fn from_text(row: &mut DynamicEntity) -> Result<Shop> {
     let rating: String = row.property("rating")?;
     row.insert("rating", i32::try_from(rating.len()).unwrap_or_default());
     row.to_entity()
@@ -53,8 +53,10 @@ fn shop(id: u32) -> Shop {
 }
 
 async fn shops() -> (Faults, TableClient<Shop>) {
-    let faults = Faults::new(Emulator::new().with_page_size(7));
-    let shops = TableServiceClient::on(faults.clone()).table::<Shop>("Shops").unwrap();
+    let faults = Faults::new(Emulator::new().page_size(7));
+    let shops = TableServiceClient::with_transport(faults.clone())
+        .table::<Shop>("Shops")
+        .unwrap();
     shops.create_table().await.unwrap();
     (faults, shops)
 }
@@ -147,6 +149,70 @@ async fn upgrade_writes_only_old_rows() {
     let again = shops.upgrade_all().await.unwrap();
     assert_eq!((again.applied(), again.unchanged(), again.rejected()), (0, 10, 1));
     assert_eq!(writes(&faults), 2);
+}
+
+#[derive(TableEntity, Debug, PartialEq)]
+#[table(upgrade = "from_euros")]
+struct Price {
+    #[table(partition_key)]
+    shop: String,
+    #[table(row_key)]
+    article: String,
+    cents: i64,
+}
+
+fn from_euros(row: &mut DynamicEntity) -> Result<Price> {
+    let euros: f64 = row.take_property("Euros")?;
+    row.insert("cents", (euros * 100.0).round() as i64);
+    row.to_entity()
+}
+
+#[derive(TableEntity, Debug, PartialEq)]
+#[table(tag = "Kind")]
+enum Row {
+    Price(Price),
+}
+
+#[tokio::test]
+async fn properties_that_the_upgrade_took_are_removed() -> Result<()> {
+    let service = TableServiceClient::with_transport(Emulator::new());
+    let prices = service.table::<Price>("Prices")?;
+    prices.create_table().await?;
+    let rows = prices.typed::<DynamicEntity>();
+    let mut old = DynamicEntity::new("s", "1");
+    old.insert("Euros", 9.99);
+    old.insert("Unknown", 1);
+    rows.insert(&old).await?;
+    let names = |row: &DynamicEntity| row.properties.keys().cloned().collect::<Vec<_>>().join(" ");
+
+    // A plain read keeps the row, and so does an update that keeps it.
+    assert_eq!(prices.get(("s", "1")).await?.unwrap().cents, 999);
+    assert_eq!(names(&rows.get(("s", "1")).await?.unwrap()), "Euros Unknown");
+    assert_eq!(prices.upgrade_all().await?.applied(), 1);
+    assert_eq!(names(&rows.get(("s", "1")).await?.unwrap()), "Unknown cents");
+    assert_eq!(prices.upgrade_all().await?.unchanged(), 1);
+
+    rows.insert_or_replace(&old).await?;
+    let report = prices.update_where(prices.query(), |price| price.cents += 1).await?;
+    assert_eq!(report.applied(), 1);
+    let changed = rows.get(("s", "1")).await?.unwrap();
+    assert_eq!(
+        (names(&changed), changed.property("cents")?),
+        ("Unknown cents".to_owned(), 1_000_i64)
+    );
+
+    // The rows of an enum.
+    old.insert("Kind", "Price");
+    rows.insert_or_replace(&old).await?;
+    assert_eq!(prices.typed::<Row>().upgrade_all().await?.applied(), 1);
+    assert_eq!(names(&rows.get(("s", "1")).await?.unwrap()), "Kind Unknown cents");
+    rows.insert_or_replace(&old).await?;
+    assert_eq!(
+        prices.typed::<Row>().variant::<Price>().upgrade_all().await?.applied(),
+        1
+    );
+    assert_eq!(names(&rows.get(("s", "1")).await?.unwrap()), "Kind Unknown cents");
+    Ok(())
 }
 
 #[tokio::test]

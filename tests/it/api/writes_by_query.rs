@@ -37,9 +37,11 @@ struct Table {
 }
 
 async fn filled(page: usize) -> Table {
-    let emulator = Emulator::new().with_page_size(page);
+    let emulator = Emulator::new().page_size(page);
     let faults = Faults::new(emulator.clone());
-    let truth = TableServiceClient::on(emulator).table::<Blog>("Blogs").unwrap();
+    let truth = TableServiceClient::with_transport(emulator)
+        .table::<Blog>("Blogs")
+        .unwrap();
     truth.create_table().await.unwrap();
     let mut partitions = BTreeMap::new();
     for id in 0..ROWS {
@@ -59,7 +61,7 @@ async fn filled(page: usize) -> Table {
         }
         batch.submit().await.unwrap();
     }
-    let blogs = TableServiceClient::on(faults.clone())
+    let blogs = TableServiceClient::with_transport(faults.clone())
         .retry(NoRetry)
         .table::<Blog>("Blogs")
         .unwrap();
@@ -112,7 +114,9 @@ async fn one_request_is_sent_per_page_and_batch() {
     let many = filled(1_000).await;
     let emulator = Emulator::new();
     let faults = Faults::new(emulator);
-    let one = TableServiceClient::on(faults.clone()).table::<Blog>("Blogs").unwrap();
+    let one = TableServiceClient::with_transport(faults.clone())
+        .table::<Blog>("Blogs")
+        .unwrap();
     one.create_table().await.unwrap();
     for chunk in many.truth.query().all().await.unwrap().chunks(100) {
         let mut batch = one.batch();
@@ -168,7 +172,9 @@ async fn deletes_and_patches_read_no_properties() {
         let seen = Arc::clone(&seen);
         move |request| seen.lock().unwrap().push(request.uri().to_string())
     });
-    let blogs = TableServiceClient::on(transport).table::<Blog>("Blogs").unwrap();
+    let blogs = TableServiceClient::with_transport(transport)
+        .table::<Blog>("Blogs")
+        .unwrap();
     blogs.create_table().await.unwrap();
     let _ = blogs.delete_where(Blog::CHANNEL.eq("a")).await.unwrap();
     let _ = blogs
@@ -329,7 +335,9 @@ async fn changed_rows_are_reported_and_the_others_written() {
             table.delete(("c0", 5)).await.unwrap();
         })
     });
-    let blogs = TableServiceClient::on(transport).table::<Blog>("Blogs").unwrap();
+    let blogs = TableServiceClient::with_transport(transport)
+        .table::<Blog>("Blogs")
+        .unwrap();
     let report = blogs
         .update_where(blogs.query(), |blog| blog.rating = 50)
         .await
@@ -650,7 +658,7 @@ async fn rows_with_a_lost_response_are_in_doubt() {
 async fn retried_lost_response_does_not_end_the_write() {
     let lost = || FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch).nth(2);
     let table = filled(1_000).await;
-    let blogs = TableServiceClient::on(table.faults.clone())
+    let blogs = TableServiceClient::with_transport(table.faults.clone())
         .table::<Blog>("Blogs")
         .unwrap();
     table.faults.add(lost());
@@ -659,7 +667,7 @@ async fn retried_lost_response_does_not_end_the_write() {
     assert_eq!(table.truth.query().count().await.unwrap(), 0);
 
     let table = filled(1_000).await;
-    let blogs = TableServiceClient::on(table.faults.clone())
+    let blogs = TableServiceClient::with_transport(table.faults.clone())
         .table::<Blog>("Blogs")
         .unwrap();
     table.faults.add(lost());
@@ -675,7 +683,7 @@ async fn retried_lost_response_does_not_end_the_write() {
 #[tokio::test]
 async fn denied_query_is_not_read_by_writes() {
     let table = filled(PAGE).await;
-    let service = TableServiceClient::on(table.faults.clone()).deny(AccessPath::TableScan);
+    let service = TableServiceClient::with_transport(table.faults.clone()).deny(AccessPath::TableScan);
     let blogs = service.table::<Blog>("Blogs").unwrap();
     let before = table.faults.requests();
     for interrupted in [
@@ -719,7 +727,10 @@ async fn too_many_failures_end_a_write_by_query() {
     );
     assert_eq!(interrupted.error().kind(), ErrorKind::Rejected);
     let report = interrupted.report();
-    assert_eq!((report.applied(), report.rejected(), report.not_tried()), (0, 72, 178));
+    assert_eq!(
+        (report.applied(), report.rejected(), report.not_attempted()),
+        (0, 72, 178)
+    );
     table.faults.clear();
     let update = table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 1);
     let report = update.resume_from(interrupted.position()).await.unwrap();
@@ -766,7 +777,7 @@ async fn rows_that_cannot_be_decoded_fail_or_are_skipped() {
 /// Cosmos DB guarantees no order: rows are grouped by partition within a page.
 #[tokio::test]
 async fn rows_in_any_order_are_grouped_by_partition() {
-    let service = TableServiceClient::on(Emulator::cosmos());
+    let service = TableServiceClient::with_transport(Emulator::cosmos());
     let blogs = service.table::<Blog>("Blogs").unwrap();
     blogs.create_table().await.unwrap();
     for id in 0..30 {
@@ -792,7 +803,9 @@ async fn rows_in_any_order_are_grouped_by_partition() {
 #[tokio::test]
 async fn batch_is_split_by_its_bytes() {
     let faults = Faults::new(Emulator::new());
-    let table = TableServiceClient::on(faults.clone()).dynamic_table("Large").unwrap();
+    let table = TableServiceClient::with_transport(faults.clone())
+        .dynamic_table("Large")
+        .unwrap();
     table.create_table().await.unwrap();
     for n in 0..20 {
         let mut row = DynamicEntity::new("p", format!("{n:02}"));

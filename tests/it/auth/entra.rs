@@ -278,7 +278,7 @@ async fn no_output_contains_a_token() {
     let things = service.dynamic_table("Things").unwrap();
     things.insert(&row()).await.unwrap();
     let mut shown = format!("{credential:?} {service:?} {things:?} {}", service.settings());
-    shown.push_str(&things.insert(&row()).request().unwrap());
+    shown.push_str(&things.insert(&row()).request_text().unwrap());
     for _ in 0..2 {
         let error = things.insert(&row()).retry(azure_table::NoRetry).await.unwrap_err();
         shown.push_str(&format!("{error} {error:?}"));

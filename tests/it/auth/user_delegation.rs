@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azure_table::auth::Anonymous;
+use azure_table::auth::{Anonymous, SasUrl};
 use azure_table::{
     DateTime, DynamicEntity, EntraCredential, ErrorKind, Guid, LocationMode, SasToken, TablePermissions, TableSas,
     TableServiceClient,
@@ -36,6 +36,38 @@ fn key_until(expiry: DateTime) -> Step {
 fn in_an_hour() -> DateTime {
     let now = DateTime::now().unix_seconds();
     DateTime::from_unix_seconds(now + 3_600)
+}
+
+#[tokio::test]
+async fn delegation_key_signs_a_url() {
+    let end = in_an_hour();
+    let canned = Canned::new([key_until(end)]);
+    let service = service("https://contoso.table.core.windows.net", &canned);
+    let orders = service.dynamic_table("Orders").unwrap();
+    let key = service.user_delegation_key(end).await.unwrap();
+    let sas = TableSas::new(orders.name())
+        .permissions(TablePermissions::READ)
+        .expiry(end);
+    let url = orders.delegated_sas_url(&sas, &key).unwrap();
+    assert_eq!(url.token(), &sas.sign_delegated(&key, "contoso").unwrap());
+    assert!(
+        url.expose()
+            .starts_with("https://contoso.table.core.windows.net/Orders?sv=")
+    );
+    let parts = SasUrl::new(url.expose()).unwrap().token().parts();
+    assert_eq!(
+        parts.delegated_by.as_deref(),
+        Some("11059fcc-5514-4800-b5f8-49808b9cfab6")
+    );
+    assert!(!format!("{url:?}").contains("sig="));
+
+    let hidden = TableServiceClient::new("https://tables.contoso.com", Anonymous).unwrap();
+    let error = hidden
+        .dynamic_table("Orders")
+        .unwrap()
+        .delegated_sas_url(&sas, &key)
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
 }
 
 #[tokio::test]

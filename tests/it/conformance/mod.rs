@@ -77,7 +77,7 @@ macro_rules! suite {
     ) => {
         on! { emulator, Backend::emulator(); $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
         on! { emulator_over_http, Backend::emulator_over_http().await; $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
-        on! { emulator_over_hyper, Backend::emulator_over_hyper().await; $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
+        on! { emulator_over_reqwest, Backend::emulator_over_reqwest().await; $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
         replayed! { $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
         on_azurite! { azurite, Backend::azurite(); $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
         on_live_account! { live, Backend::live(); $($all)+ $($whole)+ $($key)+ $($batches)+ }

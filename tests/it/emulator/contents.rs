@@ -34,9 +34,9 @@ fn lines_are_stored_all_or_none_and_read_back() {
 
 #[tokio::test]
 async fn names_of_deleted_tables_are_free_immediately() {
-    let emulator = Emulator::new().with_deletion_time(Duration::from_secs(40));
+    let emulator = Emulator::new().deletion_time(Duration::from_secs(40));
     emulator.seed_lines(ACCOUNT, "Blogs", ROWS).unwrap();
-    let service = TableServiceClient::on(emulator.clone());
+    let service = TableServiceClient::with_transport(emulator.clone());
     let blogs = service.dynamic_table("Blogs").unwrap();
     blogs.delete_table().await.unwrap();
     assert_eq!(
@@ -52,7 +52,7 @@ async fn names_of_deleted_tables_are_free_immediately() {
 
 #[tokio::test]
 async fn tables_of_one_account_or_of_all_are_deleted() {
-    let emulator = Emulator::new().with_account("contoso", "AAAA").unwrap();
+    let emulator = Emulator::new().account("contoso", "AAAA").unwrap();
     for account in ["contoso", ACCOUNT] {
         for table in ["Blogs", "Posts"] {
             emulator.seed_lines(account, table, ROWS).unwrap();
@@ -80,7 +80,7 @@ async fn tables_of_one_account_or_of_all_are_deleted() {
 
 #[tokio::test]
 async fn tables_that_were_created_at_an_address_of_cosmos_db_are_found() {
-    let emulator = Emulator::new().with_account("contoso", "AAAA").unwrap();
+    let emulator = Emulator::new().account("contoso", "AAAA").unwrap();
     let connection = "AccountName=contoso;AccountKey=AAAA;TableEndpoint=https://contoso.table.cosmos.azure.com:443/;";
     let service = TableServiceClient::from_connection_string(connection).unwrap();
     let service = service.transport(emulator.clone());
@@ -104,7 +104,7 @@ fn clock_returns_to_the_time_of_the_system() {
 async fn server_answers_through_faults_and_its_observer_sees_what_clients_see() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
-    let emulator = Emulator::new().with_observer(move |request| {
+    let emulator = Emulator::new().observer(move |request| {
         let status = request.status.map(|status| status.as_u16());
         sink.lock()
             .unwrap()

@@ -34,9 +34,9 @@ async fn captured_signatures_are_accepted() {
             };
             let date = case["headers"]["x-ms-date"].as_str().unwrap();
             let now: DateTime = httpdate::parse_http_date(date).unwrap().try_into().unwrap();
-            let mut service = Emulator::new().with_clock(EmulatorClock::fixed(now));
+            let mut service = Emulator::new().shared_clock(EmulatorClock::fixed(now));
             if let Some(key) = cloud {
-                service = service.with_account("contoso", key).unwrap();
+                service = service.account("contoso", key).unwrap();
             }
             for is_changed in [false, true] {
                 let mut authorization = text("authorization").to_owned();

@@ -117,7 +117,7 @@ fn invalid_certificate_file_is_named() {
 async fn tokens_are_taken_over_https_alone(network: Network) {
     let (pem, key) = certificate();
     let certificate = ServerCertificate::from_pem(&pem, &key).unwrap();
-    let emulator = Emulator::new().with_token("a-token");
+    let emulator = Emulator::new().token("a-token");
     let plain = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0").await.unwrap();
     let plain = plain.spawn();
     let tls = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap();

@@ -7,7 +7,7 @@ use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
 const ROWS: i32 = 10;
 
 async fn table(emulator: &Emulator) -> TableClient<DynamicEntity> {
-    let table = TableServiceClient::on(emulator.clone())
+    let table = TableServiceClient::with_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     table.create_table().await.unwrap();
@@ -85,7 +85,7 @@ async fn failed_batch_is_never_visible() {
 
 #[tokio::test]
 async fn page_is_a_snapshot_and_pages_are_not() {
-    let emulator = Emulator::new().with_page_size(5);
+    let emulator = Emulator::new().page_size(5);
     let table = table(&emulator).await;
     let mut pages = table.query().pages();
     let first = pages.try_next().await.unwrap().unwrap();

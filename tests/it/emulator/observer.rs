@@ -15,7 +15,7 @@ use super::signed::{ACCOUNT, KEY, ask, shared_key};
 fn watched() -> (Emulator, Arc<Mutex<Vec<String>>>) {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&lines);
-    let emulator = Emulator::new().with_observer(move |request| {
+    let emulator = Emulator::new().observer(move |request| {
         assert!(request.duration < Duration::from_secs(60));
         let mut request = request.clone();
         request.duration = Duration::ZERO;
@@ -86,7 +86,7 @@ fn reasons(lines: &Mutex<Vec<String>>) -> Vec<String> {
 #[tokio::test]
 async fn observer_receives_the_reason_of_a_rejection() {
     let (emulator, lines) = watched();
-    let emulator = emulator.with_account(ACCOUNT, KEY).unwrap();
+    let emulator = emulator.account(ACCOUNT, KEY).unwrap();
     emulator.seed("Blogs", [DynamicEntity::new("p", "r")]).unwrap();
     for (method, path) in [
         ("GET", "Blogs()?$filter=Rating%20is%205"),
@@ -150,7 +150,7 @@ async fn observer_receives_the_reason_of_a_rejection() {
 #[tokio::test]
 async fn observer_receives_the_reason_of_an_invalid_signature() {
     let (emulator, lines) = watched();
-    let service = TableServiceClient::on(emulator.clone());
+    let service = TableServiceClient::with_transport(emulator.clone());
     let key = service.account_key().unwrap();
     let blogs = service.dynamic_table("Blogs").unwrap();
     let sas = |expiry: DateTime| {

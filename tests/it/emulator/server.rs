@@ -16,7 +16,7 @@ async fn request_in_flight_is_answered_before_shutdown() {
     at_once.seed("Blogs", [DynamicEntity::new("p", "before")]).unwrap();
     let slow = at_once
         .clone()
-        .with_service_model(ServiceModel::today().write_latency(Duration::from_millis(400)));
+        .service_model(ServiceModel::azure_storage().write_latency(Duration::from_millis(400)));
     let server = EmulatorServer::bind(slow, "127.0.0.1:0").await.unwrap();
     let service = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
     let running = server.spawn();

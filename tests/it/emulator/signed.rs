@@ -72,7 +72,7 @@ pub(super) fn with_signature(account: &str, url: &str) -> Option<String> {
 pub(crate) const ACCOUNT: &str = "contoso";
 
 pub(crate) fn emulator() -> Emulator {
-    Emulator::new().with_account(ACCOUNT, KEY).unwrap()
+    Emulator::new().account(ACCOUNT, KEY).unwrap()
 }
 
 /// Sends a signed request to the emulator. `path` follows the host and its slash.

@@ -75,7 +75,7 @@ prop_compose! {
 
 /// Returns all that a client reads of the tables, including versions.
 async fn responses(emulator: &Emulator) -> String {
-    let service = TableServiceClient::on(emulator.clone());
+    let service = TableServiceClient::with_transport(emulator.clone());
     let mut all = String::new();
     for name in service.list_tables().await.unwrap() {
         let rows = service.dynamic_table(&name).unwrap().query().all().await.unwrap();
@@ -114,9 +114,9 @@ fn at(text: &str) -> DateTime {
 async fn settings_policies_and_versions_are_restored() {
     let clock = EmulatorClock::fixed(at("2030-01-01T00:00:00Z"));
     let emulator = Emulator::new()
-        .with_clock(clock.clone())
-        .with_deletion_time(Duration::from_secs(40));
-    let service = TableServiceClient::on(emulator.clone());
+        .shared_clock(clock.clone())
+        .deletion_time(Duration::from_secs(40));
+    let service = TableServiceClient::with_transport(emulator.clone());
     let properties = ServiceProperties::default()
         .logging(Logging {
             write: true,
@@ -144,9 +144,9 @@ async fn settings_policies_and_versions_are_restored() {
     service.dynamic_table("Leaving").unwrap().delete_table().await.unwrap();
 
     let text = emulator.snapshot().to_string();
-    let restored = Emulator::new().with_clock(clock);
+    let restored = Emulator::new().shared_clock(clock);
     restored.restore(&text.parse().unwrap()).unwrap();
-    let service_again = TableServiceClient::on(restored.clone());
+    let service_again = TableServiceClient::with_transport(restored.clone());
     let blogs_again = service_again.dynamic_table("Blogs").unwrap();
     assert_eq!(
         service_again.properties().await.unwrap(),
@@ -176,7 +176,7 @@ async fn settings_policies_and_versions_are_restored() {
 #[tokio::test]
 async fn snapshot_file_is_readable() {
     let clock = EmulatorClock::fixed(at("2030-01-01T00:00:00Z"));
-    let emulator = Emulator::new().with_clock(clock);
+    let emulator = Emulator::new().shared_clock(clock);
     let mut entity = DynamicEntity::new("Channel9", "é \"1\"");
     for (name, value) in [
         ("B", EdmValue::from(vec![1, 2])),
@@ -221,7 +221,9 @@ async fn handwritten_snapshot_needs_no_timestamps() {
     assert_eq!(snapshot.accounts().collect::<Vec<_>>(), ["devstoreaccount1"]);
     let emulator = Emulator::new();
     emulator.restore(&snapshot).unwrap();
-    let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs").unwrap();
+    let blogs = TableServiceClient::with_transport(emulator)
+        .dynamic_table("Blogs")
+        .unwrap();
     let rows = blogs.query().all().await.unwrap();
     assert_eq!(
         rows[1].properties.iter().collect::<Vec<_>>(),
@@ -275,7 +277,10 @@ fn errors_name_line_column_and_property() {
             format!("{head}{{\"table\":\"BLOGS\"}}"),
             "line 4: table \"BLOGS\": it occurs twice",
         ),
-        (format!("{head}{{\"table\":\"1a\"}}"), "line 4: table name"),
+        (
+            format!("{head}{{\"table\":\"1a\"}}"),
+            "line 4: table \"1a\": it has 2 characters",
+        ),
         (
             format!("{head}{{\"table\":\"Two\",\"policies\":[{{\"id\":\"p\",\"permissions\":\"rx\"}}]}}"),
             "line 4: table \"Two\": permissions are \"rx\"",
@@ -402,7 +407,7 @@ async fn snapshot_of_another_service_is_rejected() {
     assert_eq!(again.snapshot().table_count(), 2);
 
     // An emulator that is Cosmos DB only at its addresses separates such tables, too.
-    let both = Emulator::new().with_account("contoso", "AAAA").unwrap();
+    let both = Emulator::new().account("contoso", "AAAA").unwrap();
     let connection = "AccountName=contoso;AccountKey=AAAA;TableEndpoint=https://contoso.table.cosmos.azure.com:443/;";
     for name in ["Blogs", "BLOGS"] {
         let service = TableServiceClient::from_connection_string(connection)
@@ -430,7 +435,7 @@ async fn rows_keep_the_order_in_which_they_were_inserted() {
         (Emulator::cosmos(), "table.cosmos.azure.com"),
         (Emulator::new(), "table.cosmos.azure.com"),
     ] {
-        let emulator = emulator.with_account(ACCOUNT, KEY).unwrap();
+        let emulator = emulator.account(ACCOUNT, KEY).unwrap();
         let clean = emulator.snapshot();
         let made = ask_at(&emulator, host, "POST", "Tables", &[], r#"{"TableName":"Blogs"}"#).await;
         assert_eq!(made.status(), 201);
@@ -517,7 +522,9 @@ async fn seeded_rows_are_those_of_an_upsert() {
     emulator.seed("Blogs", [entity.clone()]).unwrap();
     entity.insert("A", 2);
     emulator.seed("blogs", [entity.clone()]).unwrap();
-    let blogs = TableServiceClient::on(emulator.clone()).dynamic_table("Blogs").unwrap();
+    let blogs = TableServiceClient::with_transport(emulator.clone())
+        .dynamic_table("Blogs")
+        .unwrap();
     assert_eq!(
         blogs
             .get(("p", "r"))
@@ -529,7 +536,7 @@ async fn seeded_rows_are_those_of_an_upsert() {
         2
     );
     for (table, entity, why) in [
-        ("1", DynamicEntity::new("p", "r"), "table name"),
+        ("1", DynamicEntity::new("p", "r"), "table 1: it has 1 characters"),
         ("Blogs", DynamicEntity::new("a/b", "r"), "PartitionKey"),
     ] {
         let error = emulator.seed(table, [entity]).unwrap_err();

@@ -124,16 +124,19 @@ async fn flattened_columns_are_filtered_by() {
                 .collect::<Vec<_>>()
         }
     };
-    assert_eq!(ids(Shop::HOME.then(Address::GEO).then(Geo::LAT).gt(1.5)).await, [2, 3]);
     assert_eq!(
-        ids(Shop::OFFICE.then(Address::GEO.then(Geo::LAT)).gt(-2.5)).await,
+        ids(Shop::HOME.field(Address::GEO).field(Geo::LAT).gt(1.5)).await,
+        [2, 3]
+    );
+    assert_eq!(
+        ids(Shop::OFFICE.field(Address::GEO.field(Geo::LAT)).gt(-2.5)).await,
         [1, 2]
     );
     assert_eq!(
-        ids(Shop::HOME.then(Address::CITY).eq("Köln") & Shop::ID.lt(2)).await,
+        ids(Shop::HOME.field(Address::CITY).eq("Köln") & Shop::ID.lt(2)).await,
         [1]
     );
-    assert_eq!(ids(Shop::STAMP.then(Stamp::BY).ne("me")).await, [0; 0]);
+    assert_eq!(ids(Shop::STAMP.field(Stamp::BY).ne("me")).await, [0; 0]);
 }
 
 #[tokio::test]
@@ -243,6 +246,6 @@ async fn groups_may_borrow_and_may_be_generic() {
         },
     };
     assert_eq!(table.get(()).await.unwrap(), Some(paired.clone()));
-    let right = Paired::<String>::PAIR.then(Pair::<String>::RIGHT);
+    let right = Paired::<String>::PAIR.field(Pair::<String>::RIGHT);
     assert_eq!(table.query().filter(right.eq("c")).all().await.unwrap(), [paired]);
 }

@@ -158,21 +158,21 @@ async fn columns_of_an_optional_group_are_compared_set_and_selected() {
     for shop in [shop(1, None), shop(2, Some(located(1.0))), shop(3, Some(located(2.0)))] {
         table.insert(&shop).await.unwrap();
     }
-    let lat = Shop::HOME.then(Address::GEO).then(Geo::LAT);
+    let lat = Shop::HOME.field(Address::GEO).field(Geo::LAT);
     assert_eq!(lat.name(), "home_geo_lat");
     for (filter, expected) in [
         (lat.gt(1.5), vec![3]),
-        (Shop::HOME.then(Address::CITY).eq("Köln"), vec![2, 3]),
-        (Shop::HOME.then(Address::CITY).starts_with("K"), vec![2, 3]),
-        (Shop::HOME.then(Address::GEO.then(Geo::LAT)).le(1.5), vec![2]),
-        (Shop::HOME.then(Address::STREET).ne(""), vec![]),
+        (Shop::HOME.field(Address::CITY).eq("Köln"), vec![2, 3]),
+        (Shop::HOME.field(Address::CITY).starts_with("K"), vec![2, 3]),
+        (Shop::HOME.field(Address::GEO.field(Geo::LAT)).le(1.5), vec![2]),
+        (Shop::HOME.field(Address::STREET).ne(""), vec![]),
     ] {
         let text = filter.to_string();
         let found = table.query().filter(filter).all().await.unwrap();
         assert_eq!(found.iter().map(|shop| shop.id).collect::<Vec<_>>(), expected, "{text}");
     }
     // A row without the group has none of its columns.
-    let city = Shop::HOME.then(Address::CITY);
+    let city = Shop::HOME.field(Address::CITY);
     let selected = table.query().select((Shop::ID, city, lat)).all().await.unwrap();
     assert_eq!(
         selected,

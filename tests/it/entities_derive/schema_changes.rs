@@ -149,7 +149,7 @@ struct Person {
 }
 
 impl Person {
-    fn from_first_version(old: DynamicEntity) -> Result<Self> {
+    fn from_first_version(old: &mut DynamicEntity) -> Result<Self> {
         let name: String = old.property("Name")?;
         let Some((first, last)) = name.split_once(' ') else {
             // The hook may report more than "property `first` is missing".
@@ -189,4 +189,34 @@ async fn rows_of_an_older_form_are_upgraded() {
     let error: Error = table.query().all().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidResponse);
     assert!(error.to_string().contains("Name"), "{error}");
+}
+
+/// An `upgrade` that reads its row as the current struct would call itself without end for a row that it cannot mend.
+#[test]
+fn upgrade_that_does_not_mend_a_row_ends_with_both_errors() {
+    #[derive(TableEntity, Debug)]
+    #[table(partition_key = "p", row_key = "r", upgrade = "with_language")]
+    struct Page {
+        language: String,
+        title: String,
+    }
+
+    fn with_language(row: &mut DynamicEntity) -> Result<Page> {
+        row.insert("language", "en");
+        row.to_entity()
+    }
+
+    let mut row = DynamicEntity::new("p", "r");
+    row.insert("title", "t");
+    assert_eq!(row.to_entity::<Page>().unwrap().language, "en");
+    let text = DynamicEntity::new("p", "r")
+        .to_entity::<Page>()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.contains("property `language`: it is missing; as an older row: "),
+        "{text}"
+    );
+    assert_eq!(text.matches("as an older row").count(), 1, "{text}");
+    assert!(text.contains("property `title`: it is missing"), "{text}");
 }

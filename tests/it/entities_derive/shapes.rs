@@ -82,7 +82,7 @@ async fn types_made_by_a_macro() {
         half: 8,
     };
     table.insert(&made).await.unwrap();
-    let filter = Made::GROUP.then(MadeGroup::INNER).eq(5_i64) & Made::PLAIN.gt(1_i64);
+    let filter = Made::GROUP.field(MadeGroup::INNER).eq(5_i64) & Made::PLAIN.gt(1_i64);
     assert_eq!(table.query().filter(filter).all().await.unwrap(), [made]);
     let projected = table.query().project::<MadeProjection>().all().await.unwrap();
     assert_eq!(
@@ -155,7 +155,7 @@ async fn generic_types() {
         kind: PhantomData,
     };
     table.insert(&holder).await.unwrap();
-    let one = Holder::<f64, 3>::MANY.then(Many::<f64, 3>::ONE);
+    let one = Holder::<f64, 3>::MANY.field(Many::<f64, 3>::ONE);
     assert_eq!(table.query().filter(one.lt(2.0)).all().await.unwrap(), [holder]);
     assert_eq!(
         azure_table::Property::to_edm(&Wrapped(5)),

@@ -136,7 +136,7 @@ mod bare {
         fn read(&self) -> i32 {
             self.key()
         }
-        fn upgraded(_: ::azure_table::DynamicEntity) -> ::azure_table::Result<Self> {
+        fn upgraded(_: &mut ::azure_table::DynamicEntity) -> ::azure_table::Result<Self> {
             ::std::unreachable!("every row is a new one")
         }
     }
@@ -280,7 +280,7 @@ async fn derived_code_works_in_strict_surroundings() {
         ..found
     };
     assert_eq!(plain, all);
-    let filter = All::NAME.then(Group::TYPE).eq(1) & All::PROPERTY.eq(Level::High) & All::KEY.eq(Mood::Good);
+    let filter = All::NAME.field(Group::TYPE).eq(1) & All::PROPERTY.eq(Level::High) & All::KEY.eq(Mood::Good);
     let rows = table.variant::<All>();
     let projected = rows.query().filter(filter).project::<Projected>().all().await.unwrap();
     assert_eq!(
@@ -316,7 +316,7 @@ async fn the_crate_may_have_another_name() {
     let rows = table
         .query()
         .partition(Kind::First)
-        .filter(Rows::ROW.then(Row::COLUMN_MAX).eq(6))
+        .filter(Rows::ROW.field(Row::COLUMN_MAX).eq(6))
         .all()
         .await
         .unwrap();

@@ -169,7 +169,7 @@ async fn queries_of_a_variant_handle_select_its_rows_alone() {
     let query = || fees.query().partition("a");
     assert_eq!(query().all().await.unwrap(), [fee(2), fee(3)]);
     assert_eq!(query().filter(Fee::CENTS.eq(5)).all().await.unwrap().len(), 2);
-    assert!(query().request().unwrap().contains("Kind%20eq%20%27charge%27"));
+    assert!(query().request_text().unwrap().contains("Kind%20eq%20%27charge%27"));
     assert_eq!(query().count().await.unwrap(), 2);
     assert_eq!(query().keys().all().await.unwrap().len(), 2);
     assert_eq!(query().versioned().all().await.unwrap()[0].entity, fee(2));

@@ -83,9 +83,9 @@ async fn variants_are_selected_by_the_prefix_of_the_row_key() {
         async { query.all().await.unwrap().len() }
     };
     assert_eq!(count(Item::CUSTOMER.only()).await, 1);
-    assert_eq!(count(Item::CUSTOMER.then(Customer::NAME).eq("Ada")).await, 1);
+    assert_eq!(count(Item::CUSTOMER.field(Customer::NAME).eq("Ada")).await, 1);
     assert_eq!(
-        count(Item::ORDERS.then(Order::TOTAL).gt(3.0) | Item::CUSTOMER.only()).await,
+        count(Item::ORDERS.field(Order::TOTAL).gt(3.0) | Item::CUSTOMER.only()).await,
         1
     );
 
@@ -183,7 +183,7 @@ async fn variants_are_selected_by_a_tag() {
     assert_eq!(tags, [&"short_video".into(), &"long".into(), &"photo".into()]);
     assert_eq!(names(&rows[2]), ["Kind", "width"]);
 
-    let long = Media::ONLY_LONG_VIDEO.then(Video::SECONDS).gt(1);
+    let long = Media::ONLY_LONG_VIDEO.field(Video::SECONDS).gt(1);
     assert_eq!(table.query().filter(long).all().await.unwrap(), media[1..2]);
     assert_eq!(
         table.query().filter(Media::ONLY_PHOTO.only()).all().await.unwrap(),
@@ -315,14 +315,14 @@ async fn variants_are_selected_by_the_form_of_their_keys() {
     assert!(matches!(&all[4], Entry::Other(row) if row.row_key == "zzz"));
     let settings = table
         .query()
-        .filter(Entry::SETTINGS.then(Settings::DARK).eq(true))
+        .filter(Entry::SETTINGS.field(Settings::DARK).eq(true))
         .all()
         .await
         .unwrap();
     assert_eq!(settings, entries[3..]);
     let totals = table
         .query()
-        .filter(Entry::ORDER.then(Order::TOTAL).gt(1))
+        .filter(Entry::ORDER.field(Order::TOTAL).gt(1))
         .all()
         .await
         .unwrap();
@@ -389,7 +389,7 @@ async fn enums_may_borrow_and_may_be_generic() {
     let read = table.query().all().await.unwrap();
     assert!(matches!(&read[0], Either::Other(row) if row.get("text") == Some(&"text".into())));
     assert_eq!(read[1], Either::Generic(Generic { id: 2, value: text }));
-    let generic = Either::<String>::GENERIC.then(Generic::<String>::VALUE);
+    let generic = Either::<String>::GENERIC.field(Generic::<String>::VALUE);
     assert_eq!(table.query().filter(generic.eq("text")).all().await.unwrap().len(), 1);
 }
 

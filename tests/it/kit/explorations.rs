@@ -15,7 +15,7 @@ fn operations_are_correct_in_every_order() {
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 fn operations_are_correct_in_every_order_with_one_fault() {
-    // Three tasks take half a minute: `--example explorations` runs them.
+    // Three tasks take half a minute: `cargo program explorations` runs them.
     for case in operations::ALL.iter().filter(|case| !case.name.contains("three")) {
         let found = (case.explore)(1);
         assert!(found.is_proof(), "{}: {found}", case.name);
@@ -34,7 +34,7 @@ fn patterns_are_correct_in_every_order() {
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 fn patterns_are_correct_in_every_order_with_one_fault() {
-    // These take up to a minute: `--example explorations` runs them.
+    // These take up to a minute: `cargo program explorations` runs them.
     let slow = [
         "`Sequence`",
         "the clock jumps",
@@ -42,7 +42,7 @@ fn patterns_are_correct_in_every_order_with_one_fault() {
         "`Log`: two appends",
         "`Log`: an append",
         "with what",
-        "`UniqueAcross`",
+        "`UniqueInTable`",
     ];
     let is_fast = |name: &str| !slow.iter().any(|part| name.contains(part));
     for case in patterns::all().filter(|case| is_fast(case.name)) {

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use azure_table::testing::{Bound, Exploration, World, explore};
+use azure_table::testing::{Exploration, Simulation, StopReason, explore};
 use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
 use futures::future::join_all;
 
 use super::panic_of;
 
 /// Returns a client of the table `Rows` for each task.
-fn clients(world: &World, tasks: usize) -> Vec<TableClient<DynamicEntity>> {
-    let _ = world.table::<DynamicEntity>("Rows");
-    let client = |task| world.client(&format!("t{task}")).table("Rows").unwrap();
+fn clients(simulation: &Simulation, tasks: usize) -> Vec<TableClient<DynamicEntity>> {
+    let _ = simulation.table::<DynamicEntity>("Rows");
+    let client = |task| simulation.client(&format!("t{task}")).table("Rows").unwrap();
     (0..tasks).map(client).collect()
 }
 
@@ -23,9 +23,11 @@ async fn read_and_write(rows: TableClient<DynamicEntity>, row: &str) {
     rows.insert_or_replace(&DynamicEntity::new("p", row)).await.unwrap();
 }
 
-fn on_one_row(tasks: usize) -> impl AsyncFn(World) {
-    async move |world: World| {
-        let tasks = clients(&world, tasks).into_iter().map(|rows| read_and_write(rows, "r"));
+fn on_one_row(tasks: usize) -> impl AsyncFn(Simulation) {
+    async move |simulation: Simulation| {
+        let tasks = clients(&simulation, tasks)
+            .into_iter()
+            .map(|rows| read_and_write(rows, "r"));
         join_all(tasks).await;
     }
 }
@@ -79,9 +81,9 @@ fn reads_and_writes_of_one_row_have_the_known_number_of_orders() {
 #[test]
 fn tasks_on_rows_of_their_own_have_one_order() {
     for tasks in 1..=6 {
-        let body = async move |world: World| {
+        let body = async move |simulation: Simulation| {
             let names: Vec<String> = (0..tasks).map(|task| format!("r{task}")).collect();
-            let clients = clients(&world, tasks).into_iter().zip(&names);
+            let clients = clients(&simulation, tasks).into_iter().zip(&names);
             join_all(clients.map(|(rows, name)| read_and_write(rows, name))).await;
         };
         assert_eq!(counts(&explore(body).isolated().run()), (1, 0), "{tasks} tasks");
@@ -91,8 +93,8 @@ fn tasks_on_rows_of_their_own_have_one_order() {
 /// Each of the two requests of each order may be lost, and so may each response to a write.
 #[test]
 fn each_request_of_each_order_has_its_faults() {
-    let one = async |world: World| {
-        let rows = clients(&world, 1).remove(0);
+    let one = async |simulation: Simulation| {
+        let rows = clients(&simulation, 1).remove(0);
         let _ = rows.get(("p", "r")).await;
     };
     // Delivered, or lost and then delivered.
@@ -103,8 +105,8 @@ fn each_request_of_each_order_has_its_faults() {
 
 #[test]
 fn query_meets_the_writes_in_its_range_alone() {
-    let body = async |world: World| {
-        let clients = clients(&world, 2);
+    let body = async |simulation: Simulation| {
+        let clients = clients(&simulation, 2);
         let read = async {
             clients[0]
                 .query()
@@ -129,8 +131,8 @@ fn query_meets_the_writes_in_its_range_alone() {
 
 #[test]
 fn failure_prints_its_order_and_replays() {
-    let body = async |world: World| {
-        let rows = clients(&world, 2);
+    let body = async |simulation: Simulation| {
+        let rows = clients(&simulation, 2);
         let insert = |task: usize| rows[task].insert(&DynamicEntity::new("p", "r"));
         let (first, second) = futures::future::join(async { insert(0).await }, async { insert(1).await }).await;
         assert!(first.is_ok() || second.is_err(), "the second came first");
@@ -154,8 +156,8 @@ fn failure_prints_its_order_and_replays() {
     let replayed = explore(body).isolated().replay(failure.schedule()).run();
     assert_eq!(replayed.failure().unwrap().story(), failure.story());
     assert_eq!(
-        explore(body).isolated().replay("t0 t1").run().bound(),
-        Some(Bound::Replay)
+        explore(body).isolated().replay("t0 t1").run().stop_reason(),
+        Some(StopReason::Replay)
     );
     let misfit = explore(body).isolated().replay("t7").run();
     let why = "the replay does not fit the body: step 1 is `t7`, and these wait: `t0: POST /Rows`, `t1: POST /Rows`";
@@ -169,7 +171,9 @@ fn failure_prints_its_order_and_replays() {
 
 #[test]
 fn error_of_the_body_is_a_failure() {
-    let body = async |world: World| -> azure_table::Result<()> { clients(&world, 1)[0].delete(("p", "none")).await };
+    let body = async |simulation: Simulation| -> azure_table::Result<()> {
+        clients(&simulation, 1)[0].delete(("p", "none")).await
+    };
     let found = explore(body).run();
     let message = found.failure().unwrap().message().to_owned();
     assert!(
@@ -181,9 +185,9 @@ fn error_of_the_body_is_a_failure() {
 #[test]
 fn body_that_differs_between_runs_is_named() {
     static RUNS: AtomicUsize = AtomicUsize::new(0);
-    let body = async |world: World| {
+    let body = async |simulation: Simulation| {
         let row = RUNS.fetch_add(1, Ordering::Relaxed).to_string();
-        let tasks = clients(&world, 2).into_iter().map(|rows| {
+        let tasks = clients(&simulation, 2).into_iter().map(|rows| {
             let row = row.clone();
             async move { rows.insert_or_replace(&DynamicEntity::new("p", &*row)).await.unwrap() }
         });
@@ -199,7 +203,7 @@ fn body_that_differs_between_runs_is_named() {
 
 #[test]
 fn tasks_that_wait_for_each_other_are_named() {
-    let found = explore(async |_: World| std::future::pending::<()>().await).run();
+    let found = explore(async |_: Simulation| std::future::pending::<()>().await).run();
     let message = found.failure().unwrap().message();
     assert_eq!(
         message,
@@ -210,7 +214,10 @@ fn tasks_that_wait_for_each_other_are_named() {
 #[test]
 fn bound_ends_an_exploration_and_is_reported() {
     let found = explore(on_one_row(3)).max_schedules(7).run();
-    assert_eq!((found.schedules(), found.bound()), (7, Some(Bound::Schedules(7))));
+    assert_eq!(
+        (found.schedules(), found.stop_reason()),
+        (7, Some(StopReason::Schedules(7)))
+    );
     assert!(!found.is_proof());
     assert!(
         found
@@ -219,33 +226,33 @@ fn bound_ends_an_exploration_and_is_reported() {
         "{found}"
     );
     let found = explore(on_one_row(3)).max_time(Duration::ZERO).run();
-    assert_eq!(found.bound(), Some(Bound::Time(Duration::ZERO)));
+    assert_eq!(found.stop_reason(), Some(StopReason::Time(Duration::ZERO)));
 }
 
 /// A timer fires when nothing else can run, or at any point if the clock may jump.
 #[test]
 fn clock_jumps_where_it_is_allowed_to() {
     const LONG: Duration = Duration::from_secs(3_600);
-    let body = async |world: World| {
-        let rows = clients(&world, 1).remove(0);
-        let started = world.emulator().clock().now();
+    let body = async |simulation: Simulation| {
+        let rows = clients(&simulation, 1).remove(0);
+        let started = simulation.emulator().clock().now();
         rows.insert_or_replace(&DynamicEntity::new("p", "r")).await.unwrap();
         let row = rows.get(("p", "r")).await.unwrap().unwrap();
         row.timestamp.unwrap().duration_since(started).unwrap() >= LONG
     };
     let jumped = AtomicUsize::new(0);
-    let counted = async |world: World| {
-        jumped.fetch_add(usize::from(body(world).await), Ordering::Relaxed);
+    let counted = async |simulation: Simulation| {
+        jumped.fetch_add(usize::from(body(simulation).await), Ordering::Relaxed);
     };
     // Never, before the write, before the read.
     assert_eq!(counts(&explore(&counted).advance(LONG).run()), (3, 0));
     assert_eq!(jumped.load(Ordering::Relaxed), 1);
-    let sleeps = async |world: World| {
-        let started = world.emulator().clock().now();
-        let rows = clients(&world, 1).remove(0);
+    let sleeps = async |simulation: Simulation| {
+        let started = simulation.emulator().clock().now();
+        let rows = clients(&simulation, 1).remove(0);
         tokio::time::sleep(LONG).await;
         rows.insert(&DynamicEntity::new("p", "r")).await.unwrap();
-        assert!(world.emulator().clock().now().duration_since(started).unwrap() >= LONG);
+        assert!(simulation.emulator().clock().now().duration_since(started).unwrap() >= LONG);
     };
     assert_eq!(counts(&explore(sleeps).run()), (1, 0));
 }
@@ -253,7 +260,7 @@ fn clock_jumps_where_it_is_allowed_to() {
 #[test]
 fn name_of_a_client_is_a_word() {
     for name in ["", "main", "clock", "a b", "a.2"] {
-        let found = explore(async |world: World| drop(world.client(name))).run();
+        let found = explore(async |simulation: Simulation| drop(simulation.client(name))).run();
         let message = found.failure().unwrap().message().to_owned();
         assert!(message.contains("has a name of ASCII letters"), "{name}: {message}");
     }
@@ -261,14 +268,14 @@ fn name_of_a_client_is_a_word() {
 
 #[azure_table::test(explore(isolated, faults = 1, max_time = Duration::from_secs(30)))]
 async fn attribute_explores(
-    world: World,
+    simulation: Simulation,
     rows: TableClient<DynamicEntity>,
     behind: Emulator,
 ) -> azure_table::Result<()> {
-    let task = world.client("task").table::<DynamicEntity>("Rows")?;
+    let task = simulation.client("task").table::<DynamicEntity>("Rows")?;
     task.insert_or_replace(&DynamicEntity::new("p", "r")).await?;
     assert!(rows.get(("p", "r")).await?.is_some());
-    let behind = TableServiceClient::on(behind).dynamic_table("Rows")?;
+    let behind = TableServiceClient::with_transport(behind).dynamic_table("Rows")?;
     assert_eq!(behind.query().all().await?.len(), 1);
     Ok(())
 }

@@ -11,6 +11,7 @@ mod recordings;
 mod scripts;
 mod secrets;
 mod shared_partitions;
+mod snapshots;
 mod spies;
 
 /// Returns the message of a panic.

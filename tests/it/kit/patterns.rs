@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::patterns::{Expiring, Fence, Leases, Log, Periodic, Queue, Sequence, Unique, UniqueAcross};
+use azure_table::patterns::{Expiring, Fence, Leases, Log, Queue, Revision, Sequence};
+use azure_table::patterns::{TablePerPeriod, Unique, UniqueInTable};
 use azure_table::testing::{Exchange, Fault, FaultRule, Faults, Spy};
 use azure_table::{
     DateTime, DynamicEntity, Emulator, ErrorKind, Guid, LocationMode, Result, TableClient, TableEntity, TableOperation,
@@ -45,7 +46,7 @@ struct Costs {
 impl Costs {
     async fn new() -> Result<Self> {
         let spy = Spy::new(Emulator::new());
-        let rows = TableServiceClient::on(spy.clone()).table("Rows")?;
+        let rows = TableServiceClient::with_transport(spy.clone()).table("Rows")?;
         rows.create_table().await?;
         Ok(Self {
             spy,
@@ -55,7 +56,9 @@ impl Costs {
     }
 
     fn table(&self) -> TableClient<DynamicEntity> {
-        TableServiceClient::on(self.spy.clone()).dynamic_table("Rows").unwrap()
+        TableServiceClient::with_transport(self.spy.clone())
+            .dynamic_table("Rows")
+            .unwrap()
     }
 
     /// Adds a line for a call: its requests, and the entities sent and received.
@@ -112,7 +115,32 @@ async fn fence_has_the_documented_cost() -> Result<()> {
     costs
         .of("`transact` after a conflict", other.transact(insert("b")))
         .await?;
+    let query = rows.query();
+    let read = costs.of("`snapshot`, 2 rows", fence.snapshot(query.clone()));
+    assert_eq!(read.await?.len(), 2);
+    let read = costs.of("`snapshot`, 2 pages of 1 row", fence.snapshot(query.page_size(1)));
+    assert_eq!(read.await?.len(), 2);
     costs.check("fence.rs");
+    Ok(())
+}
+
+#[tokio::test]
+async fn revision_has_the_documented_cost() -> Result<()> {
+    let mut costs = Costs::new().await?;
+    let rows = costs.rows.clone();
+    let revision = Revision::new(&rows, "g", "$r");
+    let mut batch = rows.batch();
+    batch.push(revision.operation())?.insert(&row("a"))?;
+    costs
+        .of("`operation` in a batch of 2", async { batch.submit().await })
+        .await?;
+    rows.insert(&row("b")).await?;
+    let query = rows.query();
+    let read = costs.of("`snapshot`, 2 rows", revision.snapshot(query.clone()));
+    assert_eq!(read.await?.len(), 2);
+    let read = costs.of("`snapshot`, 2 pages of 1 row", revision.snapshot(query.page_size(1)));
+    assert_eq!(read.await?.len(), 2);
+    costs.check("revision.rs");
     Ok(())
 }
 
@@ -239,9 +267,9 @@ async fn unique_values_have_the_documented_cost() -> Result<()> {
 #[tokio::test]
 async fn values_across_partitions_have_the_documented_cost() -> Result<()> {
     let mut costs = Costs::new().await?;
-    let claims = TableServiceClient::on(costs.spy.clone()).dynamic_table("Claims")?;
+    let claims = TableServiceClient::with_transport(costs.spy.clone()).dynamic_table("Claims")?;
     claims.create_table().await?;
-    let values = UniqueAcross::new(&costs.rows, &claims, "~");
+    let values = UniqueInTable::new(&costs.rows, &claims, "~");
     costs.of("`insert`", values.insert(&row("1"), "m")).await?;
     let other = Row {
         group: "h".into(),
@@ -262,7 +290,7 @@ async fn values_across_partitions_have_the_documented_cost() -> Result<()> {
         .await?;
     let entity = read().await?;
     costs.of("`delete`", values.delete(&entity, "n")).await?;
-    costs.check("unique_across.rs");
+    costs.check("unique_in_table.rs");
     Ok(())
 }
 
@@ -297,8 +325,8 @@ async fn expiry_has_the_documented_cost() -> Result<()> {
     let sweep = async { Ok(rows.sweep(now).await?) };
     assert_eq!(costs.of("`sweep`, 2 rows of a partition", sweep).await?.applied(), 2);
 
-    let service = TableServiceClient::on(costs.spy.clone());
-    let tables = Periodic::<DynamicEntity>::daily(&service, "Days");
+    let service = TableServiceClient::with_transport(costs.spy.clone());
+    let tables = TablePerPeriod::<DynamicEntity>::daily(&service, "Days");
     let today = costs.of("`at`", async { tables.at(now) }).await?;
     let new = DynamicEntity::new("p", "r");
     costs
@@ -332,14 +360,14 @@ async fn sweep_keeps_its_rate() -> Result<()> {
 /// secondary.
 #[tokio::test]
 async fn values_stay_unique_for_clients_of_the_secondary() -> Result<()> {
-    let emulator = Emulator::new().with_secondary_lag(MINUTE);
-    let service = TableServiceClient::on(emulator.clone()).location_mode(LocationMode::SecondaryOnly);
+    let emulator = Emulator::new().secondary_lag(MINUTE);
+    let service = TableServiceClient::with_transport(emulator.clone()).location_mode(LocationMode::SecondaryOnly);
     let rows = service.table::<Row>("Rows")?;
     let claims = service.dynamic_table("Claims")?;
     rows.create_table().await?;
     claims.create_table().await?;
     emulator.clock().advance(MINUTE * 2);
-    let values = UniqueAcross::new(&rows, &claims, "~");
+    let values = UniqueInTable::new(&rows, &claims, "~");
     assert!(values.insert(&row("1"), "m").await?);
     let other = Row {
         group: "h".into(),
@@ -352,12 +380,12 @@ async fn values_stay_unique_for_clients_of_the_secondary() -> Result<()> {
 
 #[tokio::test]
 async fn two_tables_share_a_table_of_claims() -> Result<()> {
-    let service = TableServiceClient::on(Emulator::new());
+    let service = TableServiceClient::with_transport(Emulator::new());
     service.ensure_tables(["Users", "Customers", "Claims"]).await?;
     let claims = service.dynamic_table("Claims")?;
     let [users, customers] = ["Users", "Customers"].map(|name| {
         let rows = service.table::<Row>(name).unwrap();
-        UniqueAcross::new(&rows, &claims, "~mail;")
+        UniqueInTable::new(&rows, &claims, "~mail;")
     });
     let other = Row {
         group: "h".into(),
@@ -382,7 +410,7 @@ async fn cut_off<T>(faults: &Faults, write: impl Future<Output = T>) {
 #[tokio::test(start_paused = true)]
 async fn lease_is_released_after_a_renewal_that_was_cut_off() -> Result<()> {
     let faults = Faults::new(Emulator::new());
-    let table = TableServiceClient::on(faults.clone()).dynamic_table("Leases")?;
+    let table = TableServiceClient::with_transport(faults.clone()).dynamic_table("Leases")?;
     table.create_table().await?;
     let leases = Leases::new(&table, MINUTE);
     let mut lease = leases.acquire("g", "l", "a").await?.expect("it is new");
@@ -397,7 +425,7 @@ async fn lease_is_released_after_a_renewal_that_was_cut_off() -> Result<()> {
 #[tokio::test(start_paused = true)]
 async fn item_is_valid_for_the_shorter_time_while_it_is_not_known_which_holds() -> Result<()> {
     let faults = Faults::new(Emulator::new());
-    let table = TableServiceClient::on(faults.clone()).dynamic_table("Queue")?;
+    let table = TableServiceClient::with_transport(faults.clone()).dynamic_table("Queue")?;
     table.create_table().await?;
     let queue = Queue::<u32>::new(&table, "g", "~");
     queue.push(&1).await?;

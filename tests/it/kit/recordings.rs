@@ -102,15 +102,15 @@ async fn replay_has_the_results_of_the_recording() {
         let emulator = if cosmos {
             Emulator::cosmos()
         } else {
-            Emulator::new().with_page_size(2)
+            Emulator::new().page_size(2)
         };
         let recorder = Recorder::create(&file, emulator).unwrap();
-        let recorded = talk(TableServiceClient::on(recorder.clone())).await;
+        let recorded = talk(TableServiceClient::with_transport(recorder.clone())).await;
         let lines = recorder.finish().unwrap();
         assert!(lines > 18, "{lines}");
 
         let replay = Replay::open(&file).unwrap();
-        let service = TableServiceClient::on(replay.clone());
+        let service = TableServiceClient::with_transport(replay.clone());
         assert_eq!(
             service.profile(),
             if cosmos { Profile::Cosmos } else { Profile::Storage }
@@ -125,7 +125,7 @@ async fn replay_has_the_results_of_the_recording() {
 async fn recording_contains_no_account() {
     const KEY: &str = "AAECAwQFBgc=";
     let file = file("accounts");
-    let emulator = Emulator::new().with_account("contoso", KEY).unwrap();
+    let emulator = Emulator::new().account("contoso", KEY).unwrap();
     let recorder = Recorder::create(&file, emulator).unwrap();
     let connection = format!("AccountName=contoso;AccountKey={KEY}");
     let recorded = talk(
@@ -139,7 +139,7 @@ async fn recording_contains_no_account() {
     assert!(text.contains("https://account.invalid/Things"));
 
     let replay = Replay::parse(&text).unwrap();
-    assert_eq!(talk(TableServiceClient::on(replay)).await, recorded);
+    assert_eq!(talk(TableServiceClient::with_transport(replay)).await, recorded);
 }
 
 /// Failures between client and service are recorded too: the client retries, and reads back a write.
@@ -155,7 +155,7 @@ async fn failures_and_cancelled_requests_are_replayed() {
     }
     let file = file("failures");
     let emulator = Emulator::new();
-    TableServiceClient::on(emulator.clone())
+    TableServiceClient::with_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap()
         .create_table()
@@ -171,7 +171,7 @@ async fn failures_and_cancelled_requests_are_replayed() {
     faults.add(FaultRule::new(Fault::HangRequest).on(OperationKind::Get).first(1));
     faults.add(FaultRule::new(Fault::NoConnection).on(OperationKind::Delete).first(1));
     let recorder = Recorder::create(&file, faults).unwrap();
-    let recorded = talk(TableServiceClient::on(recorder.clone())).await;
+    let recorded = talk(TableServiceClient::with_transport(recorder.clone())).await;
     let text = fs::read_to_string(&file).unwrap();
     assert!(
         text.contains("\"failed\":\"MaybeSent\"") && text.contains("\"failed\":\"NothingSent\""),
@@ -184,7 +184,7 @@ async fn failures_and_cancelled_requests_are_replayed() {
     );
 
     let replay = Replay::open(&file).unwrap();
-    assert_eq!(talk(TableServiceClient::on(replay.clone())).await, recorded);
+    assert_eq!(talk(TableServiceClient::with_transport(replay.clone())).await, recorded);
     replay.finish();
 }
 
@@ -192,13 +192,17 @@ async fn failures_and_cancelled_requests_are_replayed() {
 async fn unrecorded_request_names_the_most_similar_one() {
     let file = file("nearest");
     let recorder = Recorder::create(&file, Emulator::new()).unwrap();
-    let table = TableServiceClient::on(recorder).dynamic_table("Things").unwrap();
+    let table = TableServiceClient::with_transport(recorder)
+        .dynamic_table("Things")
+        .unwrap();
     table.create_table().await.unwrap();
     table.insert(&entity("p", "r", 1)).await.unwrap();
     table.delete(("p", "r")).await.unwrap();
 
     let replay = Replay::open(&file).unwrap();
-    let table = TableServiceClient::on(replay.clone()).dynamic_table("Things").unwrap();
+    let table = TableServiceClient::with_transport(replay.clone())
+        .dynamic_table("Things")
+        .unwrap();
     table.create_table().await.unwrap();
     let early = table.delete(("p", "r")).await.unwrap_err();
     assert_eq!(
@@ -246,16 +250,18 @@ async fn values_that_differ_per_run_are_masked() {
         Ok(())
     }
     let file = file("masked");
-    talk(TableServiceClient::on(
+    talk(TableServiceClient::with_transport(
         Recorder::create(&file, Emulator::new()).unwrap(),
     ))
     .await
     .unwrap();
     let replay = Replay::open(&file).unwrap().masking(mask_guids).masking(mask_times);
-    talk(TableServiceClient::on(replay.clone())).await.unwrap();
+    talk(TableServiceClient::with_transport(replay.clone())).await.unwrap();
     replay.finish();
     let strict = Replay::open(&file).unwrap();
-    talk(TableServiceClient::on(strict.clone())).await.unwrap_err();
+    talk(TableServiceClient::with_transport(strict.clone()))
+        .await
+        .unwrap_err();
     panic_of(|| strict.finish());
 }
 
@@ -272,9 +278,9 @@ async fn concurrent_requests_are_replayed_in_any_order() {
     }
     let file = file("any-order");
     let recorder = Recorder::create(&file, Emulator::new()).unwrap();
-    let mut recorded = talk(TableServiceClient::on(recorder), 0..8).await.unwrap();
+    let mut recorded = talk(TableServiceClient::with_transport(recorder), 0..8).await.unwrap();
     let replay = Replay::open(&file).unwrap().in_any_order();
-    let replayed = talk(TableServiceClient::on(replay.clone()), (0..8).rev())
+    let replayed = talk(TableServiceClient::with_transport(replay.clone()), (0..8).rev())
         .await
         .unwrap();
     recorded.reverse();
@@ -282,7 +288,7 @@ async fn concurrent_requests_are_replayed_in_any_order() {
     replay.finish();
     let strict = Replay::open(&file).unwrap();
     assert!(
-        talk(TableServiceClient::on(strict.clone()), (0..8).rev())
+        talk(TableServiceClient::with_transport(strict.clone()), (0..8).rev())
             .await
             .is_err()
     );
@@ -298,7 +304,9 @@ async fn old_rejection_does_not_look_like_a_wrong_clock() {
         "response":{"status":403,"headers":{"date":"Wed, 01 Jan 2020 00:00:00 GMT"},"body":""}}"#
             .replace('\n', "");
     let replay = Replay::parse(&line).unwrap();
-    let table = TableServiceClient::on(replay.clone()).dynamic_table("Things").unwrap();
+    let table = TableServiceClient::with_transport(replay.clone())
+        .dynamic_table("Things")
+        .unwrap();
     let error = table.get(("p", "r")).await.unwrap_err();
     assert_eq!((error.status(), error.attempts()), (Some(403), 1), "{error}");
     replay.finish();

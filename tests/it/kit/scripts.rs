@@ -40,7 +40,9 @@ fn blog(number: u32) -> Blog {
 }
 
 fn blogs(script: &Script) -> TableClient<Blog> {
-    TableServiceClient::on(script.clone()).table("Blogs").unwrap()
+    TableServiceClient::with_transport(script.clone())
+        .table("Blogs")
+        .unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -119,17 +121,21 @@ async fn writes_batches_and_failures_are_answered_in_order() {
 #[tokio::test(start_paused = true)]
 async fn a_script_stands_behind_faults_and_before_a_service() {
     let emulator = Emulator::new();
-    let truth = TableServiceClient::on(emulator.clone()).table::<Blog>("Blogs").unwrap();
+    let truth = TableServiceClient::with_transport(emulator.clone())
+        .table::<Blog>("Blogs")
+        .unwrap();
     truth.create_table().await.unwrap();
     let script = Script::new()
         .then_any(ResponseTemplate::internal_error())
         // The read-back finds no row, so the insert is sent again.
         .then(OperationKind::Query, ResponseTemplate::page::<Blog>([]))
-        .then(OperationKind::Insert, Fault::Instead(std::sync::Arc::new(emulator)));
+        .then(OperationKind::Insert, Fault::RouteTo(std::sync::Arc::new(emulator)));
     let faults = Faults::new(script.clone());
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(9))).first(1));
     let started = tokio::time::Instant::now();
-    let blogs = TableServiceClient::on(faults).table::<Blog>("Blogs").unwrap();
+    let blogs = TableServiceClient::with_transport(faults)
+        .table::<Blog>("Blogs")
+        .unwrap();
     blogs.insert(&blog(1)).await.unwrap();
     assert!(started.elapsed() >= Duration::from_secs(9));
     script.finish();
@@ -188,7 +194,7 @@ async fn invalid_response_template_names_its_error() {
     let script = Script::new()
         .then_any(ResponseTemplate::row(&wrong))
         .then_any(ResponseTemplate::batch([ResponseTemplate::new(99)]));
-    let table = TableServiceClient::on(script.clone())
+    let table = TableServiceClient::with_transport(script.clone())
         .retry(NoRetry)
         .table::<Blog>("Blogs")
         .unwrap();

@@ -104,7 +104,7 @@ async fn signature_in_a_rejection_is_hidden() {
     let file = file("echo");
     let spy = Spy::new(Echo);
     let recorder = Recorder::create(&file, spy.clone()).unwrap();
-    let service = TableServiceClient::on(recorder).without_clock_correction();
+    let service = TableServiceClient::with_transport(recorder).without_clock_correction();
     service
         .dynamic_table("Things")
         .unwrap()
@@ -156,7 +156,7 @@ async fn a_delegation_key_is_not_recorded() {
     }
     let client = TableServiceClient::new("https://devstoreaccount1.table.core.windows.net", Token).unwrap();
     let file = file("delegation");
-    let recorder = Recorder::create(&file, Emulator::new().with_token("TOKENMARKER")).unwrap();
+    let recorder = Recorder::create(&file, Emulator::new().token("TOKENMARKER")).unwrap();
     let key = ask(client.transport(recorder)).await;
     let text = fs::read_to_string(&file).unwrap();
     assert!(
@@ -174,7 +174,9 @@ async fn hidden_values_of_a_test_are_hidden() {
         .unwrap()
         .hiding("Ada")
         .hiding("");
-    let table = TableServiceClient::on(recorder).dynamic_table("People").unwrap();
+    let table = TableServiceClient::with_transport(recorder)
+        .dynamic_table("People")
+        .unwrap();
     table.create_table().await.unwrap();
     let row = DynamicEntity::new("Ada", "r");
     table.insert(&row).await.unwrap();
@@ -188,7 +190,9 @@ async fn hidden_values_of_a_test_are_hidden() {
     let replay = Replay::parse(&text)
         .unwrap()
         .masking(|text| text.replace("Ada", "(hidden)"));
-    let table = TableServiceClient::on(replay).dynamic_table("People").unwrap();
+    let table = TableServiceClient::with_transport(replay)
+        .dynamic_table("People")
+        .unwrap();
     table.create_table().await.unwrap();
     table.insert(&row).await.unwrap();
     assert_eq!(
@@ -224,11 +228,16 @@ async fn hidden_values_are_hidden_in_every_encoding() {
     for emulator in [Emulator::new(), Emulator::cosmos()] {
         let file = file(&format!(
             "spellings-{:?}",
-            TableServiceClient::on(emulator.clone()).profile()
+            TableServiceClient::with_transport(emulator.clone()).profile()
         ));
-        let recorder = Recorder::create(&file, emulator.with_page_size(2)).unwrap();
+        let recorder = Recorder::create(&file, emulator.page_size(2)).unwrap();
         let recorder = recorder.hiding(JANE).hiding(WASTE);
-        assert_eq!(talk(TableServiceClient::on(recorder.clone())).await.unwrap(), 5);
+        assert_eq!(
+            talk(TableServiceClient::with_transport(recorder.clone()))
+                .await
+                .unwrap(),
+            5
+        );
         recorder.finish().unwrap();
         let text = fs::read_to_string(&file).unwrap();
         assert!(
@@ -244,7 +253,10 @@ async fn hidden_values_are_hidden_in_every_encoding() {
             assert!(!plain.contains(spelling), "{spelling} in {plain}");
         }
         let replay = Replay::open(&file).unwrap().hiding(JANE).hiding(WASTE);
-        assert_eq!(talk(TableServiceClient::on(replay.clone())).await.unwrap(), 5);
+        assert_eq!(
+            talk(TableServiceClient::with_transport(replay.clone())).await.unwrap(),
+            5
+        );
         replay.finish();
     }
 }

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Fault, FaultRule, Faults, Spy};
+use azure_table::testing::{Bill, Fault, FaultRule, Faults, ResponseTemplate, Spy};
 use azure_table::transport::Delivery;
 use azure_table::{DynamicEntity, EdmValue, Emulator, Filter, LocationMode, NoRetry, TableClient, TableServiceClient};
 
 fn things(spy: &Spy) -> TableClient {
-    TableServiceClient::on(spy.clone()).dynamic_table("Things").unwrap()
+    TableServiceClient::with_transport(spy.clone())
+        .dynamic_table("Things")
+        .unwrap()
 }
 
 #[azure_table::test(start_paused)]
@@ -152,5 +154,87 @@ async fn cleared_spy_counts_from_zero(emulator: Emulator) -> azure_table::Result
     let exchanges = spy.exchanges();
     assert_eq!((spy.requests(), exchanges.len()), (1, 1));
     assert_eq!((exchanges[0].number(), exchanges[0].status()), (4, Some(200)));
+    Ok(())
+}
+
+/// Runs a scenario of reads, writes and a rejected batch, whose bodies have times.
+async fn scenario(spy: &Spy) -> azure_table::Result<()> {
+    let things = things(spy);
+    things.create_table().await?;
+    let mut row = DynamicEntity::new("p", "1");
+    row.insert("At", azure_table::DateTime::now());
+    things.insert(&row).await?;
+    let mut batch = things.batch();
+    batch.insert(&DynamicEntity::new("p", "2"))?.merge(&row)?;
+    batch.submit().await?;
+    let mut rejected = things.batch();
+    rejected
+        .insert(&DynamicEntity::new("p", "3"))?
+        .insert(&DynamicEntity::new("p", "1"))?;
+    assert!(rejected.submit().await.is_err());
+    assert!(things.get(("p", "4")).await?.is_none());
+    assert!(things.get(("p", "1")).await?.is_some());
+    assert_eq!(things.query().versioned().page_size(1).all().await?.len(), 2);
+    things.delete(("p", "2")).await
+}
+
+#[azure_table::test]
+async fn bill_adds_up_each_kind_and_is_the_same_in_every_run() -> azure_table::Result<()> {
+    let mut bills = Vec::new();
+    for keep in [1_024, 0, 1, 2, 3] {
+        let spy = Spy::new(Emulator::new()).keep(keep);
+        scenario(&spy).await?;
+        bills.push(spy.bill());
+    }
+    assert!(bills.windows(2).all(|pair| pair[0] == pair[1]), "{bills:#?}");
+    let text = bills[0].to_string();
+    let counts: Vec<&str> = text.lines().map(|line| line.split(", bytes").next().unwrap()).collect();
+    let expected = [
+        "Batch: requests 2, rows 2",
+        "CreateTable: requests 1, rows 0",
+        "Delete: requests 1, rows 1",
+        "Get: requests 2, rows 1",
+        "Insert: requests 1, rows 1",
+        "Query: requests 2, rows 2",
+    ];
+    assert_eq!(counts, expected);
+    assert!(text.ends_with(|c: char| c.is_ascii_digit()), "{text}");
+    Ok(())
+}
+
+#[azure_table::test(start_paused)]
+async fn bill_counts_each_attempt_and_ends_with_a_clear(emulator: Emulator) -> azure_table::Result<()> {
+    let faults = Faults::new(emulator);
+    let spy = Spy::new(faults.clone());
+    let things = things(&spy);
+    assert_eq!((spy.bill(), spy.bill().to_string()), (Bill::default(), String::new()));
+    things.create_table().await?;
+    spy.clear();
+    faults.add(FaultRule::new(Fault::LoseRequest).on(OperationKind::Insert).first(1));
+    faults.add(
+        FaultRule::new(ResponseTemplate::new(503))
+            .on(OperationKind::Insert)
+            .first(1),
+    );
+    things.insert(&DynamicEntity::new("p", "1")).await?;
+    let bill = spy.bill().to_string();
+    assert!(
+        bill.starts_with("Insert: requests 3, rows 1, bytes sent 99, "),
+        "{bill}"
+    );
+    assert!(
+        bill.contains("\nQuery: requests 2, rows 0, bytes sent 0, "),
+        "it was read back: {bill}"
+    );
+
+    // The response of a request that was cleared is on no bill.
+    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(200))).first(1));
+    let slow = things.insert(&DynamicEntity::new("p", "2"));
+    let (slow, ()) = futures::join!(slow, async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        spy.clear();
+    });
+    slow?;
+    assert_eq!(spy.bill(), Bill::default());
     Ok(())
 }

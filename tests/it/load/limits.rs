@@ -15,7 +15,7 @@ fn row(partition: &str, row: usize) -> DynamicEntity {
 
 #[tokio::test(start_paused = true)]
 async fn a_partition_gives_its_rate_whatever_is_asked_of_it() {
-    let (emulator, table) = table(ServiceModel::today().partition_entities_per_second(200)).await;
+    let (emulator, table) = table(ServiceModel::azure_storage().partition_entities_per_second(200)).await;
     let load = ClosedLoop {
         workers: 8,
         pause: Duration::from_millis(20),
@@ -34,7 +34,7 @@ async fn a_partition_gives_its_rate_whatever_is_asked_of_it() {
 #[tokio::test(start_paused = true)]
 #[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 async fn an_account_gives_its_rate_over_all_partitions() {
-    let (emulator, table) = table(ServiceModel::today().account_entities_per_second(300)).await;
+    let (emulator, table) = table(ServiceModel::azure_storage().account_entities_per_second(300)).await;
     let load = ClosedLoop {
         workers: 12,
         pause: Duration::from_millis(20),
@@ -78,8 +78,8 @@ async fn a_service_error_tells_the_accounts_limit_from_that_of_a_partition() {
 
 #[tokio::test(start_paused = true)]
 async fn cosmos_says_when_to_come_again() {
-    let emulator = Emulator::cosmos().with_service_model(one().partition_entities_per_second(1));
-    let service = TableServiceClient::on(emulator.clone());
+    let emulator = Emulator::cosmos().service_model(one().partition_entities_per_second(1));
+    let service = TableServiceClient::with_transport(emulator.clone());
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     table.insert(&row("p", 1)).await.unwrap();
@@ -138,14 +138,16 @@ async fn what_would_wait_too_long_is_rejected_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_query_is_charged_for_the_rows_it_looks_at() {
     let at_once = Emulator::new();
-    let truth = TableServiceClient::on(at_once.clone()).dynamic_table("Things").unwrap();
+    let truth = TableServiceClient::with_transport(at_once.clone())
+        .dynamic_table("Things")
+        .unwrap();
     truth.create_table().await.unwrap();
     for n in 0..50 {
         truth.insert(&row("p", n)).await.unwrap();
     }
     let model = ServiceModel::new().time_per_entity_read(Duration::from_millis(100));
-    let emulator = at_once.with_service_model(model);
-    let table = TableServiceClient::on(emulator.clone())
+    let emulator = at_once.service_model(model);
+    let table = TableServiceClient::with_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     let started = Instant::now();
@@ -181,7 +183,7 @@ async fn who_is_not_let_in_asks_nothing_of_the_servers() {
 #[tokio::test(start_paused = true)]
 async fn without_a_model_nothing_takes_time_or_is_counted() {
     let emulator = Emulator::new();
-    let table = TableServiceClient::on(emulator.clone())
+    let table = TableServiceClient::with_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     let started = Instant::now();
@@ -198,7 +200,7 @@ async fn a_port_keeps_to_the_model_too() {
     let model = one()
         .partition_entities_per_second(1)
         .write_latency(Duration::from_millis(100));
-    let emulator = Emulator::new().with_service_model(model);
+    let emulator = Emulator::new().service_model(model);
     let server = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0").await.unwrap();
     let running = server.spawn();
     let service = TableServiceClient::from_connection_string(running.connection_string()).unwrap();
@@ -215,10 +217,11 @@ async fn a_port_keeps_to_the_model_too() {
 }
 
 #[tokio::test(start_paused = true)]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 async fn the_same_seed_gives_the_same_fate() {
     let mut seen = Vec::new();
     for seed in [1, 1, 2] {
-        let (emulator, table) = table(ServiceModel::in_2010().queue_chance(100).seed(seed)).await;
+        let (emulator, table) = table(ServiceModel::azure_storage_2010().queue_chance(100).seed(seed)).await;
         let load = ClosedLoop {
             workers: 75,
             pause: Duration::from_secs(3),

@@ -153,7 +153,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(super::cases(ProptestConfig::with_cases(64)))]
 
     #[test]
     fn invalid_operations_are_rejected_and_the_rest_is_atomic(
@@ -170,7 +170,7 @@ proptest! {
 
 async fn check(mut wishes: Vec<Wish>, begins_with_retrieve: bool) -> Result<(), TestCaseError> {
     let faults = Faults::new(Emulator::new());
-    let service = TableServiceClient::on(Emulator::new()).transport(faults.clone());
+    let service = TableServiceClient::with_transport(Emulator::new()).transport(faults.clone());
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     if begins_with_retrieve {

@@ -230,7 +230,7 @@ fn sets() -> impl Strategy<Value = Naive> {
 
 /// A table of small pages, so that parts have several.
 async fn table_of(items: &[Item]) -> TableClient<Item> {
-    let service = TableServiceClient::on(Emulator::new().with_page_size(2));
+    let service = TableServiceClient::with_transport(Emulator::new().page_size(2));
     let table = service.table::<Item>("Things").unwrap();
     table.create_table().await.unwrap();
     for item in items {
@@ -255,6 +255,8 @@ fn on_runtime<T>(test: impl Future<Output = T>) -> T {
 }
 
 proptest! {
+    #![proptest_config(super::cases(ProptestConfig::default()))]
+
     #[test]
     fn service_selects_the_rows_of_the_filter(items in items(), naive in prop_oneof![naive(), sets()]) {
         on_runtime(async {
@@ -290,7 +292,7 @@ proptest! {
         conditions in proptest::collection::vec((0..6_u8, 0..30_u32), 1..4),
     ) {
         on_runtime(async {
-            let service = TableServiceClient::on(Emulator::new().with_page_size(3));
+            let service = TableServiceClient::with_transport(Emulator::new().page_size(3));
             let table = service.table::<Post>("Posts").unwrap();
             table.create_table().await.unwrap();
             for n in &stored {
@@ -328,7 +330,7 @@ proptest! {
                 Some(n) => Key::<Item>::prefix((group, *n)).unwrap(),
                 None => Key::prefix((group,)).unwrap(),
             });
-            let found = table.query().fan_out().under_each(keys).concurrency(2).all().await.unwrap();
+            let found = table.query().fan_out().each_prefix(keys).concurrency(2).all().await.unwrap();
             prop_assert_eq!(found, expected);
             Ok(())
         })?;

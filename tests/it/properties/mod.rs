@@ -4,3 +4,15 @@ mod batches;
 mod entities;
 mod filters;
 mod keys;
+mod tables;
+
+use proptest::test_runner::Config;
+
+/// A quarter of the cases, and all of them with the feature `full`.
+fn cases(all: Config) -> Config {
+    let cases = match cfg!(feature = "full") {
+        true => all.cases,
+        false => all.cases.div_ceil(4),
+    };
+    Config { cases, ..all }
+}

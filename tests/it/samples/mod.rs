@@ -2,5 +2,8 @@
 
 mod dynamic;
 mod foreign;
+mod keys;
+mod queries;
+mod saves;
 mod store;
 mod stored_as;

@@ -52,7 +52,7 @@ fn order(number: u32, total: f64) -> Order {
 
 #[tokio::test]
 async fn customers_and_orders_share_a_table_and_a_batch() {
-    let service = TableServiceClient::on(Emulator::new());
+    let service = TableServiceClient::with_transport(Emulator::new());
     let store = service.table::<Item>("Store").unwrap();
     store.create_table().await.unwrap();
     let customer = Customer {
@@ -85,7 +85,7 @@ async fn customers_and_orders_share_a_table_and_a_batch() {
     let large = store
         .query()
         .partition("fabrikam")
-        .filter(Item::ORDER.then(Order::TOTAL).ge(20.0))
+        .filter(Item::ORDER.field(Order::TOTAL).ge(20.0))
         .all()
         .await
         .unwrap();
@@ -102,7 +102,7 @@ async fn customers_and_orders_share_a_table_and_a_batch() {
     );
     let shipped = table
         .query()
-        .under(azure_table::Key::prefix(("fabrikam",)).unwrap())
+        .key_prefix(azure_table::Key::prefix(("fabrikam",)).unwrap())
         .filter(Order::SHIPPED.eq(true))
         .select((Order::TOTAL, Order::SHIPPED));
     assert_eq!(shipped.all().await.unwrap(), [(20.0, true)]);

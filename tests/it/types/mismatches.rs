@@ -1,7 +1,9 @@
 //! A stored value that does not fit is an error that names the property, the expected and the found type. It is never
 //! read as another value.
 
-use azure_table::{DynamicEntity, EdmValue, ErrorKind, ReadEntity, TableEntity};
+use std::time::SystemTime;
+
+use azure_table::{Column, DateTime, DynamicEntity, EdmValue, ErrorKind, Guid, ReadEntity, TableEntity};
 
 use super::fresh_table;
 
@@ -87,44 +89,65 @@ async fn an_int32_is_widened() {
     }
 }
 
-/// If the service sends types, text is text, whatever it looks like.
+/// A plain read receives no types. The other reads receive them, and read the same.
 #[tokio::test]
-async fn text_is_not_read_as_another_type() {
-    use azure_table::entity::ReadProperty;
-    use azure_table::{DateTime, DynamicEntity, Emulator, Guid, TableServiceClient};
+async fn text_is_read_by_its_text() {
+    let date: DateTime = "2026-01-02T03:04:05Z".parse().unwrap();
+    let guid: Guid = "00000000-0000-0000-0000-000000000001".parse().unwrap();
+    widened! {
+        i64, "5" => 5;
+        u32, "5" => 5;
+        DateTime, "2026-01-02T03:04:05Z" => date;
+        SystemTime, "2026-01-02T03:04:05Z" => SystemTime::try_from(date).unwrap();
+        Guid, "00000000-0000-0000-0000-000000000001" => guid;
+        Vec<u8>, "test" => vec![0xb5, 0xeb, 0x2d];
+        f64, "Infinity" => f64::INFINITY;
+        String, 5_i64 => "5";
+        String, date => "2026-01-02T03:04:05Z";
+        String, guid => guid.to_string();
+        String, vec![0xb5, 0xeb, 0x2d] => "test";
+        i64, vec![0xd7, 0x6d, 0xf8] => 1234;
+    }
+    rejected! {
+        DateTime, "soon" => "expected a date and time such as 2026-01-02T03:04:05Z, found \"soon\"", "expected a date and time such as 2026-01-02T03:04:05Z, found \"soon\"";
+        i32, "5" => "expected Edm.Int32, found text", "expected Edm.Int32, found Edm.String";
+        i64, "five" => "expected Edm.Int64, found text", "expected Edm.Int64, found Edm.String";
+        f64, "1.5" => "expected Edm.Double, found text", "expected Edm.Double, found Edm.String";
+        bool, "true" => "expected Edm.Boolean, found text", "expected Edm.Boolean, found Edm.String";
+        String, 5 => "expected Edm.String, found the number 5", "expected Edm.String, found the number 5";
+    }
+}
 
-    fn rejects<T: ReadProperty + std::fmt::Debug>(row: &DynamicEntity, name: &str, expected: &str) {
-        let error = row.property::<T>(name).unwrap_err().to_string();
-        assert!(
-            error.ends_with(&format!("property `{name}`: expected {expected}, found Edm.String")),
-            "{error}"
-        );
-    }
+/// `modify`, `lenient`, streams of changes and upgrades read like `get`; `DynamicEntity` keeps the types.
+#[tokio::test]
+async fn every_read_of_a_row_has_the_same_result() -> azure_table::Result<()> {
+    let date: DateTime = "2026-01-02T03:04:05Z".parse().unwrap();
+    let table = fresh_table::<Row<DateTime>>().await;
+    let mut row = DynamicEntity::new("g", "r");
+    row.insert("value", "2026-01-02T03:04:05Z");
+    table.typed().insert(&row).await?;
 
-    let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
-    table.create_table().await.unwrap();
-    let mut row = DynamicEntity::new("p", "r");
-    for (name, text) in [
-        ("Number", "5"),
-        ("Date", "2026-01-02T03:04:05Z"),
-        ("Guid", "00000000-0000-0000-0000-000000000001"),
-        ("Bytes", "test"),
-        ("Nan", "NaN"),
-    ] {
-        row.insert(name, text);
-    }
-    table.insert(&row).await.unwrap();
-    let read = table.get(("p", "r")).await.unwrap().unwrap();
-    for row in [&row, &read] {
-        rejects::<i64>(row, "Number", "Edm.Int64");
-        rejects::<DateTime>(row, "Date", "Edm.DateTime");
-        rejects::<Guid>(row, "Guid", "Edm.Guid");
-        rejects::<Vec<u8>>(row, "Bytes", "Edm.Binary");
-        rejects::<f64>(row, "Nan", "Edm.Double");
-    }
-    let resolved = table
-        .get(("p", "r"))
-        .resolve(|row| row.property::<Vec<u8>>("Bytes"))
-        .await;
-    assert!(resolved.unwrap_err().to_string().contains("found Edm.String"));
+    assert_eq!(table.query().all().await?[0].value, date);
+    assert_eq!(table.query().versioned().all().await?[0].entity.value, date);
+    assert_eq!(table.query().lenient().all().await?[0].as_ref().unwrap().value, date);
+    let stored = table.typed::<DynamicEntity>().get(("g", "r")).await?.unwrap();
+    assert_eq!(stored.get("value"), Some(&EdmValue::from("2026-01-02T03:04:05Z")));
+    assert_eq!(stored.property::<DateTime>("value")?, date);
+    assert_eq!(stored.to_entity::<Row<DateTime>>()?.value, date);
+    let resolved = table.get(("g", "r")).resolve(|row| row.property::<DateTime>("value"));
+    assert_eq!(resolved.await?, Some(date));
+    let changed = table.changes().max_polls(1).stream().try_next().await?.unwrap();
+    assert_eq!(changed.entity.value, date);
+
+    // Only filters see the type, until an upgrade stores that of the field.
+    let found = || {
+        table
+            .query()
+            .filter(Column::<Row<DateTime>, DateTime>::property("value").eq(date))
+    };
+    assert_eq!(found().count().await?, 0);
+    assert_eq!(table.upgrade_all().await?.applied(), 1);
+    assert_eq!(found().count().await?, 1);
+    assert_eq!(table.upgrade_all().await?.unchanged(), 1);
+    Ok(())
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use azure_table::retry::Hedge;
 use azure_table::telemetry::OperationContext;
-use azure_table::transport::{HyperTransport, Transport as _};
+use azure_table::transport::{HttpTransport, Transport as _};
 use azure_table::{CallOptions, DynamicEntity, ErrorKind, NoRetry, TableServiceClient};
 use azure_table_tests::canned::CONTOSO;
 use azure_table_tests::errors::kind_in_doubt;
@@ -144,7 +144,7 @@ async fn idle_connections_are_limited_on_request() {
         }
     })
     .await;
-    let transport = HyperTransport::builder().pool_max_idle_per_host(0).build().unwrap();
+    let transport = HttpTransport::builder().pool_max_idle_per_host(0).build().unwrap();
     server.service = server.service.transport(transport);
     for _ in 0..3 {
         server.table().insert(&DynamicEntity::new("p", "r")).await.unwrap();

@@ -12,6 +12,7 @@ mod server;
 mod service;
 mod sockets;
 mod table;
+mod transport_settings;
 mod unusual_responses;
 mod via_batch;
 mod warm_up;

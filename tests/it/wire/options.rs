@@ -137,7 +137,7 @@ async fn request_is_returned_as_text_without_being_sent() {
     let shown = table
         .insert(&DynamicEntity::new("p", "r"))
         .client_request_id("7")
-        .request()
+        .request_text()
         .unwrap();
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(
@@ -156,24 +156,24 @@ async fn request_is_returned_as_text_without_being_sent() {
              {{\"PartitionKey\":\"p\",\"RowKey\":\"r\"}}"
         )
     );
-    let query = table.query().partition("it's").request().unwrap();
+    let query = table.query().partition("it's").request_text().unwrap();
     assert!(
         query.starts_with("GET https://contoso.table.core.windows.net/Things()?$filter="),
         "{query}"
     );
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "r")).unwrap();
-    let batch = batch.submit().request().unwrap();
+    let batch = batch.submit().request_text().unwrap();
     assert!(
         batch.contains("POST https://contoso.table.core.windows.net/Things HTTP/1.1"),
         "{batch}"
     );
     for (error, operation) in [
-        (table.get(("p/", "r")).request().unwrap_err(), "get"),
-        (table.exists(("p/", "r")).request().unwrap_err(), "get"),
-        (table.delete(("p/", "r")).request().unwrap_err(), "delete"),
+        (table.get(("p/", "r")).request_text().unwrap_err(), "get"),
+        (table.exists(("p/", "r")).request_text().unwrap_err(), "get"),
+        (table.delete(("p/", "r")).request_text().unwrap_err(), "delete"),
         (
-            table.insert(&DynamicEntity::new("p/", "r")).request().unwrap_err(),
+            table.insert(&DynamicEntity::new("p/", "r")).request_text().unwrap_err(),
             "insert",
         ),
     ] {
@@ -258,7 +258,7 @@ async fn max_in_flight_limits_the_attempts() {
         now: Arc::default(),
         most: Arc::default(),
     };
-    let service = TableServiceClient::on(counted.clone()).max_in_flight(3);
+    let service = TableServiceClient::with_transport(counted.clone()).max_in_flight(3);
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     let inserts = (0..20).map(|n| table.insert(&DynamicEntity::new("p", n.to_string())));
@@ -370,7 +370,8 @@ impl Transport for Tenants {
 #[tokio::test]
 async fn later_header_replaces_an_earlier_one_of_its_name() {
     let tenants = Tenants::default();
-    let service = TableServiceClient::on(tenants.clone()).with(&CallOptions::new().header("x-tenant", "client"));
+    let service =
+        TableServiceClient::with_transport(tenants.clone()).with(&CallOptions::new().header("x-tenant", "client"));
     let of_client = service.table::<Row>("Things").unwrap();
     let of_table = of_client.with(&CallOptions::new().header("X-Tenant", "table"));
     of_client.create_table().await.unwrap();

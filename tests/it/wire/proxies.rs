@@ -8,11 +8,14 @@ use std::sync::{Arc, Mutex};
 use azure_table::emulator::ServerCertificate;
 use azure_table::{DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, RunningEmulator, TableServiceClient};
 use azure_table_tests::network::NetworkBuilder;
+use azure_table_tests::process::output;
 use azure_table_tests::{Network, on_both_networks};
-use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
+use rcgen::ExtendedKeyUsagePurpose;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+
+use super::transport_settings::{Identity, TlsFront};
 
 /// A host that only the proxy resolves.
 const HOST: &str = "tables.test";
@@ -20,6 +23,7 @@ const HOST: &str = "tables.test";
 on_both_networks! {
     http_request_passes_through_proxy_with_absolute_url,
     https_request_passes_through_http_proxy_in_tunnel,
+    https_proxy_receives_requests_over_tls,
     socks_proxy_resolves_names_on_request,
     failing_proxy_leaves_no_write_in_doubt,
     emulator_is_reached,
@@ -175,11 +179,9 @@ async fn http_request_passes_through_proxy_with_absolute_url(network: Network) {
 }
 
 async fn https_request_passes_through_http_proxy_in_tunnel(network: Network) {
-    let mut params = CertificateParams::new(vec![HOST.to_owned()]).unwrap();
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    let key = KeyPair::generate().unwrap();
-    let pem = params.self_signed(&key).unwrap().pem();
-    let certificate = ServerCertificate::from_pem(&pem, key.serialize_pem()).unwrap();
+    let identity = Identity::of(ExtendedKeyUsagePurpose::ServerAuth);
+    let pem = identity.certificate;
+    let certificate = ServerCertificate::from_pem(&pem, identity.key).unwrap();
     let server = emulator().await.https(certificate).spawn();
     let proxy = Proxy::to(Some(server.address())).await;
     let trusting = || network.builder().root_certificates(&pem);
@@ -199,6 +201,32 @@ async fn https_request_passes_through_http_proxy_in_tunnel(network: Network) {
     ] {
         service(&server, trusting().proxy(url)).ping().await.unwrap();
         assert_eq!(proxy.requested().last().unwrap(), &requested);
+    }
+}
+
+/// With the endpoint `http` the proxy receives whole requests; with `https` TLS is within TLS.
+async fn https_proxy_receives_requests_over_tls(network: Network) {
+    let identity = Identity::of(ExtendedKeyUsagePurpose::ServerAuth);
+    let certificate = ServerCertificate::from_pem(&identity.certificate, identity.key).unwrap();
+    let (plain, secure) = (emulator().await.spawn(), emulator().await.https(certificate).spawn());
+    for (server, requested) in [
+        (
+            plain,
+            format!("GET http://{HOST}/devstoreaccount1/Tables?$top=1 by Basic dXNlcjpwYXNz"),
+        ),
+        (secure, format!("CONNECT {HOST}:443 by Basic dXNlcjpwYXNz")),
+    ] {
+        let proxy = Proxy::to(Some(server.address())).await;
+        let front = TlsFront::to(proxy.address, None).await;
+        let url = format!("https://user:pass@{}", front.address);
+        let transport = network.builder().proxy(url).root_certificates(&identity.certificate);
+        let trusting = transport.root_certificates(&front.identity.certificate);
+        service(&server, trusting).ping().await.unwrap();
+        assert_eq!(proxy.requested(), [requested]);
+        let distrusting = network.builder().root_certificates(&identity.certificate);
+        let distrusting = distrusting.proxy(format!("https://{}", front.address));
+        let error = service(&server, distrusting).ping().retry(NoRetry).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
     }
 }
 
@@ -278,21 +306,48 @@ async fn emulator_is_reached(network: Network) {
     service.transport(network.transport()).ping().await.unwrap();
 }
 
-async fn environment_selects_proxy(network: Network) {
-    let proxy = Proxy::to(None).await;
+/// Runs [`emulator_is_reached`] in a process with these variables, and returns its output.
+fn in_environment(network: Network, variables: &[(&str, &str)]) -> JoinHandle<String> {
     let test = match network {
         Network::Reqwest => "wire::proxies::over_reqwest::emulator_is_reached",
         Network::Hyper => "wire::proxies::over_hyper::emulator_is_reached",
     };
-    let run = |no_proxy: &'static str| {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", test]).env("NO_PROXY", no_proxy);
-        command.env("HTTP_PROXY", format!("http://user:pass@{}", proxy.address));
-        tokio::task::spawn_blocking(move || {
-            let output = command.output().unwrap();
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(output.status.success() && text.contains("1 passed"), "{text}");
-        })
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test]).envs(variables.iter().copied());
+    tokio::task::spawn_blocking(move || String::from_utf8_lossy(&output(&mut command, test).stdout).into_owned())
+}
+
+/// The environment names no certificates: an `http` endpoint needs none.
+#[tokio::test]
+async fn machine_without_certificates_reaches_the_emulator() {
+    let none = [("SSL_CERT_FILE", "/dev/null"), ("SSL_CERT_DIR", "/nonexistent")];
+    let text = in_environment(Network::Hyper, &none).await.unwrap();
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+/// hyper-util would connect directly for `*` only by name, and report SOCKS 4 for each attempt.
+#[tokio::test]
+async fn environment_is_read_as_a_user_expects() {
+    let closed = "http://127.0.0.1:1";
+    let all = in_environment(Network::Hyper, &[("HTTP_PROXY", closed), ("NO_PROXY", "*")]);
+    let text = all.await.unwrap();
+    assert!(text.contains("1 passed"), "{text}");
+    let text = in_environment(
+        Network::Hyper,
+        &[("ALL_PROXY", "socks4://127.0.0.1:1"), ("NO_PROXY", "")],
+    );
+    let text = text.await.unwrap();
+    assert!(text.contains("the scheme http, https, socks5 or socks5h"), "{text}");
+}
+
+async fn environment_selects_proxy(network: Network) {
+    let proxy = Proxy::to(None).await;
+    let url = format!("http://user:pass@{}", proxy.address);
+    let run = async |no_proxy: &str| {
+        let variables = [("NO_PROXY", no_proxy), ("HTTP_PROXY", &url)];
+        let text = in_environment(network, &variables).await?;
+        assert!(text.contains("1 passed"), "{text}");
+        Ok::<_, tokio::task::JoinError>(())
     };
     run("127.0.0.0/8").await.unwrap();
     assert_eq!(proxy.requested(), [""; 0]);

@@ -15,16 +15,16 @@ async fn first_request_of_an_operation_is_returned_as_text() {
     let table = service.dynamic_table("Orders").unwrap();
     let policy = || StoredAccessPolicy::new("readers");
     let shown = [
-        service.list_tables().starting_with("O").request().unwrap(),
-        service.ensure_tables(["Orders", "Customers"]).request().unwrap(),
-        table.recreate_table(Duration::from_secs(60)).request().unwrap(),
-        table.add_access_policy(policy()).request().unwrap(),
+        service.list_tables().starting_with("O").request_text().unwrap(),
+        service.ensure_tables(["Orders", "Customers"]).request_text().unwrap(),
+        table.recreate_table(Duration::from_secs(60)).request_text().unwrap(),
+        table.add_access_policy(policy()).request_text().unwrap(),
         table
             .revoke_access_policy("readers")
             .client_request_id("7")
-            .request()
+            .request_text()
             .unwrap(),
-        table.set_access_policies([policy()]).request().unwrap(),
+        table.set_access_policies([policy()]).request_text().unwrap(),
     ];
     assert!(canned.sent().is_empty());
     assert!(shown[4].contains("x-ms-client-request-id: 7\n"), "{}", shown[4]);
@@ -55,14 +55,21 @@ async fn invalid_request_has_no_text() {
     let table = service.dynamic_table("Orders").unwrap();
     let policies = || (0..6).map(|n| StoredAccessPolicy::new(n.to_string()));
     for (error, why) in [
-        (service.ensure_tables(["no name"]).request().unwrap_err(), "table name"),
         (
-            service.ensure_tables::<&str>([]).request().unwrap_err(),
+            service.ensure_tables(["no name"]).request_text().unwrap_err(),
+            "table name",
+        ),
+        (
+            service.ensure_tables::<&str>([]).request_text().unwrap_err(),
             "nothing is sent",
         ),
-        (table.set_access_policies(policies()).request().unwrap_err(), "5"),
+        (table.set_access_policies(policies()).request_text().unwrap_err(), "5"),
         (
-            service.list_tables().header("If-Match", "*").request().unwrap_err(),
+            service
+                .list_tables()
+                .header("If-Match", "*")
+                .request_text()
+                .unwrap_err(),
             "If-Match",
         ),
     ] {

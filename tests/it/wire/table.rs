@@ -99,7 +99,7 @@ async fn tables_are_listed_as_a_stream() {
     assert_eq!(line(&server.requests().await[0]), "GET /acct/Tables?$top=1");
     let mut pages = server.service().list_tables().pages();
     let second = pages.try_next().await.unwrap().unwrap();
-    let kept = serde_json::to_string(second.continuation().unwrap()).unwrap();
+    let kept = serde_json::to_string(second.continuation()).unwrap();
     let position = || serde_json::from_str::<Continuation>(&kept).unwrap();
     let rest = server.service().list_tables().resume_from(position());
     assert_eq!(rest.await.unwrap(), ["logB", "logC"]);

@@ -94,9 +94,9 @@ async fn read_is_outside_of_a_change_set_and_write_inside() {
     }
 
     // The request is the same as text; other calls are sent unchanged.
-    let shown = table.get(("p", "r")).request().unwrap();
+    let shown = table.get(("p", "r")).request_text().unwrap();
     assert!(shown.starts_with("POST ") && shown.contains("GET http"), "{shown}");
-    let shown = table.create_table().request().unwrap();
+    let shown = table.create_table().request_text().unwrap();
     assert!(shown.contains("/Tables\n"), "{shown}");
 }
 

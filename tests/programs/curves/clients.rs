@@ -121,7 +121,9 @@ fn failures(sweep: &Sweep) -> Vec<Curve> {
     for failures in [1, 10, 100, 1_000, 10_000] {
         let emulator = Emulator::new();
         emulator.seed("Things", (0..failures).map(order)).unwrap();
-        let table = TableServiceClient::on(emulator).table::<Order>("Things").unwrap();
+        let table = TableServiceClient::with_transport(emulator)
+            .table::<Order>("Things")
+            .unwrap();
         let bulk = table.bulk().max_failures(failures - 1).partition_concurrency(1);
         let interrupted = sweep.block_on(bulk.insert((0..failures).map(order)).into_future());
         let interrupted = interrupted.unwrap_err();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use azure_table::emulator::EmulatorSnapshot;
-use azure_table::transport::HyperTransport;
+use azure_table::transport::HttpTransport;
 use azure_table::{Column, Emulator, EmulatorServer, TableClient, TableServiceClient};
 use cpu_time::ThreadTime;
 use futures::{StreamExt as _, stream};
@@ -33,7 +33,9 @@ const COPY: &str = "a copy of all rows: new memory, beyond the processor's cache
 fn filled(rows: usize) -> (Emulator, TableClient<Order>) {
     let emulator = Emulator::new();
     emulator.seed("Things", (0..rows).map(order)).unwrap();
-    let table = TableServiceClient::on(emulator.clone()).table("Things").unwrap();
+    let table = TableServiceClient::with_transport(emulator.clone())
+        .table("Things")
+        .unwrap();
     (emulator, table)
 }
 
@@ -176,7 +178,7 @@ fn connections(sweep: &Sweep) -> Vec<Curve> {
             let emulator = filled(1_000).0;
             let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap().spawn();
             let service = TableServiceClient::from_connection_string(server.connection_string()).unwrap();
-            let service = service.transport(HyperTransport::builder().build().unwrap());
+            let service = service.transport(HttpTransport::builder().build().unwrap());
             (server, service.table::<Order>("Things").unwrap())
         },
         async |(_, table), connections| {

@@ -86,7 +86,9 @@ fn request(sweep: &Sweep) -> Vec<Curve> {
 /// The emulator parses the filter, and finds one row that does not match it.
 fn parse(sweep: &Sweep) -> Vec<Curve> {
     let setup = async |terms| {
-        let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
+        let table = TableServiceClient::with_transport(Emulator::new())
+            .dynamic_table("Things")
+            .unwrap();
         table.create_table().await.unwrap();
         let mut row = DynamicEntity::new("p", "r");
         row.insert("Rating", -1_i32);
@@ -106,7 +108,9 @@ fn parse(sweep: &Sweep) -> Vec<Curve> {
 /// Alternating `and` and `or`, up to the limit of 100, on the emulator.
 fn depth(sweep: &Sweep) -> Vec<Curve> {
     let setup = async |depth: usize| {
-        let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
+        let table = TableServiceClient::with_transport(Emulator::new())
+            .dynamic_table("Things")
+            .unwrap();
         table.create_table().await.unwrap();
         let nested = (1..depth).fold(rating(0), |inner, n| match n % 2 {
             0 => inner & rating(n),

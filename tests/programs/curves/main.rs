@@ -1,6 +1,6 @@
 //! The cost of one unit in each dimension in which the client and the emulator grow, as a table and as plots.
 //!
-//! `cargo run --release -p azure-table-tests --example curves` takes a few minutes, `--quick` less than one. It ends
+//! `cargo program curves` takes a few minutes, `--quick` less than one. It ends
 //! with exit code 1 if a bar is missed. Each group of curves has a file. `measure.rs` measures, `curve.rs` checks the
 //! bars, `chart.rs` draws, and `canned.rs` replaces the service.
 

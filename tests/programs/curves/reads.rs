@@ -113,7 +113,7 @@ fn terms(sweep: &Sweep) -> Vec<Curve> {
 fn ranges(sweep: &Sweep) -> Vec<Curve> {
     let costs = sweep.measure(&[100, 1_000, 10_000, 50_000], empty, async |table, ranges| {
         let prefixes = (0..ranges).map(|n| KeyPrefix::from_text(format!("{n:06}"), "a").unwrap());
-        let plan = table.query().fan_out().under_each(prefixes).plan().unwrap();
+        let plan = table.query().fan_out().each_prefix(prefixes).plan().unwrap();
         assert_eq!(plan.requests(), ranges);
         ranges
     });

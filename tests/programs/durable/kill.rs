@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use azure_table::emulator::{EmulatorFolder, SyncPolicy};
 use azure_table::{Emulator, EmulatorServer, NoRetry, TableClient, TableEntity, TableServiceClient};
+use azure_table_tests::process::wait_for;
 
 use crate::Folder;
 
@@ -60,10 +61,12 @@ pub(crate) async fn serve(folder: &str) {
 fn start(folder: &Path) -> (Child, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     let mut child = command.arg(SERVE).arg(folder).stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let line = wait_for(child.id(), "the start", move || {
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        line
+    });
     (child, line.trim().to_owned())
 }
 
@@ -161,7 +164,9 @@ impl Client {
 /// Checks the state after the kill, and lets the clients continue from it.
 async fn check(folder: &Path, clients: &mut [Client]) {
     let emulator = Emulator::open(folder, SyncPolicy::Always).unwrap();
-    let table = TableServiceClient::on(emulator).table::<Cell>(TABLE).unwrap();
+    let table = TableServiceClient::with_transport(emulator)
+        .table::<Cell>(TABLE)
+        .unwrap();
     for client in clients {
         let mut found = [0; ROWS as usize];
         for cell in table.query().partition(client.client).all().await.unwrap() {

@@ -1,6 +1,6 @@
 //! The emulator in a folder, as a process that is killed, and its figures next to the emulator in memory.
 //!
-//! `cargo run --release -p azure-table-tests --example durable -- kill 200` kills an emulator with SIGKILL this many
+//! `cargo program durable -- kill 200` kills an emulator with SIGKILL this many
 //! times while eight clients write, and checks the folder. `-- start 1000000` prints the time to open a folder of this
 //! many entities, `-- rates` the inserts per second under each policy.
 //!

@@ -137,6 +137,7 @@ fn responses(port: u16) -> bool {
     let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else {
         return false;
     };
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let request = format!("GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n");
     stream.write_all(request.as_bytes()).is_ok() && stream.read(&mut [0; 64]).is_ok_and(|length| length > 0)
 }

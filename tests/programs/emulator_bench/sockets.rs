@@ -6,6 +6,8 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
+use azure_table_tests::process::LIMIT;
+
 use crate::load::Load;
 use crate::process::Server;
 
@@ -138,7 +140,10 @@ impl Connection {
         let count = match self.stream.read(buffer) {
             Ok(0) => panic!("the server closed the connection"),
             Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                assert!(self.requested.elapsed() < LIMIT, "no response within {LIMIT:?}");
+                return None;
+            }
             Err(error) => panic!("{error}"),
         };
         let mut bytes = &buffer[..count];

@@ -1,6 +1,6 @@
 //! Prints every exploration as a table: its orders, without and with one fault, and its time.
 //!
-//! `cargo run --release -p azure-table-tests --example explorations` takes some minutes. After `--` it takes
+//! `cargo program explorations` takes some minutes. After `--` it takes
 //! `operations` or `patterns`, and a word of the names. It ends with exit code 1 if something is not proven.
 
 #![expect(clippy::print_stdout, reason = "a program for the command line")]
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     for case in cases {
         for faults in 0..=1 {
             let found = (case.explore)(faults);
-            let verdict = match (found.failure(), found.bound()) {
+            let verdict = match (found.failure(), found.stop_reason()) {
                 (Some(_), _) => "FAILED".to_owned(),
                 (None, Some(bound)) => bound.to_string(),
                 (None, None) => "all seen".to_owned(),

@@ -1,6 +1,6 @@
 //! Prints the table of the front page: ways to write rows into one partition of the emulator's service model.
 //!
-//! `cargo run -p azure-table-tests --example saturated_partition` takes about half a minute, on a paused clock.
+//! `cargo program saturated_partition` takes about half a minute, on a paused clock.
 
 #![expect(
     clippy::unwrap_used,
@@ -59,10 +59,12 @@ impl Way {
     /// Writes for the whole time, with the client's default policies. Returns the work of the service.
     async fn run(self) -> ServiceLoad {
         let fresh = Emulator::new();
-        let truth = TableServiceClient::on(fresh.clone()).dynamic_table("Things").unwrap();
+        let truth = TableServiceClient::with_transport(fresh.clone())
+            .dynamic_table("Things")
+            .unwrap();
         truth.create_table().await.unwrap();
-        let emulator = fresh.with_service_model(ServiceModel::today());
-        let table = TableServiceClient::on(emulator.clone())
+        let emulator = fresh.service_model(ServiceModel::azure_storage());
+        let table = TableServiceClient::with_transport(emulator.clone())
             .dynamic_table("Things")
             .unwrap();
         let mut writers = JoinSet::new();

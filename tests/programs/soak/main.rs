@@ -1,7 +1,7 @@
 //! Mixed load through faults, over HTTP to the emulator on a port, for a given time. Nothing is lost, a tail of changes
 //! observes every last version, and memory, sockets and tasks do not grow. Writes are grouped, reads hedged and shared.
 //!
-//! `cargo run --release --example soak -- 600` runs for ten minutes, the default, and prints its counts every ten
+//! `cargo program soak -- 600` runs for ten minutes, the default, and prints its counts every ten
 //! seconds. Client and service are one process, so the figures include both. Owns the figures and their bounds;
 //! `worker.rs` and `tail.rs` are the clients.
 
@@ -107,14 +107,14 @@ fn add_rules(faults: &Faults) {
             0.01,
         ),
     ] {
-        faults.add(FaultRule::new(fault).chance(chance));
+        faults.add(FaultRule::new(fault).probability(chance));
     }
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
     let seconds = std::env::args().nth(1).map_or(600, |seconds| seconds.parse().unwrap());
-    let emulator = Emulator::new().with_timestamp_skew(SKEW, 1);
+    let emulator = Emulator::new().timestamp_skew(SKEW, 1);
     let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap().spawn();
     let truth = TableServiceClient::from_connection_string(server.connection_string()).unwrap();
     truth.dynamic_table("Soak").unwrap().create_table().await.unwrap();

@@ -1,6 +1,6 @@
 //! A tail of changes next to 100,000 writes by 8 writers, with skewed Timestamps, lost responses and restarts.
 //!
-//! `cargo run --release -p azure-table-tests --example tail` prints its counts, once with an overlap that covers the
+//! `cargo program tail` prints its counts, once with an overlap that covers the
 //! skew and once without. After `--` it takes the number of writes. It ends with exit code 1 if the first tail missed
 //! the last version of a row, or if the second missed none: then the study would prove nothing.
 

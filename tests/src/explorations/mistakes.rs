@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use azure_table::testing::{Exploration, World, explore};
+use azure_table::testing::{Exploration, Simulation, explore};
 use azure_table::{ErrorKind, Result, TableClient, TableEntity};
 use futures::future::join;
 
@@ -82,18 +82,18 @@ const TABLE: &str = "Rows";
 /// The time of a lease, in seconds.
 const LEASE: i32 = 30;
 
-fn start(world: &World, rows: &[&str]) -> (TableClient<Row>, TableClient<Row>, TableClient<Row>) {
-    let table = world.table(TABLE);
-    world
+fn start(simulation: &Simulation, rows: &[&str]) -> (TableClient<Row>, TableClient<Row>, TableClient<Row>) {
+    let table = simulation.table(TABLE);
+    simulation
         .emulator()
         .seed(TABLE, rows.iter().map(|name| Row::new(name)))
         .unwrap();
-    let client = |name| world.client(name).table(TABLE).unwrap();
+    let client = |name| simulation.client(name).table(TABLE).unwrap();
     (table, client("a"), client("b"))
 }
 
 /// Both increment once. Wrong: the second write overwrites the first.
-async fn counter<const RIGHT: bool>(world: World) -> Result<()> {
+async fn counter<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
     async fn count<const RIGHT: bool>(table: TableClient<Row>) -> Result<()> {
         if RIGHT {
             table.modify(("g", "n"), |row| row.number += 1).await?;
@@ -105,7 +105,7 @@ async fn counter<const RIGHT: bool>(world: World) -> Result<()> {
         }
         Ok(())
     }
-    let (table, a, b) = start(&world, &["n"]);
+    let (table, a, b) = start(&simulation, &["n"]);
     let (first, second) = join(count::<RIGHT>(a), count::<RIGHT>(b)).await;
     first.and(second)?;
     assert_eq!(table.get(("g", "n")).await?.map(|row| row.number), Some(2));
@@ -113,7 +113,7 @@ async fn counter<const RIGHT: bool>(world: World) -> Result<()> {
 }
 
 /// The holder of a lease writes a report. Wrong: the lease may have passed to the other in between.
-async fn lease<const RIGHT: bool>(world: World) -> Result<()> {
+async fn lease<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
     async fn work<const RIGHT: bool>(now: impl Fn() -> i32, table: TableClient<Row>, who: &str) -> Result<()> {
         let Some(mut lease) = table.get(("g", "lease")).versioned().await? else {
             return Ok(());
@@ -141,8 +141,8 @@ async fn lease<const RIGHT: bool>(world: World) -> Result<()> {
         table.modify(("g", "report"), write).await?;
         Ok(())
     }
-    let (table, a, b) = start(&world, &["lease", "report"]);
-    let clock = world.emulator().clock();
+    let (table, a, b) = start(&simulation, &["lease", "report"]);
+    let clock = simulation.emulator().clock();
     let started = clock.now().unix_seconds();
     let now = || (clock.now().unix_seconds() - started) as i32;
     let (first, second) = join(work::<RIGHT>(now, a, "a"), work::<RIGHT>(now, b, "b")).await;
@@ -154,7 +154,7 @@ async fn lease<const RIGHT: bool>(world: World) -> Result<()> {
 }
 
 /// Each takes the name if it is free. Wrong: both find it free.
-async fn unique<const RIGHT: bool>(world: World) -> Result<()> {
+async fn unique<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
     async fn take<const RIGHT: bool>(table: TableClient<Row>, who: &str) -> Result<bool> {
         let mut row = Row::new("nick");
         row.text = Some(who.into());
@@ -167,15 +167,15 @@ async fn unique<const RIGHT: bool>(world: World) -> Result<()> {
         table.insert_or_replace(&row).await?;
         Ok(true)
     }
-    let (_, a, b) = start(&world, &[]);
+    let (_, a, b) = start(&simulation, &[]);
     let (first, second) = join(take::<RIGHT>(a, "a"), take::<RIGHT>(b, "b")).await;
     assert!(first? != second?, "both took the name");
     Ok(())
 }
 
 /// One moves a number from one row to the other, one reads both. Wrong: the reader finds it in neither.
-async fn transaction<const RIGHT: bool>(world: World) -> Result<()> {
-    let (_, a, b) = start(&world, &["from", "to"]);
+async fn transaction<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
+    let (_, a, b) = start(&simulation, &["from", "to"]);
     let (mut from, mut to) = (Row::new("from"), Row::new("to"));
     (from.number, to.number) = (-1, 1);
     let moved = async {

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use azure_table::operation::Resolution;
 use azure_table::service::StoredAccessPolicy;
-use azure_table::testing::{World, explore};
-use azure_table::{Guid, TableClient, TableEntity};
+use azure_table::testing::{Simulation, explore};
+use azure_table::{Guid, NoRetry, TableClient, TableEntity};
 use futures::future::{join, join_all};
 
 use super::{Case, Tally};
@@ -37,11 +38,11 @@ impl Counter {
 const TABLE: &str = "Counters";
 
 /// Returns every operation that coordinates with others.
-pub const ALL: [Case; 11] = [
+pub const ALL: [Case; 12] = [
     Case {
         name: "`modify` by two tasks",
         explore: |faults| {
-            explore(async |world| modify(world, 2).await)
+            explore(async |simulation| modify(simulation, 2).await)
                 .isolated()
                 .faults(faults)
                 .run()
@@ -50,11 +51,15 @@ pub const ALL: [Case; 11] = [
     Case {
         name: "`modify` by three tasks",
         explore: |faults| {
-            explore(async |world| modify(world, 3).await)
+            explore(async |simulation| modify(simulation, 3).await)
                 .isolated()
                 .faults(faults)
                 .run()
         },
+    },
+    Case {
+        name: "`resolve_doubt` of writes in doubt, beside another writer",
+        explore: |faults| explore(resolve).isolated().faults(faults).run(),
     },
     Case {
         name: "`modify(..).or_insert(..)` by two tasks",
@@ -99,44 +104,89 @@ pub const ALL: [Case; 11] = [
 ];
 
 /// Seeds counters, and returns a client of the table for each task.
-fn start(world: &World, counters: &[&str], tasks: &[&str]) -> (TableClient<Counter>, Vec<TableClient<Counter>>) {
-    let table = world.table(TABLE);
+fn start(
+    simulation: &Simulation,
+    counters: &[&str],
+    tasks: &[&str],
+) -> (TableClient<Counter>, Vec<TableClient<Counter>>) {
+    let table = simulation.table(TABLE);
     let seeds = counters.iter().map(|name| Counter::new(name));
-    world.emulator().seed(TABLE, seeds).unwrap();
-    let clients = tasks.iter().map(|name| world.client(name).table(TABLE).unwrap());
+    simulation.emulator().seed(TABLE, seeds).unwrap();
+    let clients = tasks.iter().map(|name| simulation.client(name).table(TABLE).unwrap());
     (table, clients.collect())
 }
 
 /// Returns the stored rows, read without the gate.
-async fn stored(world: &World, name: &str) -> Option<Counter> {
-    let behind = azure_table::TableServiceClient::on(world.emulator().clone());
+async fn stored(simulation: &Simulation, name: &str) -> Option<Counter> {
+    let behind = azure_table::TableServiceClient::with_transport(simulation.emulator().clone());
     let table = behind.table::<Counter>(TABLE).unwrap();
     table.get(("g", name)).await.unwrap()
 }
 
-async fn count(world: &World, name: &str) -> i64 {
-    stored(world, name).await.map_or(0, |counter| counter.count)
+async fn count(simulation: &Simulation, name: &str) -> i64 {
+    stored(simulation, name).await.map_or(0, |counter| counter.count)
 }
 
-async fn modify(world: World, tasks: usize) {
-    let (_, clients) = start(&world, &["n"], &["a", "b", "c"][..tasks]);
+async fn modify(simulation: Simulation, tasks: usize) {
+    let (_, clients) = start(&simulation, &["n"], &["a", "b", "c"][..tasks]);
     let done = clients
         .iter()
         .map(|table| async { table.modify(("g", "n"), |counter| counter.count += 1).await });
-    Tally::of(join_all(done).await).check(count(&world, "n").await);
+    Tally::of(join_all(done).await).check(count(&simulation, "n").await);
 }
 
-async fn modify_or_insert(world: World) {
-    let (_, clients) = start(&world, &[], &["a", "b"]);
+/// Two tasks increment both counters in one batch. A doubt is resolved before the other task's next request or after.
+async fn resolve(simulation: Simulation) {
+    let (_, clients) = start(&simulation, &["m", "n"], &["a", "b"]);
+    let increment = async |name: &str, table: &TableClient<Counter>| -> Option<Resolution> {
+        let rows = table.query().partition("g").versioned().all().await.ok()?;
+        let mut batch = table.batch();
+        for mut row in rows {
+            row.count += 1;
+            batch.replace(&row).ok()?;
+        }
+        match batch.submit().retry(NoRetry).await {
+            Ok(_) => Some(Resolution::Applied),
+            Err(e) => {
+                let doubt = e.doubt()?;
+                // No request is in flight any more.
+                tokio::time::sleep(Duration::from_secs(61)).await;
+                // The other half is resolved by another process.
+                let doubt = if name == "a" {
+                    doubt
+                } else {
+                    doubt.to_string().parse().ok()?
+                };
+                // The only fault was before.
+                Some(simulation.client(name).resolve_doubt(&doubt).await.unwrap())
+            }
+        }
+    };
+    let resolved = join(increment("a", &clients[0]), increment("b", &clients[1])).await;
+    let mut tally = Tally::default();
+    for resolution in [resolved.0, resolved.1] {
+        match resolution {
+            Some(Resolution::Applied) => tally.certain += 1,
+            Some(Resolution::NotApplied) | None => {}
+            Some(_) => tally.perhaps += 1,
+        }
+    }
+    let (m, n) = (count(&simulation, "m").await, count(&simulation, "n").await);
+    assert_eq!(m, n);
+    tally.check(n);
+}
+
+async fn modify_or_insert(simulation: Simulation) {
+    let (_, clients) = start(&simulation, &[], &["a", "b"]);
     let done = clients.iter().map(|table| async {
         let change = |counter: &mut Counter| counter.count += 1;
         table.modify(("g", "n"), change).or_insert(|| Counter::new("n")).await
     });
-    Tally::of(join_all(done).await).check(count(&world, "n").await);
+    Tally::of(join_all(done).await).check(count(&simulation, "n").await);
 }
 
-async fn insert_if_not_exists(world: World) {
-    let (_, clients) = start(&world, &[], &["a", "b", "c"]);
+async fn insert_if_not_exists(simulation: Simulation) {
+    let (_, clients) = start(&simulation, &[], &["a", "b", "c"]);
     let tasks = clients.iter().zip(1..).map(|(table, number)| async move {
         let mut counter = Counter::new("n");
         counter.count = number;
@@ -148,7 +198,7 @@ async fn insert_if_not_exists(world: World) {
         .filter(|(_, r)| matches!(r, Ok(Some(_))))
         .map(|(n, _)| *n)
         .collect();
-    let stored = count(&world, "n").await;
+    let stored = count(&simulation, "n").await;
     assert!(inserted.len() <= 1, "{inserted:?} were all first");
     assert!(
         inserted.iter().all(|number| *number == stored),
@@ -158,8 +208,8 @@ async fn insert_if_not_exists(world: World) {
     assert!(!is_sure || inserted.len() == 1, "nobody was first, {stored} is stored");
 }
 
-async fn access_policies(world: World) {
-    let (table, clients) = start(&world, &[], &["a", "b"]);
+async fn access_policies(simulation: Simulation) {
+    let (table, clients) = start(&simulation, &[], &["a", "b"]);
     let (added, read) = join(
         async { clients[0].add_access_policy(StoredAccessPolicy::new("one")).await },
         async { clients[1].access_policies().await },
@@ -175,15 +225,15 @@ async fn access_policies(world: World) {
     }
 }
 
-async fn update_where(world: World) {
-    let (_, clients) = start(&world, &["m", "n"], &["a", "b"]);
+async fn update_where(simulation: Simulation) {
+    let (_, clients) = start(&simulation, &["m", "n"], &["a", "b"]);
     let all = clients[0].query().partition("g");
     let (updated, modified) = join(
         async { clients[0].update_where(all, |counter| counter.count += 1).await },
         async { clients[1].modify(("g", "n"), |counter| counter.count += 10).await },
     )
     .await;
-    let (m, n) = (count(&world, "m").await, count(&world, "n").await);
+    let (m, n) = (count(&simulation, "m").await, count(&simulation, "n").await);
     assert!([0, 1].contains(&m) && [0, 1, 10, 11].contains(&n), "{m} and {n}");
     if let Ok(report) = &updated {
         // A row that the other task wrote in between is reported, not overwritten.
@@ -194,8 +244,8 @@ async fn update_where(world: World) {
     }
 }
 
-async fn get_after_insert(world: World) {
-    let (_, clients) = start(&world, &[], &["a", "b"]);
+async fn get_after_insert(simulation: Simulation) {
+    let (_, clients) = start(&simulation, &[], &["a", "b"]);
     let (seen, _) = join(
         async {
             let inserted = clients[0].insert(&Counter::new("n")).await;
@@ -212,8 +262,8 @@ async fn get_after_insert(world: World) {
 }
 
 /// Each poll is a separate process, which resumes from the text that the previous one stored.
-async fn changes(world: World) {
-    let (_, clients) = start(&world, &["m", "n"], &["writer", "tail"]);
+async fn changes(simulation: Simulation) {
+    let (_, clients) = start(&simulation, &["m", "n"], &["writer", "tail"]);
     let (position, seen) = (RefCell::new(None), RefCell::new(BTreeMap::new()));
     let poll = async || {
         let changes = clients[1]
@@ -240,15 +290,15 @@ async fn changes(world: World) {
     };
     join(write, poll()).await;
     poll().await;
-    let behind = azure_table::TableServiceClient::on(world.emulator().clone());
+    let behind = azure_table::TableServiceClient::with_transport(simulation.emulator().clone());
     let stored = behind.table::<Counter>(TABLE).unwrap().query().versioned().all();
     for row in stored.await.unwrap() {
         assert_eq!(seen.borrow().get(&row.name), Some(&row.etag), "{} was missed", row.name);
     }
 }
 
-async fn transfer(world: World) {
-    let (_, clients) = start(&world, &["m", "n"], &["a", "b", "reader"]);
+async fn transfer(simulation: Simulation) {
+    let (_, clients) = start(&simulation, &["m", "n"], &["a", "b", "reader"]);
     let sums = |rows: &[Counter]| rows.iter().map(|row| row.count).sum::<i64>();
     let transfer = |table: TableClient<Counter>| async move {
         let rows = table.query().partition("g").versioned().all().await?;
@@ -266,13 +316,13 @@ async fn transfer(world: World) {
     if let Ok(rows) = read {
         assert_eq!(sums(&rows), 0, "half of a batch was read");
     }
-    Tally::of(done).check(count(&world, "n").await);
-    assert_eq!(count(&world, "m").await, -count(&world, "n").await);
+    Tally::of(done).check(count(&simulation, "n").await);
+    assert_eq!(count(&simulation, "m").await, -count(&simulation, "n").await);
 }
 
 /// The callers share a batch, in which one of them may conflict with the other task.
-async fn grouped_inserts(world: World) {
-    let (_, clients) = start(&world, &[], &["a", "b"]);
+async fn grouped_inserts(simulation: Simulation) {
+    let (_, clients) = start(&simulation, &[], &["a", "b"]);
     let row = |name, count| Counter {
         count,
         ..Counter::new(name)
@@ -281,7 +331,7 @@ async fn grouped_inserts(world: World) {
     let group = clients[0].grouped();
     let (own, other) = join(join(group.insert(&m), group.insert(&n)), clients[1].insert(&theirs)).await;
     for (result, written) in [(own.0, &m), (own.1, &n), (other, &theirs)] {
-        let now = stored(&world, &written.name).await.map(|row| row.count);
+        let now = stored(&simulation, &written.name).await.map(|row| row.count);
         let is_stored = now == Some(written.count);
         match result {
             Ok(_) => assert!(is_stored, "{} succeeded, and {now:?} is stored", written.count),
@@ -293,8 +343,8 @@ async fn grouped_inserts(world: World) {
 }
 
 /// The later write wins, and the reader never observes the two in another order.
-async fn grouped_order(world: World) {
-    let (_, clients) = start(&world, &[], &["a", "reader"]);
+async fn grouped_order(simulation: Simulation) {
+    let (_, clients) = start(&simulation, &[], &["a", "reader"]);
     let version = |count| Counter {
         count,
         ..Counter::new("n")
@@ -314,7 +364,7 @@ async fn grouped_order(world: World) {
     if let (Ok(before), Ok(after)) = (&before, &after) {
         assert!(count(before) <= count(after), "{before:?}, then {after:?}");
     }
-    let now = stored(&world, "n").await.map_or(0, |row| row.count);
+    let now = stored(&simulation, "n").await.map_or(0, |row| row.count);
     match (first, second) {
         (_, Ok(_)) => assert_eq!(now, 2, "the later write succeeded"),
         (Ok(_), Err(e)) if !e.may_have_applied() => assert_eq!(now, 1, "{e}"),

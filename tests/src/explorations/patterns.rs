@@ -6,6 +6,7 @@ mod expiry;
 mod log;
 mod place;
 mod queue;
+mod snapshot;
 mod unique;
 
 use std::cell::Cell;
@@ -24,7 +25,8 @@ use super::{Case, Tally};
 /// Returns the cases of every pattern.
 pub fn all() -> impl Iterator<Item = &'static Case> {
     let first = ALL.iter().chain(&unique::ALL);
-    first.chain(&log::ALL).chain(&queue::ALL).chain(&expiry::ALL)
+    let second = first.chain(&log::ALL).chain(&queue::ALL);
+    second.chain(&expiry::ALL).chain(&snapshot::ALL)
 }
 
 /// Returns the promises of every pattern.
@@ -34,6 +36,7 @@ pub fn promises() -> impl Iterator<Item = &'static Promise> {
         .chain(&log::PROMISES)
         .chain(&queue::PROMISES)
         .chain(&expiry::PROMISES)
+        .chain(&snapshot::PROMISES)
 }
 
 const ALL: [Case; 5] = [

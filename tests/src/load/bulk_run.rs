@@ -38,7 +38,7 @@ impl ManyWrites {
     pub fn one_partition_of_today(entities: usize) -> Self {
         Self {
             name: "bulk, today, one partition",
-            model: ServiceModel::today(),
+            model: ServiceModel::azure_storage(),
             entities,
             partitions: 1,
             in_flight: 4,
@@ -52,7 +52,7 @@ impl ManyWrites {
     pub fn one_partition_of_2010(entities: usize) -> Self {
         Self {
             name: "bulk, 2010, one partition",
-            model: ServiceModel::in_2010(),
+            model: ServiceModel::azure_storage_2010(),
             entities,
             partitions: 1,
             in_flight: 16,
@@ -65,7 +65,7 @@ impl ManyWrites {
     pub fn account_of_today(entities: usize) -> Self {
         Self {
             name: "bulk, today, 1,000 partitions",
-            model: ServiceModel::today(),
+            model: ServiceModel::azure_storage(),
             entities,
             partitions: 1_000,
             in_flight: 4,
@@ -80,10 +80,12 @@ impl ManyWrites {
     /// An entity is not written, or the bulk and the service count different rejections.
     pub async fn run(&self) -> BulkRun {
         let at_once = Emulator::new();
-        let truth = TableServiceClient::on(at_once.clone()).dynamic_table("Things").unwrap();
+        let truth = TableServiceClient::with_transport(at_once.clone())
+            .dynamic_table("Things")
+            .unwrap();
         truth.create_table().await.unwrap();
-        let emulator = at_once.with_service_model(self.model.clone());
-        let service = TableServiceClient::on(emulator.clone());
+        let emulator = at_once.service_model(self.model.clone());
+        let service = TableServiceClient::with_transport(emulator.clone());
         let table = service.dynamic_table("Things").unwrap();
         let partitions = self.partitions;
         let rows =

@@ -58,7 +58,9 @@ pub const PIECES: &[&str] = &[
 
 /// A table with a few rows: one with a property of every type, and one without properties.
 async fn table() -> TableClient<DynamicEntity> {
-    let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
+    let table = TableServiceClient::with_transport(Emulator::new())
+        .dynamic_table("Things")
+        .unwrap();
     table.create_table().await.unwrap();
     for (row_key, value) in [("1", 1), ("2", 5), ("3", 7)] {
         let mut row = DynamicEntity::new("p", row_key);

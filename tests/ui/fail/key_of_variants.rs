@@ -32,7 +32,7 @@ async fn read(items: TableClient<Item>) -> Result<()> {
     items.get(("shop", 1)).await?;
     items
         .query()
-        .filter(Item::CUSTOMER.then(Order::TOTAL).gt(1.0))
+        .filter(Item::CUSTOMER.field(Order::TOTAL).gt(1.0))
         .all()
         .await?;
     items.query().filter(Item::CUSTOMER.eq("Ada")).all().await?;

@@ -46,7 +46,7 @@ mod minutes {
 fn read(shops: TableClient<Shop>) {
     let _ = shops.query().filter(Address::CITY.eq("Köln"));
     let _ = shops.query().filter(Shop::HOME.eq("Köln"));
-    let _ = Shop::HOME.then(Name::FIRST).eq("Ada");
+    let _ = Shop::HOME.field(Name::FIRST).eq("Ada");
     let _ = shops.query().filter(Shop::TAGS.eq("a"));
     let _ = shops.query().filter(Shop::TEXT.starts_with("a"));
     let _ = shops.query().select((Shop::CLOSES,));

@@ -29,6 +29,6 @@ fn main() {
     let _ = Session::CLIENT.ge(localhost);
     let _ = Session::CLIENT.between(localhost, localhost);
     let _ = Session::HOST.lt(Host(localhost));
-    let _ = Row::SESSION.then(Session::CLIENT).le(localhost);
+    let _ = Row::SESSION.field(Session::CLIENT).le(localhost);
     let _ = Session::CLIENT.eq(localhost);
 }

@@ -25,6 +25,7 @@ fn check(blogs: &TableClient<Blog>, orders: &TableClient<Order>) {
     let _ = blogs.delete_where(Order::RATING.lt(2));
     let _ = blogs.patch_where(orders.query(), [Blog::RATING.set(2)]);
     let _ = blogs.update_where(blogs.query(), |blog| blog.rating < 2);
+    let _ = blogs.update_where(blogs.query().versioned(), |_| ());
 }
 
 fn main() {}

@@ -3,7 +3,7 @@
 use azure_table::{Result, TableEntity, TableServiceClient};
 
 #[derive(TableEntity)]
-#[table(name = "my-blogs")]
+#[table(name = "my/blogs")]
 struct Blog {
     #[table(partition_key)]
     channel: String,
@@ -12,7 +12,7 @@ struct Blog {
 }
 
 #[derive(TableEntity)]
-#[table(name = "ab")]
+#[table(name = "my#")]
 struct Short {
     #[table(partition_key)]
     channel: String,

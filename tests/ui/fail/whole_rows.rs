@@ -51,7 +51,7 @@ struct Upgraded {
     slug: String,
 }
 
-fn from_old(_: DynamicEntity) -> Upgraded {
+fn from_old(_: &mut DynamicEntity) -> Upgraded {
     loop {}
 }
 

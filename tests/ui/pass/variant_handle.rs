@@ -1,4 +1,4 @@
-//! Handles to an enum's table that compile. This case also makes trybuild build the cases of `fail`.
+//! Handles to an enum's table that compile.
 
 use azure_table::{DynamicEntity, TableClient, TableEntity};
 

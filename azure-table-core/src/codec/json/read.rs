@@ -184,6 +184,9 @@ impl<'a> RowMember<'a> {
 struct Before<'a> {
     members: Vec<(&'a str, RowMember<'a>)>,
     is_kept: bool,
+    /// The annotations of the current row whose property has not been read yet. The service writes each right before
+    /// it: one entry at most.
+    pending: Vec<(Cow<'a, str>, EdmType)>,
 }
 
 impl<'a> Before<'a> {
@@ -191,6 +194,7 @@ impl<'a> Before<'a> {
         Self {
             members: Vec::with_capacity(USUAL_MEMBERS),
             is_kept: true,
+            pending: Vec::new(),
         }
     }
 
@@ -199,6 +203,7 @@ impl<'a> Before<'a> {
         Self {
             members: Vec::new(),
             is_kept: false,
+            pending: Vec::new(),
         }
     }
 
@@ -229,8 +234,6 @@ impl<'a> Before<'a> {
 
 /// Reads an object into `row`, which is empty.
 fn fill<'a>(reader: &mut Reader<'a>, before: &mut Before<'a>, row: &mut Row<'a>) -> std::result::Result<(), JsonError> {
-    // Annotations whose property has not been read yet. The service writes each right before it: one entry at most.
-    let mut pending: Vec<(Cow<'a, str>, EdmType)> = Vec::new();
     let mut first = true;
     reader.enter_object()?;
     for n in 0.. {
@@ -245,11 +248,12 @@ fn fill<'a>(reader: &mut Reader<'a>, before: &mut Before<'a>, row: &mut Row<'a>)
             RowMember::RowKey => row.row_key = text(reader)?,
             RowMember::Timestamp => row.timestamp = text(reader)?,
             RowMember::Etag => row.etag = text(reader)?,
-            RowMember::Type(name) => pending.push((name, annotation(reader)?)),
+            RowMember::Type(name) => before.pending.push((name, annotation(reader)?)),
             RowMember::Ignored => reader.skip()?,
             RowMember::Property(name) => {
                 let token = reader.scalar()?;
-                let annotation = pending
+                let annotation = before
+                    .pending
                     .pop_if(|(annotated, _)| *annotated == name)
                     .map(|(_, edm_type)| edm_type);
                 if token != Token::Null {
@@ -263,7 +267,7 @@ fn fill<'a>(reader: &mut Reader<'a>, before: &mut Before<'a>, row: &mut Row<'a>)
         }
     }
     // Annotations elsewhere in the object. One for a null or for Timestamp has no property.
-    for (name, edm_type) in pending {
+    for (name, edm_type) in before.pending.drain(..) {
         if let Some(property) = row.properties.iter_mut().find(|property| property.name == name) {
             property.annotation = Some(edm_type);
         }

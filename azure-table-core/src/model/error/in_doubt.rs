@@ -8,7 +8,8 @@ use super::{Error, ErrorInternals, ErrorParts};
 impl Error {
     /// Returns `true` if a write is in doubt: a response was lost, or the service failed while it processed the write.
     ///
-    /// The kind is [`InDoubt`](super::ErrorKind::InDoubt) then. Read the entity before you repeat such a write.
+    /// The kind is [`InDoubt`](super::ErrorKind::InDoubt) then. Read the entity before you repeat such a write, or
+    /// store [`doubt`](Self::doubt) to find out later whether it was applied.
     pub fn may_have_applied(&self) -> bool {
         self.inner.may_have_applied
     }

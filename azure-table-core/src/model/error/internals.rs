@@ -2,6 +2,7 @@
 //!
 //! Owns [`ErrorParts`] and [`ErrorInternals`]: a trait, because a method of [`Error`] would be public to users as well.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub struct ErrorParts {
     pub batch_size: Option<usize>,
     pub attempts: u32,
     pub may_have_applied: bool,
+    /// The facts about a write in doubt, of a higher layer: `protocol/doubt.rs`.
+    pub doubt: Option<Arc<dyn Any + Send + Sync>>,
     pub retry_after: Option<Duration>,
     pub headers: ResponseHeaders,
     pub diagnostics: Diagnostics,
@@ -62,6 +65,7 @@ pub trait ErrorInternals: Sized {
             batch_size: None,
             attempts: 0,
             may_have_applied: false,
+            doubt: None,
             retry_after: None,
             headers: ResponseHeaders::default(),
             diagnostics: Diagnostics::default(),

@@ -33,7 +33,7 @@ impl ReadProperty for Day {
 }
 
 /// Returns the day with these numbers, which are those of `date`.
-#[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
+#[cfg(any(feature = "chrono-04", feature = "jiff-02", feature = "time-03"))]
 pub(super) fn day_of(
     year: impl TryInto<u16>,
     month: impl TryInto<u8>,

@@ -1,4 +1,4 @@
-//! Feature `jiff`: `jiff::Timestamp` from and to [`DateTime`], and `civil::Date` from and to [`Day`]. Their use as
+//! Feature `jiff-02`: `jiff::Timestamp` from and to [`DateTime`], and `civil::Date` from and to [`Day`]. Their use as
 //! properties, key parts and operands is `moment.rs`.
 
 use jiff::civil::Date;

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmType, WireValue};
 use crate::model::error::ValueError;
-#[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
+#[cfg(any(feature = "chrono-04", feature = "jiff-02", feature = "time-03"))]
 use crate::model::key::calendar::Day;
 use crate::model::key::descending::{Descending, DescendingKey};
 use crate::model::key::{ReadTableKey, TableKey};
@@ -67,20 +67,20 @@ macro_rules! stored_as {
 }
 stored_as! { DateTime:
     SystemTime;
-    #[cfg(feature = "chrono")]
+    #[cfg(feature = "chrono-04")]
     chrono::DateTime<chrono::Utc>;
-    #[cfg(feature = "jiff")]
+    #[cfg(feature = "jiff-02")]
     jiff::Timestamp;
-    #[cfg(feature = "time")]
+    #[cfg(feature = "time-03")]
     time::OffsetDateTime;
 }
-#[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
+#[cfg(any(feature = "chrono-04", feature = "jiff-02", feature = "time-03"))]
 stored_as! { Day:
-    #[cfg(feature = "chrono")]
+    #[cfg(feature = "chrono-04")]
     chrono::NaiveDate;
-    #[cfg(feature = "jiff")]
+    #[cfg(feature = "jiff-02")]
     jiff::civil::Date;
-    #[cfg(feature = "time")]
+    #[cfg(feature = "time-03")]
     time::Date;
 }
 
@@ -111,11 +111,11 @@ macro_rules! operand {
     };
 }
 operand!(SystemTime, SystemTime::UNIX_EPOCH);
-#[cfg(feature = "chrono")]
+#[cfg(feature = "chrono-04")]
 operand!(chrono::DateTime<chrono::Utc>, chrono::DateTime::UNIX_EPOCH);
-#[cfg(feature = "jiff")]
+#[cfg(feature = "jiff-02")]
 operand!(jiff::Timestamp, jiff::Timestamp::UNIX_EPOCH);
-#[cfg(feature = "time")]
+#[cfg(feature = "time-03")]
 operand!(time::OffsetDateTime, time::OffsetDateTime::UNIX_EPOCH);
 
 /// Converts a time or a date that came from the service to another type.

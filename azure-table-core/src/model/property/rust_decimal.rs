@@ -1,4 +1,4 @@
-//! Feature `rust_decimal`: `Decimal` as Edm.String.
+//! Feature `rust-decimal-1`: `Decimal` as Edm.String.
 //!
 //! The text keeps the scale, so that `12.50` is read back unchanged. It does not sort as the numbers do (`10` before
 //! `9`), and one number has several texts. A `Decimal` is compared for equality of its text only, and cannot be part of

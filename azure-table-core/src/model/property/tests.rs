@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmType, Token, WireValue};
-#[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
+#[cfg(any(feature = "chrono-04", feature = "jiff-02", feature = "time-03"))]
 use crate::model::error::ValueError;
-#[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
+#[cfg(any(feature = "chrono-04", feature = "jiff-02", feature = "time-03"))]
 use crate::model::key::calendar::Day;
 use crate::model::key::descending::{Descending, DescendingKey};
 use crate::model::key::{ReadTableKey, key_text};
@@ -21,7 +21,7 @@ pub(super) fn stored(time: &str) -> WireValue<'static> {
     }
 }
 
-#[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
+#[cfg(any(feature = "chrono-04", feature = "jiff-02", feature = "time-03"))]
 pub(super) fn is_a_date<T>()
 where
     T: ReadProperty + Property + ReadTableKey + DescendingKey + From<Day> + Copy + PartialEq + Debug,

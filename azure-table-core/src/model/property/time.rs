@@ -1,4 +1,4 @@
-//! Feature `time`: `time::OffsetDateTime` from and to [`DateTime`], and `Date` from and to [`Day`]. Their use as
+//! Feature `time-03`: `time::OffsetDateTime` from and to [`DateTime`], and `Date` from and to [`Day`]. Their use as
 //! properties, key parts and operands is `moment.rs`.
 
 use time::{Date, Month, OffsetDateTime};

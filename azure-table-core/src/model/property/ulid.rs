@@ -1,4 +1,4 @@
-//! Feature `ulid`: `Ulid` as Edm.String and part of a key; both are its 26 characters, which sort as the values do.
+//! Feature `ulid-3`: `Ulid` as Edm.String and part of a key; both are its 26 characters, which sort as the values do.
 
 use std::borrow::Cow;
 

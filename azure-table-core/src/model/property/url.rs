@@ -1,4 +1,4 @@
-//! Feature `url`: `Url` as Edm.String.
+//! Feature `url-2`: `Url` as Edm.String.
 //!
 //! A `Url` sorts as its text does, so its columns have all comparisons. It cannot be part of a key, which has no `/`.
 

@@ -1,4 +1,4 @@
-//! Feature `uuid`: `uuid::Uuid` as property, part of a key and operand, from and to [`Guid`].
+//! Feature `uuid-1`: `uuid::Uuid` as property, part of a key and operand, from and to [`Guid`].
 
 use uuid::Uuid;
 

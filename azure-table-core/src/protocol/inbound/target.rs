@@ -51,17 +51,20 @@ pub struct Paths<'p> {
     pub prefix: &'p str,
     /// `Tables`, `$batch` and its own name after a table are ignored instead of rejected.
     pub ignores_further_segments: bool,
+    /// An encoded parenthesis is part of a table's name. Otherwise keys may begin with it.
+    pub names_have_parentheses: bool,
 }
 
 impl<'p> Paths<'p> {
     /// Returns the paths of a client whose request has this one.
     ///
-    /// No account or table name has a parenthesis, and a slash in a key is encoded.
+    /// A parenthesis in a table's name is encoded, and so is a slash in a key.
     pub fn of_client(path: &'p str) -> Self {
         let head = path.split('(').next().unwrap_or_default();
         Self {
             prefix: &head[..head.rfind('/').unwrap_or_default()],
             ignores_further_segments: false,
+            names_have_parentheses: true,
         }
     }
 }
@@ -85,11 +88,10 @@ impl Target {
             Some(below) if below.is_empty() || below.starts_with('/') => below,
             _ => path,
         };
-        let decoded = url::decode(below.strip_prefix('/').unwrap_or(below)).ok_or(TargetFault::Path)?;
-        let (name, keys) = decoded.split_at(decoded.find('(').unwrap_or(decoded.len()));
+        let (name, keys) = name_and_keys(below.strip_prefix('/').unwrap_or(below), paths).ok_or(TargetFault::Path)?;
         let whole = match name.split_once('/') {
-            None => Self::named(name, keys)?,
-            Some(segments) => Self::below(segments, keys, paths)?,
+            None => Self::named(&name, &keys)?,
+            Some(segments) => Self::below(segments, &keys, paths)?,
         };
         let (restype, component) = (parameter(query, "restype"), parameter(query, "comp"));
         let whole = match whole {
@@ -152,6 +154,17 @@ impl Target {
     }
 }
 
+/// Splits a path before the parenthesis of its keys, and decodes both parts.
+fn name_and_keys(path: &str, paths: Paths<'_>) -> Option<(String, String)> {
+    if paths.names_have_parentheses {
+        let (name, keys) = path.split_at(path.find('(').unwrap_or(path.len()));
+        return Some((url::decode(name)?, url::decode(keys)?));
+    }
+    let mut name = url::decode(path)?;
+    let keys = name.split_off(name.find('(').unwrap_or(name.len()));
+    Some((name, keys))
+}
+
 /// Parses the keys between the parentheses: `Name='value'`, or a value alone, whose name is then empty.
 fn key_values(mut text: &str) -> Option<Vec<(&str, String)>> {
     let mut keys = Vec::new();
@@ -184,10 +197,12 @@ mod tests {
 
     use super::*;
     use crate::codec::odata::path;
+    use crate::model::name::TableName;
 
     const STORAGE: Paths<'_> = Paths {
         prefix: "/dev",
         ignores_further_segments: true,
+        names_have_parentheses: false,
     };
 
     fn parse(path: &str) -> Result<Target, TargetFault> {
@@ -271,10 +286,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn path_that_is_written_reads_the_same(keys in any::<[String; 2]>()) {
+        fn path_that_is_written_reads_the_same(table in any::<String>(), keys in any::<[String; 2]>()) {
+            let table = TableName::new(table).unwrap_or_else(|_| TableName::new("T").unwrap());
+            let table = table.as_str();
             let [partition_key, row_key] = keys;
-            let path = path::entity("T", &partition_key, &row_key);
-            let read = Target::Entity("T".to_owned(), RowId::new(partition_key, row_key));
+            let path = path::entity(table, &partition_key, &row_key);
+            let read = Target::Entity(table.to_owned(), RowId::new(partition_key, row_key));
+            prop_assert_eq!(Target::parse(&path, "", true, Paths::of_client(&path)), Ok(read));
+            let (path, read) = (path::table(table), Target::Table(table.to_owned()));
             prop_assert_eq!(Target::parse(&path, "", true, Paths::of_client(&path)), Ok(read));
         }
     }

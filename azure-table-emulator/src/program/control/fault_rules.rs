@@ -120,7 +120,7 @@ pub(super) struct RuleJson {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     every: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    chance: Option<f64>,
+    probability: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at_most: Option<u64>,
     // Members of the response, accepted so that it can be sent back.
@@ -234,9 +234,11 @@ impl RuleJson {
             rule = rule.table(table);
         }
         let chosen = [self.nth, self.first, self.every];
-        let count = chosen.iter().flatten().count() + usize::from(self.chance.is_some());
+        let count = chosen.iter().flatten().count() + usize::from(self.probability.is_some());
         if count > 1 {
-            return Err(format!("nth, first, every, chance: {count} of them, the limit is 1"));
+            return Err(format!(
+                "nth, first, every, probability: {count} of them, the limit is 1"
+            ));
         }
         for (name, value) in ["nth", "first", "every"].into_iter().zip(chosen) {
             rule = match (name, value) {
@@ -247,11 +249,11 @@ impl RuleJson {
                 (_, Some(n)) => rule.every(n),
             };
         }
-        if let Some(chance) = self.chance {
-            if !(0.0..=1.0).contains(&chance) {
-                return Err(format!("chance: {chance}, it must be 0 to 1"));
+        if let Some(probability) = self.probability {
+            if !(0.0..=1.0).contains(&probability) {
+                return Err(format!("probability: {probability}, it must be 0 to 1"));
             }
-            rule = rule.chance(chance);
+            rule = rule.probability(probability);
         }
         Ok(match self.at_most {
             Some(hits) => rule.at_most(hits),

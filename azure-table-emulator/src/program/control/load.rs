@@ -107,7 +107,7 @@ impl Load {
     pub(super) fn set(&self, json: Option<ModelJson>) -> Result<(), String> {
         let model = json.as_ref().map(ModelJson::model).transpose()?;
         let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        current.emulator = current.emulator.clone().with_service_model(model);
+        current.emulator = current.emulator.clone().service_model(model);
         current.model = json;
         Ok(())
     }

@@ -44,7 +44,7 @@ impl Account {
         };
         let key = key.trim();
         Emulator::new()
-            .with_account(name, key)
+            .account(name, key)
             .map_err(|e| format!("{source} {name}: {e}"))?;
         Ok(Self {
             name: name.to_owned(),

@@ -177,7 +177,7 @@ async fn empty_change_set_is_malformed() {
 #[tokio::test]
 async fn writes_to_the_url_of_the_secondary_are_accepted() {
     let secondary = COSMOS.replace(".table.", "-secondary.table.");
-    let emulator = Emulator::new().with_secondary_lag(Duration::from_secs(60));
+    let emulator = Emulator::new().secondary_lag(Duration::from_secs(60));
     let send = async |method: &str, path: &str, headers: &[(&str, &str)], body: &str| {
         send_to(
             &emulator,

@@ -69,7 +69,7 @@ async fn rows_are_returned_in_insertion_order() {
     // A snapshot keeps the order.
     let copy = Emulator::new();
     copy.restore(&emulator.snapshot().to_string().parse().unwrap()).unwrap();
-    let copy = copy.with_clock(emulator.clock().clone());
+    let copy = copy.shared_clock(emulator.clock().clone());
     assert_eq!(pages(&copy, "").await.0, [["10", "\u{4f60}", "1", "0", "00", "2"]]);
 }
 

@@ -391,7 +391,7 @@ fn crashes(seed: u64) -> u64 {
     let mut last = DateTime::MIN;
     let mut crashes = 0;
     while crashes < IN_A_ROW {
-        machine.emulator = machine.emulator.with_clock(clock.clone());
+        machine.emulator = machine.emulator.shared_clock(clock.clone());
         let probe = machine.run(send(
             &machine.emulator.clone(),
             "PUT",

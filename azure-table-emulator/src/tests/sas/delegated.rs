@@ -14,9 +14,9 @@ fn at(text: &str) -> DateTime {
 
 /// Creates an emulator with rows and a clock stopped at 2030-01-01.
 async fn emulator() -> (Emulator, EmulatorClock) {
-    let emulator = with_rows().await.with_token("good");
+    let emulator = with_rows().await.token("good");
     let clock = EmulatorClock::fixed(at("2030-01-01T00:00:00Z"));
-    (emulator.with_clock(clock.clone()), clock)
+    (emulator.shared_clock(clock.clone()), clock)
 }
 
 async fn ask(emulator: &Emulator, start: &str, expiry: &str) -> Response<Bytes> {

@@ -98,7 +98,7 @@ async fn changed_policy_changes_its_signatures_immediately() {
 #[tokio::test(start_paused = true)]
 async fn policy_is_checked_when_the_request_arrives() {
     let emulator = with_policy(FULL).await;
-    let modelled = emulator.clone().with_service_model(ServiceModel::today());
+    let modelled = emulator.clone().service_model(ServiceModel::azure_storage());
     let mut waiting = std::pin::pin!(read(&modelled, NAMED));
     assert!(futures::poll!(waiting.as_mut()).is_pending());
     set(&emulator, "").await;

@@ -25,7 +25,7 @@ async fn rows_outside_the_range_are_neither_read_nor_written() {
             "nothing is left in the range"
         );
     }
-    let small = emulator.clone().with_page_size(1);
+    let small = emulator.clone().page_size(1);
     let first = try_with(&small, "GET", "Blogs", "", &token).await;
     assert_eq!(
         (keys(&first), header(&first, "x-ms-continuation-nextrowkey")),

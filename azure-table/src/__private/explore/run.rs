@@ -16,7 +16,7 @@ use azure_table_core::model::datetime::DateTime;
 use azure_table_core::model::{clock, timestamp_watch};
 use tokio::runtime::Builder;
 
-use crate::__private::explore::world::World;
+use crate::__private::explore::simulation::Simulation;
 use azure_table_emulator::Emulator;
 use azure_table_emulator::EmulatorClock;
 use azure_table_testing::explore::gate::{Chooser, Gate};
@@ -56,7 +56,7 @@ pub(super) struct Runs<'a, B> {
     pub(super) started: DateTime,
 }
 
-impl<T: RunOutput, B: AsyncFn(World) -> T> Runner for Runs<'_, B> {
+impl<T: RunOutput, B: AsyncFn(Simulation) -> T> Runner for Runs<'_, B> {
     fn run(&mut self, chooser: Arc<Mutex<dyn Chooser>>, tells: bool) -> Finished {
         let gate = Gate::new(chooser, tells);
         let emulator = match self.is_cosmos {
@@ -64,14 +64,14 @@ impl<T: RunOutput, B: AsyncFn(World) -> T> Runner for Runs<'_, B> {
             false => Emulator::new(),
         };
         let emulator = emulator
-            .with_clock(EmulatorClock::fixed(self.started))
+            .shared_clock(EmulatorClock::fixed(self.started))
             .accepting_old_requests();
         let run = || {
             let mut output = None;
             fastrand::seed(SEED);
             block_on(&gate, self.advances, async {
-                let world = World::new(emulator, gate.clone());
-                output = Some((self.body)(world).await);
+                let simulation = Simulation::new(emulator, gate.clone());
+                output = Some((self.body)(simulation).await);
             });
             output
         };

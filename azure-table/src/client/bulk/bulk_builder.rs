@@ -5,20 +5,21 @@
 use std::fmt;
 
 use azure_table_core::filter::assignment::Assignments;
-use azure_table_core::model::entity::{AsEntity, TableEntity};
 use azure_table_core::model::entity_key::IntoKey;
 use azure_table_core::model::error::{Error, Result};
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
-use azure_table_core::model::versioned::Versioned;
 use azure_table_core::protocol::batch::MAX_BATCH_OPERATIONS;
 use azure_table_core::protocol::operation::TableOperation;
 use futures_core::Stream;
 use futures_util::{StreamExt as _, stream};
 
+use crate::client::bulk::bulk_entity::BulkEntity;
 use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::bulk_write::BulkWrite;
-use crate::client::bulk::engine::{Engine, EngineSettings};
+use crate::client::bulk::engine::Engine;
+use crate::client::bulk::engine_settings::EngineSettings;
+use crate::client::bulk::inserts::Inserts;
 use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::total_timeout;
@@ -38,7 +39,7 @@ use crate::pipeline::options::{CallOptions, call_options};
 /// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32, value: f64 }
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// # let readings = TableServiceClient::on(Emulator::new()).table::<Reading>("Readings")?;
+/// # let readings = TableServiceClient::with_transport(Emulator::new()).table::<Reading>("Readings")?;
 /// # readings.create_table().await?;
 /// let many = (0..1_000).map(|n| Reading { sensor: format!("s{}", n % 7), at: n, value: 0.5 });
 /// let report = readings.bulk().insert_or_replace(many).await?;
@@ -63,7 +64,7 @@ total_timeout!(
     Bulk[E],
     settings.total,
     "At the deadline the bulk ends with [`Interrupted`](crate::bulk::Interrupted), which holds the report and an error \
-     of kind `Timeout`. Operations in flight are in doubt. Waiting operations are not tried."
+     of kind `Timeout`. Operations in flight are in doubt. Waiting operations are not attempted."
 );
 
 impl<E> TableClient<E> {
@@ -159,9 +160,8 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
-        let variant = self.variant();
-        let make = move |entity: T| TableOperation::insert(&AsVariant::new(entity.written(), variant));
-        self.start(entities, make)
+        let inserts = Inserts::new(entities.into_iter(), self.variant());
+        BulkWrite::of_inserts(self.run(), inserts)
     }
 
     /// Inserts entities, or replaces the stored ones.
@@ -218,7 +218,7 @@ impl<E> Bulk<E> {
     /// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32, value: f64 }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let readings = TableServiceClient::on(Emulator::new()).table::<Reading>("Readings")?;
+    /// # let readings = TableServiceClient::with_transport(Emulator::new()).table::<Reading>("Readings")?;
     /// # readings.create_table().await?;
     /// # let many = (0..10).map(|at| Reading { sensor: "s1".into(), at, value: 0.5 });
     /// # readings.bulk().insert(many).await?;
@@ -294,7 +294,7 @@ impl<E> Bulk<E> {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let readings = TableServiceClient::on(Emulator::new()).table::<Reading>("Readings")?;
+    /// # let readings = TableServiceClient::with_transport(Emulator::new()).table::<Reading>("Readings")?;
     /// # readings.create_table().await?;
     /// let operations = stream::iter(["1", "2", "x"]).map(|line| {
     ///     let at = line.parse().map_err(|_| ImportError::BadLine(line.to_owned()))?;
@@ -343,54 +343,5 @@ impl<E> fmt::Debug for Bulk<E> {
             .field("table", &self.table.name().as_str())
             .field("settings", &self.settings)
             .finish_non_exhaustive()
-    }
-}
-
-/// An entity that a [`Bulk`](crate::Bulk) writes to a table of `E`: `E`, [`Versioned<E>`](crate::Versioned), or a
-/// reference to one.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be written to a table of `{E}`",
-    label = "expected `{E}`, `Versioned<{E}>` or a reference to one",
-    note = "where `{E}` is an enum of entities: write `{E}::Variant(entity)`, or use the handle of the variant, \
-            `table.variant::<{Self}>().bulk()`",
-    note = "operations of any entity type are written by `bulk().write(..)`"
-)]
-pub trait BulkEntity<E> {
-    #[doc(hidden)]
-    type Written: AsEntity<E>;
-
-    #[doc(hidden)]
-    fn written(&self) -> &Self::Written;
-}
-
-impl<E: TableEntity> BulkEntity<E> for E {
-    type Written = E;
-
-    fn written(&self) -> &E {
-        self
-    }
-}
-
-impl<E: TableEntity> BulkEntity<E> for &E {
-    type Written = E;
-
-    fn written(&self) -> &E {
-        self
-    }
-}
-
-impl<E: TableEntity> BulkEntity<E> for Versioned<E> {
-    type Written = Self;
-
-    fn written(&self) -> &Self {
-        self
-    }
-}
-
-impl<E: TableEntity> BulkEntity<E> for &Versioned<E> {
-    type Written = Versioned<E>;
-
-    fn written(&self) -> &Versioned<E> {
-        self
     }
 }

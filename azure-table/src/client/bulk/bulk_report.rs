@@ -80,7 +80,7 @@ pub enum LeftoverReason {
     /// Read the row before you send the operation again. An upsert can be sent unchanged.
     InDoubt(Arc<Error>),
     /// The bulk ended before it was sent. Nothing was applied.
-    NotTried,
+    NotAttempted,
 }
 
 impl Leftover {
@@ -120,7 +120,7 @@ impl fmt::Display for LeftoverReason {
         match self {
             Self::Rejected(e) => e.fmt(f),
             Self::InDoubt(e) => write!(f, "in doubt: {e}"),
-            Self::NotTried => f.write_str("not tried"),
+            Self::NotAttempted => f.write_str("not attempted"),
         }
     }
 }
@@ -133,7 +133,7 @@ pub(crate) struct Counts {
     pub(crate) gone: u64,
     pub(crate) rejected: u64,
     pub(crate) in_doubt: u64,
-    pub(crate) not_tried: u64,
+    pub(crate) not_attempted: u64,
 }
 
 impl Counts {
@@ -143,7 +143,7 @@ impl Counts {
             WriteOutcome::Gone => &mut self.gone,
             WriteOutcome::Rejected(_) => &mut self.rejected,
             WriteOutcome::InDoubt(_) => &mut self.in_doubt,
-            WriteOutcome::NotTried => &mut self.not_tried,
+            WriteOutcome::NotAttempted => &mut self.not_attempted,
         } += 1;
     }
 }
@@ -157,7 +157,7 @@ impl fmt::Display for Counts {
             (self.gone, "gone"),
             (self.rejected, "rejected"),
             (self.in_doubt, "in doubt"),
-            (self.not_tried, "not tried"),
+            (self.not_attempted, "not attempted"),
         ] {
             if count > 0 {
                 write!(f, ", {count} {what}")?;
@@ -179,7 +179,7 @@ pub struct BulkReport {
     settled: u64,
     /// `true` for each operation that has an outcome, from the first operation without one.
     ahead: VecDeque<bool>,
-    /// The first operation in doubt or not tried. No operation after it counts as settled.
+    /// The first operation in doubt or not attempted. No operation after it counts as settled.
     stays: Option<u64>,
 }
 
@@ -200,8 +200,8 @@ impl BulkReport {
     }
 
     /// Returns the number of operations that were read from the source and never sent.
-    pub fn not_tried(&self) -> u64 {
-        self.counts.not_tried
+    pub fn not_attempted(&self) -> u64 {
+        self.counts.not_attempted
     }
 
     /// Returns the number of requests that the service throttled.
@@ -228,7 +228,7 @@ impl BulkReport {
     /// # use azure_table::{DynamicEntity, Emulator, ErrorKind, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
     /// # blogs.create_table().await?;
     /// # let rows = || (0..5).map(|n| DynamicEntity::new("Channel9", n.to_string()));
     /// blogs.bulk().insert(rows()).await?.ensure_no_leftovers()?;
@@ -251,7 +251,7 @@ impl BulkReport {
         let error = self.leftovers.iter().find_map(|left| match &left.why {
             LeftoverReason::Rejected(e) => Some(e.copy()),
             LeftoverReason::InDoubt(e) => Some(e.copy().maybe_applied(true)),
-            LeftoverReason::NotTried => None,
+            LeftoverReason::NotAttempted => None,
         });
         Err(error.unwrap_or_else(|| {
             let why = format!("the bulk ended before operation {} of its source was sent", first.index);
@@ -282,7 +282,7 @@ impl BulkReport {
 
     pub(crate) fn count(&mut self, index: u64, outcome: &WriteOutcome) {
         self.counts.count(outcome);
-        if matches!(outcome, WriteOutcome::InDoubt(_) | WriteOutcome::NotTried) {
+        if matches!(outcome, WriteOutcome::InDoubt(_) | WriteOutcome::NotAttempted) {
             self.stays = Some(self.stays.map_or(index, |first| first.min(index)));
             return;
         }
@@ -310,16 +310,16 @@ impl BulkReport {
 /// Shows the counts and the first leftovers, those with an error first, since there may be as many as operations.
 impl fmt::Debug for BulkReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_not_tried = |left: &&Leftover| matches!(left.why, LeftoverReason::NotTried);
-        let failed = self.leftovers.iter().filter(|left| !is_not_tried(left));
-        let not_tried = self.leftovers.iter().filter(is_not_tried);
+        let is_not_attempted = |left: &&Leftover| matches!(left.why, LeftoverReason::NotAttempted);
+        let failed = self.leftovers.iter().filter(|left| !is_not_attempted(left));
+        let not_attempted = self.leftovers.iter().filter(is_not_attempted);
         f.debug_struct("BulkReport")
             .field("counts", &self.counts)
             .field("throttled", &self.throttled)
             .field("settled", &self.settled)
             .field(
                 "leftovers",
-                &FirstOf::new(failed.chain(not_tried), self.leftovers.len()),
+                &FirstOf::new(failed.chain(not_attempted), self.leftovers.len()),
             )
             .finish_non_exhaustive()
     }

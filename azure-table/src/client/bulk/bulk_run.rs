@@ -2,6 +2,7 @@
 
 use std::task::{Context, Poll, ready};
 
+use azure_table_core::model::entity::TableEntity;
 use azure_table_core::model::error::Error;
 use azure_table_core::model::key_texts::KeyTexts;
 use azure_table_core::protocol::operation::TableOperation;
@@ -32,15 +33,28 @@ impl BulkRun {
         self.pushed += 1;
     }
 
+    /// Pushes the insert of an entity.
+    pub(crate) fn insert<E: TableEntity + ?Sized>(&mut self, entity: &E) {
+        self.engine.insert(self.pushed, entity);
+        self.pushed += 1;
+    }
+
     /// Returns the next outcome, or `None` once every operation has one and the input is closed.
     pub(crate) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
         Poll::Ready(ready!(self.poll_settled(cx)).map(outcome))
     }
 
-    /// Records the next outcome in the report. `None` once every operation has one and the input is closed.
+    /// Records the outcomes that are known in the report. `None` once every operation has one and the input is closed.
     pub(crate) fn poll_recorded(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        let settled = ready!(self.poll_settled(cx));
-        Poll::Ready(settled.map(|settled| self.record(settled)))
+        let Some(first) = ready!(self.poll_settled(cx)) else {
+            return Poll::Ready(None);
+        };
+        self.record(first);
+        while let Some(settled) = self.engine.next_ready() {
+            self.report.count(settled.index, &settled.outcome);
+            self.record(settled);
+        }
+        Poll::Ready(Some(()))
     }
 
     /// Counts the next outcome.
@@ -91,7 +105,7 @@ fn outcome(settled: Settled) -> BulkOutcome {
         WriteOutcome::Gone => return applied(None),
         WriteOutcome::Rejected(error) => LeftoverReason::Rejected(error),
         WriteOutcome::InDoubt(error) => LeftoverReason::InDoubt(error),
-        WriteOutcome::NotTried => LeftoverReason::NotTried,
+        WriteOutcome::NotAttempted => LeftoverReason::NotAttempted,
     };
     BulkOutcome::Leftover(Leftover {
         index,

@@ -12,9 +12,11 @@ use azure_table_core::protocol::operation::TableOperation;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
+use crate::client::bulk::bulk_entity::BulkEntity;
 use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
 use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::engine::Input;
+use crate::client::bulk::inserts::Inserts;
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::ops::operation::ended;
 
@@ -25,7 +27,7 @@ use crate::client::ops::operation::ended;
 /// await `&mut write` (it is `Unpin`), or the [`next`](BulkOutcomes::next) of its outcomes. Then call
 /// [`finish`](BulkOutcomes::finish). Operations that were sent and have no response are left over as
 /// [`InDoubt`](crate::bulk::LeftoverReason::InDoubt). Operations that were read and never sent are left over as
-/// [`NotTried`](crate::bulk::LeftoverReason::NotTried).
+/// [`NotAttempted`](crate::bulk::LeftoverReason::NotAttempted).
 /// ```
 /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
 /// # use azure_table::bulk::LeftoverReason;
@@ -36,7 +38,7 @@ use crate::client::ops::operation::ended;
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
 /// # async fn main() -> azure_table::Result<()> {
 /// # let slow = ServiceModel::new().write_latency(Duration::from_millis(1_500));
-/// # let service = TableServiceClient::on(Emulator::new().with_service_model(slow));
+/// # let service = TableServiceClient::with_transport(Emulator::new().service_model(slow));
 /// # let readings = service.table::<Reading>("Readings")?;
 /// # readings.create_table().await?;
 /// # let many = (0..100_000).map(|n| Reading { sensor: format!("s{}", n % 7), at: n, value: 0.5 });
@@ -45,9 +47,9 @@ use crate::client::ops::operation::ended;
 ///     Ok(ended) => ended?,
 ///     Err(_) => write.outcomes().finish()?,       // the report so far
 /// };
-/// println!("{report}");                           // applied, in doubt, not tried
-/// # assert!(report.applied() > 0 && report.in_doubt() > 0 && report.not_tried() > 0, "{report}");
-/// # assert_eq!(report.leftovers().len() as u64, report.in_doubt() + report.not_tried());
+/// println!("{report}");                           // applied, in doubt, not attempted
+/// # assert!(report.applied() > 0 && report.in_doubt() > 0 && report.not_attempted() > 0, "{report}");
+/// # assert_eq!(report.leftovers().len() as u64, report.in_doubt() + report.not_attempted());
 /// # let stored = readings.query().count().await? as u64;
 /// # assert!((report.applied()..=report.applied() + report.in_doubt()).contains(&stored), "{stored} rows, {report}");
 /// # let in_doubt = |why: &LeftoverReason| matches!(why, LeftoverReason::InDoubt(_));
@@ -64,12 +66,13 @@ use crate::client::ops::operation::ended;
 /// - More failures than [`max_failures`](crate::Bulk::max_failures) allows.
 /// - An error of the source.
 ///
-/// Operations in flight receive their outcome first. Waiting operations are left over as not tried.
+/// Operations in flight receive their outcome first. Waiting operations are left over as not attempted.
 #[must_use = "nothing is written until it is awaited"]
 pub struct BulkWrite<'h, S, X = Error> {
     /// `None` once the report was returned.
     run: Option<BulkRun>,
     source: Option<Pin<Box<S>>>,
+    push_next: PushNext<S, X>,
     /// The error that ended the source early.
     source_error: Option<X>,
     callback: Option<Box<Hear<'h>>>,
@@ -77,15 +80,37 @@ pub struct BulkWrite<'h, S, X = Error> {
 
 type Hear<'h> = dyn FnMut(&BulkReport) + Send + 'h;
 
+/// Pushes the next operation of a source.
+type PushNext<S, X> = fn(Pin<&mut S>, &mut BulkRun, &mut Context<'_>) -> Poll<Option<Result<(), X>>>;
+
 impl<S, X> BulkWrite<'_, S, X> {
-    pub(super) fn new(mut run: BulkRun, source: S) -> Self {
+    fn reading(mut run: BulkRun, source: S, push_next: PushNext<S, X>) -> Self {
         run.engine.input = Input::Open;
         Self {
             run: Some(run),
             source: Some(Box::pin(source)),
+            push_next,
             source_error: None,
             callback: None,
         }
+    }
+}
+
+impl<S: Stream<Item = Result<TableOperation, X>>, X> BulkWrite<'_, S, X> {
+    pub(super) fn new(run: BulkRun, source: S) -> Self {
+        Self::reading(run, source, |source, run, cx| {
+            let operation = ready!(source.poll_next(cx));
+            Poll::Ready(operation.map(|operation| operation.map(|operation| run.push(operation))))
+        })
+    }
+}
+
+impl<I, E> BulkWrite<'_, Inserts<I, E>>
+where
+    I: Iterator<Item: BulkEntity<E>>,
+{
+    pub(super) fn of_inserts(run: BulkRun, inserts: Inserts<I, E>) -> Self {
+        Self::reading(run, inserts, Inserts::push_next)
     }
 }
 
@@ -128,7 +153,7 @@ where
                 run.engine.turn.end();
                 return Poll::Pending;
             }
-            has_read = Self::read_batch(run, &mut self.source, &mut self.source_error, cx);
+            has_read = Self::read_batch(run, &mut self.source, self.push_next, &mut self.source_error, cx);
             if run.engine.input == Input::Closed {
                 self.source = None;
             }
@@ -140,6 +165,7 @@ where
     fn read_batch(
         run: &mut BulkRun,
         source: &mut Option<Pin<Box<S>>>,
+        push_next: PushNext<S, X>,
         source_error: &mut Option<X>,
         cx: &mut Context<'_>,
     ) -> bool {
@@ -149,11 +175,8 @@ where
             if !run.engine.is_room() || run.engine.has_ready() || !run.engine.may_read(cx) {
                 break;
             }
-            match source.as_mut().poll_next(cx) {
-                Poll::Ready(Some(Ok(operation))) => {
-                    run.engine.input = Input::Open;
-                    run.push(operation);
-                }
+            match push_next(source.as_mut(), run, cx) {
+                Poll::Ready(Some(Ok(()))) => run.engine.input = Input::Open,
                 Poll::Ready(Some(Err(e))) => {
                     *source_error = Some(e);
                     run.engine.input = Input::Closed;
@@ -255,7 +278,7 @@ where
 
     /// Cancels the rest and returns the report.
     ///
-    /// Operations without a response are in doubt, operations that were not sent are not tried. Both are [left
+    /// Operations without a response are in doubt, operations that were not sent are not attempted. Both are [left
     /// over](BulkReport::leftovers).
     ///
     /// # Errors

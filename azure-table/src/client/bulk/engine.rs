@@ -1,22 +1,24 @@
 //! The engine of all bulk writes: it takes planned operations, and returns an outcome for each.
 //!
 //! Owns the batches in flight, the sending rate and the end: the limit of failures, the total timeout, cancellation.
-//! The order of operations is `queue.rs`, the writing of a batch `client/partition_writes`. Knows no source and no
-//! query: those push operations and poll for outcomes (`bulk_write.rs`, `writer.rs`, `client/query_writes`). Spawns no
-//! task, so an owner that stops polling has a correct report.
+//! The limits are `engine_settings.rs`, the order of operations `queue.rs`, the writing of a batch
+//! `client/partition_writes`. Knows no source and no query: those push operations and poll for outcomes
+//! (`bulk_write.rs`, `writer.rs`, `client/query_writes`). Spawns no task, so an owner that stops polling has a correct
+//! report.
 
 use std::collections::VecDeque;
 use std::future::{Future as _, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use azure_table_core::model::clock;
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::entity_key::key_texts;
 use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, MAY_HAVE_APPLIED};
 use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::batch::MAX_BATCH_OPERATIONS;
+use azure_table_core::protocol::batch::ChangeSet;
 use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
 use azure_table_core::protocol::profile::ProfileInternals;
 use azure_table_core::transport::BoxFuture;
@@ -25,15 +27,14 @@ use futures_util::stream::FuturesUnordered;
 use tokio::task::coop;
 
 use crate::client::bulk::batch_retry::batch_policy;
+use crate::client::bulk::engine_settings::EngineSettings;
 use crate::client::bulk::queue::{Queue, Short};
 use crate::client::bulk::running_batch::{Batch, RunningBatch, Settled};
-use crate::client::partition_writes::failed_batch::Recovery;
-use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
+use crate::client::partition_writes::held_operations::HeldOperation;
 use crate::client::partition_writes::outcomes::{SharedOutcomes, WriteOutcome};
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::client::partition_writes::partition_write::PartitionWrite;
 use crate::client::sending_rate::SendingRate;
-use crate::client::total_timeout::TotalTimeout;
 use crate::client::turn::Turn;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
@@ -45,57 +46,6 @@ const UNIT_BYTES: usize = 4 << 10;
 /// The cost of a response, with the outcomes of its operations.
 const RESPONSE_UNITS: usize = 16;
 
-/// The sizes, limits and rates of an engine.
-#[derive(Clone, Debug)]
-pub(crate) struct EngineSettings {
-    /// The operation that errors name.
-    pub(crate) operation: OperationKind,
-    /// The plural noun for failed items, in the error of too many failures.
-    pub(crate) unit: &'static str,
-    pub(crate) batch_size: usize,
-    pub(crate) batch_bytes: Option<usize>,
-    pub(crate) concurrency: usize,
-    pub(crate) partition_concurrency: usize,
-    pub(crate) pending: usize,
-    pub(crate) failures: u64,
-    pub(crate) recovery: Recovery,
-    /// Counts an absent row as gone, not as rejected: it existed when it was selected.
-    pub(crate) expects_gone: bool,
-    pub(crate) max_rate: Option<f64>,
-    /// The time that an operation waits for others. If absent, batches that are not full are sent when the input is
-    /// idle.
-    pub(crate) linger: Option<Duration>,
-    pub(crate) total: TotalTimeout,
-}
-
-impl EngineSettings {
-    pub(crate) fn new(operation: OperationKind, unit: &'static str) -> Self {
-        Self {
-            operation,
-            unit,
-            batch_size: MAX_BATCH_OPERATIONS,
-            batch_bytes: None,
-            concurrency: CONCURRENCY,
-            partition_concurrency: PARTITION_CONCURRENCY,
-            pending: PENDING,
-            failures: FAILURES,
-            recovery: Recovery::RemoveFailed,
-            expects_gone: false,
-            max_rate: None,
-            linger: None,
-            total: TotalTimeout::default(),
-        }
-    }
-}
-
-/// The default number of batches in flight.
-const CONCURRENCY: usize = 32;
-/// The default per partition: enough for its target of 2,000 entities/s if a batch takes 200 ms.
-const PARTITION_CONCURRENCY: usize = 4;
-/// The default number of operations that wait for their batch.
-const PENDING: usize = 20_000;
-/// The default number of failures. Each is held in memory, and more of them point to another problem.
-const FAILURES: u64 = 1_000;
 /// The maximum number of bytes held: waiting operations, and those in flight, which count twice. They are in the body
 /// of their request, which has more bytes than they do, and those that are sent again are in memory beside it.
 ///
@@ -218,6 +168,29 @@ impl Engine {
         }
     }
 
+    /// Adds the insert of an entity. It is written into the body of its batch, if its partition has an open one.
+    pub(crate) fn insert<E: TableEntity + ?Sized>(&mut self, index: u64, entity: &E) {
+        let keys = match key_texts(entity) {
+            // A batch with a limit of its own is divided when it is sent.
+            Ok(keys) if self.settings.batch_bytes.is_none() => keys,
+            keys => return self.push(index, TableOperation::insert_with_keys(entity, keys)),
+        };
+        let (bytes, texts) = (self.queue.bytes(), keys.pair());
+        let new = || {
+            let change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str());
+            change_set.of_distinct_rows(self.settings.batch_size)
+        };
+        if self
+            .queue
+            .write(index, texts, new, |batch| batch.insert_plain(entity, texts))
+        {
+            self.turn.spend((self.queue.bytes() - bytes) / UNIT_BYTES);
+            keys.done();
+        } else {
+            self.push(index, TableOperation::insert_with_keys(entity, Ok(keys)));
+        }
+    }
+
     /// Counts a failure without an operation.
     pub(crate) fn reject(&mut self, error: Error) -> Arc<Error> {
         let error = Arc::new(self.named(error));
@@ -235,8 +208,7 @@ impl Engine {
     /// Returns the next outcome, or `None` once every operation has one and the input is closed.
     pub(crate) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<Settled>> {
         loop {
-            if let Some(settled) = self.take_ready() {
-                self.count_failure(&settled);
+            if let Some(settled) = self.next_ready() {
                 return Poll::Ready(Some(settled));
             }
             let is_out_of_time = self.settings.total.poll_is_over(&mut self.end, cx);
@@ -260,6 +232,13 @@ impl Engine {
                 false => Poll::Pending,
             };
         }
+    }
+
+    /// Returns the next outcome that is already known.
+    pub(crate) fn next_ready(&mut self) -> Option<Settled> {
+        let settled = self.take_ready()?;
+        self.count_failure(&settled);
+        Some(settled)
     }
 
     /// Returns the next outcome that is already known. The limit of failures does not apply to it.
@@ -373,18 +352,16 @@ impl Engine {
                 false => Short::None,
             };
             let Some(batch) = self.queue.next(short) else { return };
-            let (indices, rows) = batch.iter().map(|queued| (queued.index, queued.row)).unzip();
-            let bytes = batch.iter().map(|queued| queued.operation.bytes()).sum();
-            let outcomes = SharedOutcomes::new(batch.len());
-            let operations = HeldOperations::new(batch.into_iter().map(|queued| queued.operation));
-            let options = self.options.clone();
+            let batch = batch.into_parts(&self.pipeline, &self.table);
+            let outcomes = SharedOutcomes::new(batch.indices.len());
+            let (operations, options) = (batch.operations.clone(), self.options.clone());
             let mut write = PartitionWrite::new(&self.pipeline, &self.table, options, operations, outcomes);
             write.most_bytes = self.settings.batch_bytes;
             write.recovery = self.settings.recovery;
             write.total = self.settings.total;
             write.rate = self.rate.clone();
-            self.bytes_in_flight += bytes;
-            self.running.push(RunningBatch::new(indices, rows, bytes, write));
+            self.bytes_in_flight += batch.bytes;
+            self.running.push(RunningBatch::new(batch, write));
         }
     }
 
@@ -469,7 +446,7 @@ impl Engine {
         self.ready.extend(self.queue.drain().into_iter().map(|queued| Settled {
             index: queued.index,
             operation: HeldOperation::Whole(queued.operation),
-            outcome: WriteOutcome::NotTried,
+            outcome: WriteOutcome::NotAttempted,
         }));
     }
 }

@@ -6,9 +6,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use azure_table_core::protocol::batch::{BatchRule, ChangeSet};
 use azure_table_core::protocol::operation::OperationInternals;
 use azure_table_core::protocol::row_hash::RowHash;
 
+use crate::client::bulk::composed_batch::{ComposedBatch, NextBatch};
 use crate::client::partition_writes::partition_queue::{BatchLimits, PartitionQueue, Queued};
 
 /// Selects the batches that are sent although they are not full.
@@ -20,6 +22,9 @@ pub(crate) enum Short {
     Any,
 }
 
+/// The number of operations after which a composed batch will probably be filled.
+const SOME_OPERATIONS: usize = 8;
+
 /// The waiting operations, and the rows in flight.
 pub(crate) struct Queue {
     /// The index of each partition that has operations.
@@ -29,6 +34,8 @@ pub(crate) struct Queue {
     spare: Vec<usize>,
     /// The index of the last operation's partition. The next operation often has the same one.
     latest: usize,
+    /// The number of composed batches that wait.
+    composed: usize,
     /// The partitions with a full batch, and those with any operation, in order of arrival.
     ///
     /// A spare index may still be listed. Its next partition takes that turn, so no list is longer than the number of
@@ -44,6 +51,9 @@ pub(crate) struct Queue {
 struct Partition {
     key: Arc<str>,
     queue: PartitionQueue,
+    /// The batches composed while the source stayed with the partition, before the operations that wait as values. Only
+    /// the last one may not be full.
+    composed: VecDeque<Box<ComposedBatch>>,
     is_in_full: bool,
     is_in_any: bool,
 }
@@ -55,6 +65,7 @@ impl Queue {
             partitions: Vec::new(),
             spare: Vec::new(),
             latest: 0,
+            composed: 0,
             full: VecDeque::new(),
             any: VecDeque::new(),
             limits: BatchLimits {
@@ -69,7 +80,9 @@ impl Queue {
 
     /// Returns `true` if the partition at this index has a full batch.
     fn is_full(&self, place: usize) -> bool {
-        self.partitions[place].queue.is_full(self.limits)
+        let Partition { queue, composed, .. } = &self.partitions[place];
+        let fills = |first: &ComposedBatch| first.is_full || first.rows.len() + queue.len() >= self.limits.operations;
+        composed.front().is_some_and(|first| fills(first)) || queue.is_full(self.limits)
     }
 
     /// Returns the number of waiting operations.
@@ -82,12 +95,15 @@ impl Queue {
         self.bytes
     }
 
+    /// Returns `true` if the last operation was of this partition.
+    fn is_latest(&self, partition_key: &str) -> bool {
+        let latest = self.partitions.get(self.latest);
+        latest.is_some_and(|latest| !latest.is_spare() && *latest.key == *partition_key)
+    }
+
     /// Returns the index of a partition, and assigns one if it has none.
     fn place(&mut self, partition_key: &str) -> usize {
-        if let Some(latest) = self.partitions.get(self.latest)
-            && !latest.is_spare()
-            && *latest.key == *partition_key
-        {
+        if self.is_latest(partition_key) {
             return self.latest;
         }
         if let Some(place) = self.places.get(partition_key) {
@@ -119,20 +135,87 @@ impl Queue {
         self.bytes += queued.operation.bytes();
         let partition = &mut self.partitions[place];
         partition.queue.push(queued, self.limits);
+        self.list(place);
+    }
+
+    /// Gives a turn to a partition that has one operation more.
+    fn list(&mut self, place: usize) {
+        let is_full = self.is_full(place);
+        let partition = &mut self.partitions[place];
         if !partition.is_in_any {
             partition.is_in_any = true;
             self.any.push_back(place);
         }
-        if !partition.is_in_full && self.is_full(place) {
-            self.partitions[place].is_in_full = true;
+        if is_full && !partition.is_in_full {
+            partition.is_in_full = true;
             self.full.push_back(place);
         }
+    }
+
+    /// Adds an operation to the open batch of its partition by `write`, which returns its bytes. Returns `true` if it
+    /// is added.
+    ///
+    /// The second of two operations on one partition opens a batch, which `new` creates. An operation that is not added
+    /// is to be [pushed](Self::push): its partition has no open batch, or it has to wait behind another operation.
+    pub(crate) fn write(
+        &mut self,
+        index: u64,
+        (partition_key, row_key): (&str, &str),
+        new: impl FnOnce() -> ChangeSet,
+        write: impl FnOnce(&mut ChangeSet) -> Result<usize, BatchRule>,
+    ) -> bool {
+        let Some(place) = self.open_batch(partition_key, new) else {
+            return false;
+        };
+        let Partition { queue, composed, .. } = &mut self.partitions[place];
+        let row = RowHash::of(row_key);
+        let Some(batch) = composed.back_mut().filter(|_| queue.compose(row)) else {
+            return false;
+        };
+        let written = write(&mut batch.change_set);
+        if let Ok(bytes) = written {
+            batch.bytes += bytes;
+            batch.indices.push(index);
+            batch.rows.push(row);
+            (self.len, self.bytes) = (self.len + 1, self.bytes + bytes);
+        } else {
+            queue.dissolve(&[row]);
+        }
+        let count = batch.rows.len();
+        if count == SOME_OPERATIONS {
+            let more = self.limits.operations - count;
+            batch.indices.reserve(more);
+            batch.rows.reserve(more);
+            queue.reserve(more);
+        }
+        batch.is_full = written == Err(BatchRule::Bytes) || count >= self.limits.operations;
+        self.latest = place;
+        self.list(place);
+        written.is_ok()
+    }
+
+    /// Returns the partition, if it has an open batch.
+    fn open_batch(&mut self, partition_key: &str, new: impl FnOnce() -> ChangeSet) -> Option<usize> {
+        let is_latest = self.is_latest(partition_key);
+        let place = match is_latest {
+            true => self.latest,
+            false if self.composed == 0 => return None,
+            false => *self.places.get(partition_key)?,
+        };
+        let Partition { queue, composed, .. } = &mut self.partitions[place];
+        if composed.back().is_none_or(|last| last.is_full) {
+            let first = queue.only().filter(|_| is_latest && self.limits.operations > 1)?;
+            composed.push_back(Box::new(ComposedBatch::new(new(), first)?));
+            queue.compose_only();
+            self.composed += 1;
+        }
+        Some(place)
     }
 
     /// Returns the operations of the next batch.
     ///
     /// It is a full batch, or else, if short batches may be sent, one of the partition that has waited longest.
-    pub(crate) fn next(&mut self, short: Short) -> Option<Vec<Queued>> {
+    pub(crate) fn next(&mut self, short: Short) -> Option<NextBatch> {
         for _ in 0..self.full.len() {
             let place = self.full.pop_front()?;
             let batch = self.take(place);
@@ -155,7 +238,7 @@ impl Queue {
                 false => self.take(place),
             };
             let partition = &mut self.partitions[place];
-            partition.is_in_any = partition.queue.is_waiting();
+            partition.is_in_any = partition.is_waiting();
             if partition.is_in_any {
                 self.any.push_back(place);
             }
@@ -167,15 +250,44 @@ impl Queue {
     }
 
     /// Returns a batch of this partition, if it may have one more in flight.
-    fn take(&mut self, place: usize) -> Option<Vec<Queued>> {
-        let queue = &mut self.partitions[place].queue;
+    fn take(&mut self, place: usize) -> Option<NextBatch> {
+        let Partition { queue, composed, .. } = &mut self.partitions[place];
         if queue.batches() >= self.batches_per_partition {
             return None;
         }
-        let taken = queue.take(self.limits, |(), ()| true)?;
-        self.len -= taken.len();
-        self.bytes -= taken.iter().map(|queued| queued.operation.bytes()).sum::<usize>();
-        Some(taken)
+        let is_next = composed
+            .front()
+            .is_some_and(|first| first.is_full || !queue.is_waiting());
+        let next = if is_next { composed.pop_front() } else { None };
+        let batch = match next {
+            Some(first) => {
+                queue.started(first.rows.len());
+                self.composed -= 1;
+                NextBatch::Composed(first)
+            }
+            None => {
+                // Operations that wait behind a batch with room join it as values.
+                self.dissolve(place);
+                let queue = &mut self.partitions[place].queue;
+                NextBatch::Values(queue.take(self.limits, |(), ()| true)?)
+            }
+        };
+        self.len -= batch.len();
+        self.bytes -= batch.bytes();
+        Some(batch)
+    }
+
+    /// Turns the operations of composed batches into values that wait.
+    fn dissolve(&mut self, place: usize) {
+        let Partition { queue, composed, .. } = &mut self.partitions[place];
+        while let Some(last) = composed.pop_back() {
+            queue.dissolve(&last.rows);
+            self.composed -= 1;
+            self.bytes -= last.bytes;
+            let operations = last.into_queued();
+            self.bytes += operations.iter().map(|queued| queued.operation.bytes()).sum::<usize>();
+            queue.push_front(operations.into_iter());
+        }
     }
 
     /// Releases the rows of a batch that has ended.
@@ -194,7 +306,7 @@ impl Queue {
     fn free(&mut self, place: usize) {
         let partition = &mut self.partitions[place];
         self.places.remove(&partition.key);
-        (partition.key, partition.queue) = Default::default();
+        (partition.key, partition.queue, partition.composed) = Default::default();
         self.spare.push(place);
     }
 
@@ -204,10 +316,10 @@ impl Queue {
         if self.len == 0 {
             return all;
         }
-        (self.len, self.bytes) = (0, 0);
         self.full.clear();
         self.any.clear();
         for place in 0..self.partitions.len() {
+            self.dissolve(place);
             let partition = &mut self.partitions[place];
             (partition.is_in_full, partition.is_in_any) = (false, false);
             if partition.queue.is_waiting() {
@@ -217,6 +329,7 @@ impl Queue {
                 }
             }
         }
+        (self.len, self.bytes) = (0, 0);
         all.sort_unstable_by_key(|queued| queued.index);
         all
     }
@@ -227,9 +340,14 @@ impl Partition {
         Self {
             key,
             queue: PartitionQueue::default(),
+            composed: VecDeque::new(),
             is_in_full: false,
             is_in_any: false,
         }
+    }
+
+    fn is_waiting(&self) -> bool {
+        !self.composed.is_empty() || self.queue.is_waiting()
     }
 
     /// Returns `true` if it has no operations.
@@ -243,6 +361,7 @@ mod tests {
     use std::collections::HashSet;
 
     use azure_table_core::model::dynamic::DynamicEntity;
+    use azure_table_core::protocol::endpoint::Endpoint;
     use azure_table_core::protocol::operation::TableOperation;
     use proptest::prelude::*;
     use proptest::sample::{Index, select};
@@ -250,8 +369,15 @@ mod tests {
     use super::*;
     use crate::client::partition_writes::partition_queue::MOST_LOOKED_AT;
 
-    fn indices(batch: Option<Vec<Queued>>) -> Vec<u64> {
-        batch.into_iter().flatten().map(|queued| queued.index).collect()
+    fn indices(batch: Option<NextBatch>) -> Vec<u64> {
+        batch.into_iter().flat_map(queued).map(|queued| queued.index).collect()
+    }
+
+    fn queued(batch: NextBatch) -> Vec<Queued> {
+        match batch {
+            NextBatch::Values(operations) => operations,
+            NextBatch::Composed(batch) => batch.into_queued(),
+        }
     }
 
     /// An operation waits for the batch of the one before it on its row. Operations on other rows overtake it.
@@ -302,6 +428,8 @@ mod tests {
     enum Step {
         /// An operation of this partition and row.
         Push(u8, u8),
+        /// An insert, written into the open batch of its partition if there is one.
+        Write(u8, u8),
         Next(Short),
         /// One of the batches in flight ends.
         End(Index),
@@ -312,7 +440,8 @@ mod tests {
         // Mostly the same keys, and some others.
         let keys = prop_oneof![(0..3u8, 0..6u8), (0..12u8, 0..40u8)];
         prop_oneof![
-            16 => keys.prop_map(|(partition, row)| Step::Push(partition, row)),
+            8 => keys.clone().prop_map(|(partition, row)| Step::Push(partition, row)),
+            16 => keys.prop_map(|(partition, row)| Step::Write(partition, row)),
             6 => select(&[Short::None, Short::OfIdle, Short::Any][..]).prop_map(Step::Next),
             6 => any::<Index>().prop_map(Step::End),
             1 => Just(Step::Drain),
@@ -326,6 +455,8 @@ mod tests {
         waiting: Vec<(u64, u8, u8)>,
         running: Vec<Vec<(u64, u8, u8)>>,
         read: u64,
+        /// The number of operations that were written into a composed batch.
+        written: usize,
         most_partitions: usize,
     }
 
@@ -334,6 +465,23 @@ mod tests {
             let entity = DynamicEntity::new(key(partition), key(row));
             self.queue
                 .push(Queued::new(self.read, TableOperation::insert(&entity), ()));
+            self.waiting.push((self.read, partition, row));
+            self.read += 1;
+        }
+
+        /// Batches that are composed have real bytes, those of values estimated ones: both agree without a limit.
+        fn write(&mut self, partition: u8, row: u8) {
+            if self.queue.limits.bytes < usize::MAX {
+                return self.push(partition, row);
+            }
+            let entity = DynamicEntity::new(key(partition), key(row));
+            let texts = (&*entity.partition_key, &*entity.row_key);
+            let new = || ChangeSet::new(&Endpoint::development(), "Things").of_distinct_rows(100);
+            let write = |batch: &mut ChangeSet| batch.insert_plain(&entity, texts);
+            if !self.queue.write(self.read, texts, new, write) {
+                return self.push(partition, row);
+            }
+            self.written += 1;
             self.waiting.push((self.read, partition, row));
             self.read += 1;
         }
@@ -381,7 +529,7 @@ mod tests {
                 let (partition, row) = queued.operation.keys().unwrap();
                 (queued.index, partition.len() as u8, row.len() as u8)
             };
-            let batch: Vec<_> = batch.iter().map(of).collect();
+            let batch: Vec<_> = queued(batch).iter().map(of).collect();
             let partition = batch[0].1;
             assert_eq!(batch, self.batch(partition, short));
             self.waiting.retain(|waits| !batch.contains(waits));
@@ -406,9 +554,13 @@ mod tests {
             let queue = &self.queue;
             assert_eq!(queue.len(), self.waiting.len());
             assert_eq!(queue.bytes() == 0, self.waiting.is_empty());
+            let all = || queue.partitions.iter().flat_map(|partition| &partition.composed);
+            assert_eq!(queue.composed, all().count());
+            let composed: HashSet<u64> = all().flat_map(|batch| &batch.indices).copied().collect();
             let bytes: usize = self
                 .waiting
                 .iter()
+                .filter(|(index, ..)| !composed.contains(index))
                 .map(|(_, partition, row)| bytes_in_batch(*partition, *row))
                 .sum();
             assert_eq!(
@@ -445,6 +597,7 @@ mod tests {
             waiting: Vec::new(),
             running: Vec::new(),
             read: 0,
+            written: 0,
             most_partitions: 0,
         }
     }
@@ -461,6 +614,7 @@ mod tests {
             for step in steps {
                 match step {
                     Step::Push(partition, row) => model.push(partition, row),
+                    Step::Write(partition, row) => model.write(partition, row),
                     Step::Next(short) => drop(model.next(short)),
                     Step::End(at) if !model.running.is_empty() => model.end(at.index(model.running.len())),
                     Step::End(_) => {}
@@ -476,6 +630,55 @@ mod tests {
                 model.check();
             }
         }
+    }
+
+    /// Returns a queue after inserts of these rows of one partition, and the number of those written into a batch.
+    fn after_inserts(rows: &[u8]) -> (Model, usize) {
+        let mut model = model(100, usize::MAX, 4);
+        rows.iter().for_each(|row| model.write(1, *row));
+        let written = model.written;
+        (model, written)
+    }
+
+    #[test]
+    fn inserts_of_one_partition_are_written_into_their_batch() {
+        // The first one opens the batch.
+        let (mut model, written) = after_inserts(&[1, 2, 3, 4]);
+        assert_eq!(written, 3);
+        let Some(NextBatch::Composed(batch)) = model.queue.next(Short::Any) else {
+            panic!("they are values")
+        };
+        assert_eq!(batch.indices, [0, 1, 2, 3]);
+        // A row in flight waits, and those after it: its batch is the next one.
+        (4..=6).for_each(|row| model.write(1, row));
+        assert_eq!(model.written, written);
+        assert_eq!(indices(model.queue.next(Short::Any)), [5, 6]);
+    }
+
+    /// The limit of a bulk's memory applies to what it holds.
+    #[test]
+    fn composed_operation_counts_with_its_head() {
+        let (mut model, _) = after_inserts(&[1, 2]);
+        let held = |model: &Model| {
+            let body = &model.queue.partitions[0].composed[0].change_set;
+            [model.queue.bytes(), body.bytes()]
+        };
+        let [counted, body] = held(&model);
+        model.write(1, 3);
+        let [counted_after, body_after] = held(&model);
+        assert_eq!(counted_after - counted, body_after - body - "\r\n".len());
+    }
+
+    /// The batch is as full as if all operations were values.
+    #[test]
+    fn values_join_a_composed_batch_with_room() {
+        let (mut model, written) = after_inserts(&[1, 2, 2, 3]);
+        assert_eq!(written, 1);
+        assert_eq!(indices(model.queue.next(Short::Any)), [0, 1, 3]);
+        model
+            .queue
+            .ended(&key(1), [1, 2, 3].map(|row| RowHash::of(&key(row))).into_iter());
+        assert_eq!(indices(model.queue.next(Short::Any)), [2]);
     }
 
     /// Holds for any number of batches of the other partitions.

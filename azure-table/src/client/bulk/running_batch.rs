@@ -11,6 +11,7 @@ use azure_table_core::model::error::Error;
 use azure_table_core::protocol::row_hash::RowHash;
 use azure_table_core::transport::BoxFuture;
 
+use crate::client::bulk::composed_batch::BatchParts;
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
 use crate::client::partition_writes::outcomes::{SharedOutcomes, WriteOutcome};
 use crate::client::partition_writes::partition_write::PartitionWrite;
@@ -49,23 +50,18 @@ pub(crate) struct RunningBatch {
 }
 
 impl RunningBatch {
-    /// Creates it from the numbers, the rows and the bytes of the operations of `write`.
-    pub(crate) fn new(
-        indices: Vec<u64>,
-        rows: Vec<RowHash>,
-        bytes: usize,
-        write: PartitionWrite<SharedOutcomes>,
-    ) -> Self {
+    /// Creates it from a batch and its write.
+    pub(super) fn new(batch: BatchParts, write: PartitionWrite<SharedOutcomes>) -> Self {
         Self {
             batch: Some(Batch {
                 partition_key: Arc::clone(&write.partition_key),
-                indices,
-                rows,
-                operations: write.operations.clone(),
+                indices: batch.indices,
+                rows: batch.rows,
+                operations: batch.operations,
                 outcomes: write.outcomes.clone(),
-                bytes,
+                bytes: batch.bytes,
             }),
-            write: Box::pin(write.run()),
+            write: Box::pin(write.run(batch.composed)),
         }
     }
 

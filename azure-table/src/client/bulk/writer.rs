@@ -27,7 +27,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// A batch is sent when it is full, or when its first operation has waited for [`linger`](Self::linger). Built by
 /// [`TableClient::writer`] or [`Bulk::writer`].
 ///
-/// The caller drives the writer. It runs in `send`, [`flush`](Self::flush), [`drive`](Self::drive) and
+/// The caller drives the writer. It runs in `send`, [`flush`](Self::flush), [`run_pending`](Self::run_pending) and
 /// [`close`](Self::close), and spawns no task. A batch in flight that is not driven for the `attempt_timeout` (60 s by
 /// default) ends in doubt. Call `close` for the report, even after an error: operations still pending when the writer
 /// is dropped are never sent.
@@ -38,7 +38,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// # struct Line { #[table(partition_key)] source: String, #[table(row_key)] id: u32, text: String }
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// # let lines = TableServiceClient::on(Emulator::new()).table::<Line>("Lines")?;
+/// # let lines = TableServiceClient::with_transport(Emulator::new()).table::<Line>("Lines")?;
 /// # lines.create_table().await?;
 /// let (sender, mut events) = tokio::sync::mpsc::channel(100);
 /// # for id in 0..10 { sender.try_send(Line { source: "web".into(), id, text: "GET /".into() }).unwrap(); }
@@ -53,7 +53,7 @@ const LINGER: Duration = Duration::from_millis(200);
 ///                 break;                                      // the writer has ended: `line` is not in its report
 ///             }
 ///         }
-///         () = writer.drive() => {}                           // while no event arrives
+///         () = writer.run_pending() => {}                           // while no event arrives
 ///     }
 /// }
 /// let report = match writer.close().await {
@@ -85,7 +85,7 @@ total_timeout!(
     Writer[E],
     run.engine.settings.total,
     "At the deadline the writer accepts no more operations, and [`close`](Self::close) returns [`Interrupted`] with an \
-     error of kind `Timeout` and the report. Operations in flight are in doubt. Waiting operations are not tried."
+     error of kind `Timeout` and the report. Operations in flight are in doubt. Waiting operations are not attempted."
 );
 
 impl<E> TableClient<E> {
@@ -208,7 +208,7 @@ impl<E> Writer<E> {
     /// Drives pending operations for as long as it is polled.
     ///
     /// Never completes: use it in a `select!` beside the source of operations.
-    pub async fn drive(&mut self) {
+    pub async fn run_pending(&mut self) {
         poll_fn(|cx| {
             self.go_on(cx);
             self.pending()

@@ -135,7 +135,7 @@ impl Committer {
         write.recovery = Recovery::PerCaller;
         write.rate = Some(self.rate.clone());
         write.total = ends.map(TotalTimeout::until).unwrap_or_default();
-        span.around(write.run()).await;
+        span.around(write.run(None)).await;
     }
 
     /// Reports a batch that leaves.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use azure_table_core::filter::projection::Projection;
 use azure_table_core::filter::select::Columns;
-use azure_table_core::model::entity::{Projection, ReadEntity};
+use azure_table_core::model::entity::ReadEntity;
 use azure_table_core::model::entity_key::Key;
 use azure_table_core::model::error::Result;
 use azure_table_core::model::name::TableName;

@@ -162,6 +162,8 @@ impl<S: Spec> Operation<S> {
             response,
             call,
             applied,
+            rows,
+            started,
         } = received;
         let output = match applied {
             Some(rows) => self.spec.read_back(rows),
@@ -170,7 +172,7 @@ impl<S: Spec> Operation<S> {
         if let Ok(output) = &output {
             self.report_read(S::entities(output));
         }
-        output.map_err(|e| call.complete(e))
+        output.map_err(|e| call.complete_write(e, &rows, started, self.pipeline.endpoint.account()))
     }
 
     /// Returns the request as text.
@@ -317,7 +319,7 @@ macro_rules! operation {
             ///
             /// # Errors
             /// Errors that awaiting it would return before anything is sent.
-            pub fn request(self) -> azure_table_core::model::error::Result<::std::string::String> {
+            pub fn request_text(self) -> azure_table_core::model::error::Result<::std::string::String> {
                 self.operation.request()
             }
         }

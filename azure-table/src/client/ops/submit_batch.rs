@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::error::{Error, Result};
 use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::variant_mark::MarkedVariant;
@@ -28,20 +28,17 @@ operation! {
 struct SubmitSpec {
     /// The call, until it is sent.
     call: Option<Result<Call>>,
-    sent: Option<Arc<SentBatch>>,
+    sent: Arc<SentBatch>,
     /// The variant that entities in the response are read as.
     variant: Option<&'static MarkedVariant>,
 }
 
 impl SubmitBatch {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, change_set: ChangeSet) -> Self {
-        let (call, sent) = match change_set.len() {
-            0 => (Err(Error::invalid_input("the batch has no operations")), None),
-            _ => match change_set.into_call() {
-                Ok((call, sent)) => (Ok(call), Some(sent)),
-                Err(e) => (Err(e), None),
-            },
-        };
+        let (mut call, sent) = change_set.into_call();
+        if sent.len() == 0 {
+            call = Err(Error::invalid_input("the batch has no operations"));
+        }
         let spec = SubmitSpec {
             call: Some(call),
             sent,
@@ -52,9 +49,9 @@ impl SubmitBatch {
         }
     }
 
-    /// Returns the operations by their places in the body, unless they cannot be sent.
-    pub(crate) fn batch(&self) -> Option<&Arc<SentBatch>> {
-        self.operation.spec.sent.as_ref()
+    /// Returns the operations by their places in the body.
+    pub(crate) fn batch(&self) -> &Arc<SentBatch> {
+        &self.operation.spec.sent
     }
 
     /// Sets the options, which already contain those of the client.
@@ -73,16 +70,16 @@ impl Spec for SubmitSpec {
     }
 
     fn read_back(&mut self, rows: Vec<WrittenRow>) -> Result<Vec<TableResult>> {
-        let requested = self.sent.iter().flat_map(|sent| sent.requested());
-        Ok(requested
+        Ok(self
+            .sent
+            .requested()
             .zip(rows)
             .map(|(requested, row)| TableResult::applied(requested.kind, Some(row)).of_variant(self.variant))
             .collect())
     }
 
     fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<Vec<TableResult>> {
-        let nothing_sent = || Error::invalid_response("a response to no request");
-        let results = batch_response::read_response(self.sent.as_ref().ok_or_else(nothing_sent)?, response)?;
+        let results = batch_response::read_response(&self.sent, response)?;
         let results = results.into_iter().map(|result| result.of_variant(self.variant));
         Ok(results.collect())
     }

@@ -36,7 +36,7 @@ impl WarmUp {
 ///
 /// Fails above the limits of the client and the transport: a request that waits would reuse an open connection.
 fn within_limits(pipeline: &Pipeline, connections: usize) -> Result<usize> {
-    let Some(transport) = &pipeline.transport else {
+    let Ok(transport) = &pipeline.transport else {
         // The first request returns the error.
         return Ok(connections.min(1));
     };

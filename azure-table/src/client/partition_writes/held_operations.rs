@@ -80,6 +80,12 @@ impl HeldOperations {
         Self(Arc::new(Mutex::new(operations.map(HeldOperation::Whole).collect())))
     }
 
+    /// Keeps the operations of a batch as their places in it.
+    pub(crate) fn in_batch(batch: &Arc<SentBatch>) -> Self {
+        let places = (0..batch.len()).map(|place| HeldOperation::InBatch(Arc::clone(batch), place));
+        Self(Arc::new(Mutex::new(places.collect())))
+    }
+
     /// Locks them. Report no outcome meanwhile: whoever receives it may lock them too.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Vec<HeldOperation>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -150,7 +156,7 @@ mod tests {
             for index in &indices {
                 change_set.add(all().nth(*index).unwrap()).unwrap();
             }
-            let batch = change_set.into_call().unwrap().1;
+            let batch = change_set.into_call().1;
             held.keep_as_places(&indices, &batch);
             let failed = HeldOperations::new(all());
             failed.keep_as_places(&indices, &batch);

@@ -49,7 +49,7 @@ pub(crate) enum WriteOutcome {
     /// The operation may have been applied.
     InDoubt(Arc<Error>),
     /// The operation was not applied: an error that concerns all operations came before or with it.
-    NotTried,
+    NotAttempted,
 }
 
 impl WriteOutcome {
@@ -64,7 +64,7 @@ impl WriteOutcome {
     pub(crate) fn failure(&self) -> Option<&Error> {
         match self {
             Self::Rejected(error) | Self::InDoubt(error) => Some(error),
-            Self::Applied(_) | Self::Gone | Self::NotTried => None,
+            Self::Applied(_) | Self::Gone | Self::NotAttempted => None,
         }
     }
 }
@@ -76,7 +76,7 @@ impl fmt::Display for WriteOutcome {
             Self::Gone => f.write_str("gone"),
             Self::Rejected(error) => error.fmt(f),
             Self::InDoubt(error) => write!(f, "in doubt: {error}"),
-            Self::NotTried => f.write_str("not tried"),
+            Self::NotAttempted => f.write_str("not attempted"),
         }
     }
 }
@@ -96,7 +96,7 @@ struct Kept {
 impl SharedOutcomes {
     pub(crate) fn new(operations: usize) -> Self {
         Self(Arc::new(Mutex::new(Kept {
-            outcomes: (0..operations).map(|_| WriteOutcome::NotTried).collect(),
+            outcomes: (0..operations).map(|_| WriteOutcome::NotAttempted).collect(),
             in_flight: Vec::new(),
         })))
     }

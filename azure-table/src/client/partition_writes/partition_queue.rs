@@ -62,9 +62,11 @@ pub(crate) struct PartitionQueue<T = ()> {
     waiting: VecDeque<Queued<T>>,
     /// The bytes of the waiting operations in batches.
     bytes: usize,
-    /// The rows of its batches in flight.
+    /// The rows of its batches in flight, and of those that are composed already.
     rows: RowHashes,
     batches: usize,
+    /// The number of rows in composed batches.
+    composed: usize,
 }
 
 impl<T> Default for PartitionQueue<T> {
@@ -74,6 +76,7 @@ impl<T> Default for PartitionQueue<T> {
             bytes: 0,
             rows: RowHashes::default(),
             batches: 0,
+            composed: 0,
         }
     }
 }
@@ -99,9 +102,9 @@ impl<T> PartitionQueue<T> {
         !self.waiting.is_empty()
     }
 
-    /// Returns `true` if no operation waits and none is in flight.
+    /// Returns `true` if no operation waits, and none is in a batch.
     pub(crate) fn is_idle(&self) -> bool {
-        self.batches == 0 && self.waiting.is_empty()
+        self.batches == 0 && self.composed == 0 && self.waiting.is_empty()
     }
 
     /// Returns `true` if a full batch waits.
@@ -168,12 +171,60 @@ impl<T> PartitionQueue<T> {
     /// Releases the rows of a batch that has ended.
     pub(crate) fn ended(&mut self, rows: impl Iterator<Item = RowHash>) {
         self.batches -= 1;
-        if self.batches == 0 {
+        if self.batches == 0 && self.composed == 0 {
             self.rows.clear();
             return;
         }
         for row in rows {
             self.rows.remove(&row);
+        }
+    }
+
+    /// Puts an operation on this row into a composed batch. Returns `false` if it has to wait behind another one.
+    pub(crate) fn compose(&mut self, row: RowHash) -> bool {
+        let may_join = self.waiting.is_empty() && self.rows.insert(row);
+        self.composed += usize::from(may_join);
+        may_join
+    }
+
+    /// Returns the only waiting operation, if it may be sent.
+    pub(crate) fn only(&self) -> Option<&Queued<T>> {
+        let only = self.waiting.front().filter(|_| self.waiting.len() == 1)?;
+        (!self.rows.contains(&only.row)).then_some(only)
+    }
+
+    /// Puts the [only](Self::only) waiting operation into a composed batch.
+    pub(crate) fn compose_only(&mut self) -> Option<Queued<T>> {
+        let only = self.waiting.pop_front()?;
+        self.bytes -= only.bytes_in_batch();
+        self.compose(only.row);
+        Some(only)
+    }
+
+    /// Reserves capacity for the rows of a composed batch.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.rows.reserve(rows);
+    }
+
+    /// Counts a composed batch as in flight.
+    pub(crate) fn started(&mut self, rows: usize) {
+        self.composed -= rows;
+        self.batches += 1;
+    }
+
+    /// Removes rows from a composed batch.
+    pub(crate) fn dissolve(&mut self, rows: &[RowHash]) {
+        self.composed -= rows.len();
+        for row in rows {
+            self.rows.remove(row);
+        }
+    }
+
+    /// Puts operations before all that wait.
+    pub(crate) fn push_front(&mut self, operations: impl DoubleEndedIterator<Item = Queued<T>>) {
+        for queued in operations.rev() {
+            self.bytes += queued.bytes_in_batch();
+            self.waiting.push_front(queued);
         }
     }
 

@@ -42,7 +42,7 @@ pub(crate) struct PartitionWrite<O> {
     options: CallOptions,
     /// The time limit, shared with other writes.
     pub(crate) total: TotalTimeout,
-    pub(crate) operations: HeldOperations,
+    operations: HeldOperations,
     pub(crate) partition_key: Arc<str>,
     pub(crate) outcomes: O,
     /// The operations to send, each list in one batch if it fits. The last list is next.
@@ -93,16 +93,17 @@ impl<O: Outcomes> PartitionWrite<O> {
 
     /// Sends the operations, one batch after the other, until each has an outcome or an error stops all of them.
     ///
-    /// Returns that error: it concerns no single row, and further writes would fail with it too.
-    pub(crate) async fn run(mut self) -> Option<Arc<Error>> {
+    /// Returns that error: it concerns no single row, and further writes would fail with it too. `composed` is the
+    /// batch of all operations, if they are places in it.
+    pub(crate) async fn run(mut self, mut composed: Option<SubmitBatch>) -> Option<Arc<Error>> {
         while let Some(mut next) = self.waiting.pop() {
             let sent_at = self.wait_for_rate(&next).await;
             self.outcomes.claim(&mut next);
             if next.is_empty() {
                 continue;
             }
-            let (sent, change_set) = self.compose(next);
-            let result = match self.send(&sent, change_set, sent_at).await {
+            let (sent, batch) = self.compose(next, composed.take());
+            let result = match self.send(&sent, batch, sent_at).await {
                 // Nothing was applied: the batch is sent again at the rate.
                 None => {
                     self.operations.keep_as_values(&sent);
@@ -139,13 +140,19 @@ impl<O: Outcomes> PartitionWrite<O> {
     }
 
     /// Returns as many of these operations as fit into one batch. The others wait. A single operation has no batch.
-    fn compose(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, Option<ChangeSet>) {
+    fn compose(&mut self, mut indices: Vec<usize>, composed: Option<SubmitBatch>) -> (Vec<usize>, Option<SubmitBatch>) {
         if indices.len() == 1 {
             return (indices, None);
         }
+        if composed
+            .as_ref()
+            .is_some_and(|batch| batch.batch().len() == indices.len())
+        {
+            return (indices, composed);
+        }
         let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str())
             .at_most(self.most_bytes)
-            .of_distinct_rows();
+            .of_distinct_rows(0);
         let mut end = indices.len().min(self.most_operations).min(MAX_BATCH_OPERATIONS);
         let mut sent = Vec::with_capacity(end);
         let mut invalid = Vec::new();
@@ -184,7 +191,11 @@ impl<O: Outcomes> PartitionWrite<O> {
             self.outcomes.release(&rest);
             self.waiting.push(rest);
         }
-        (sent, Some(change_set))
+        let batch = SubmitBatch::new(&self.pipeline, &self.table, change_set);
+        if sent.len() > 1 {
+            self.operations.keep_as_places(&sent, batch.batch());
+        }
+        (sent, Some(batch))
     }
 
     /// Sends a batch that the rate allowed at this time, and returns `None` if it was throttled.
@@ -193,21 +204,15 @@ impl<O: Outcomes> PartitionWrite<O> {
     async fn send(
         &self,
         sent: &[usize],
-        change_set: Option<ChangeSet>,
+        batch: Option<SubmitBatch>,
         sent_at: Option<Instant>,
     ) -> Option<Result<Vec<TableResult>>> {
         self.outcomes.sent(sent);
-        let result = match (sent, change_set) {
+        let result = match (sent, batch) {
             ([], _) => Ok(Vec::new()),
             ([index], _) => self.send_alone(*index).await.map(|result| vec![result]),
             (_, None) => Err(Error::invalid_input("operations without a batch")),
-            (_, Some(change_set)) => {
-                let commit = SubmitBatch::new(&self.pipeline, &self.table, change_set);
-                if let Some(batch) = commit.batch() {
-                    self.operations.keep_as_places(sent, batch);
-                }
-                commit.of_options(self.call_options()).await
-            }
+            (_, Some(batch)) => batch.of_options(self.call_options()).await,
         };
         self.outcomes.responded();
         if let (Some(rate), Some(sent_at)) = (&self.rate, sent_at) {

@@ -33,7 +33,7 @@ use crate::pipeline::options::call_options;
 ///
 /// Each partition, range or key of a set is a part with its own chain of requests. Built by [`TableQuery::fan_out`].
 ///
-/// Set the parts with [`partitions`](Self::partitions) or [`under_each`](Self::under_each), or in the filter: `is_in`
+/// Set the parts with [`partitions`](Self::partitions) or [`each_prefix`](Self::each_prefix), or in the filter: `is_in`
 /// on a key, or keys joined by `|`. Without a fan-out, the service would read a whole partition or table for such a
 /// filter. A set of partitions and a set of RowKeys form one part per pair. Parts that may have rows in common are
 /// merged, so every row is yielded once.
@@ -45,7 +45,7 @@ use crate::pipeline::options::call_options;
 /// # struct Line { component: String, bucket: Bucket<16>, #[table(row_key)] id: String, level: i32 }
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// # let lines = TableServiceClient::on(Emulator::new()).table::<Line>("Lines")?;
+/// # let lines = TableServiceClient::with_transport(Emulator::new()).table::<Line>("Lines")?;
 /// # lines.create_table().await?;
 /// let errors = lines
 ///     .query()
@@ -119,9 +119,9 @@ impl<E: TableEntity, P> FanOut<E, P> {
         }))
     }
 
-    /// Adds the entities under each of these key prefixes, each as in [`TableQuery::under`].
+    /// Adds the entities under each of these key prefixes, each as in [`TableQuery::key_prefix`].
     #[doc(alias = "prefix")]
-    pub fn under_each(self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
+    pub fn each_prefix(self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
         self.give(prefixes.into_iter().map(|prefix| Ok(under(prefix::start(&prefix)))))
     }
 
@@ -258,7 +258,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
             let path = Access::of(filter.own()).path_beside(&shared);
             if path == AccessPath::TableScan && query.settings.allowed < Some(AccessPath::TableScan) {
                 let why = "each request would read the whole table: name partitions with `.partitions(..)` or \
-                           `.under_each(..)`, read ranges of the table with `scan`, or allow it for this call";
+                           `.each_prefix(..)`, read ranges of the table with `scan`, or allow it for this call";
                 return Err(Error::invalid_input(why));
             }
             query.check_path(path, || Access::of(&filter.expression()))?;

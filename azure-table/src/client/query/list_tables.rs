@@ -14,7 +14,7 @@ use azure_table_core::filter::typed::{self, Filter};
 use azure_table_core::model::edm::{Edm, EdmValue};
 use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_core::model::name::TableName;
-use azure_table_core::protocol::continuation::Continuation;
+use azure_table_core::protocol::continuation::{self, Continuation};
 use azure_table_core::protocol::query::{QueryRequest, TABLE_NAME};
 use azure_table_core::transport::BoxFuture;
 
@@ -92,7 +92,7 @@ impl ListTables {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let service = TableServiceClient::on(Emulator::new());
+    /// let service = TableServiceClient::with_transport(Emulator::new());
     /// service.ensure_tables(["Logs2023", "Logs2024", "Logs2025"]).await?;
     /// let recent = service.list_tables().filter(TableName::NAME.ge("Logs2024")).all().await?;
     /// assert_eq!(recent, ["Logs2024", "Logs2025"]);
@@ -131,9 +131,10 @@ impl ListTables {
         self
     }
 
-    /// Resumes an earlier list with the same prefix, from the continuation of its last page.
+    /// Resumes an earlier list with the same prefix, from the continuation of its last page. From the end, it yields
+    /// nothing.
     pub fn resume_from(mut self, continuation: Continuation) -> Self {
-        self.from = Some(continuation);
+        self.from = continuation::after_start(continuation);
         self
     }
 
@@ -161,7 +162,7 @@ impl ListTables {
     ///
     /// # Errors
     /// Errors that awaiting it would return before anything is sent.
-    pub fn request(self) -> Result<String> {
+    pub fn request_text(self) -> Result<String> {
         self.pages().request()
     }
 

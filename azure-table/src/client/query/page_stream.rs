@@ -173,7 +173,7 @@ impl<P> PageStream<P> {
         let checked = from.as_ref().map_or(Ok(()), |from| query.request.check(from));
         let state = if let Err(e) = checked {
             State::Rejected(e.in_operation(query.request.operation(), query.request.table()))
-        } else if query.limit == Some(0) {
+        } else if query.limit == Some(0) || from.as_ref().is_some_and(Continuation::is_finished) {
             State::Done
         } else {
             State::Ready(from)
@@ -230,7 +230,7 @@ impl<P> PageStream<P> {
         let from = match self.state {
             State::Rejected(e) => return Err(e),
             State::Ready(from) => from,
-            // A limit of no rows requests nothing.
+            // A limit of 0, or a query from its end: the text shows a request that is never sent.
             _ => None,
         };
         let request = &self.query.request;
@@ -354,7 +354,7 @@ impl<P> PageStream<P> {
         }
         let mut page = Page {
             items: rows,
-            continuation: next,
+            continuation: next.unwrap_or_else(|| continuation::end(self.identity())),
             requested_at: diagnostics::sent_at(&call.diagnostics).and_then(|at| at.try_into().ok()),
             request_id: diagnostics::take_request_id(&mut call.diagnostics),
             request_charge: call.diagnostics.request_charge(),
@@ -362,11 +362,11 @@ impl<P> PageStream<P> {
         if let Some(wanted) = &mut self.query.limit {
             if page.items.len() > *wanted {
                 page.items.truncate(*wanted);
-                page.continuation = None;
+                page.continuation = continuation::end(self.query.request.identity());
             }
             *wanted -= page.items.len();
             if *wanted > 0 {
-                self.go_on(page.continuation.as_ref());
+                self.go_on(page.next());
             }
         }
         Ok(page)
@@ -421,7 +421,7 @@ impl<P> PageStream<P> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page<P> {
     items: Vec<P>,
-    continuation: Option<Continuation>,
+    continuation: Continuation,
     request_id: Option<String>,
     request_charge: Option<f64>,
     /// The service's time at which it was requested, or a little earlier.
@@ -441,11 +441,17 @@ impl<P> Page<P> {
         self.items
     }
 
-    /// Returns the continuation token of the next page.
+    /// Returns the position after this page, the continuation token of the next one.
     ///
-    /// `None` on the last page, and on a page that [`limit`](crate::TableQuery::limit) cut short.
-    pub fn continuation(&self) -> Option<&Continuation> {
-        self.continuation.as_ref()
+    /// It [is finished](Continuation::is_finished) after the last page, and after a page that
+    /// [`limit`](crate::TableQuery::limit) cut short.
+    pub fn continuation(&self) -> &Continuation {
+        &self.continuation
+    }
+
+    /// Returns the continuation of the next page, if any.
+    pub(crate) fn next(&self) -> Option<&Continuation> {
+        Some(&self.continuation).filter(|next| !next.is_finished())
     }
 
     /// Returns the request id that the service assigned.

@@ -44,7 +44,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             .transpose()
             .map_err(|why| Error::invalid_input(String::from(why)))?;
         let filter = self.filter.take().map(typed::into_expression).transpose()?;
-        Ok(both(keys, filter))
+        let range = self.cursor_condition(keys.iter().chain(&filter))?;
+        Ok(both(both(keys, range), filter))
     }
 
     pub(super) fn prepare(&mut self, prefetch: Prefetch) -> Result<PreparedQuery> {

@@ -19,7 +19,7 @@ const LONG_URL: usize = 4_096;
 /// use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
 /// use azure_table::filter::AccessPath;
 /// # fn main() -> azure_table::Result<()> {
-/// let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// let rating = Column::<DynamicEntity, i32>::property("Rating");
 /// let plan = table.query().filter(rating.ge(3)).plan()?;
 /// assert_eq!(plan.path(), AccessPath::TableScan);
@@ -101,7 +101,7 @@ impl QueryPlan {
     ///
     /// Empty if the query sends no request; a note then states the reason. Each page is one request, and a query is one
     /// chain of them.
-    pub fn request(&self) -> &str {
+    pub fn request_text(&self) -> &str {
         &self.request
     }
 }
@@ -133,7 +133,7 @@ const IN_PARTS: &str = "read whole keys with `get_many`, or let `fan_out` query 
 pub(crate) fn advice(access: &Access) -> Option<&'static str> {
     match access.path() {
         AccessPath::TableScan if access.has_key_in_or => Some(IN_PARTS),
-        AccessPath::TableScan => Some("name a partition with `.partition(..)` or a range with `.under(..)`"),
+        AccessPath::TableScan => Some("name a partition with `.partition(..)` or a range with `.key_prefix(..)`"),
         AccessPath::Partition if access.has_key_in_or => Some(IN_PARTS),
         AccessPath::Point => Some("`get` reads one entity by its key, and returns `None` if it is absent"),
         _ => None,

@@ -40,7 +40,7 @@ use crate::pipeline::options::call_options;
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// # table.create_table().await?;
 /// # for pk in ["alpha", "golf", "tango"] { table.insert(&DynamicEntity::new(pk, "1")).await?; }
 /// let mut rows = table.query().scan().ranges(["g", "n", "t"]).concurrency(4).stream();
@@ -288,7 +288,7 @@ impl<P> ScanStream<P> {
 
     fn take_page(&mut self, range: usize, page: Page<P>) {
         self.progress.pages += 1;
-        self.held = Some((range, page.continuation().cloned()));
+        self.held = Some((range, page.next().cloned()));
         self.rows = page.into_items().into_iter();
         if self.rows.as_slice().is_empty() {
             self.page_read();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use azure_table_core::filter::typed::Filter;
 use azure_table_core::model::dynamic::DynamicEntity;
-use azure_table_core::model::entity::{ReadEntity, TableEntity};
+use azure_table_core::model::entity::TableEntity;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::location::Location;
 use azure_table_core::model::operation_kind::OperationKind;
@@ -22,8 +22,8 @@ use crate::pipeline::options::CallOptions;
 
 /// A selection of rows of `E` to write: a [`Filter`] or a [`TableQuery`].
 ///
-/// A query contributes its partition, prefix, limit, page size, continuation and options. The type in which it reads
-/// its rows is ignored.
+/// A query contributes its partition, prefix, limit, page size, continuation and options. `update_where` changes its
+/// rows in the type that it reads, an entity or a projection. Other writes ignore that type.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` selects no rows of `{E}`",
     label = "expected a `Filter<{E}>` or a `TableQuery<{E}>`",
@@ -31,11 +31,16 @@ use crate::pipeline::options::CallOptions;
     note = "all rows of the table are `table.query()`"
 )]
 pub trait RowSelection<E> {
+    /// The type that the selection reads.
+    type Row;
+
     #[doc(hidden)]
     fn into_query(self, table: &TableClient<E>) -> TableQuery<E, ()>;
 }
 
 impl<E: TableEntity> RowSelection<E> for Filter<E> {
+    type Row = E;
+
     fn into_query(self, table: &TableClient<E>) -> TableQuery<E, ()> {
         let query = TableQuery::<E, DynamicEntity>::new(table.pipeline(), table.name());
         query.filter(self).into_query(table)
@@ -43,8 +48,13 @@ impl<E: TableEntity> RowSelection<E> for Filter<E> {
 }
 
 impl<E: TableEntity, P> RowSelection<E> for TableQuery<E, P> {
+    type Row = P;
+
     fn into_query(self, _: &TableClient<E>) -> TableQuery<E, ()> {
-        self.shaped(Shape::of_nothing())
+        let select = self.shape.select.clone();
+        let mut query = self.shaped(Shape::of_nothing());
+        query.shape.select = select;
+        query
     }
 }
 
@@ -64,20 +74,22 @@ pub(crate) struct Walk<P> {
 }
 
 impl<E: TableEntity> TableQuery<E, ()> {
-    /// Returns the pages of the query from `from`, or from its own continuation.
+    /// Returns the pages of the query from `from`, or from its own continuation, with rows of this shape.
     ///
     /// # Errors
     /// - `InvalidInput`: the query is of another table, or of other rows than the handle writes.
     /// - `InvalidInput`: its continuation is one of the secondary.
-    pub(crate) fn walk<P: ReadEntity>(
+    pub(crate) fn walk<P>(
         mut self,
         table: &TableClient<E>,
+        shape: Shape<P>,
         from: Option<Continuation>,
         options: &CallOptions,
         total: TotalTimeout,
     ) -> Result<Walk<P>> {
         let (own, other) = (table.name().as_str(), self.settings.table.as_str());
-        if !own.eq_ignore_ascii_case(other) || table.pipeline().endpoint != self.settings.pipeline.endpoint {
+        let endpoint = &table.pipeline().endpoint;
+        if !endpoint.profile().is_same_table(own, other) || *endpoint != self.settings.pipeline.endpoint {
             return Err(Error::invalid_input(format!(
                 "the query is for the table {other} of {}: create it with the client of the table to write",
                 self.settings.pipeline.endpoint.base()
@@ -117,7 +129,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
         );
         let options = table.pipeline().settings.defaults.clone().with(&self.settings.options);
         // The next page is read after the writes of this one, so that its ETags are current.
-        let pages = self.shaped(Shape::<P>::of_type()).pages_with(Prefetch::Never);
+        let pages = self.shaped(shape).pages_with(Prefetch::Never);
         Ok(Walk {
             on_bad_row,
             from,

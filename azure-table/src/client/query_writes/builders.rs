@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use azure_table_core::filter::assignment::{self, Assignments};
+use azure_table_core::filter::projection::{UpdatableRow, Updated};
 use azure_table_core::model::dynamic::DynamicEntity;
 use azure_table_core::model::edm::EdmValue;
 use azure_table_core::model::entity::{ReadEntity, TableEntity};
@@ -18,9 +19,10 @@ use azure_table_core::protocol::operation::TableOperation;
 
 use crate::client::ops::modify_entity::{Change, ModifyOutcome};
 use crate::client::query::TableQuery;
+use crate::client::query_writes::atomic::{Atomic, atomic};
 use crate::client::query_writes::current_form::{Form, has_older_names, rewrite};
 use crate::client::query_writes::query_write::{QueryWrite, query_write};
-use crate::client::query_writes::row_plan::{Plan, PlanRows, ReadRow, RowVersion, WholeRow};
+use crate::client::query_writes::row_plan::{Plan, PlanRows, RowVersion, TypedRow};
 use crate::client::table_handle::TableClient;
 
 /// Deletes the selected rows.
@@ -33,6 +35,7 @@ pub struct DeleteWhere<'h, E> {
     rows: QueryWrite<'h, E, Delete, RowVersion<E>>,
 }
 query_write!(DeleteWhere<'h>[E], Error, where E: TableEntity);
+atomic!(DeleteWhere<'h>[E], Error, where E: TableEntity);
 
 struct Delete;
 
@@ -64,6 +67,7 @@ pub struct PatchWhere<'h, E> {
     rows: QueryWrite<'h, E, Patch, RowVersion<E>>,
 }
 query_write!(PatchWhere<'h>[E], Error, where E: TableEntity);
+atomic!(PatchWhere<'h>[E], Error, where E: TableEntity);
 
 struct Patch {
     columns: Result<BTreeMap<String, EdmValue>>,
@@ -104,70 +108,90 @@ impl<E: TableEntity> PlanRows<E> for Patch {
 ///
 /// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
-pub struct UpdateWhere<'h, E, F, R> {
-    rows: QueryWrite<'h, E, Update<F, R>, WholeRow<E>>,
+pub struct UpdateWhere<'h, E, P, F, R> {
+    rows: QueryWrite<'h, E, Update<P, F, R>, TypedRow<E, P>>,
 }
 query_write!(
-    UpdateWhere<'h>[E, F, R],
+    UpdateWhere<'h>[E, P, F, R],
     R::Error,
-    where E: TableEntity + ReadEntity, F: FnMut(&mut E) -> R, R: ModifyOutcome
+    where E: TableEntity, P: UpdatableRow<E>, F: FnMut(&mut P) -> R, R: ModifyOutcome
+);
+atomic!(
+    UpdateWhere<'h>[E, P, F, R],
+    R::Error,
+    where E: TableEntity, P: UpdatableRow<E>, F: FnMut(&mut P) -> R, R: ModifyOutcome
 );
 
-struct Update<F, R> {
+struct Update<P, F, R> {
     change: F,
+    /// `true` if the rows are [`DynamicEntity`]s with some of their properties.
+    is_partial: bool,
     variant: Option<&'static MarkedVariant>,
-    outcome: PhantomData<fn() -> R>,
+    closure: PhantomData<fn(&mut P) -> R>,
 }
 
-impl<E, F, R> UpdateWhere<'_, E, F, R> {
+impl<E, P: ReadEntity, F, R> UpdateWhere<'_, E, P, F, R> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, change: F) -> Self {
+        let select = P::SELECT.map_or_else(|| query.shape.select.clone(), |_| None);
         let update = Update {
             change,
+            is_partial: select.is_some(),
             variant: table.pipeline().settings.variant,
-            outcome: PhantomData,
+            closure: PhantomData,
         };
-        Self {
-            rows: QueryWrite::new(table, query, OperationKind::UpdateWhere, update),
-        }
+        let mut rows = QueryWrite::new(table, query, OperationKind::UpdateWhere, update);
+        rows.select = select;
+        Self { rows }
     }
 }
 
-impl<E, F, R> PlanRows<E> for Update<F, R>
+impl<E, P, F, R> PlanRows<E> for Update<P, F, R>
 where
-    E: TableEntity + ReadEntity,
-    F: FnMut(&mut E) -> R,
+    E: TableEntity,
+    P: UpdatableRow<E>,
+    F: FnMut(&mut P) -> R,
     R: ModifyOutcome,
 {
-    // A closure that counts would count twice.
+    // Calling the closure again would repeat its side effects.
     const IS_REPEATABLE: bool = false;
-    type Row = WholeRow<E>;
+    type Row = TypedRow<E, P>;
     type Error = R::Error;
 
-    fn plan(&mut self, row: WholeRow<E>) -> Result<Plan, R::Error> {
-        let ReadRow { mut entity, stored } = match row.read {
+    fn plan(&mut self, row: TypedRow<E, P>) -> Result<Plan, R::Error> {
+        let version = row.version;
+        let mut read = match row.read {
             Ok(read) => read,
             Err(bad) => return Ok(Plan::Bad(bad)),
         };
-        let before = match Form::of(&entity, &row.version) {
+        let before = match Form::of(&read.row, &version) {
             Ok(before) => before,
             Err(e) => return Ok(Plan::Reject(e)),
         };
-        if (self.change)(&mut entity).into_change()? == Change::Keep {
+        if (self.change)(&mut read.row).into_change()? == Change::Keep {
             return Ok(Plan::Keep);
         }
-        if Key::of(&entity)? != row.version.key {
-            let (partition_key, row_key) = (row.version.key.partition_key(), row.version.key.row_key());
+        let now = Form::of(&read.row, &version);
+        let has_key = match read.row.updated() {
+            Updated::Entity(entity) => Key::of(entity)? == version.key,
+            Updated::Projection(_) => now.as_ref().map_or(true, |now| now.has_key_of(&before)),
+        };
+        if !has_key {
             let why = "the closure changed the entity's key: an entity with another key is another entity; \
                        insert it and delete the old one";
+            let (partition_key, row_key) = (version.key.partition_key(), version.key.row_key());
             return Err(Error::invalid_input(why).at_entity(partition_key, row_key).into());
         }
-        Ok(match Form::of(&entity, &row.version) {
-            Ok(now) => {
-                let forms = (&before, &now);
-                Plan::Write(rewrite(&entity, &row.version, &stored, forms, self.variant))
-            }
-            Err(e) => Plan::Reject(e),
-        })
+        let planned = now.and_then(|now| match read.row.updated() {
+            Updated::Entity(entity) if !self.is_partial => Ok(Plan::Write(rewrite(
+                entity,
+                &read,
+                &version,
+                (&before, &now),
+                self.variant,
+            ))),
+            _ => Ok(now.patch(&before, &version)?.map_or(Plan::Keep, Plan::Write)),
+        });
+        Ok(planned.unwrap_or_else(Plan::Reject))
     }
 }
 
@@ -178,9 +202,10 @@ where
 /// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpgradeAll<'h, E> {
-    rows: QueryWrite<'h, E, Upgrade, WholeRow<E>>,
+    rows: QueryWrite<'h, E, Upgrade, TypedRow<E>>,
 }
 query_write!(UpgradeAll<'h>[E], Error, where E: TableEntity + ReadEntity);
+atomic!(UpgradeAll<'h>[E], Error, where E: TableEntity + ReadEntity);
 
 struct Upgrade {
     drops_unknown: bool,
@@ -209,28 +234,29 @@ impl<E> UpgradeAll<'_, E> {
 
 impl<E: TableEntity + ReadEntity> PlanRows<E> for Upgrade {
     const IS_REPEATABLE: bool = true;
-    type Row = WholeRow<E>;
+    type Row = TypedRow<E>;
     type Error = Error;
 
-    fn plan(&mut self, row: WholeRow<E>) -> Result<Plan> {
-        let ReadRow { entity, stored } = match row.read {
+    fn plan(&mut self, row: TypedRow<E>) -> Result<Plan> {
+        let read = match row.read {
             Ok(read) => read,
             Err(bad) => return Ok(Plan::Bad(bad)),
         };
-        let now = match Form::of(&entity, &row.version) {
+        let (entity, stored) = (&read.row, &read.stored);
+        let now = match Form::of(entity, &row.version) {
             Ok(now) => now,
             Err(e) => return Ok(Plan::Reject(e)),
         };
         let has_more = match self.drops_unknown {
             true => stored.properties.keys().any(|name| !now.has(name)),
-            false => has_older_names::<E>(&stored, &now),
+            false => has_older_names::<E>(stored, &now),
         };
-        if now.is_stored(&stored) && !has_more {
+        if now.is_stored(stored) && !has_more {
             return Ok(Plan::Keep);
         }
         Ok(Plan::Write(match self.drops_unknown {
-            true => TableOperation::replace(&AsVariant::new(&entity, self.variant)).if_match(row.version.etag),
-            false => rewrite(&entity, &row.version, &stored, (&now, &now), self.variant),
+            true => TableOperation::replace(&AsVariant::new(entity, self.variant)).if_match(row.version.etag),
+            false => rewrite(entity, &read, &row.version, (&now, &now), self.variant),
         }))
     }
 }

@@ -1,13 +1,16 @@
-//! Rewrites a stored row in the current form of its struct.
+//! Rewrites a stored row in the current form of its struct, an entity or a projection.
 //!
 //! Owns the properties that the struct does not know, and the check for a row that is up to date.
 //!
 //! Updates and upgrades over a query keep properties that the struct does not know. This differs from `modify`, whose
-//! caller has seen the row. A property that the struct knew and no longer writes, older names included, is removed by a
-//! replace with the rest of the row. If nothing is removed, a merge sends less.
+//! caller has seen the row. A property that the struct knew and no longer writes is removed by a replace with the rest
+//! of the row: also under an older name, or if the upgrade of the row removed it. If nothing is removed, a merge sends
+//! less.
 
 use std::collections::BTreeMap;
 
+use azure_table_core::filter::assignment;
+use azure_table_core::filter::projection::{ProjectedValues, UpdatableRow, Updated};
 use azure_table_core::model::dynamic::DynamicEntity;
 use azure_table_core::model::edm::EdmValue;
 use azure_table_core::model::entity::TableEntity;
@@ -22,20 +25,29 @@ use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
 use azure_table_core::protocol::operation::TableOperation;
 use azure_table_core::protocol::read_back::is_same;
 
-use crate::client::query_writes::row_plan::RowVersion;
+use crate::client::query_writes::row_plan::{ReadRow, RowVersion};
 
 /// The properties that a struct writes.
 pub(crate) struct Form {
     row: DynamicEntity,
     write_id: Option<Guid>,
+    /// The texts of the fields that a projection reads from the keys.
+    key_fields: Vec<String>,
 }
 
 impl Form {
-    /// Returns the form of an entity that was read as the row of this key.
+    /// Returns the form of a row that was read with this key.
     ///
     /// # Errors
-    /// - `InvalidInput`: the entity cannot be written, or its key is that of another row.
-    pub(crate) fn of<E: TableEntity>(entity: &E, version: &RowVersion<E>) -> Result<Self> {
+    /// - `InvalidInput`: the row cannot be written, or its key is that of another row.
+    pub(crate) fn of<E: TableEntity, P: UpdatableRow<E>>(row: &P, version: &RowVersion<E>) -> Result<Self> {
+        match row.updated() {
+            Updated::Entity(entity) => Self::of_entity(entity, version),
+            Updated::Projection(values) => Self::of_projection(values, version),
+        }
+    }
+
+    fn of_entity<E: TableEntity>(entity: &E, version: &RowVersion<E>) -> Result<Self> {
         let texts = key_texts(entity)?;
         let (partition_key, row_key) = texts.pair();
         let stored = (version.key.partition_key(), version.key.row_key());
@@ -51,7 +63,45 @@ impl Form {
         let mut writer = property_writer::writer(&mut row, partition_key, row_key);
         entity.write_properties(&mut writer)?;
         let write_id = property_writer::finish(writer)?.and_then(|rare| rare.write_id);
-        Ok(Self { row, write_id })
+        Ok(Self {
+            row,
+            write_id,
+            key_fields: Vec::new(),
+        })
+    }
+
+    fn of_projection<E>(values: ProjectedValues<E>, version: &RowVersion<E>) -> Result<Self> {
+        let mut row = DynamicEntity::new(version.key.partition_key(), version.key.row_key());
+        let columns = values.columns.into_iter().map(assignment::into_property);
+        row.properties = columns.collect::<Result<_>>()?;
+        let rejected = |e| Error::invalid_input(format!("a field in the key: {e}"));
+        let key_fields = values.keys.into_iter().map(|text| text.map_err(rejected));
+        Ok(Self {
+            row,
+            write_id: None,
+            key_fields: key_fields.collect::<Result<_>>()?,
+        })
+    }
+
+    /// Returns the operation that writes only these properties, or `None` without any. `before` is the form in which
+    /// the row was read.
+    ///
+    /// # Errors
+    /// - `InvalidInput`: a property would have to be removed.
+    pub(crate) fn patch<E>(&self, before: &Self, version: &RowVersion<E>) -> Result<Option<TableOperation>> {
+        if let Some(name) = before.row.properties.keys().find(|name| !self.has(name)) {
+            return Err(Error::invalid_input(format!(
+                "property `{name}`: an update of some columns cannot remove it; update whole entities, without `project` \
+                 or `select_names`"
+            )));
+        }
+        let merge = || TableOperation::merge(&self.row).if_match(version.etag.clone());
+        Ok((!self.row.properties.is_empty()).then(merge))
+    }
+
+    /// Returns `true` if the fields that a projection read from the keys are unchanged.
+    pub(crate) fn has_key_of(&self, before: &Self) -> bool {
+        self.key_fields == before.key_fields
     }
 
     /// Returns `true` if the stored row has all of it: names, types and values.
@@ -80,15 +130,16 @@ pub(crate) fn has_older_names<E: TableEntity>(stored: &DynamicEntity, now: &Form
 /// Returns the operation that writes `entity` into its row. `before` is the form of the entity as it was read.
 ///
 /// Properties that the struct does not know stay. Properties that it knew and no longer writes are removed, older names
-/// included, which takes a replace. If none is removed, a merge is shorter.
-pub(crate) fn rewrite<E: TableEntity>(
+/// and those that the upgrade removed included, which takes a replace. If none is removed, a merge is shorter.
+pub(crate) fn rewrite<E: TableEntity, P>(
     entity: &E,
+    ReadRow { stored, removed, .. }: &ReadRow<P>,
     version: &RowVersion<E>,
-    stored: &DynamicEntity,
     (before, now): (&Form, &Form),
     variant: Option<&'static MarkedVariant>,
 ) -> TableOperation {
-    let goes = |name: &str| !now.has(name) && (before.has(name) || schema::has_older_name(E::SCHEMA, name));
+    let is_older = |name: &str| schema::has_older_name(E::SCHEMA, name) || removed.iter().any(|gone| gone == name);
+    let goes = |name: &str| !now.has(name) && (before.has(name) || is_older(name));
     let operation = if stored.properties.keys().any(|name| goes(name)) {
         let unknown = stored.properties.iter();
         let unknown = unknown.filter(|(name, _)| !now.has(name) && !goes(name)).collect();

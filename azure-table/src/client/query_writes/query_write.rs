@@ -23,10 +23,12 @@ use azure_table_core::protocol::continuation::Continuation;
 use azure_table_core::protocol::profile::ProfileInternals;
 use futures_core::Stream as _;
 
-use crate::client::bulk::engine::{Engine, EngineSettings};
+use crate::client::bulk::engine::Engine;
+use crate::client::bulk::engine_settings::EngineSettings;
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::bulk::running_batch::Settled;
 use crate::client::ops::operation::ended;
+use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::partition_writes::outcomes::WriteOutcome;
 use crate::client::query::TableQuery;
 use crate::client::query::page_stream::Page;
@@ -34,6 +36,7 @@ use crate::client::query::selection::Walk;
 use crate::client::query_writes::row_plan::{Plan, PlanRows, SelectedRow as _};
 use crate::client::query_writes::write_position::WritePosition;
 use crate::client::query_writes::write_report::WriteReport;
+use crate::client::shape::Shape;
 use crate::client::table_handle::TableClient;
 use crate::pipeline::options::CallOptions;
 
@@ -46,13 +49,15 @@ const CONCURRENCY: usize = 4;
 
 /// Writes over a query: idle, running or done.
 pub(crate) struct QueryWrite<'h, E, W, Row> {
-    table: TableClient<E>,
+    pub(crate) table: TableClient<E>,
     pub(crate) writes: W,
     pub(crate) options: CallOptions,
     pub(crate) settings: EngineSettings,
+    /// The `$select` of a query by names.
+    pub(crate) select: Option<String>,
     pub(crate) position: Option<WritePosition>,
     pub(crate) callback: Option<Box<Hear<'h, E>>>,
-    state: State<E, Row>,
+    pub(crate) state: State<E, Row>,
 }
 
 /// The result of the writes.
@@ -60,13 +65,20 @@ type Ended<E, A> = Result<WriteReport<E>, Interrupted<WriteReport<E>, A>>;
 
 type Hear<'h, E> = dyn FnMut(&WriteReport<E>) + Send + 'h;
 
-enum State<E, Row> {
+pub(crate) enum State<E, Row> {
     Idle(Box<TableQuery<E, ()>>),
     Running(Box<Run<E, Row>>),
+    Atomic(Box<AtomicRun<Row>>),
     Done,
 }
 
-struct Run<E, Row> {
+/// The rows read so far, or the transaction that writes them.
+pub(crate) enum AtomicRun<Row> {
+    Reading { walk: Walk<Row>, rows: Vec<Row> },
+    Writing { submit: SubmitBatch, rows: usize },
+}
+
+pub(crate) struct Run<E, Row> {
     walk: Walk<Row>,
     engine: Engine,
     /// The rows of the page that have no plan yet.
@@ -90,6 +102,7 @@ impl<E, W, Row> QueryWrite<'_, E, W, Row> {
                 expects_gone: true,
                 ..EngineSettings::new(operation, "rows")
             },
+            select: None,
             position: None,
             callback: None,
             state: State::Idle(Box::new(query)),
@@ -108,12 +121,12 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
         let started = match mem::replace(&mut self.state, State::Done) {
             State::Idle(query) => self.begin(*query),
             State::Running(run) => Ok(run),
-            State::Done => Err(ended()),
+            State::Atomic(_) | State::Done => Err(ended()),
         };
         let mut run = match started {
             Ok(run) => run,
             Err(e) => {
-                let e = e.in_operation(self.settings.operation, Some(self.table.name().as_str()));
+                let e = self.named(e);
                 let report = self.untouched();
                 return Poll::Ready(Err(Interrupted::new(e.into(), report)));
             }
@@ -144,7 +157,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
             Some(position) => (position.from.clone(), position.keys()?),
             None => Default::default(),
         };
-        let walk = query.walk(&self.table, from, &self.options, self.settings.total)?;
+        let walk = query.walk(&self.table, self.shape(), from, &self.options, self.settings.total)?;
         if let Some(position) = &self.position {
             position.check(self.settings.operation.name(), walk.identity)?;
         }
@@ -164,6 +177,15 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
             keys: Vec::new(),
             next: None,
         }))
+    }
+
+    /// Returns the form in which the rows are read.
+    pub(crate) fn shape(&self) -> Shape<W::Row> {
+        let mut shape = Shape::of_type();
+        if self.select.is_some() {
+            shape.select.clone_from(&self.select);
+        }
+        shape
     }
 
     fn step(&mut self, run: &mut Run<E, W::Row>, cx: &mut Context<'_>) -> Poll<Result<(), W::Error>> {
@@ -206,7 +228,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
 
     /// Takes the rows of a page, which are planned next.
     fn take(&self, run: &mut Run<E, W::Row>, page: Page<W::Row>) {
-        let next = page.continuation().cloned();
+        let next = page.next().cloned();
         let rows = page.into_items();
         // Rows arrive in the order of their keys. Cosmos DB does not promise that, so no key is the last there.
         let is_ordered = self.table.pipeline().endpoint.profile().rules().is_ordered;
@@ -281,11 +303,16 @@ impl<E: TableEntity, Row> Run<E, Row> {
 }
 
 impl<E, W, Row> QueryWrite<'_, E, W, Row> {
+    /// Adds the operation and the table to an error.
+    pub(crate) fn named(&self, error: Error) -> Error {
+        error.in_operation(self.settings.operation, Some(self.table.name().as_str()))
+    }
+
     /// Formats the builder of this name.
     pub(crate) fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
             State::Idle(_) => "not started",
-            State::Running(_) => "running",
+            State::Running(_) | State::Atomic(_) => "running",
             State::Done => "done",
         };
         f.debug_struct(name)
@@ -305,7 +332,7 @@ macro_rules! query_write {
             $name<$life>[$($parameter),+],
             rows.settings.total,
             "At the deadline the operation ends with [`Interrupted`](crate::bulk::Interrupted), which holds the report \
-             and an error of kind `Timeout`. Rows in flight are in doubt. Waiting rows are not tried. Without this \
+             and an error of kind `Timeout`. Rows in flight are in doubt. Waiting rows are not attempted. Without this \
              limit, that of the query applies."
         );
 

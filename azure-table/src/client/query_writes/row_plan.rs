@@ -70,26 +70,32 @@ impl<E> SelectedRow<E> for RowVersion<E> {
     }
 }
 
-/// A whole row, read as an `E` if it fits. A row that does not fit does not end the page.
-pub(crate) struct WholeRow<E> {
+/// A row read as a `P`, an `E` or a projection, if it fits. A row that does not fit does not end the page.
+pub(crate) struct TypedRow<E, P = E> {
     pub(crate) version: RowVersion<E>,
-    pub(crate) read: Result<ReadRow<E>, BadRow>,
+    pub(crate) read: Result<ReadRow<P>, BadRow>,
 }
 
 /// A row that fits.
-pub(crate) struct ReadRow<E> {
-    pub(crate) entity: E,
+pub(crate) struct ReadRow<P> {
+    pub(crate) row: P,
+    /// The selected properties.
     pub(crate) stored: DynamicEntity,
+    /// The names of the properties that the upgrade of the row removed.
+    pub(crate) removed: Vec<String>,
 }
 
-impl<E: ReadEntity> ReadEntity for WholeRow<E> {
+impl<E, P: ReadEntity> ReadEntity for TypedRow<E, P> {
     const METADATA: MetadataLevel = MetadataLevel::Minimal;
+    const SELECT: Option<&'static [&'static str]> = P::SELECT;
 
     fn read(row: &Row<'_>) -> Result<Self> {
         let read = || {
+            let mut removed = Vec::new();
             Ok(ReadRow {
-                entity: E::read(row)?,
+                row: P::read_upgraded(row, &mut removed)?,
                 stored: DynamicEntity::read(row)?,
+                removed,
             })
         };
         Ok(Self {
@@ -99,7 +105,7 @@ impl<E: ReadEntity> ReadEntity for WholeRow<E> {
     }
 }
 
-impl<E: ReadEntity> SelectedRow<E> for WholeRow<E> {
+impl<E, P: ReadEntity> SelectedRow<E> for TypedRow<E, P> {
     fn key(&self) -> &Key<E> {
         &self.version.key
     }

@@ -109,8 +109,8 @@ impl<E> WriteReport<E> {
     /// Returns the number of rows that were read and never sent.
     ///
     /// Resume from the [`position`](Self::position) to write them.
-    pub fn not_tried(&self) -> u64 {
-        self.counts.not_tried
+    pub fn not_attempted(&self) -> u64 {
+        self.counts.not_attempted
     }
 
     /// Returns the rows that were rejected or are in doubt, with their errors.
@@ -159,14 +159,14 @@ impl<E> WriteReport<E> {
 
     /// Counts a row, and records it as done if resumed writes must skip it.
     ///
-    /// Rows that are absent or not tried are not recorded. Nor are rows in doubt if the write is idempotent: resumed
-    /// writes write them again.
+    /// Rows that are absent or not attempted are not recorded. Nor are rows in doubt if the write is idempotent:
+    /// resumed writes write them again.
     pub(crate) fn count(&mut self, key: Key<E>, outcome: WriteOutcome, (is_delete, is_repeatable): (bool, bool)) {
         self.counts.count(&outcome);
         match outcome {
             WriteOutcome::Applied(_) if is_delete => {}
             WriteOutcome::Applied(_) => self.done.push(key),
-            WriteOutcome::Gone | WriteOutcome::NotTried => {}
+            WriteOutcome::Gone | WriteOutcome::NotAttempted => {}
             WriteOutcome::Rejected(error) | WriteOutcome::InDoubt(error) => {
                 if !(error.may_have_applied() && is_repeatable) {
                     self.done.push(key.clone());

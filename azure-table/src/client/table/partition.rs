@@ -43,7 +43,7 @@ use crate::client::table_handle::TableClient;
 /// }
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+/// let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
 /// # blogs.create_table().await?;
 /// let channel = blogs.partition("Channel9")?;
 /// let mut batch = channel.batch();
@@ -158,14 +158,14 @@ impl<E: TableEntity> PartitionClient<E> {
     /// `table.delete_where(partition.query())` deletes all rows.
     ///
     /// The methods that select by key, such as [`partition`](TableQuery::partition) and
-    /// [`under`](TableQuery::under), replace the partition: do not call them on this query.
+    /// [`key_prefix`](TableQuery::key_prefix), replace the partition: do not call them on this query.
     pub fn query(&self) -> TableQuery<E>
     where
         E: ReadEntity,
     {
         self.table
             .query()
-            .under(prefix::of_partition(self.partition_key.clone()))
+            .key_prefix(prefix::of_partition(self.partition_key.clone()))
     }
 
     /// Returns a batch for this partition.

@@ -1,6 +1,7 @@
 //! Writes over all rows that a query selects: delete, patch, update, upgrade.
 
 use azure_table_core::filter::assignment::Assignments;
+use azure_table_core::filter::projection::UpdatableRow;
 use azure_table_core::model::entity::{ReadEntity, TableEntity};
 
 use crate::client::ops::modify_entity::ModifyOutcome;
@@ -11,7 +12,8 @@ use crate::client::table_handle::TableClient;
 /// Writes over all rows that a query selects.
 ///
 /// The client reads a page and writes its rows in concurrent batches, of one partition and at most 100 rows each. Then
-/// it reads the next page. **These writes are not atomic**: each batch is atomic, the whole is not.
+/// it reads the next page. **These writes are not atomic**: each batch is atomic, the whole is not. Up to 100 rows of
+/// one partition are written all or nothing by [`atomic`](UpdateWhere::atomic).
 ///
 /// Each row is written under the ETag with which it was read, so that no other change is overwritten. The service
 /// rejects a row that was changed in between. It is listed in the [`WriteReport`](crate::bulk::WriteReport), and the
@@ -37,7 +39,7 @@ impl<E: TableEntity> TableClient<E> {
     /// }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
     /// # blogs.create_table().await?;
     /// # for id in 0..5 {
     /// #     blogs.insert(&Blog { channel: "Channel9".into(), id, rating: id.cast_signed() }).await?;
@@ -86,7 +88,7 @@ impl<E: TableEntity> TableClient<E> {
     /// # }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
     /// # blogs.create_table().await?;
     /// # blogs.insert(&Blog { channel: "Channel9".into(), id: 1, rating: 1 }).await?;
     /// let report = blogs.patch_where(Blog::RATING.lt(2), [Blog::RATING.set(2)]).await?;
@@ -113,12 +115,16 @@ impl<E: TableEntity> TableClient<E> {
     /// the closure sets to `None` is removed. A row that does not read as an `E` is a failure, unless the query
     /// [skips](crate::TableQuery::skip_bad_rows) it.
     ///
+    /// With [`project`](crate::TableQuery::project) on the query, the closure gets the projection. Only its columns are
+    /// read, and only they are merged back; none of them can be removed. A row that has none of them is not written.
+    /// For a `DynamicEntity`, [`select_names`](crate::TableQuery::select_names) does the same.
+    ///
     /// Each row is written at most once, even after an interruption and [`resume_from`](UpdateWhere::resume_from), so a
     /// closure that increments a counter is safe. Rows with an outcome and rows in doubt are not processed again. The
     /// closure itself may run again for a row that was not written.
     ///
     /// ```
-    /// # use azure_table::{Change, Emulator, TableEntity, TableServiceClient};
+    /// # use azure_table::{Change, Emulator, Projection, TableEntity, TableServiceClient};
     /// # #[derive(TableEntity)]
     /// # struct Blog {
     /// #     #[table(partition_key)]
@@ -129,7 +135,7 @@ impl<E: TableEntity> TableClient<E> {
     /// # }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
     /// # blogs.create_table().await?;
     /// # blogs.insert(&Blog { channel: "Channel9".into(), id: 1, rating: 1 }).await?;
     /// let all = blogs.query().partition("Channel9");
@@ -146,20 +152,30 @@ impl<E: TableEntity> TableClient<E> {
     ///     })
     ///     .await?;
     /// assert_eq!(report.unchanged(), 1);
+    ///
+    /// /// Reads and writes only the rating.
+    /// #[derive(Projection)]
+    /// #[table(of = Blog)]
+    /// struct Rating {
+    ///     rating: i32,
+    /// }
+    /// let ratings = blogs.query().partition("Channel9").project::<Rating>();
+    /// let written = blogs.update_where(ratings, |blog| blog.rating = 4).atomic().await?;
+    /// assert_eq!(written, 1);
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     /// - The errors of [`delete_where`](Self::delete_where).
-    /// - `InvalidInput`: the closure changed a key.
+    /// - `InvalidInput`: the closure changed a key, or removed a property of a projection.
     /// - The error that the closure returns. In that case no row of the page is written.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
-    pub fn update_where<F, R>(&self, selected: impl RowSelection<E>, change: F) -> UpdateWhere<'static, E, F, R>
+    pub fn update_where<S, F, R>(&self, selected: S, change: F) -> UpdateWhere<'static, E, S::Row, F, R>
     where
-        E: ReadEntity,
-        F: FnMut(&mut E) -> R,
+        S: RowSelection<E, Row: UpdatableRow<E>>,
+        F: FnMut(&mut S::Row) -> R,
         R: ModifyOutcome,
     {
         UpdateWhere::new(self, selected.into_query(self), change)
@@ -171,8 +187,9 @@ impl<E: TableEntity> TableClient<E> {
     /// another type. Rows that are up to date are not written, so a second run writes nothing. After a run without
     /// failures the attributes can be removed.
     ///
-    /// A property under an older name is removed once its value is stored under the current name. First stop the
-    /// programs that read only the older names.
+    /// A property under an older name is removed once its value is stored under the current name, and so are the
+    /// properties that the `upgrade` function removed from its row. First stop the programs that read only the older
+    /// names.
     ///
     /// All other properties that the struct does not know stay, unless [`drop_unknown`](UpgradeAll::drop_unknown) is
     /// set. A row with a field whose text differs on each write, such as the `json` of a `HashMap`, is written by every
@@ -191,7 +208,7 @@ impl<E: TableEntity> TableClient<E> {
     /// }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
     /// # blogs.create_table().await?;
     /// let mut old = DynamicEntity::from_entity(&Blog { channel: "Channel9".into(), id: 1, rating: 3 })?;
     /// old.remove("rating");

@@ -14,7 +14,7 @@ const DELAY: Duration = Duration::from_millis(400);
 /// The default sends three retries: [the guide](crate::guide::retries#retry-policies) has their waits. They are long
 /// enough for a short stall of a partition, and short enough to report a wrong URL within three seconds. After a
 /// throttled attempt the first wait is about 1 s, because a partition over its target stays throttled for seconds.
-/// [`in_2010`](Self::in_2010) has the waits of the storage clients of that year.
+/// [`storage_client_2010`](Self::storage_client_2010) has the waits of the storage clients of that year.
 ///
 /// If the service requests a wait longer than `max`, the policy does not retry:
 /// [`Error::retry_after`](crate::Error::retry_after) has that wait.
@@ -60,7 +60,7 @@ impl ExponentialRetry {
     }
 
     /// Creates a policy with the waits of the storage clients of 2010: 3 s, 27 to 39 s, 75 to 90 s.
-    pub const fn in_2010() -> Self {
+    pub const fn storage_client_2010() -> Self {
         Self::new(
             Duration::from_secs(3),
             Duration::from_secs(30),
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn waits_of_2010_are_the_published_ones() {
         for _ in 0..200 {
-            let waits = waits(&ExponentialRetry::in_2010(), 500, None);
+            let waits = waits(&ExponentialRetry::storage_client_2010(), 500, None);
             assert_eq!(waits[0], 3_000);
             assert!((27_000..=39_000).contains(&waits[1]), "{waits:?}");
             assert!((75_000..=90_000).contains(&waits[2]), "{waits:?}");

@@ -1,5 +1,6 @@
 //! The spans and events of the feature `tracing`.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use azure_table_core::model::diagnostics::Attempt;
@@ -22,17 +23,17 @@ const RESOURCE_PROVIDER: &str = "Microsoft.Tables";
 pub(crate) struct CallSpan {
     span: Span,
     /// The name of its operation.
-    operation: String,
+    operation: Cow<'static, str>,
 }
 
 impl CallSpan {
     pub(crate) const IS_RECORDED: bool = true;
 
     pub(crate) fn new(endpoint: &Endpoint, call: &Call) -> Self {
-        let operation = operation_name(endpoint, call);
+        let operation = call.telemetry_name(endpoint.profile());
         let name = match &call.table {
             Some(table) => format!("{operation} {table}"),
-            None => operation.clone(),
+            None => operation.to_string(),
         };
         let span = info_span!(
             target: "azure_table",
@@ -81,7 +82,7 @@ impl CallSpan {
             {
                 "attempt" = failed.number(),
                 "wait_ms" = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-                "db.operation.name" = self.operation,
+                "db.operation.name" = &*self.operation,
                 "db.collection.name" = history.table.as_deref(),
                 "db.response.status_code" = failed.status().map(display),
                 "error.type" = reason,
@@ -123,7 +124,7 @@ impl CallSpan {
                 $event!(
                     target: "azure_table",
                     {
-                        "db.operation.name" = self.operation,
+                        "db.operation.name" = &*self.operation,
                         "db.collection.name" = call.table,
                         "db.response.status_code" = call.status.map(display),
                         "error.type" = failure.as_ref().map(|(_, reason)| &**reason),
@@ -141,21 +142,6 @@ impl CallSpan {
             None => report!(debug, "completed"),
             Some(_) => report!(warn, "failed"),
         }
-    }
-}
-
-/// Returns the name of an operation. A batch has the registered name, or `BATCH` with the name that its operations
-/// share.
-fn operation_name(endpoint: &Endpoint, call: &Call) -> String {
-    if !call.is_batch() {
-        return call.operation.name().to_owned();
-    }
-    if let Some(registered) = endpoint.profile().rules().batch_operation {
-        return registered.to_owned();
-    }
-    match call.common_operation() {
-        mixed if mixed == call.operation => "BATCH".to_owned(),
-        common => format!("BATCH {}", common.name()),
     }
 }
 

@@ -3,6 +3,7 @@
 `tests/external/clients/run` sets the environment and starts them.
 """
 
+import faulthandler
 import json
 import os
 import unittest
@@ -12,6 +13,9 @@ from azure.core.exceptions import HttpResponseError
 from azure.data.tables import TableServiceClient
 
 CONNECTION_STRING = os.environ["AZURE_TABLE_TEST_CLIENTS"]
+
+# A suite takes seconds. After the limit it ends, and prints what it waits for.
+faulthandler.dump_traceback_later(300, exit=True)
 
 
 def settings():

@@ -95,7 +95,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         &["BulkWrite::outcomes", "BulkOutcomes::next"],
         |given| {
             of_any(given, |on, writes| async move {
-                let mut claims: Vec<Claim> = writes.iter().map(|_| Claim::NotTried).collect();
+                let mut claims: Vec<Claim> = writes.iter().map(|_| Claim::NotAttempted).collect();
                 let mut outcomes = bulk(&on).write(operations(writes)).outcomes();
                 while let Some(outcome) = outcomes.next().await {
                     let (index, claim) = match outcome {
@@ -113,7 +113,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .bulk(),
     Entry::new(
         "writer",
-        &["Writer::send", "Writer::flush", "Writer::drive", "Writer::close"],
+        &["Writer::send", "Writer::flush", "Writer::run_pending", "Writer::close"],
         |given| {
             of_any(given, |on, writes| async move {
                 let mut writer = bulk(&on).writer();
@@ -125,7 +125,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     taken += 1;
                     match fastrand::u8(..4) {
                         0 => drop(writer.flush().await),
-                        1 => drop(tokio::time::timeout(Duration::from_millis(500), writer.drive()).await),
+                        1 => drop(tokio::time::timeout(Duration::from_millis(500), writer.run_pending()).await),
                         _ => {}
                     }
                 }
@@ -228,13 +228,13 @@ fn reported(count: usize, ended: Ended) -> Reported {
 /// were applied.
 fn reported_of(count: usize, taken: usize, ended: Ended) -> Reported {
     let (error, report) = parts(ended);
-    let read = report.applied() + report.rejected() + report.in_doubt() + report.not_tried();
+    let read = report.applied() + report.rejected() + report.in_doubt() + report.not_attempted();
     let read = usize::try_from(read).unwrap();
     assert!(read <= taken, "{report}");
     let mut claims: Vec<Claim> = (0..count)
         .map(|index| match index < read {
             true => Claim::Applied(None),
-            false => Claim::NotTried,
+            false => Claim::NotAttempted,
         })
         .collect();
     for left in report.leftovers() {
@@ -285,7 +285,7 @@ fn left_over(why: &LeftoverReason) -> Claim {
         LeftoverReason::Rejected(e) if e.may_have_applied() => Claim::OfWrongKind,
         LeftoverReason::InDoubt(e) if !e.may_have_applied() => Claim::OfWrongKind,
         LeftoverReason::Rejected(e) | LeftoverReason::InDoubt(e) => Claim::failed(e),
-        LeftoverReason::NotTried => Claim::NotTried,
+        LeftoverReason::NotAttempted => Claim::NotAttempted,
         _ => unreachable!(),
     }
 }

@@ -50,6 +50,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         })
     })
     .pages(PAGES),
+    Entry::new("last rows of a query", &["TableQuery::last_rows"], |_| {
+        let view = |state: &State| Vec::from_iter(all(state).into_iter().next_back());
+        Chosen::read(Origin::Any, Parts::One, view, |on| async move {
+            Ok(texts(&query(&on).last_rows(1, 100).await?))
+        })
+    })
+    .pages(PAGES),
     Entry::new("count", &["TableQuery::count"], |_| {
         count(Parts::One, |on| async move { query(&on).count().await })
     })

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use azure_table::DateTime;
+use azure_table::operation::Resolution;
 use azure_table::service::{Metrics, ServiceProperties};
 
-use super::super::model::{State, Subject};
+use super::super::super::doubts::doubt;
+use super::super::model::{State, Subject, key};
 use super::super::operation::{Chosen, Entry, Origin, Parts, Reported, View};
 
 pub(super) const ENTRIES: &[Entry] = &[
@@ -13,6 +15,20 @@ pub(super) const ENTRIES: &[Entry] = &[
         Chosen::read(Origin::Any, Parts::One, nothing, |on| async move {
             on.service.ping().with(&on.call).await?;
             Ok(View::new())
+        })
+    })
+    .of_service(),
+    Entry::new("resolve doubt", &["TableServiceClient::resolve_doubt"], |given| {
+        let row = given.row();
+        let of = row.clone();
+        let view = move |state: &State| vec![state.rows.contains_key(&of).to_string()];
+        Chosen::read(Origin::Primary, Parts::One, view, |on| async move {
+            let (partition_key, row_key) = key(&row);
+            let doubt = doubt(on.table.name().as_str(), (partition_key, &row_key));
+            match on.service.resolve_doubt(&doubt).with(&on.call).await? {
+                Resolution::Unknown(why) => Ok(vec![(!why.contains("is missing")).to_string()]),
+                other => unreachable!("{other:?}"),
+            }
         })
     })
     .of_service(),

@@ -50,9 +50,9 @@ pub(super) struct Replay {
 impl Replay {
     pub(super) fn new(session: &[Exchange]) -> Self {
         let clock = EmulatorClock::fixed(session[0].response.date());
-        let mut emulator = Emulator::new().with_clock(clock).with_token(TOKEN);
+        let mut emulator = Emulator::new().shared_clock(clock).token(TOKEN);
         for exchange in session {
-            emulator = emulator.with_account(exchange.request.account(), signed::KEY).unwrap();
+            emulator = emulator.account(exchange.request.account(), signed::KEY).unwrap();
         }
         Self {
             emulator,

@@ -25,7 +25,9 @@ enum All {
 /// A table and its requests.
 async fn all() -> (TableClient<All>, Spy) {
     let spy = Spy::new(Emulator::new());
-    let all = TableServiceClient::on(spy.clone()).table::<All>("Things").unwrap();
+    let all = TableServiceClient::with_transport(spy.clone())
+        .table::<All>("Things")
+        .unwrap();
     all.create_table().await.unwrap();
     spy.clear();
     (all, spy)
@@ -39,7 +41,7 @@ async fn variant_of_a_variant_is_rejected_before_anything_is_sent() {
     let errors = [
         nested.insert(&fee(1)).await.unwrap_err(),
         nested.insert(&fee(1)).via_batch().await.unwrap_err(),
-        nested.insert(&fee(1)).request().unwrap_err(),
+        nested.insert(&fee(1)).request_text().unwrap_err(),
         nested.clone().typed::<Fee>().get(("a", 1)).await.unwrap_err(),
         nested.delete(("a", 1)).await.unwrap_err(),
         nested.query().all().await.unwrap_err(),

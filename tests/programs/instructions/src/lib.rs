@@ -4,6 +4,7 @@
 //! `bin/allocations.rs` counts allocations, and `run` compares both with `counts.json`.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{DateTime, Guid, TableClient, TableEntity, TableServiceClient};
@@ -150,11 +151,13 @@ pub enum Operation {
     Batch,
     /// The inserts of a bulk, in the number of a batch.
     Bulk,
+    /// An insert of a group's only caller.
+    Grouped,
 }
 
 impl Operation {
     /// All of them, with their names and the rows of one.
-    pub const ALL: [(&str, Self, usize); 7] = [
+    pub const ALL: [(&str, Self, usize); 8] = [
         ("get", Self::Get, 1),
         ("insert", Self::Insert, 1),
         ("merge", Self::Merge, 1),
@@ -162,27 +165,30 @@ impl Operation {
         ("rows", Self::Rows, PAGE),
         ("batch", Self::Batch, BATCH),
         ("bulk", Self::Bulk, BATCH),
+        ("grouped", Self::Grouped, 1),
     ];
 }
 
 /// A client on prepared responses, with its entities.
 pub struct Client {
     table: TableClient<Order>,
-    orders: Vec<Order>,
+    grouped: TableClient<Order>,
+    orders: Arc<[Order]>,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Client {
-    /// Creates the client. Nothing is sent.
+    /// Creates the client. Nothing is sent. Random numbers on this thread are the same each time.
     pub fn new() -> Self {
+        fastrand::seed(7);
         let settings = "DefaultEndpointsProtocol=https;AccountName=acct;EndpointSuffix=core.windows.net;\
             AccountKey=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
         let service = TableServiceClient::from_connection_string(settings).expect("a connection string");
+        let service = service.transport(Prepared::new());
+        let table: TableClient<Order> = service.table("Things").expect("a name of a table");
         Self {
-            table: service
-                .transport(Prepared::new())
-                .table("Things")
-                .expect("a name of a table"),
+            grouped: table.grouped(),
+            table,
             orders: (0..ORDERS).map(order).collect(),
             runtime: tokio::runtime::Builder::new_current_thread()
                 .enable_time()
@@ -193,7 +199,14 @@ impl Client {
 
     /// Executes the operation this many times, one after the other.
     pub fn run(&self, operation: Operation, times: usize) {
-        self.runtime.block_on(operation.run(&self.table, times, &self.orders));
+        if operation != Operation::Grouped {
+            return self.runtime.block_on(operation.run(&self.table, times, &self.orders));
+        }
+        // The callers of a group are mostly tasks. One that is none starts a task of its partition for each write.
+        let (table, orders) = (self.grouped.clone(), Arc::clone(&self.orders));
+        let caller = async move { operation.run(&table, times, &orders).await };
+        let ended = self.runtime.block_on(async { tokio::spawn(caller).await });
+        ended.expect("a result");
     }
 }
 
@@ -206,7 +219,7 @@ impl Operation {
                     assert_eq!(order.expect("a row").discount, 5);
                 }
             }
-            Self::Insert => {
+            Self::Insert | Self::Grouped => {
                 for order in &orders[..times] {
                     table.insert(order).await.expect("a response");
                 }

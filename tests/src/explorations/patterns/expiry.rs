@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azure_table::patterns::{Expiring, Periodic};
+use azure_table::patterns::{Expiring, TablePerPeriod};
 use azure_table::testing::explore;
 use azure_table::{DateTime, DynamicEntity, Guid, TableClient, TableEntity, TableServiceClient};
 use futures::future::join;
@@ -19,7 +19,7 @@ pub(super) const ALL: [Case; 3] = [
         explore: |faults| explore(at(read)).isolated().faults(faults).run(),
     },
     Case {
-        name: "`Periodic`: tables are dropped while others are written",
+        name: "`TablePerPeriod`: tables are dropped while others are written",
         explore: |faults| explore(at(periods)).isolated().faults(faults).run(),
     },
 ];
@@ -34,7 +34,7 @@ pub(super) const PROMISES: [Promise; 3] = [
         hold: |place| Box::pin(read(place)),
     },
     Promise {
-        name: "`Periodic`: tables are dropped while others are written",
+        name: "`TablePerPeriod`: tables are dropped while others are written",
         hold: |place| Box::pin(periods(place)),
     },
 ];
@@ -107,7 +107,7 @@ async fn read(place: Place) {
 async fn periods(place: Place) {
     let time = |text: &str| text.parse::<DateTime>().unwrap();
     let (old, new) = (time("2026-01-31T23:59:59Z"), time("2026-02-01T00:00:00Z"));
-    let tables = |service: &TableServiceClient| Periodic::<DynamicEntity>::monthly(service, "Rows");
+    let tables = |service: &TableServiceClient| TablePerPeriod::<DynamicEntity>::monthly(service, "Rows");
     let behind = tables(&place.behind());
     let row = DynamicEntity::new("p", "r");
     behind.at(old).unwrap().insert(&row).await.unwrap();

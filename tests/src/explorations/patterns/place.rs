@@ -1,6 +1,6 @@
 //! The environment in which a promise of a pattern is checked: a run of an exploration, or a service with faults.
 
-use azure_table::testing::World;
+use azure_table::testing::Simulation;
 use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
 use futures::future::LocalBoxFuture;
 
@@ -15,7 +15,7 @@ pub struct Place {
 
 #[derive(Debug)]
 enum To {
-    World(World),
+    Simulation(Simulation),
     Services {
         faulty: TableServiceClient,
         sound: TableServiceClient,
@@ -33,10 +33,10 @@ pub struct Promise {
 
 impl Place {
     /// The service of a run.
-    pub fn explored(world: World) -> Self {
+    pub fn explored(simulation: Simulation) -> Self {
         Self {
-            emulator: world.emulator().clone(),
-            to: To::World(world),
+            emulator: simulation.emulator().clone(),
+            to: To::Simulation(simulation),
             recovers: true,
         }
     }
@@ -61,13 +61,13 @@ impl Place {
 
     /// Returns a client without gate and faults.
     pub(super) fn behind(&self) -> TableServiceClient {
-        TableServiceClient::on(self.emulator.clone())
+        TableServiceClient::with_transport(self.emulator.clone())
     }
 
     /// Returns the body's own client: with the gate, without the faults.
     pub(super) fn service(&self) -> TableServiceClient {
         match &self.to {
-            To::World(world) => world.service(),
+            To::Simulation(simulation) => simulation.service(),
             To::Services { sound, .. } => sound.clone(),
         }
     }
@@ -75,7 +75,7 @@ impl Place {
     /// Returns the client of a task.
     pub(super) fn client(&self, name: &str) -> TableServiceClient {
         match &self.to {
-            To::World(world) => world.client(name),
+            To::Simulation(simulation) => simulation.client(name),
             To::Services { faulty, .. } => faulty.clone(),
         }
     }
@@ -88,6 +88,6 @@ impl Place {
 }
 
 /// Returns the body of an exploration.
-pub(super) fn at(hold: impl AsyncFn(Place)) -> impl AsyncFn(World) {
-    async move |world| hold(Place::explored(world)).await
+pub(super) fn at(hold: impl AsyncFn(Place)) -> impl AsyncFn(Simulation) {
+    async move |simulation| hold(Place::explored(simulation)).await
 }

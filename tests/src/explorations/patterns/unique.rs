@@ -1,6 +1,6 @@
 //! The promises of unique values, within a partition and across.
 
-use azure_table::patterns::{Unique, UniqueAcross};
+use azure_table::patterns::{Unique, UniqueInTable};
 use azure_table::testing::explore;
 use azure_table::{DynamicEntity, Guid, TableEntity};
 use futures::future::{join, join_all};
@@ -17,40 +17,40 @@ pub(super) const ALL: [Case; 9] = [
         explore: |faults| explore(at(replace)).isolated().faults(faults).run(),
     },
     Case {
-        name: "`UniqueAcross`: two inserts of one value",
+        name: "`UniqueInTable`: two inserts of one value",
         explore: |faults| explore(at(insert_across)).isolated().faults(faults).run(),
     },
     Case {
-        name: "`UniqueAcross`: two inserts, and the clock jumps",
+        name: "`UniqueInTable`: two inserts, and the clock jumps",
         explore: |faults| {
             let jumping = explore(at(insert_across)).isolated().advance(TIME * 2);
             jumping.faults(faults).max_time(MOST).run()
         },
     },
     Case {
-        name: "`UniqueAcross`: two inserts of one value in one partition",
+        name: "`UniqueInTable`: two inserts of one value in one partition",
         explore: |faults| explore(at(insert_beside)).isolated().faults(faults).run(),
     },
     Case {
-        name: "`UniqueAcross`: two inserts of a value whose writer crashed",
+        name: "`UniqueInTable`: two inserts of a value whose writer crashed",
         explore: |faults| {
             let crashed = explore(at(insert_after_crash)).isolated().faults(faults);
             crashed.max_schedules(100_000).max_time(MOST).run()
         },
     },
     Case {
-        name: "`UniqueAcross`: ... whose writer crashed in the partition of one of them",
+        name: "`UniqueInTable`: ... whose writer crashed in the partition of one of them",
         explore: |faults| {
             let crashed = explore(at(insert_after_crash_beside)).isolated().faults(faults);
             crashed.max_schedules(100_000).max_time(MOST).run()
         },
     },
     Case {
-        name: "`UniqueAcross`: a value is freed and taken",
+        name: "`UniqueInTable`: a value is freed and taken",
         explore: |faults| explore(at(replace_across)).isolated().faults(faults).run(),
     },
     Case {
-        name: "`UniqueAcross`: a value is deleted, and taken in its partition and in another",
+        name: "`UniqueInTable`: a value is deleted, and taken in its partition and in another",
         explore: |faults| {
             explore(at(delete_across))
                 .isolated()
@@ -71,27 +71,27 @@ pub(super) const PROMISES: [Promise; 8] = [
         hold: |place| Box::pin(replace(place)),
     },
     Promise {
-        name: "`UniqueAcross`: two inserts of one value",
+        name: "`UniqueInTable`: two inserts of one value",
         hold: |place| Box::pin(insert_across(place)),
     },
     Promise {
-        name: "`UniqueAcross`: two inserts of one value in one partition",
+        name: "`UniqueInTable`: two inserts of one value in one partition",
         hold: |place| Box::pin(insert_beside(place)),
     },
     Promise {
-        name: "`UniqueAcross`: two inserts of a value whose writer crashed",
+        name: "`UniqueInTable`: two inserts of a value whose writer crashed",
         hold: |place| Box::pin(insert_after_crash(place)),
     },
     Promise {
-        name: "`UniqueAcross`: ... whose writer crashed in the partition of one of them",
+        name: "`UniqueInTable`: ... whose writer crashed in the partition of one of them",
         hold: |place| Box::pin(insert_after_crash_beside(place)),
     },
     Promise {
-        name: "`UniqueAcross`: a value is freed and taken",
+        name: "`UniqueInTable`: a value is freed and taken",
         hold: |place| Box::pin(replace_across(place)),
     },
     Promise {
-        name: "`UniqueAcross`: a value is deleted and taken",
+        name: "`UniqueInTable`: a value is deleted and taken",
         hold: |place| Box::pin(delete_across(place)),
     },
 ];
@@ -173,17 +173,17 @@ async fn replace(place: Place) {
 const CLAIMS: &str = "Claims";
 
 /// Returns the values for each of two tasks, and without the gate.
-fn across(place: &Place) -> ([UniqueAcross<User>; 2], UniqueAcross<User>) {
+fn across(place: &Place) -> ([UniqueInTable<User>; 2], UniqueInTable<User>) {
     let users = clients::<User>(place);
     let claims = place.clients::<DynamicEntity>(CLAIMS);
-    let [a, b] = [0, 1].map(|task| UniqueAcross::new(&users[task], &claims[task], "~").reservation_time(TIME));
+    let [a, b] = [0, 1].map(|task| UniqueInTable::new(&users[task], &claims[task], "~").reservation_time(TIME));
     let service = place.behind();
     let (users, claims) = (service.table(TABLE).unwrap(), service.dynamic_table(CLAIMS).unwrap());
-    ([a, b], UniqueAcross::new(&users, &claims, "~").reservation_time(TIME))
+    ([a, b], UniqueInTable::new(&users, &claims, "~").reservation_time(TIME))
 }
 
 /// Checks that each mail has one user, that a lookup finds it, and that a repair leaves no leftovers.
-async fn check_across(place: &Place, values: &UniqueAcross<User>) {
+async fn check_across(place: &Place, values: &UniqueInTable<User>) {
     let users: Vec<User> = stored(place, "RowKey lt '~'").await;
     let check = async || {
         for user in &users {

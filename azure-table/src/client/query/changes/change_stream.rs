@@ -237,7 +237,7 @@ impl<P> ChangeStream<P> {
             }
         };
         self.poll.next_since = Some(next_since);
-        self.held = Some(page.continuation().cloned());
+        self.held = Some(page.next().cloned());
         self.progress.pages += 1;
         self.wait_for_rate(page.items().len());
         let received = page.into_items();

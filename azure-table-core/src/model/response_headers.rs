@@ -1,0 +1,117 @@
+//! The headers of a response that an error or an attempt keeps.
+//!
+//! An error keeps those that are known to hold neither keys nor secrets, since errors are logged: a continuation has
+//! keys, a challenge or a redirection may have more. An attempt keeps all but those that may hold a secret, and only
+//! for callers that read them.
+
+use std::fmt;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// Headers that are known to be harmless.
+const KEPT: [&str; 13] = [
+    "date",
+    "server",
+    "via",
+    "content-type",
+    "retry-after",
+    "x-ms-version",
+    "x-ms-error-code",
+    "x-ms-request-id",
+    "x-ms-client-request-id",
+    "x-ms-retry-after-ms",
+    "x-ms-substatus",
+    "x-ms-activity-id",
+    "x-ms-request-charge",
+];
+
+/// Headers of credentials and challenges.
+const SECRET: [&str; 9] = [
+    "authorization",
+    "authentication-info",
+    "cookie",
+    "proxy-authenticate",
+    "proxy-authentication-info",
+    "proxy-authorization",
+    "set-cookie",
+    "set-cookie2",
+    "www-authenticate",
+];
+/// The parameter of a URL that is the signature of a shared access signature.
+const SIGNATURE: &[u8] = b"sig=";
+
+/// Headers of a response, and its clock. `Debug` shows only the names, since a value may have keys.
+#[doc(hidden)]
+#[derive(Clone, Default)]
+pub struct ResponseHeaders {
+    kept: Vec<(HeaderName, HeaderValue)>,
+    pub clock_skew_seconds: Option<i64>,
+}
+
+impl ResponseHeaders {
+    /// Keeps the headers of a response that errors show.
+    pub fn of(headers: &HeaderMap, clock_skew_seconds: Option<i64>) -> Self {
+        let is_kept = |(name, _): &(&HeaderName, &HeaderValue)| KEPT.contains(&name.as_str());
+        let kept = headers.iter().filter(is_kept);
+        Self {
+            kept: kept.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            clock_skew_seconds,
+        }
+    }
+
+    /// Keeps the headers that hold no secret: neither a credential nor a URL with a signature.
+    pub fn without_secrets(headers: &HeaderMap) -> Self {
+        let is_kept = |(name, value): &(&HeaderName, &HeaderValue)| {
+            !SECRET.contains(&name.as_str()) && !value.as_bytes().windows(SIGNATURE.len()).any(|part| part == SIGNATURE)
+        };
+        let mut kept = Vec::with_capacity(headers.len());
+        kept.extend(
+            headers
+                .iter()
+                .filter(is_kept)
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+        Self {
+            kept,
+            clock_skew_seconds: None,
+        }
+    }
+
+    /// Returns the value of a kept header.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let is_named = |(known, _): &&(HeaderName, HeaderValue)| known.as_str().eq_ignore_ascii_case(name);
+        self.kept.iter().find(is_named)?.1.to_str().ok()
+    }
+}
+
+impl fmt::Debug for ResponseHeaders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.kept.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_never_kept() {
+        let mut headers = HeaderMap::new();
+        for name in SECRET {
+            headers.insert(name, HeaderValue::from_static("SECRET"));
+        }
+        headers.insert("location", HeaderValue::from_static("https://h/T?sv=1&sig=SECRET"));
+        headers.insert("x-ms-session-token", HeaderValue::from_static("0:1#2"));
+        headers.insert("x-own", HeaderValue::from_static("KEY"));
+        let all = ResponseHeaders::without_secrets(&headers);
+        assert_eq!(
+            (all.get("X-MS-Session-Token"), all.get("x-own")),
+            (Some("0:1#2"), Some("KEY"))
+        );
+        assert_eq!(all.kept.len(), 2);
+        let of_error = ResponseHeaders::of(&headers, None);
+        assert_eq!(of_error.kept.len(), 0);
+        let shown = format!("{all:?} {of_error:?}");
+        assert!(!shown.contains("SECRET") && !shown.contains("KEY"), "{shown}");
+    }
+}

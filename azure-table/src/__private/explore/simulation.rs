@@ -1,0 +1,124 @@
+//! The service of one run, and its clients.
+//!
+//! Owns [`Simulation`], and an emulator whose clock follows tokio's.
+
+use std::iter;
+use std::sync::Arc;
+
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_core::protocol::profile::Profile;
+use azure_table_core::transport::{BoxFuture, Transport, TransportError};
+use bytes::Bytes;
+use http::{Request, Response};
+use tokio::time::Instant;
+
+use crate::client::service::TableServiceClient;
+use crate::client::table_handle::TableClient;
+use azure_table_emulator::Emulator;
+use azure_table_testing::explore::event::MAIN;
+use azure_table_testing::explore::gate::{Gate, GatedTransport};
+
+/// The service of one run of an exploration, and the clients of its tasks. Feature `test-util` with `emulator`.
+///
+/// Each request of its clients waits until every task is idle. Then the exploration chooses the next request to
+/// execute. The pauses of the clients before retries take no time. Other waits use tokio's clock, which is stopped: a
+/// timer fires when no request waits. The emulator's clock follows it, from the time at which the exploration began.
+///
+/// See [`explore`](crate::testing::explore()).
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    service: Arc<Service>,
+    gate: Gate,
+}
+
+impl Simulation {
+    /// Creates the simulation of a run that begins now, by tokio's clock.
+    pub(super) fn new(emulator: Emulator, gate: Gate) -> Self {
+        Self {
+            service: Arc::new(Service::started(emulator)),
+            gate,
+        }
+    }
+
+    /// Returns the body's own client, called `main` in stories.
+    ///
+    /// Its requests wait like all others. In an exploration that is [`isolated`](crate::testing::Explore::isolated),
+    /// use it before the tasks start and after they end: its requests are ordered with all others.
+    pub fn service(&self) -> TableServiceClient {
+        self.client_named(MAIN)
+    }
+
+    /// Returns a client for one task. Stories show this name.
+    ///
+    /// # Panics
+    /// The name is empty, `main` or `clock`, or has other characters than ASCII letters, digits, `-` and `_`.
+    #[expect(clippy::panic, reason = "a test says what failed by panicking")]
+    pub fn client(&self, name: &str) -> TableServiceClient {
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+        if name.is_empty() || [MAIN, "clock"].contains(&name) || !name.chars().all(is_word) {
+            panic!(
+                "a client of an exploration has a name of ASCII letters, digits, `-` and `_`, other than `main` and `clock`: {name:?}"
+            );
+        }
+        self.client_named(name)
+    }
+
+    /// Creates a table, and returns a client for it. The creation is not one of the ordered requests.
+    ///
+    /// The client belongs to the body, like [`service`](Self::service).
+    ///
+    /// # Panics
+    /// The service rejects the name.
+    #[expect(clippy::panic, reason = "a test says what failed by panicking")]
+    pub fn table<E>(&self, name: &str) -> TableClient<E> {
+        let made = self.emulator().seed(name, iter::empty::<DynamicEntity>());
+        match made.and_then(|()| self.service().table(name)) {
+            Ok(table) => table,
+            Err(e) => panic!("the table of the test cannot be created: {e}"),
+        }
+    }
+
+    /// Returns the emulator, to fill and inspect it without ordered requests.
+    pub fn emulator(&self) -> &Emulator {
+        &self.service.emulator
+    }
+
+    fn client_named(&self, name: &str) -> TableServiceClient {
+        TableServiceClient::with_transport(GatedTransport {
+            gate: self.gate.clone(),
+            client: name.into(),
+            behind: Arc::clone(&self.service) as Arc<dyn Transport>,
+        })
+    }
+}
+
+/// The emulator of a run, with a clock that follows tokio's.
+#[derive(Debug)]
+struct Service {
+    emulator: Emulator,
+    started: (DateTime, Instant),
+}
+
+impl Service {
+    fn started(emulator: Emulator) -> Self {
+        let started = (emulator.clock().now(), Instant::now());
+        Self { emulator, started }
+    }
+}
+
+impl Transport for Service {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let (at, instant) = self.started;
+        self.emulator.clock().set(at + instant.elapsed());
+        self.emulator.send(request)
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        self.emulator.profile()
+    }
+
+    fn opens_connections(&self) -> bool {
+        false
+    }
+}

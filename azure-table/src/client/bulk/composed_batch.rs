@@ -1,0 +1,110 @@
+//! The batches that leave the queue of a bulk.
+//!
+//! Owns [`ComposedBatch`]: as long as a source stays with one partition, its inserts are written into the body of their
+//! batch when they are read. All other operations wait as values, since a source may mix any number of partitions.
+
+use std::sync::Arc;
+
+use azure_table_core::model::name::TableName;
+use azure_table_core::protocol::batch::ChangeSet;
+use azure_table_core::protocol::operation::OperationInternals;
+use azure_table_core::protocol::row_hash::RowHash;
+
+use crate::client::ops::submit_batch::SubmitBatch;
+use crate::client::partition_writes::held_operations::HeldOperations;
+use crate::client::partition_writes::partition_queue::Queued;
+use crate::pipeline::Pipeline;
+
+/// A batch whose operations are in its body, and not values.
+pub(super) struct ComposedBatch {
+    pub(super) change_set: ChangeSet,
+    /// The numbers of the operations, and their rows.
+    pub(super) indices: Vec<u64>,
+    pub(super) rows: Vec<RowHash>,
+    /// The number of bytes of the operations.
+    pub(super) bytes: usize,
+    /// No other operation joins it.
+    pub(super) is_full: bool,
+}
+
+impl ComposedBatch {
+    /// Creates the batch of a first operation, if the service would accept it.
+    pub(super) fn new(mut change_set: ChangeSet, first: &Queued) -> Option<Self> {
+        // A place in a body does not have what few operations need, such as a condition.
+        let is_added = first.operation.is_plain() && change_set.put(&first.operation).is_ok();
+        is_added.then(|| Self {
+            change_set,
+            indices: vec![first.index],
+            rows: vec![first.row],
+            bytes: first.operation.bytes(),
+            is_full: false,
+        })
+    }
+
+    /// Returns its operations as values.
+    pub(super) fn into_queued(self) -> Vec<Queued> {
+        let numbered = self.indices.into_iter().zip(self.change_set.into_operations());
+        numbered
+            .map(|(index, operation)| Queued::new(index, operation, ()))
+            .collect()
+    }
+}
+
+/// A batch to send.
+pub(super) enum NextBatch {
+    Values(Vec<Queued>),
+    Composed(Box<ComposedBatch>),
+}
+
+/// The parts of a batch to send.
+pub(super) struct BatchParts {
+    /// The numbers of the operations, and their rows.
+    pub(super) indices: Vec<u64>,
+    pub(super) rows: Vec<RowHash>,
+    pub(super) bytes: usize,
+    pub(super) operations: HeldOperations,
+    pub(super) composed: Option<SubmitBatch>,
+}
+
+impl NextBatch {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Values(operations) => operations.len(),
+            Self::Composed(batch) => batch.rows.len(),
+        }
+    }
+
+    /// Returns the number of bytes of the operations.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Values(operations) => operations.iter().map(|queued| queued.operation.bytes()).sum(),
+            Self::Composed(batch) => batch.bytes,
+        }
+    }
+
+    pub(super) fn into_parts(self, pipeline: &Arc<Pipeline>, table: &TableName) -> BatchParts {
+        let bytes = self.bytes();
+        match self {
+            Self::Values(batch) => {
+                let (indices, rows) = batch.iter().map(|queued| (queued.index, queued.row)).unzip();
+                BatchParts {
+                    indices,
+                    rows,
+                    bytes,
+                    operations: HeldOperations::new(batch.into_iter().map(|queued| queued.operation)),
+                    composed: None,
+                }
+            }
+            Self::Composed(batch) => {
+                let composed = SubmitBatch::new(pipeline, table, batch.change_set);
+                BatchParts {
+                    indices: batch.indices,
+                    rows: batch.rows,
+                    bytes,
+                    operations: HeldOperations::in_batch(composed.batch()),
+                    composed: Some(composed),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The source of a bulk's inserts, which writes each entity when it is read.
+
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use azure_table_core::model::error::Result;
+use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
+use azure_table_core::protocol::operation::TableOperation;
+use futures_core::Stream;
+
+use crate::client::bulk::bulk_entity::BulkEntity;
+use crate::client::bulk::bulk_run::BulkRun;
+
+/// The inserts of entities into a table of `E`.
+pub(super) struct Inserts<I, E> {
+    entities: I,
+    variant: Option<&'static MarkedVariant>,
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<I, E> Inserts<I, E>
+where
+    I: Iterator<Item: BulkEntity<E>>,
+{
+    pub(super) fn new(entities: I, variant: Option<&'static MarkedVariant>) -> Self {
+        Self {
+            entities,
+            variant,
+            entity: PhantomData,
+        }
+    }
+
+    /// Reads an entity, and pushes its insert.
+    pub(super) fn push_next(self: Pin<&mut Self>, run: &mut BulkRun, _: &mut Context<'_>) -> Poll<Option<Result<()>>> {
+        let this = self.get_mut();
+        let insert = |entity: I::Item| run.insert(&AsVariant::new(entity.written(), this.variant));
+        Poll::Ready(this.entities.next().map(insert).map(Ok))
+    }
+}
+
+impl<I, E> Unpin for Inserts<I, E> {}
+
+impl<I, E> Stream for Inserts<I, E>
+where
+    I: Iterator<Item: BulkEntity<E>>,
+{
+    type Item = Result<TableOperation>;
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        let insert = |entity: I::Item| TableOperation::insert(&AsVariant::new(entity.written(), this.variant));
+        Poll::Ready(this.entities.next().map(insert).map(Ok))
+    }
+}

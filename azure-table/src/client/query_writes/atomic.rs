@@ -1,0 +1,172 @@
+//! Writes all rows that a query selects in one entity group transaction.
+//!
+//! Owns the builder and its run: it reads all pages, plans each row as the writes without `atomic` do, and submits one
+//! batch. At most 101 rows are read: one more than a transaction has shows that the rows do not fit.
+
+use std::fmt;
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::protocol::batch::{ChangeSet, MAX_BATCH_OPERATIONS};
+use futures_core::Stream as _;
+
+use crate::client::ops::operation::ended;
+use crate::client::ops::submit_batch::SubmitBatch;
+use crate::client::query::TableQuery;
+use crate::client::query::selection::Walk;
+use crate::client::query_writes::query_write::{AtomicRun, QueryWrite, State};
+use crate::client::query_writes::row_plan::{Plan, PlanRows, SelectedRow as _};
+
+/// A write over a query as one entity group transaction: the service writes all selected rows, or none.
+///
+/// Created by [`UpdateWhere::atomic`](crate::bulk::UpdateWhere::atomic) and the methods of the same name. Returns the
+/// number of rows written. The rows need one PartitionKey, and have the limits of a
+/// [`TableBatch`](crate::TableBatch): at most 100 rows and 4 MiB (2 MB on Cosmos DB).
+#[must_use = "nothing is sent until it is awaited"]
+pub struct Atomic<W> {
+    pub(crate) write: W,
+}
+
+impl<W: fmt::Debug> fmt::Debug for Atomic<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Atomic").field(&self.write).finish()
+    }
+}
+
+impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
+    pub(crate) fn poll_atomic(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize, W::Error>> {
+        let started = match mem::replace(&mut self.state, State::Done) {
+            State::Idle(query) => self.begin_atomic(*query),
+            State::Atomic(run) => Ok(run),
+            State::Running(_) | State::Done => Err(ended()),
+        };
+        let mut run = match started {
+            Ok(run) => run,
+            Err(e) => return Poll::Ready(Err(self.named(e).into())),
+        };
+        let written = self.step_atomic(&mut run, cx);
+        if written.is_pending() {
+            self.state = State::Atomic(run);
+        }
+        written
+    }
+
+    fn step_atomic(&mut self, run: &mut AtomicRun<W::Row>, cx: &mut Context<'_>) -> Poll<Result<usize, W::Error>> {
+        loop {
+            match run {
+                AtomicRun::Reading { walk, rows } => match ready!(Pin::new(&mut walk.pages).poll_next(cx)) {
+                    Some(Ok(page)) => rows.extend(page.into_items()),
+                    Some(Err(e)) => return Poll::Ready(Err(e.into())),
+                    None => {
+                        let rows = mem::take(rows);
+                        match self.transaction(walk, rows)? {
+                            Some((submit, rows)) => *run = AtomicRun::Writing { submit, rows },
+                            None => return Poll::Ready(Ok(0)),
+                        }
+                    }
+                },
+                AtomicRun::Writing { submit, rows } => {
+                    let submitted = ready!(Pin::new(submit).poll(cx));
+                    return Poll::Ready(submitted.map(|_| *rows).map_err(W::Error::from));
+                }
+            }
+        }
+    }
+
+    fn begin_atomic(&self, query: TableQuery<E, ()>) -> Result<Box<AtomicRun<W::Row>>> {
+        self.writes.check()?;
+        if self.position.is_some() {
+            return Err(Error::invalid_input(
+                "`resume_from` before `atomic`: a transaction has no position, it starts from the first row",
+            ));
+        }
+        let query = query.limit_at_most(MAX_BATCH_OPERATIONS + 1);
+        let walk = query.walk(&self.table, self.shape(), None, &self.options, self.settings.total)?;
+        Ok(Box::new(AtomicRun::Reading { walk, rows: Vec::new() }))
+    }
+
+    /// Returns the transaction and the number of its rows, or `None` if no row is written.
+    fn transaction(
+        &mut self,
+        walk: &Walk<W::Row>,
+        rows: Vec<W::Row>,
+    ) -> Result<Option<(SubmitBatch, usize)>, W::Error> {
+        if rows.len() > MAX_BATCH_OPERATIONS {
+            let why = format!(
+                "the query selects at least {} rows, the limit of a transaction is {MAX_BATCH_OPERATIONS}: select fewer \
+                 rows, or write without `atomic`",
+                rows.len()
+            );
+            return Err(self.named(Error::invalid_input(why)).into());
+        }
+        let mut change_set = ChangeSet::new(&self.table.pipeline().endpoint, self.table.name().as_str());
+        for row in rows {
+            let key = row.key().clone();
+            let rejected = |e: Error| e.at_entity(key.partition_key(), key.row_key());
+            match self.writes.plan(row)? {
+                Plan::Write(operation) => {
+                    let added = change_set.add(operation).map_err(|e| rejected(e.into()));
+                    added.map_err(|e| self.named(e))?;
+                }
+                Plan::Keep => {}
+                Plan::Bad(bad) => match &walk.on_bad_row {
+                    Some(seen) => seen(&bad),
+                    None => return Err(self.named(bad.into_error()).into()),
+                },
+                Plan::Reject(e) => return Err(self.named(rejected(e)).into()),
+            }
+        }
+        let rows = change_set.len();
+        if rows == 0 {
+            return Ok(None);
+        }
+        let mut options = walk.options.clone();
+        walk.total.check().map_err(|e| self.named(e))?;
+        walk.total.bound(&mut options);
+        let submit = SubmitBatch::new(self.table.pipeline(), self.table.name(), change_set);
+        Ok(Some((submit.of_options(options), rows)))
+    }
+}
+
+/// Implements `atomic` for a write over a query.
+macro_rules! atomic {
+    ($name:ident <$life:lifetime> [$($parameter:ident),+], $error:ty, where $($bounds:tt)+) => {
+        impl<$life, $($parameter),+> $name<$life, $($parameter),+> {
+            /// Writes all rows in one entity group transaction: all of them, or none.
+            ///
+            /// Returns the number of rows written, and no report. `concurrency`, `max_failures`, `max_rate` and
+            /// `on_progress` have no effect.
+            ///
+            /// # Errors
+            /// Nothing was written, except for the kind `InDoubt`.
+            /// - `InvalidInput`: the query selects more than 100 rows, the rows to write have two PartitionKeys or more
+            ///   than 4 MiB (2 MB on Cosmos DB), or `resume_from` is set.
+            /// - `ConditionNotMet`, `NotFound`: a row was changed or deleted since it was read.
+            /// - The error of a page, or of a row that cannot be written.
+            /// - The errors of [`TableBatch::submit`](crate::TableBatch::submit).
+            ///
+            /// Source: REST "Performing entity group transactions".
+            pub fn atomic(self) -> Atomic<Self> {
+                Atomic { write: self }
+            }
+        }
+
+        impl<$($parameter),+> ::std::future::Future for Atomic<$name<'_, $($parameter),+>>
+        where
+            $($bounds)+
+        {
+            type Output = azure_table_core::model::error::Result<usize, $error>;
+
+            fn poll(
+                self: ::std::pin::Pin<&mut Self>,
+                cx: &mut ::std::task::Context<'_>,
+            ) -> ::std::task::Poll<Self::Output> {
+                self.get_mut().write.rows.poll_atomic(cx)
+            }
+        }
+    };
+}
+pub(crate) use atomic;

@@ -1,0 +1,118 @@
+//! The default transport: a connection pool on hyper, without the layers of a general HTTP client.
+//!
+//! No redirects, because a request carries its signature; HTTP/1.1 only, since the service was never seen to offer
+//! HTTP/2. It owns the pool and reports the progress of a failed request. `builder` has the settings; connections are
+//! opened by `connector`, to addresses from `resolver`, through `proxies`, with TLS by `secure`.
+//!
+//! hyper returns a request if its connection closed before the first byte was written. The pool then sends it on
+//! another connection, unless the connection was new. Such an error has the text "canceled", and is
+//! [`Delivery::NothingSent`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use azure_table_core::transport::connection_limit::ConnectionLimit;
+use azure_table_core::transport::{BoxFuture, Delivery, Transport, TransportError};
+use bytes::Bytes;
+use http::header::PROXY_AUTHORIZATION;
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Body as _, Incoming};
+use hyper_util::client::legacy::{Client, Error as ClientError};
+
+use crate::pipeline::http_transport::connector::Connector;
+use crate::pipeline::http_transport::open_connections::requested;
+use crate::pipeline::http_transport::proxies::Proxies;
+use crate::pipeline::response_body::{ResponseBody, cut};
+
+pub(crate) mod builder;
+mod connector;
+mod open_connections;
+mod proxies;
+mod resolver;
+mod secure;
+
+/// The default [`Transport`]: a connection pool on hyper. Clones share it.
+///
+/// A client creates its own pool. Build one here to change its settings or to share it between clients.
+/// The first pool with HTTPS reads the certificates that the platform trusts; later pools of the process share them.
+///
+/// HTTPS needs the feature `rustls`, or `rustls-no-provider` and a crypto provider that the process has installed.
+///
+/// ```no_run
+/// use azure_table::TableServiceClient;
+/// use azure_table::transport::HttpTransport;
+/// # fn main() -> azure_table::Result<()> {
+/// let transport = HttpTransport::builder()
+///     .connect_timeout(std::time::Duration::from_secs(3))
+///     .proxy("http://proxy.contoso.com:8080")
+///     .build()?;
+/// let connection_string = "AccountName=contoso;AccountKey=AAECAwQFBgc=";
+/// let service = TableServiceClient::from_connection_string(connection_string)?.transport(transport);
+/// # let _ = service;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct HttpTransport {
+    client: Client<Connector, Full<Bytes>>,
+    proxies: Arc<Proxies>,
+    limit: Option<ConnectionLimit>,
+}
+
+/// Shows no settings: those of a proxy may contain a password.
+impl fmt::Debug for HttpTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HttpTransport")
+    }
+}
+
+impl Transport for HttpTransport {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let mut request = request.map(Full::new);
+        // A layer around this transport may have set its own.
+        if let Some(authorization) = self.proxies.authorization(request.uri()) {
+            request
+                .headers_mut()
+                .entry(PROXY_AUTHORIZATION)
+                .or_insert(authorization);
+        }
+        let response = requested(self.client.request(request));
+        Box::pin(async move {
+            let (head, body) = response.await.map_err(no_response)?.into_parts();
+            let body = read(body).await?;
+            Ok(Response::from_parts(head, body))
+        })
+    }
+
+    fn connection_limit(&self) -> Option<&ConnectionLimit> {
+        self.limit.as_ref()
+    }
+}
+
+async fn read(mut pieces: Incoming) -> Result<Bytes, TransportError> {
+    let mut body = ResponseBody::new(pieces.size_hint().exact())?;
+    while let Some(frame) = pieces.frame().await {
+        // Trailers are not part of the body.
+        if let Ok(piece) = frame.map_err(cut)?.into_data() {
+            body.push(piece)?;
+        }
+    }
+    Ok(body.into_bytes())
+}
+
+/// Converts an error without a response.
+fn no_response(error: ClientError) -> TransportError {
+    let has_connection = error.connect_info().is_some();
+    let reached = match has_connection && !is_canceled(&error) {
+        true => Delivery::MaybeSent,
+        false => Delivery::NothingSent,
+    };
+    TransportError::new(reached, error)
+}
+
+/// Returns `true` if hyper returned the request before it wrote a byte of it.
+fn is_canceled(error: &ClientError) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    source.is_some_and(hyper::Error::is_canceled)
+}

@@ -1,0 +1,293 @@
+//! A transport on reqwest, for programs that set up its client: layers, a pool, another TLS.
+//!
+//! It never follows redirects, because a request carries its signature. TLS is set up by `tls`, and a response is read
+//! into `response_body`.
+//!
+//! A connection that the server closed while it was idle is not a failure. If hyper sees the close before it sent a
+//! byte of the next request, it uses another connection. If the close crosses the request, it is unknown whether the
+//! server read it: that is [`Delivery::MaybeSent`].
+//!
+//! A reqwest client built elsewhere cannot be used: it may follow redirects and so send a signature and a row to
+//! another host, and it does not reveal that setting.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::transport::connection_limit::ConnectionLimit;
+use azure_table_core::transport::{BoxFuture, Delivery, Transport, TransportError};
+use bytes::Bytes;
+use http::uri::{Authority, Scheme};
+use http::{Request, Response, Uri};
+use reqwest::Url;
+
+use crate::pipeline::connection_defaults::{CONNECT_TIMEOUT, MAX_CONNECTIONS, POOL_IDLE};
+use crate::pipeline::response_body::{ResponseBody, cut};
+use crate::pipeline::tls::TlsSettings;
+
+/// A [`Transport`] on reqwest, for settings that [`HttpTransport`](crate::transport) does not have. Clones share it.
+///
+/// It is the default in a build without the feature `http`. Otherwise set it with
+/// [`TableServiceClient::transport`](crate::TableServiceClient::transport).
+///
+/// ```no_run
+/// use azure_table::TableServiceClient;
+/// use azure_table::transport::ReqwestTransport;
+/// # fn main() -> azure_table::Result<()> {
+/// let transport = ReqwestTransport::builder()
+///     .configure(|client| client.tcp_nodelay(false).connection_verbose(true))
+///     .build()?;
+/// let connection_string = "AccountName=contoso;AccountKey=AAECAwQFBgc=";
+/// let service = TableServiceClient::from_connection_string(connection_string)?.transport(transport);
+/// # let _ = service;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ReqwestTransport {
+    client: reqwest::Client,
+    latest: Arc<LatestUrl>,
+    limit: Option<ConnectionLimit>,
+}
+
+impl ReqwestTransport {
+    /// Returns a builder for a pool with other settings.
+    pub fn builder() -> ReqwestTransportBuilder {
+        ReqwestTransportBuilder {
+            max_connections: Some(MAX_CONNECTIONS),
+            tls: TlsSettings::default(),
+            configure: Vec::new(),
+        }
+    }
+}
+
+/// A builder for a [`ReqwestTransport`].
+///
+/// Created by [`ReqwestTransport::builder`].
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct ReqwestTransportBuilder {
+    max_connections: Option<usize>,
+    tls: TlsSettings,
+    configure: Vec<Box<Configure>>,
+}
+
+type Configure = dyn FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send;
+
+impl ReqwestTransportBuilder {
+    /// Sets the maximum number of requests in flight, each on its own connection; 256 by default, at least 1.
+    ///
+    /// As for [`HttpTransport`](crate::transport), but reqwest's pool also keeps idle connections: up to twice as many
+    /// connections may be open.
+    pub fn max_connections(mut self, connections: impl Into<Option<usize>>) -> Self {
+        self.max_connections = connections.into();
+        self
+    }
+
+    /// Trusts these certificates in addition to those that the platform trusts.
+    ///
+    /// `pem` contains the certificate of a server or of its authority, in PEM. It has no effect on another TLS that
+    /// [`configure`](Self::configure) sets.
+    pub fn root_certificates(mut self, pem: impl AsRef<[u8]>) -> Self {
+        self.tls.root_certificates.push(pem.as_ref().to_vec());
+        self
+    }
+
+    /// Changes the settings of reqwest: timeouts, proxies, the pool, DNS, TLS.
+    ///
+    /// The closure receives a builder with the defaults of [`HttpTransport`](crate::transport) for timeouts and pool,
+    /// and with rustls as it sets it up. With reqwest's feature `native-tls`, `tls_backend_native` selects the
+    /// platform's TLS. reqwest's own settings of rustls have no effect; set a configuration of rustls as a whole with
+    /// `tls_backend_preconfigured`.
+    ///
+    /// Redirects are never followed, whatever this sets: a request carries the credential, and the URL may contain a
+    /// shared access signature. For the same reason the transport does not accept a client that was built elsewhere.
+    ///
+    /// The retries of reqwest are off, since the client has its own. The closure may turn them on. Further closures
+    /// receive the result of the previous one.
+    pub fn configure(
+        mut self,
+        configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + 'static,
+    ) -> Self {
+        self.configure.push(Box::new(configure));
+        self
+    }
+
+    /// Builds the pool.
+    ///
+    /// Connections are opened when they are needed.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the certificates are not PEM.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): without the feature `rustls`, the process has installed no
+    ///   crypto provider, and `configure` sets no other TLS.
+    /// - [`Connection`](crate::ErrorKind::Connection): TLS cannot be set up, or reqwest rejects its settings.
+    pub fn build(self) -> Result<ReqwestTransport> {
+        let limit = self.max_connections.map(ConnectionLimit::new);
+        let mut builder = reqwest::Client::builder()
+            .tcp_nodelay(true)
+            .http1_only()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(POOL_IDLE)
+            .pool_max_idle_per_host(limit.as_ref().map_or(usize::MAX, ConnectionLimit::get))
+            // The pipeline retries. reqwest would keep a copy of each request, for HTTP/2 and HTTP/3 only.
+            .retry(reqwest::retry::never().max_retries_per_request(0));
+        let tls = self.tls.into_config();
+        let no_provider = match tls {
+            Ok(config) => {
+                builder = builder.tls_backend_preconfigured(config);
+                None
+            }
+            // What reqwest does not know as TLS fails in `build`, unless the closure replaces it. Without it reqwest
+            // would panic for want of a provider.
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                builder = builder.tls_backend_preconfigured(());
+                Some(error)
+            }
+            Err(error) => return Err(error),
+        };
+        for configure in self.configure {
+            builder = configure(builder);
+        }
+        let client = builder
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .build()
+            .map_err(|e| {
+                no_provider.unwrap_or_else(|| {
+                    Error::new(ErrorKind::Connection, "the HTTP client cannot be set up").with_source(e)
+                })
+            })?;
+        Ok(ReqwestTransport {
+            client,
+            latest: Arc::default(),
+            limit,
+        })
+    }
+}
+
+/// Shows no settings: those of reqwest may contain a proxy's password.
+impl fmt::Debug for ReqwestTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReqwestTransport")
+    }
+}
+
+impl fmt::Debug for ReqwestTransportBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReqwestTransportBuilder").finish_non_exhaustive()
+    }
+}
+
+impl Transport for ReqwestTransport {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        // Here and not in the future, which would have room for the request in two forms.
+        let response = self.latest.request(request).map(|request| self.client.execute(request));
+        Box::pin(async move {
+            let mut response = response?.await.map_err(no_response)?;
+            let mut complete = Response::new(read(&mut response).await?);
+            *complete.status_mut() = response.status();
+            *complete.headers_mut() = std::mem::take(response.headers_mut());
+            Ok(complete)
+        })
+    }
+
+    fn connection_limit(&self) -> Option<&ConnectionLimit> {
+        self.limit.as_ref()
+    }
+}
+
+/// The URL of the latest request.
+///
+/// reqwest parses URLs by the rules of browsers, which spends half of the work on the host. Most requests have the same
+/// host as the previous one: then only the path is parsed.
+#[derive(Default)]
+struct LatestUrl(Mutex<Option<(Origin, Url)>>);
+
+/// The parts of a URL before its path.
+type Origin = (Option<Scheme>, Option<Authority>);
+
+impl LatestUrl {
+    /// Converts a request into one of reqwest.
+    fn request(&self, request: Request<Bytes>) -> Result<reqwest::Request, TransportError> {
+        let (parts, body) = request.into_parts();
+        let url = self.url(parts.uri)?;
+        let mut request = reqwest::Request::new(parts.method, url);
+        *request.headers_mut() = parts.headers;
+        *request.body_mut() = Some(body.into());
+        Ok(request)
+    }
+
+    fn url(&self, uri: Uri) -> Result<Url, TransportError> {
+        if let Some(mut url) = self.of_same_host(&uri) {
+            url.set_path(uri.path());
+            url.set_query(uri.query());
+            return Ok(url);
+        }
+        let url = Url::parse(&uri.to_string()).map_err(|e| TransportError::new(Delivery::NothingSent, e))?;
+        let mut short = url.clone();
+        short.set_path("");
+        short.set_query(None);
+        let parts = uri.into_parts();
+        *self.lock() = Some(((parts.scheme, parts.authority), short));
+        Ok(url)
+    }
+
+    fn of_same_host(&self, uri: &Uri) -> Option<Url> {
+        match &*self.lock() {
+            Some(((scheme, authority), url))
+                if (scheme.as_ref(), authority.as_ref()) == (uri.scheme(), uri.authority()) =>
+            {
+                Some(url.clone())
+            }
+            _ => None,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<(Origin, Url)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn read(response: &mut reqwest::Response) -> Result<Bytes, TransportError> {
+    let mut body = ResponseBody::new(response.content_length())?;
+    while let Some(piece) = response.chunk().await.map_err(|e| cut(e.without_url()))? {
+        body.push(piece)?;
+    }
+    Ok(body.into_bytes())
+}
+
+/// Converts an error without a response. Removes its URL, because the query contains the filter.
+fn no_response(error: reqwest::Error) -> TransportError {
+    let reached = match error.is_connect() || error.is_builder() {
+        true => Delivery::NothingSent,
+        false => Delivery::MaybeSent,
+    };
+    TransportError::new(reached, error.without_url())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn url_after_another_url_is_that_of_the_request() {
+        let latest = LatestUrl::default();
+        for text in [
+            "http://127.0.0.1:10002/acct/T(PartitionKey='a%20%2F%3F%23',RowKey='%2E%2E%2F%5C')?$select=A%26B&$top=5",
+            "http://127.0.0.1:10002/acct/T()?$filter=A%20eq%20'%C3%9F'",
+            "http://127.0.0.1:10002/acct/$batch",
+            "https://127.0.0.1:10002/acct/$batch",
+            "https://contoso.table.core.windows.net/T(PartitionKey='..',RowKey='../..')",
+            "https://contoso.table.core.windows.net/",
+            "https://contoso-secondary.table.core.windows.net/?restype=service&comp=stats",
+            "http://[::1]:1/a/%2e%2E/b",
+            "http://[::1]:1/",
+        ] {
+            // As the first URL, and after one of the same host or of another.
+            let expected = Url::parse(text).unwrap();
+            for latest in [&LatestUrl::default(), &latest, &latest] {
+                assert_eq!(latest.url(text.parse().unwrap()).unwrap(), expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,519 @@
+//! Writes in doubt as values: every kind of write, every way to lose it, and every way to resolve it.
+//!
+//! tokio's clock is paused, and the emulator's follows it. `explorations/operations.rs` has two callers in every order.
+
+use std::time::Duration;
+
+use azure_table::emulator::EmulatorClock;
+use azure_table::operation::{Doubt, OperationKind, Resolution};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
+use azure_table::{
+    DateTime, Emulator, Error, ErrorKind, Guid, NoRetry, Result, TableClient, TableEntity, TableOperation,
+    TableServiceClient,
+};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures::future::BoxFuture;
+
+use super::patterns::Following;
+
+/// A row that shows who wrote it.
+#[derive(TableEntity, Clone, Debug)]
+struct Marked {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    id: String,
+    secret: String,
+    #[table(write_id)]
+    write: Option<Guid>,
+}
+
+/// A row that does not.
+#[derive(TableEntity, Clone, Debug)]
+struct Plain {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    id: String,
+    secret: String,
+}
+
+fn marked(id: &str, secret: &str) -> Marked {
+    let (group, write) = ("g".into(), None);
+    Marked {
+        group,
+        id: id.into(),
+        secret: secret.into(),
+        write,
+    }
+}
+
+fn plain(id: &str, secret: &str) -> Plain {
+    Plain {
+        group: "g".into(),
+        id: id.into(),
+        secret: secret.into(),
+    }
+}
+
+/// Returns the doubt of an insert long ago, as it is stored. It knows nothing but the key.
+pub(crate) fn doubt(table: &str, (partition_key, row_key): (&str, &str)) -> Doubt {
+    let row = serde_json::json!({ "row_key": row_key, "is_delete": false, "needs_write_id": true });
+    let at = "2000-01-01T00:00:00Z";
+    let json = serde_json::json!({
+        "version": 1, "account": null, "operation": "insert", "table": table, "partition_key": partition_key,
+        "rows": [row], "started": at, "ended": at, "ahead": null,
+    });
+    URL_SAFE_NO_PAD.encode(json.to_string()).parse().unwrap()
+}
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const OVER: Duration = Duration::from_secs(181);
+
+/// An account whose rows `old` and `other` were written an hour ago.
+struct Place {
+    faults: Faults,
+    service: TableServiceClient,
+    /// Without faults, as another process.
+    truth: TableServiceClient,
+}
+
+impl Place {
+    async fn new() -> Self {
+        let before = DateTime::now().checked_sub(HOUR).unwrap();
+        let emulator = Emulator::new().shared_clock(EmulatorClock::fixed(before));
+        let seeding = TableServiceClient::with_transport(emulator.clone());
+        let rows = seeding.table::<Marked>("Rows").unwrap();
+        rows.create_table().await.unwrap();
+        for id in ["old", "other"] {
+            rows.insert(&marked(id, "before")).await.unwrap();
+        }
+        let following = Following::new(&emulator);
+        let faults = Faults::new(following.clone());
+        Self {
+            service: TableServiceClient::with_transport(faults.clone()).retry(NoRetry),
+            truth: TableServiceClient::with_transport(following),
+            faults,
+        }
+    }
+
+    fn marked(&self) -> TableClient<Marked> {
+        self.service.table("Rows").unwrap()
+    }
+
+    fn plain(&self) -> TableClient<Plain> {
+        self.service.table("Rows").unwrap()
+    }
+
+    async fn old(&self) -> azure_table::Versioned<Marked> {
+        let rows = self.truth.table::<Marked>("Rows").unwrap();
+        rows.get(("g", "old")).versioned().await.unwrap().unwrap()
+    }
+}
+
+/// The conclusion that the rows allow: applied, not applied, or none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shown {
+    Yes,
+    No,
+    Nothing,
+}
+
+use Shown::{No, Nothing, Yes};
+
+type Write = fn(&Place) -> BoxFuture<'_, Result<()>>;
+
+/// Each write: the rows show, if it was applied and if it was not.
+const WRITES: &[(&str, Shown, Shown, Write)] = &[
+    ("insert", Yes, Nothing, |at| {
+        Box::pin(async { at.marked().insert(&marked("new", "s3cret")).await.map(drop) })
+    }),
+    ("insert", Yes, Nothing, |at| {
+        Box::pin(async { at.plain().insert(&plain("new", "s3cret")).await.map(drop) })
+    }),
+    ("insert", Yes, Nothing, |at| {
+        Box::pin(async { at.plain().insert_echo(&plain("new", "s3cret")).await.map(drop) })
+    }),
+    ("insert", Yes, Nothing, |at| {
+        Box::pin(async { at.plain().insert_if_not_exists(&plain("new", "s3cret")).await.map(drop) })
+    }),
+    ("insert", Yes, Nothing, |at| {
+        Box::pin(async { at.marked().insert(&marked("new", "s3cret")).via_batch().await.map(drop) })
+    }),
+    ("insert or replace", Yes, No, |at| {
+        Box::pin(async { at.plain().insert_or_replace(&plain("old", "s3cret")).await.map(drop) })
+    }),
+    ("insert or merge", Yes, No, |at| {
+        Box::pin(async { at.plain().insert_or_merge(&plain("old", "s3cret")).await.map(drop) })
+    }),
+    ("replace", Yes, No, |at| {
+        Box::pin(async {
+            at.plain()
+                .replace(&plain("old", "s3cret"))
+                .unconditionally()
+                .await
+                .map(drop)
+        })
+    }),
+    ("replace", Yes, No, |at| {
+        Box::pin(async {
+            let mut old = at.old().await;
+            old.secret = "s3cret".into();
+            at.marked().replace(&old).await.map(drop)
+        })
+    }),
+    // Others may write the same, so its content shows nothing.
+    ("replace", Nothing, No, |at| {
+        Box::pin(async {
+            let old = at.old().await.map(|_| plain("old", "s3cret"));
+            at.plain().replace(&old).await.map(drop)
+        })
+    }),
+    ("merge", Yes, No, |at| {
+        Box::pin(async {
+            at.plain()
+                .patch(("g", "old"), [Plain::SECRET.set("s3cret")])
+                .await
+                .map(drop)
+        })
+    }),
+    ("delete", Nothing, No, |at| {
+        Box::pin(async { at.plain().delete(("g", "old")).await.map(drop) })
+    }),
+    ("delete", Nothing, No, |at| {
+        Box::pin(async { at.marked().delete(&at.old().await).await.map(drop) })
+    }),
+    ("batch", Yes, No, |at| {
+        Box::pin(async {
+            let mut batch = at.marked().batch();
+            batch.delete(("g", "other"))?.insert(&marked("new", "s3cret"))?;
+            batch.submit().await.map(drop)
+        })
+    }),
+    ("batch", Yes, No, |at| {
+        Box::pin(async {
+            let mut batch = at.plain().batch();
+            batch.delete(("g", "other"))?.insert(&plain("new", "s3cret"))?;
+            batch.insert_or_merge(&plain("old", "s3cret"))?;
+            batch.submit().await.map(drop)
+        })
+    }),
+    ("batch", Nothing, No, |at| {
+        Box::pin(async {
+            let mut batch = at.plain().batch();
+            batch.delete(("g", "other"))?.delete(("g", "old"))?;
+            batch.submit().await.map(drop)
+        })
+    }),
+    ("replace", Yes, No, |at| {
+        Box::pin(async {
+            let modify = at.marked().modify(("g", "old"), |row| row.secret = "s3cret".into());
+            modify.await.map(drop)
+        })
+    }),
+    ("insert", Yes, Nothing, |at| {
+        Box::pin(async { at.marked().grouped().insert(&marked("new", "s3cret")).await.map(drop) })
+    }),
+    ("insert", Yes, Nothing, |at| {
+        Box::pin(async {
+            let report = at.marked().bulk().insert([marked("new", "s3cret")]).await?;
+            report.ensure_no_leftovers()
+        })
+    }),
+];
+
+/// Adds the headers by which another process compares the clocks.
+fn with_date(response: ResponseTemplate) -> ResponseTemplate {
+    let date = httpdate::fmt_http_date(std::time::SystemTime::now());
+    response.header("date", date).header("x-ms-request-id", "1")
+}
+
+/// The faults that leave a write in doubt, and whether the service applied it.
+fn losses() -> Vec<(Fault, bool)> {
+    let fault = || ResponseTemplate::new(500).code("InternalError");
+    vec![
+        (Fault::LoseRequest, false),
+        (Fault::Reset, false),
+        (Fault::Respond(fault()), false),
+        (Fault::Respond(with_date(fault())), false),
+        (Fault::LoseResponse, true),
+        (Fault::HangResponse, true),
+        (Fault::CutResponse { at: 0 }, true),
+        (Fault::RespondAfterApplying(fault()), true),
+    ]
+}
+
+/// Returns the doubt, as the process has it and as another one reads it.
+fn doubts(error: &Error) -> [Doubt; 2] {
+    let doubt = error.doubt().unwrap_or_else(|| unreachable!("no doubt: {error}"));
+    let text = doubt.to_string();
+    let json = String::from_utf8(URL_SAFE_NO_PAD.decode(&text).unwrap()).unwrap();
+    for hidden in ["s3cret", "before", "Secret", "SharedKey", "sig"] {
+        assert!(
+            !json.contains(hidden) || (hidden == "Secret" && json.contains("merged")),
+            "{json}"
+        );
+        assert!(!format!("{doubt:?}").contains(hidden), "{doubt:?}");
+    }
+    [doubt, text.parse().unwrap()]
+}
+
+fn is_unknown(resolution: &Resolution) -> bool {
+    matches!(resolution, Resolution::Unknown(why) if !why.is_empty())
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_write_in_doubt_is_resolved_as_its_rows_show() {
+    let mut resolved = 0;
+    for (number, (name, if_applied, if_not, write)) in WRITES.iter().enumerate() {
+        for (fault, is_applied) in losses() {
+            let place = Place::new().await;
+            let context = format!("{number} {name}, {fault:?}");
+            let is_dated = matches!(&fault, Fault::Respond(_)) && format!("{fault:?}").contains("date");
+            place.faults.add(FaultRule::new(fault).on_writes());
+            let error = write(&place).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InDoubt, "{context}");
+            let [own, read] = doubts(&error);
+            assert_eq!((own.operation(), own.table()), (*name, "Rows"), "{context}");
+            assert!(own.keys().eq(read.keys()) && own.keys().count() > 0);
+            let shown = if is_applied { if_applied } else { if_not };
+            // Until then a request may be in flight.
+            let first = place.truth.resolve_doubt(&own).await.unwrap();
+            match shown {
+                Yes => assert_eq!(first, Resolution::Applied, "{context}"),
+                No | Nothing => assert!(is_unknown(&first), "{context}: {first:?}"),
+            }
+            tokio::time::sleep(OVER).await;
+            let later = place.truth.resolve_doubt(&own).await.unwrap();
+            match shown {
+                Yes => assert_eq!(later, Resolution::Applied, "{context}"),
+                No => assert_eq!(later, Resolution::NotApplied, "{context}"),
+                Nothing => assert!(is_unknown(&later), "{context}: {later:?}"),
+            }
+            // Another process may know less, and never something else.
+            let elsewhere = place.truth.resolve_doubt(&read).await.unwrap();
+            assert!(elsewhere == later || is_unknown(&elsewhere), "{context}: {elsewhere:?}");
+            tokio::time::sleep(HOUR).await;
+            let elsewhere = place.truth.resolve_doubt(&read).await.unwrap();
+            assert!(elsewhere == later || is_unknown(&elsewhere), "{context}: {elsewhere:?}");
+            if *shown == No && is_dated {
+                assert_eq!(elsewhere, Resolution::NotApplied, "{context}");
+            }
+            resolved += 1;
+        }
+    }
+    assert_eq!(resolved, WRITES.len() * losses().len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn write_of_another_caller_after_the_doubt_is_never_taken_for_ours() {
+    for (number, (name, _, _, write)) in WRITES.iter().enumerate() {
+        for (fault, is_applied) in losses() {
+            let place = Place::new().await;
+            place.faults.add(FaultRule::new(fault).on_writes());
+            let error = write(&place).await.unwrap_err();
+            let rows = place.truth.table::<Marked>("Rows").unwrap();
+            for id in ["old", "other", "new"] {
+                rows.insert_or_replace(&marked(id, "theirs")).await.unwrap();
+            }
+            tokio::time::sleep(OVER).await;
+            for doubt in doubts(&error) {
+                let resolution = place.truth.resolve_doubt(&doubt).await.unwrap();
+                assert!(is_unknown(&resolution), "{number} {name}, {is_applied}: {resolution:?}");
+            }
+        }
+    }
+}
+
+/// A patch of another caller keeps the write id.
+#[tokio::test(start_paused = true)]
+async fn write_id_decides_after_a_patch_of_another_caller() {
+    let place = Place::new().await;
+    place.faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
+    let error = place.marked().insert(&marked("new", "s3cret")).await.unwrap_err();
+    let rows = place.truth.table::<Marked>("Rows").unwrap();
+    rows.patch(("g", "new"), [Marked::SECRET.set("theirs")]).await.unwrap();
+    for doubt in doubts(&error) {
+        assert_eq!(place.truth.resolve_doubt(&doubt).await.unwrap(), Resolution::Applied);
+    }
+}
+
+/// The retries of the call are over before the doubt exists: the read back has failed too.
+#[tokio::test(start_paused = true)]
+async fn doubt_after_all_retries_is_resolved_once_the_service_is_back() {
+    let place = Place::new().await;
+    let service = place.service.retry(azure_table::ExponentialRetry::default());
+    let rows = service.table::<Marked>("Rows").unwrap();
+    let outage = place.faults.add(FaultRule::new(Fault::LoseResponse));
+    let error = rows.insert(&marked("new", "s3cret")).await.unwrap_err();
+    assert!(error.attempts() > 1);
+    place.faults.remove(&outage);
+    for doubt in doubts(&error) {
+        assert_eq!(service.resolve_doubt(&doubt).await.unwrap(), Resolution::Applied);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn fault_while_resolving_is_an_error_and_never_an_answer() {
+    let faults = losses().into_iter().map(|(fault, _)| fault);
+    for fault in faults.chain([Fault::NoConnection, Fault::Respond(ResponseTemplate::new(403))]) {
+        let place = Place::new().await;
+        let lost = place.faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
+        let error = place.marked().insert(&marked("new", "s3cret")).await.unwrap_err();
+        place.faults.remove(&lost);
+        let [doubt, _] = doubts(&error);
+        let rule = place.faults.add(FaultRule::new(fault.clone()).on(OperationKind::Get));
+        assert!(place.service.resolve_doubt(&doubt).await.is_err(), "{fault:?}");
+        place.faults.remove(&rule);
+        place
+            .faults
+            .add(FaultRule::new(fault.clone()).on(OperationKind::Get).first(1));
+        let retrying = place.service.retry(azure_table::ExponentialRetry::default());
+        let resolved = retrying.resolve_doubt(&doubt).await;
+        assert!(
+            matches!(resolved, Ok(Resolution::Applied) | Err(_)),
+            "{fault:?}: {resolved:?}"
+        );
+        assert_eq!(
+            place.service.resolve_doubt(&doubt).await.unwrap(),
+            Resolution::Applied,
+            "{fault:?}"
+        );
+    }
+}
+
+/// Without a response in the call, another process cannot compare the clocks.
+#[tokio::test(start_paused = true)]
+async fn another_process_relies_on_the_clocks_only_if_a_response_showed_them() {
+    let dated = with_date(ResponseTemplate::new(500));
+    for (fault, is_known) in [(Fault::LoseResponse, false), (Fault::RespondAfterApplying(dated), true)] {
+        let place = Place::new().await;
+        place.faults.add(FaultRule::new(fault).on_writes());
+        let error = place.plain().insert(&plain("new", "s3cret")).await.unwrap_err();
+        let [own, read] = doubts(&error);
+        assert_eq!(place.truth.resolve_doubt(&own).await.unwrap(), Resolution::Applied);
+        match place.truth.resolve_doubt(&read).await.unwrap() {
+            Resolution::Applied => assert!(is_known),
+            Resolution::Unknown(why) => assert!(!is_known && why.contains("`write_id`"), "{why}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    let place = Place::new().await;
+    place.faults.add(FaultRule::new(Fault::LoseRequest).on_writes());
+    let [own, read] = doubts(&place.plain().delete(("g", "old")).await.unwrap_err());
+    for (after, own_is_final, read_is_final) in [(0, false, false), (181, true, false), (15 * 60, true, false)] {
+        tokio::time::sleep(Duration::from_secs(after)).await;
+        for (doubt, is_final) in [(&own, own_is_final), (&read, read_is_final)] {
+            match place.truth.resolve_doubt(doubt).await.unwrap() {
+                Resolution::NotApplied => assert!(is_final, "{after}"),
+                Resolution::Unknown(why) => {
+                    let in_flight = why.contains("in flight") || why.contains("no response showed");
+                    assert!(!is_final && in_flight, "{after}: {why}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+/// The service's clock is an hour off: times show nothing, ids and ETags do.
+#[tokio::test(start_paused = true)]
+async fn wrong_clock_of_the_service_makes_no_answer_wrong() {
+    let place = Place::new().await;
+    place
+        .faults
+        .add(FaultRule::new(Fault::RespondAfterApplying(ResponseTemplate::new(500))).on_writes());
+    let rows = place.truth.table::<Plain>("Rows").unwrap();
+    let error = place
+        .plain()
+        .insert_or_replace(&plain("old", "s3cret"))
+        .await
+        .unwrap_err();
+    rows.insert_or_replace(&plain("old", "theirs")).await.unwrap();
+    tokio::time::sleep(OVER).await;
+    for doubt in doubts(&error) {
+        let resolution = place.service.resolve_doubt(&doubt).await.unwrap();
+        assert!(is_unknown(&resolution), "{resolution:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn text_of_a_doubt_is_checked_when_it_is_read() {
+    let place = Place::new().await;
+    place.faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
+    let error = place.marked().insert(&marked("new", "s3cret")).await.unwrap_err();
+    let doubt = error.doubt().unwrap();
+    let text = doubt.to_string();
+    assert_eq!(text.parse::<Doubt>().unwrap().to_string(), text);
+    let json = serde_json::to_string(&doubt).unwrap();
+    assert_eq!(json, format!("{text:?}"), "serde writes the same text");
+    assert_eq!(serde_json::from_str::<Doubt>(&json).unwrap().to_string(), text);
+
+    // A later format may have other fields altogether.
+    let later = URL_SAFE_NO_PAD.encode(r#"{"anything":1,"version":2}"#);
+    for error in [
+        later.parse::<Doubt>().unwrap_err().to_string(),
+        serde_json::from_str::<Doubt>(&format!("{later:?}"))
+            .unwrap_err()
+            .to_string(),
+    ] {
+        assert!(error.contains("a write in doubt of format 2: this version"), "{error}");
+    }
+    let empty = URL_SAFE_NO_PAD.encode(r#"{"version":1,"rows":[]}"#);
+    for text in ["", "no doubt", "e30", &text[1..], &text[..text.len() - 8], &empty] {
+        let error = text.parse::<Doubt>().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{text}");
+        assert!(error.to_string().contains("is not a write in doubt"), "{error}");
+    }
+
+    let other = TableServiceClient::from_connection_string("AccountName=contoso;AccountKey=AAECAwQFBgc=").unwrap();
+    let other = other.transport(place.faults.clone());
+    let requests = place.faults.log().len();
+    let error = other.resolve_doubt(&doubt).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains("the account devstoreaccount1"), "{error}");
+    assert_eq!(place.faults.log().len(), requests, "nothing was sent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_writes_of_rows_in_doubt_have_a_doubt() {
+    let place = Place::new().await;
+    assert!(
+        place
+            .marked()
+            .insert(&marked("old", "x"))
+            .await
+            .unwrap_err()
+            .doubt()
+            .is_none()
+    );
+    place.faults.add(Fault::LoseResponse);
+    assert!(place.marked().get(("g", "old")).await.unwrap_err().doubt().is_none());
+    let created = place
+        .service
+        .dynamic_table("More")
+        .unwrap()
+        .create_table()
+        .await
+        .unwrap_err();
+    assert!(created.may_have_applied() && created.doubt().is_none());
+    let error = place.marked().insert(&marked("new", "x")).await.unwrap_err();
+    assert!(error.doubt().is_some() && error.last_failure().unwrap().doubt().is_none());
+}
+
+/// A success that cannot be read leaves a batch in doubt, and its rows decide.
+#[tokio::test(start_paused = true)]
+async fn success_that_cannot_be_read_has_a_doubt() {
+    let place = Place::new().await;
+    let unreadable = ResponseTemplate::new(202);
+    place
+        .faults
+        .add(FaultRule::new(Fault::RespondAfterApplying(unreadable)).on_writes());
+    let mut batch = place.marked().batch();
+    batch.push(TableOperation::insert(&marked("new", "s3cret"))).unwrap();
+    let error = batch.submit().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InDoubt);
+    let [doubt, _] = doubts(&error);
+    assert_eq!(place.truth.resolve_doubt(&doubt).await.unwrap(), Resolution::Applied);
+}

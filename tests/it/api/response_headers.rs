@@ -1,0 +1,183 @@
+//! The headers of responses, also of calls that succeed, and the cost that Cosmos DB reports in them.
+
+use std::sync::{Arc, Mutex};
+
+use azure_table::telemetry::{CostMeter, Event, Observer, OperationContext};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{DynamicEntity, Emulator, Profile, TableClient, TableServiceClient};
+use azure_table_tests::canned::{Canned, Step};
+use bytes::Bytes;
+use http::{Request, Response};
+
+const HEADERS: &[(&str, &str)] = &[
+    ("etag", "W/\"1\""),
+    ("date", "Fri, 21 Nov 2036 10:00:00 GMT"),
+    ("x-ms-request-id", "r-1"),
+    ("x-ms-version", "2019-02-02"),
+    ("x-ms-request-charge", "2.5"),
+    ("x-ms-session-token", "0:1#2"),
+    ("x-own", "any"),
+    ("set-cookie", "SECRET"),
+    ("www-authenticate", "Bearer SECRET"),
+    ("content-location", "https://h/T?sig=SECRET"),
+];
+
+/// Notes a header of each attempt.
+#[derive(Clone, Debug, Default)]
+struct Noted {
+    asks: bool,
+    tokens: Arc<Mutex<Vec<Option<String>>>>,
+}
+
+impl Observer for Noted {
+    fn on_event(&self, event: &Event<'_>) {
+        if let Event::Received(attempt) = event {
+            let token = attempt.header("x-ms-session-token").map(str::to_owned);
+            self.tokens.lock().unwrap().push(token);
+        }
+    }
+
+    fn reads_headers(&self) -> bool {
+        self.asks
+    }
+}
+
+fn table(steps: impl IntoIterator<Item = Step>) -> (Canned, TableClient) {
+    let canned = Canned::new(steps);
+    let table = canned.service().dynamic_table("Things").unwrap();
+    (canned, table)
+}
+
+#[tokio::test(start_paused = true)]
+async fn context_has_the_headers_of_every_attempt_and_no_secrets() {
+    let busy = Step::response(503, &[("x-ms-error-code", "ServerBusy")], "");
+    let (_, table) = table([busy, Step::response(204, HEADERS, "")]);
+    let context = OperationContext::new();
+    table
+        .insert(&DynamicEntity::new("p", "r"))
+        .context(&context)
+        .await
+        .unwrap();
+    let attempts = context.attempts();
+    let [failed, succeeded] = &attempts[..] else {
+        unreachable!("{attempts:?}")
+    };
+    assert_eq!(failed.header("x-ms-error-code"), Some("ServerBusy"));
+    assert_eq!(failed.header("x-ms-session-token"), None);
+    for (name, value) in HEADERS {
+        let is_secret = value.contains("SECRET");
+        assert_eq!(succeeded.header(name), (!is_secret).then_some(*value), "{name}");
+        assert_eq!(succeeded.header(&name.to_uppercase()), succeeded.header(name));
+    }
+    assert_eq!(
+        (succeeded.request_id(), succeeded.request_charge()),
+        (Some("r-1"), Some(2.5))
+    );
+    let shown = format!("{context:?} {attempts:?} {}", context.diagnostics());
+    assert!(!shown.contains("SECRET") && !shown.contains("any"), "{shown}");
+}
+
+#[tokio::test]
+async fn headers_are_kept_only_for_callers_and_observers_that_read_them() {
+    let (silent, asking) = (
+        Noted::default(),
+        Noted {
+            asks: true,
+            ..Noted::default()
+        },
+    );
+    let canned = Canned::new([(); 3].map(|()| Step::response(204, HEADERS, "")));
+    let service = canned.service();
+    let row = DynamicEntity::new("p", "r");
+    let insert = |service: TableServiceClient| service.dynamic_table("Things").unwrap().insert(&row);
+    insert(service.observer(silent.clone())).await.unwrap();
+    insert(service.observer(silent.clone()).observer(asking.clone()))
+        .await
+        .unwrap();
+    // A context makes them available to every observer of the call.
+    insert(service.observer(silent.clone()))
+        .context(&OperationContext::new())
+        .await
+        .unwrap();
+    let token = Some("0:1#2".to_owned());
+    assert_eq!(*silent.tokens.lock().unwrap(), [None, token.clone(), token.clone()]);
+    assert_eq!(*asking.tokens.lock().unwrap(), [token]);
+}
+
+#[tokio::test]
+async fn session_token_of_a_write_is_sent_with_a_read() {
+    let (canned, table) = table([
+        Step::response(204, HEADERS, ""),
+        Step::response(200, &[], r#"{"PartitionKey":"p","RowKey":"r"}"#),
+        Step::response(200, &[], r#"{"value":[]}"#),
+    ]);
+    let written = OperationContext::new();
+    table
+        .insert(&DynamicEntity::new("p", "r"))
+        .context(&written)
+        .await
+        .unwrap();
+    let attempts = written.attempts();
+    let token = attempts[0].header("x-ms-session-token").unwrap();
+    table.get(("p", "r")).header("x-ms-session-token", token).await.unwrap();
+    table.query().header("x-ms-session-token", token).all().await.unwrap();
+    let sent = canned.sent();
+    assert!(!sent[0].headers().contains_key("x-ms-session-token"));
+    for read in &sent[1..] {
+        assert_eq!(read.headers()["x-ms-session-token"], token);
+    }
+}
+
+/// Cosmos DB, which reports 1.5 request units for each response.
+#[derive(Debug)]
+struct Charging(Emulator);
+
+impl Transport for Charging {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let response = self.0.send(request);
+        Box::pin(async {
+            let mut response = response.await?;
+            response
+                .headers_mut()
+                .insert("x-ms-request-charge", "1.5".parse().unwrap());
+            Ok(response)
+        })
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        self.0.profile()
+    }
+}
+
+#[tokio::test]
+async fn cost_meter_adds_up_request_units_of_reads_batches_and_bulks() {
+    let meter = CostMeter::new();
+    let service =
+        TableServiceClient::with_transport(Charging(Emulator::cosmos().page_size(50))).observer(meter.clone());
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    let rows = || (0..150).map(|n| DynamicEntity::new("p", format!("{n:03}")));
+    let report = table.bulk().insert(rows()).await.unwrap();
+    assert_eq!(report.applied(), 150);
+    let charge = |operation: &str| (meter.of(operation).requests, meter.of(operation).request_charge);
+    assert_eq!(charge("batch"), (2, 3.0));
+    table.get(("p", "001")).await.unwrap();
+    assert_eq!(charge("get"), (1, 1.5));
+    let context = OperationContext::new();
+    let all = table.query().partition("p").context(&context).all().await.unwrap();
+    assert_eq!((all.len(), charge("query")), (150, (3, 4.5)));
+    assert_eq!(context.request_charge(), Some(4.5));
+    let mut batch = table.batch();
+    batch
+        .insert(&DynamicEntity::new("q", "1"))
+        .unwrap()
+        .insert(&DynamicEntity::new("q", "2"))
+        .unwrap();
+    batch.submit().await.unwrap();
+    assert_eq!(charge("batch"), (3, 4.5));
+    // A request that the service rejects has its cost too.
+    table.insert(&DynamicEntity::new("q", "1")).await.unwrap_err();
+    assert_eq!(charge("insert"), (1, 1.5));
+    let total = meter.total();
+    assert_eq!(total.request_charge, 1.5 * total.requests as f64);
+}

@@ -1,0 +1,225 @@
+//! Snapshots of a partition: their rows, and the reads that they reject. `explorations.rs` has every order.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use azure_table::patterns::{Fence, Revision};
+use azure_table::testing::Spy;
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{DynamicEntity, Emulator, ErrorKind, Filter, Guid, LocationMode, Result, TableClient, TableEntity};
+use azure_table::{TableOperation, TableServiceClient};
+use bytes::Bytes;
+use http::{Request, Response};
+
+#[derive(TableEntity, Clone, Debug)]
+#[table(row_key = "$header")]
+struct Header {
+    #[table(partition_key)]
+    group: String,
+    rows: i64,
+    #[table(write_id)]
+    write: Option<Guid>,
+}
+
+fn header() -> Header {
+    Header {
+        group: "g's".into(),
+        rows: 0,
+        write: None,
+    }
+}
+
+/// A fence of a partition with these rows, beside another partition with one row.
+async fn filled(service: &TableServiceClient, names: &[&str]) -> Result<(Fence<Header>, TableClient)> {
+    let rows = service.dynamic_table("Rows")?;
+    rows.create_table_if_not_exists().await?;
+    rows.insert(&DynamicEntity::new("other", "a")).await?;
+    let mut fence = Fence::open(&rows.typed(), &header()).await?;
+    let insert = |name: &&str| TableOperation::insert(&DynamicEntity::new("g's", *name));
+    fence
+        .transact(|header| {
+            header.rows = names.len() as i64;
+            Ok(names.iter().map(insert).collect())
+        })
+        .await?;
+    Ok((fence, rows))
+}
+
+/// The emulator, with a transaction of another client before each of the first pages.
+#[derive(Debug)]
+struct Interrupting {
+    emulator: Emulator,
+    left: AtomicU32,
+}
+
+impl Transport for Interrupting {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            let is_page = request.uri().path().ends_with("Rows()");
+            let left = self.left.load(Ordering::Relaxed);
+            if is_page && left > 0 {
+                self.left.store(left - 1, Ordering::Relaxed);
+                let service = TableServiceClient::with_transport(self.emulator.clone());
+                let rows = service.table::<Header>("Rows").unwrap();
+                rows.modify(("g's",), |header| header.rows += 1).await.unwrap();
+            }
+            self.emulator.send(request).await
+        })
+    }
+}
+
+async fn interrupted(times: u32) -> Result<(Fence<Header>, TableClient)> {
+    let emulator = Emulator::new();
+    let service = TableServiceClient::with_transport(emulator.clone());
+    let (fence, _) = filled(&service, &["a", "b", "c"]).await?;
+    let left = AtomicU32::new(times);
+    let rows = TableServiceClient::with_transport(Interrupting { emulator, left }).dynamic_table("Rows")?;
+    let header = rows.typed::<Header>().get(("g's",)).versioned().await?.unwrap();
+    assert_eq!(header.etag, rows.get(("g's", "$header")).await?.unwrap().etag.unwrap());
+    assert_eq!(fence.header().rows, 3);
+    Ok((Fence::with_header(&rows.typed(), header), rows))
+}
+
+#[tokio::test]
+async fn snapshot_has_the_selected_rows_of_its_own_partition() -> Result<()> {
+    let service = TableServiceClient::with_transport(Emulator::new());
+    let (mut fence, rows) = filled(&service, &["$header2", "a", "b"]).await?;
+    let names = |rows: Vec<DynamicEntity>| rows.into_iter().map(|row| row.row_key).collect::<Vec<_>>();
+    let all = fence.snapshot(rows.query().page_size(1)).await?;
+    assert_eq!(names(all), ["$header2", "a", "b"], "without the header");
+    let selected = rows.query().partition("g's").filter(Filter::raw("RowKey gt 'a'"));
+    assert_eq!(names(fence.snapshot(selected).await?), ["b"]);
+    assert_eq!(
+        fence.snapshot(rows.query().partition("other").keys()).await?,
+        [],
+        "of its own partition"
+    );
+    assert_eq!(fence.header().rows, 3);
+
+    // The check is of the primary, and so are the rows.
+    let secondary = rows.query().location_mode(LocationMode::SecondaryOnly);
+    assert_eq!(fence.snapshot(secondary.limit(2)).await?.len(), 2);
+    let denied = service
+        .deny(azure_table::filter::AccessPath::TableScan)
+        .dynamic_table("Rows")?;
+    assert_eq!(fence.snapshot(denied.query()).await?.len(), 3, "it reads one partition");
+    Ok(())
+}
+
+#[tokio::test]
+async fn snapshot_is_read_again_after_each_transaction_that_interrupts_it() -> Result<()> {
+    let (mut fence, rows) = interrupted(3).await?;
+    let read = fence.snapshot(rows.query().page_size(2)).await?;
+    assert_eq!(
+        (read.len(), fence.header().rows),
+        (3, 6),
+        "the header is that of the rows"
+    );
+
+    let (fence, rows) = interrupted(3).await?;
+    let mut fence = fence.max_conflicts(2);
+    let first = rows.get(("g's", "$header")).await?.unwrap().etag.unwrap();
+    let error = fence.snapshot(rows.query()).await.unwrap_err();
+    let last = rows.get(("g's", "$header")).await?.unwrap().etag.unwrap();
+    assert_eq!(error.kind(), ErrorKind::ConditionNotMet);
+    let text = format!(
+        "no snapshot: the row (\"g's\", \"$header\") changed during each of 3 reads, from {first} to {last}; the limit is 2: \
+         raise `max_conflicts`, or select fewer rows"
+    );
+    assert_eq!(error.to_string(), text);
+    assert_ne!(first, last);
+    // Nothing interrupts it any more, and the fence still writes.
+    assert_eq!(fence.snapshot(rows.query()).await?.len(), 3);
+    fence
+        .transact(|header| {
+            header.rows = 0;
+            Ok(Vec::new())
+        })
+        .await
+}
+
+#[tokio::test]
+async fn query_of_another_table_or_position_is_no_snapshot() -> Result<()> {
+    let emulator = Emulator::new();
+    let spy = Spy::new(emulator.clone());
+    let service = TableServiceClient::with_transport(spy.clone());
+    let (mut fence, rows) = filled(&service, &["a", "b"]).await?;
+    let others = service.dynamic_table("Others")?;
+    others.create_table().await?;
+    let page = rows
+        .query()
+        .partition("g's")
+        .page_size(1)
+        .pages()
+        .try_next()
+        .await?
+        .unwrap();
+    let from = page.continuation().clone();
+    let account = TableServiceClient::from_connection_string("AccountName=contoso;AccountKey=AAECAwQFBgc=")?;
+    let elsewhere = account.transport(emulator).dynamic_table("Rows")?;
+    let revision = Revision::new(&rows, "g's", "!");
+    spy.clear();
+    let resumed = rows.query().partition("g's").page_size(1).resume_from(from);
+    let of_table = "a snapshot reads the table Rows";
+    for (query, expected) in [
+        (others.query(), of_table),
+        (elsewhere.query(), of_table),
+        (resumed, "the continuation belongs to another query"),
+    ] {
+        for error in [
+            fence.snapshot(query.clone()).await.unwrap_err(),
+            revision.snapshot(query).await.unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+    assert_eq!(spy.requests(), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn fence_starts_from_a_header_that_was_read() -> Result<()> {
+    let spy = Spy::new(Emulator::new());
+    let service = TableServiceClient::with_transport(spy.clone());
+    let (_, rows) = filled(&service, &["a"]).await?;
+    let headers: TableClient<Header> = rows.typed();
+    let read = headers.get(("g's",)).versioned().await?.unwrap();
+    spy.clear();
+    let (mut first, mut second) = (
+        Fence::with_header(&headers, read.clone()),
+        Fence::with_header(&headers, read),
+    );
+    assert_eq!(spy.requests(), 0);
+    let add = |header: &mut Header| {
+        header.rows += 1;
+        Ok(Vec::new())
+    };
+    first.transact(add).await?;
+    assert_eq!(spy.requests(), 1);
+    second.transact(add).await?;
+    assert_eq!(second.header().rows, 3, "it was stale, and read again");
+    let bill = spy.bill().to_string();
+    let kinds: Vec<&str> = bill.lines().filter_map(|line| line.split(", bytes").next()).collect();
+    assert_eq!(kinds, ["Batch: requests 3, rows 2", "Get: requests 1, rows 1"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn revision_need_not_exist_and_shows_whether_a_batch_was_applied() -> Result<()> {
+    use azure_table::testing::{Fault, FaultRule, Faults};
+
+    let faults = Faults::new(Emulator::new());
+    let rows = TableServiceClient::with_transport(faults.clone()).dynamic_table("Rows")?;
+    rows.create_table().await?;
+    let revision = Revision::new(&rows, "g", "!");
+    assert_eq!(revision.snapshot(rows.query().keys()).await?.len(), 0);
+    rows.insert(&DynamicEntity::new("g", "a")).await?;
+
+    // A delete alone would stay in doubt.
+    faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
+    let mut batch = rows.batch();
+    batch.push(revision.operation())?.delete(("g", "a"))?;
+    batch.submit().await?;
+    assert_eq!(revision.snapshot(rows.query().keys()).await?.len(), 0);
+    Ok(())
+}

@@ -1,0 +1,367 @@
+//! The settings of `HttpTransport` that `ReqwestTransport` leaves to reqwest: DNS, local address, TLS, proxies by
+//! scheme.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use azure_table::transport::{HttpTransport, HttpTransportBuilder};
+use azure_table::{
+    DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, RunningEmulator, TableServiceClient,
+};
+use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio_rustls::TlsAcceptor;
+
+/// A host that no DNS knows.
+const HOST: &str = "tables.test";
+const LOCALHOST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// A self-signed certificate of [`HOST`] and 127.0.0.1, and its key.
+pub(super) struct Identity {
+    pub(super) certificate: String,
+    pub(super) key: String,
+}
+
+impl Identity {
+    pub(super) fn of(usage: ExtendedKeyUsagePurpose) -> Self {
+        let mut params = CertificateParams::new(vec![HOST.to_owned(), "127.0.0.1".to_owned()]).unwrap();
+        params.extended_key_usages = vec![usage];
+        let key = KeyPair::generate().unwrap();
+        Self {
+            certificate: params.self_signed(&key).unwrap().pem(),
+            key: key.serialize_pem(),
+        }
+    }
+
+    fn roots(&self) -> RootCertStore {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.der()).unwrap();
+        roots
+    }
+
+    fn der(&self) -> CertificateDer<'static> {
+        CertificateDer::from_pem_slice(self.certificate.as_bytes()).unwrap()
+    }
+}
+
+/// A server that removes TLS and passes the bytes on. With `clients` it requires their certificate.
+pub(super) struct TlsFront {
+    pub(super) address: SocketAddr,
+    pub(super) identity: Identity,
+    /// The protocol that each connection negotiated.
+    protocols: mpsc::UnboundedReceiver<Option<Vec<u8>>>,
+}
+
+impl TlsFront {
+    pub(super) async fn to(service: SocketAddr, clients: Option<&Identity>) -> Self {
+        let identity = Identity::of(ExtendedKeyUsagePurpose::ServerAuth);
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .unwrap();
+        let config = match clients {
+            Some(clients) => {
+                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(clients.roots()), provider);
+                config.with_client_cert_verifier(verifier.build().unwrap())
+            }
+            None => config.with_no_client_auth(),
+        };
+        let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes()).unwrap();
+        let mut config = config.with_single_cert(vec![identity.der()], key).unwrap();
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (sender, protocols) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let (acceptor, sender) = (acceptor.clone(), sender.clone());
+                tokio::spawn(async move {
+                    if let Ok(mut client) = acceptor.accept(stream).await {
+                        let _ = sender.send(client.get_ref().1.alpn_protocol().map(<[u8]>::to_vec));
+                        let mut service = TcpStream::connect(service).await.unwrap();
+                        let _ = copy_bidirectional(&mut client, &mut service).await;
+                    }
+                });
+            }
+        });
+        Self {
+            address,
+            identity,
+            protocols,
+        }
+    }
+}
+
+async fn emulator() -> RunningEmulator {
+    EmulatorServer::bind(Emulator::new(), "127.0.0.1:0")
+        .await
+        .unwrap()
+        .spawn()
+}
+
+/// A client of the emulator under another address, such as `http://tables.test:1`.
+fn service(server: &RunningEmulator, address: &str, transport: HttpTransportBuilder) -> TableServiceClient {
+    let own = format!("http://{}", server.address());
+    let connection_string = server.connection_string().replace(&own, address);
+    TableServiceClient::from_connection_string(&connection_string)
+        .unwrap()
+        .transport(transport.build().unwrap())
+}
+
+async fn insert_error(service: &TableServiceClient) -> Error {
+    let table = service.dynamic_table("Things").unwrap();
+    let error = table
+        .insert(&DynamicEntity::new("p", "r"))
+        .retry(NoRetry)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.may_have_applied()),
+        (ErrorKind::Connection, false),
+        "{error}"
+    );
+    error
+}
+
+#[tokio::test]
+async fn host_has_the_addresses_that_are_set() {
+    let server = emulator().await;
+    let address = format!("http://{HOST}:{}", server.address().port());
+    let transport = HttpTransport::builder().resolve("Tables.Test", [LOCALHOST]);
+    service(&server, &address, transport).ping().await.unwrap();
+
+    let address = format!("http://{HOST}");
+    let transport = HttpTransport::builder().resolve(HOST, [server.address()]);
+    service(&server, &address, transport).ping().await.unwrap();
+
+    let transport = HttpTransport::builder().resolve(HOST, []);
+    insert_error(&service(&server, &address, transport)).await;
+}
+
+#[tokio::test]
+async fn host_has_the_addresses_of_the_function() {
+    let server = emulator().await;
+    let address = |host: &str| format!("http://{host}:{}", server.address().port());
+    let transport = HttpTransport::builder()
+        .resolve("fixed.test", [LOCALHOST])
+        .resolver(|host: String| async move {
+            match host.as_str() {
+                HOST => Ok(vec![LOCALHOST]),
+                _ => Err(std::io::Error::other("not a host of this test")),
+            }
+        });
+    let transport = transport.build().unwrap();
+    let client = |host| service(&server, &address(host), HttpTransport::builder()).transport(transport.clone());
+    client(HOST).ping().await.unwrap();
+    client("fixed.test").ping().await.unwrap();
+    let error = insert_error(&client("other.test")).await;
+    assert!(format!("{error:?}").contains("not a host of this test"), "{error:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn connection_comes_from_the_local_address_and_interface() {
+    let server = emulator().await;
+    let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
+    let address = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());
+    let local = Ipv4Addr::new(127, 0, 0, 7).into();
+    let transport = HttpTransport::builder().local_address(local).interface("lo");
+    let client = service(&server, &address, transport);
+    let ping = tokio::spawn(async move { client.ping().retry(NoRetry).await });
+    let (_, peer) = listener.accept().await.unwrap();
+    assert_eq!(peer.ip(), local);
+    ping.abort();
+
+    insert_error(&service(&server, &address, HttpTransport::builder().interface("none0"))).await;
+}
+
+/// `/proc/net/tcp` shows the timer of each socket: 02 is that of keep-alive.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn silent_connection_is_probed_by_default() {
+    let server = emulator().await;
+    let address = format!("http://{}", server.address());
+    let remote = format!("0100007F:{:04X}", server.address().port());
+    for (transport, timer) in [
+        (HttpTransport::builder(), "02"),
+        (HttpTransport::builder().tcp_keepalive(Duration::from_secs(1_000)), "02"),
+        (HttpTransport::builder().tcp_keepalive(None), "00"),
+    ] {
+        let client = service(&server, &address, transport);
+        client.ping().await.unwrap();
+        let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let columns: Vec<Vec<_>> = sockets.lines().map(|line| line.split_whitespace().collect()).collect();
+        let socket = columns
+            .iter()
+            .find(|columns| columns[2] == remote && columns[3] == "01")
+            .unwrap();
+        assert_eq!(&socket[5][..2], timer, "{socket:?}");
+        drop(client);
+        // The pool closes its connections, so that the next one is found alone.
+        while std::fs::read_to_string("/proc/net/tcp")
+            .unwrap()
+            .lines()
+            .any(|line| line.contains(&format!("{remote} 01")))
+        {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn client_authenticates_with_its_certificate() {
+    let server = emulator().await;
+    let identity = Identity::of(ExtendedKeyUsagePurpose::ClientAuth);
+    let front = TlsFront::to(server.address(), Some(&identity)).await;
+    let address = format!("https://{}", front.address);
+    let trusting = || HttpTransport::builder().root_certificates(&front.identity.certificate);
+    let both = format!("{}{}", identity.key, identity.certificate);
+    service(&server, &address, trusting().client_certificate(&both))
+        .ping()
+        .await
+        .unwrap();
+
+    let error = service(&server, &address, trusting())
+        .ping()
+        .retry(NoRetry)
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+
+    for (pem, part) in [
+        (&identity.certificate, "no private key in PEM"),
+        (&identity.key, "BEGIN CERTIFICATE"),
+        (
+            &format!("{}{}", front.identity.key, identity.certificate),
+            "cannot be used",
+        ),
+    ] {
+        let error = trusting().client_certificate(pem).build().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+/// As in an environment variable whose line ends are spaces: parsers of PEM show the line in their errors.
+#[test]
+fn error_of_a_certificate_does_not_show_its_key() {
+    let identity = Identity::of(ExtendedKeyUsagePurpose::ClientAuth);
+    let secret = identity.key.lines().nth(1).unwrap();
+    let bytes = format!("{:?}", secret.as_bytes());
+    let both = format!("{}{}", identity.key, identity.certificate);
+    for pem in [
+        both.replace('\n', " "),
+        both.replacen('\n', " ", 1),
+        both.replace("\n-----END", ""),
+    ] {
+        let error = HttpTransport::builder().client_certificate(&pem).build().unwrap_err();
+        let shown = format!("{error} {error:?} {error:#?} {:?}", std::error::Error::source(&error));
+        assert!(
+            !shown.contains(secret) && !shown.contains(bytes.trim_matches(['[', ']'])),
+            "{shown}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn own_configuration_replaces_the_others() {
+    let server = emulator().await;
+    let mut front = TlsFront::to(server.address(), None).await;
+    let address = format!("https://{}", front.address);
+    let config = || {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[&rustls::version::TLS13]);
+        let mut config = config
+            .unwrap()
+            .with_root_certificates(front.identity.roots())
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        config
+    };
+    let transport = HttpTransport::builder().tls_config(config());
+    service(&server, &address, transport).ping().await.unwrap();
+    let transport = HttpTransport::builder()
+        .tls_config(config())
+        .root_certificates(&front.identity.certificate);
+    let error = transport.build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains("`tls_config` replaces"), "{error}");
+    assert_eq!(front.protocols.try_recv(), Ok(None));
+}
+
+/// A proxy that nobody serves fails at once.
+#[tokio::test]
+async fn each_scheme_may_have_its_proxy() {
+    let server = emulator().await;
+    let front = TlsFront::to(server.address(), None).await;
+    let (plain, secure) = (
+        format!("http://{}", server.address()),
+        format!("https://{}", front.address),
+    );
+    let closed = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let closed = format!("http://{closed}");
+    let trusting = || HttpTransport::builder().root_certificates(&front.identity.certificate);
+
+    let transport = || trusting().http_proxy(&closed);
+    service(&server, &secure, transport()).ping().await.unwrap();
+    insert_error(&service(&server, &plain, transport())).await;
+
+    let transport = || trusting().https_proxy(&closed);
+    service(&server, &plain, transport()).ping().await.unwrap();
+    insert_error(&service(&server, &secure, transport())).await;
+
+    for hosts in ["127.0.0.0/8", "*"] {
+        let transport = trusting().proxy(&closed).no_proxy(hosts);
+        service(&server, &plain, transport).ping().await.unwrap();
+    }
+    insert_error(&service(&server, &plain, trusting().proxy(&closed).no_proxy(HOST))).await;
+    HttpTransport::builder().no_proxy("*").build().unwrap();
+    let error = HttpTransport::builder().no_proxy(HOST).build().unwrap_err();
+    assert!(
+        error.to_string().contains("set `proxy`, or `no_proxy(\"*\")`"),
+        "{error}"
+    );
+}
+
+/// The test certificate is unknown to the platform, and the error is that of OpenSSL: rustls was not asked.
+#[cfg(all(feature = "full", target_os = "linux"))]
+#[tokio::test]
+async fn reqwest_may_use_native_tls() {
+    use azure_table::transport::ReqwestTransport;
+
+    let server = emulator().await;
+    let front = TlsFront::to(server.address(), None).await;
+    let address = format!("https://{}", front.address);
+    let client = service(&server, &address, HttpTransport::builder());
+    let transport = |pem: &str| {
+        let certificates = reqwest::Certificate::from_pem_bundle(pem.as_bytes()).unwrap();
+        ReqwestTransport::builder()
+            .configure(reqwest::ClientBuilder::tls_backend_native)
+            .configure(|client| {
+                certificates
+                    .into_iter()
+                    .fold(client, reqwest::ClientBuilder::add_root_certificate)
+            })
+            .build()
+            .unwrap()
+    };
+    client
+        .transport(transport(&front.identity.certificate))
+        .ping()
+        .await
+        .unwrap();
+    let error = client.transport(transport("")).ping().retry(NoRetry).await.unwrap_err();
+    assert!(format!("{error:?}").contains("certificate verify failed"), "{error:?}");
+}
