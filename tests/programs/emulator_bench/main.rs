@@ -77,7 +77,7 @@ fn starts() {
     };
     let (ours, azurite) = (time(Server::emulator), time(Server::azurite));
     println!(
-        "start to first answer: emulator {ours:.1} ms, Azurite {azurite:.0} ms, 1/{:.0} (bar 1/20)",
+        "start to first response: emulator {ours:.1} ms, Azurite {azurite:.0} ms, 1/{:.0} (bar 1/20)",
         azurite / ours
     );
 }
@@ -98,7 +98,7 @@ fn compare(scenario: Scenario) {
     }
     let [ours, azurite, again] = runs.each_ref().map(|runs| of_medians(runs));
     println!(
-        "{:24} emulator {:8.0}/s {:7.1} µs CPU | Azurite {:6.0}/s {:7.0} µs CPU | rate {:5.1} × (bar 10) | CPU 1/{:.1} (bar 1/15) | A/A {:.2} | {} and {} bytes an answer",
+        "{:24} emulator {:8.0}/s {:7.1} µs CPU | Azurite {:6.0}/s {:7.0} µs CPU | rate {:5.1} × (bar 10) | CPU 1/{:.1} (bar 1/15) | A/A {:.2} | {} and {} bytes a response",
         scenario.name(),
         ours.per_second,
         ours.cpu_micros,
