@@ -80,7 +80,10 @@ impl Server {
         let started = Instant::now();
         let process = command.spawn().expect("taskset and the server are programs");
         while !responses(port) {
-            assert!(started.elapsed() < Duration::from_secs(30), "no response on port {port}");
+            assert!(
+                started.elapsed() < Duration::from_secs(30),
+                "no response on port {port}"
+            );
             thread::sleep(Duration::from_micros(200));
         }
         Self {

@@ -23,8 +23,9 @@ use crate::model::row::{self, Row, RowProperty};
 
 /// The maximum number of members in an entity's object.
 ///
-/// The service's entities have at most 255 properties, each with one annotation. An object with more is not an entity.
-/// It would take many times the memory of its text, and its annotations would take long to find.
+/// An annotation right before its property counts with it. The service's entities have at most 255 properties. An object
+/// with more members is not an entity. It would take many times the memory of its text, and its annotations would take
+/// long to find.
 ///
 /// Source: REST "Understanding the Table service data model".
 const MAX_MEMBERS: usize = 1_024;
@@ -42,9 +43,8 @@ pub fn entity<T>(
 ) -> Result<T> {
     let mut reader = Reader::new(body).map_err(not_an_entity)?;
     let mut row = usual_row();
-    fill(&mut reader, &mut Before::none(), &mut row).map_err(not_an_entity)?;
+    fill(&mut reader, &mut Before::none(), metadata, &mut row).map_err(not_an_entity)?;
     reader.end().map_err(not_an_entity)?;
-    settle(&mut row, metadata);
     if row.etag.is_none() {
         row.etag = etag.map(Cow::Borrowed);
     }
@@ -113,8 +113,7 @@ pub fn page(
         is_among_rows = false;
         while reader.next_element(&mut first_row).map_err(not_a_page)? {
             row.clear();
-            fill(&mut reader, &mut before, &mut row).map_err(not_a_page)?;
-            settle(&mut row, metadata);
+            fill(&mut reader, &mut before, metadata, &mut row).map_err(not_a_page)?;
             let position = reader.position();
             if !read(&row, position).map_err(|e| row::locate(&row, e))? {
                 return Ok(Some(position));
@@ -126,19 +125,6 @@ pub fn page(
         Ok(None)
     } else {
         Err(Error::invalid_response("the page has no member `value`"))
-    }
-}
-
-/// If types are annotated, text without an annotation is an Edm.String, not a date or a number that lost its type.
-fn settle(row: &mut Row<'_>, metadata: MetadataLevel) {
-    if metadata == MetadataLevel::Minimal {
-        for property in row
-            .properties
-            .iter_mut()
-            .filter(|property| matches!(property.token, Token::Text(_)))
-        {
-            property.annotation.get_or_insert(EdmType::String);
-        }
     }
 }
 
@@ -157,11 +143,12 @@ enum RowMember<'a> {
     RowKey,
     Timestamp,
     Etag,
-    /// The type of the property with this name.
+    /// The type of the property with this name, which does not follow it.
     Type(Cow<'a, str>),
     /// An annotation that the client does not use.
     Ignored,
-    Property(Cow<'a, str>),
+    /// A property, with the type that its annotation right before it named.
+    Property(Cow<'a, str>, Option<EdmType>),
 }
 
 impl<'a> RowMember<'a> {
@@ -171,21 +158,39 @@ impl<'a> RowMember<'a> {
             "RowKey" => Self::RowKey,
             "Timestamp" => Self::Timestamp,
             "odata.etag" => Self::Etag,
-            text if !is_annotation(text.as_bytes()) => Self::Property(name),
+            text if !is_annotation(text.as_bytes()) => Self::Property(name, None),
             text if text.ends_with(TYPE_ANNOTATION) => Self::Type(cut(name, TYPE_ANNOTATION.len())),
             _ => Self::Ignored,
         }
     }
+
+    /// Returns the member that this annotation of a type describes, and reads on to its value, if it follows.
+    ///
+    /// The service writes each annotation right before its property.
+    fn described(self, reader: &mut Reader<'a>) -> std::result::Result<Self, JsonError> {
+        let Self::Type(annotated) = &self else {
+            return Ok(self);
+        };
+        let mut ahead = reader.clone();
+        let edm_type = annotation(&mut ahead)?;
+        let Some(name) = ahead.next_member(&mut false)?.filter(|name| name == annotated) else {
+            return Ok(self);
+        };
+        *reader = ahead;
+        Ok(match Self::named(name) {
+            Self::Property(name, _) => Self::Property(name, Some(edm_type)),
+            member => member,
+        })
+    }
 }
 
-/// The members of the previous row, with the text of their names.
+/// The members of the previous row, with the text before their values: the name, and an annotation right before it.
 ///
 /// The rows of a page mostly have the same members in the same order. Comparing that text costs less than reading it.
 struct Before<'a> {
     members: Vec<(&'a str, RowMember<'a>)>,
     is_kept: bool,
-    /// The annotations of the current row whose property has not been read yet. The service writes each right before
-    /// it: one entry at most.
+    /// The annotations of the current row that do not stand right before their property.
     pending: Vec<(Cow<'a, str>, EdmType)>,
 }
 
@@ -220,20 +225,28 @@ impl<'a> Before<'a> {
             *first = false;
             return Ok(Some(member.clone()));
         }
-        let Some((name, text)) = reader.next_member_text(first)? else {
+        let Some((name, start)) = reader.next_member_start(first)? else {
             return Ok(None);
         };
-        let member = RowMember::named(name);
+        let member = RowMember::named(name).described(reader)?;
         if self.is_kept {
             self.members.truncate(n);
-            self.members.push((text, member.clone()));
+            self.members.push((reader.text_from(start), member.clone()));
         }
         Ok(Some(member))
     }
 }
 
 /// Reads an object into `row`, which is empty.
-fn fill<'a>(reader: &mut Reader<'a>, before: &mut Before<'a>, row: &mut Row<'a>) -> std::result::Result<(), JsonError> {
+///
+/// If types are annotated, text without an annotation is an Edm.String, not a date or a number that lost its type.
+fn fill<'a>(
+    reader: &mut Reader<'a>,
+    before: &mut Before<'a>,
+    metadata: MetadataLevel,
+    row: &mut Row<'a>,
+) -> std::result::Result<(), JsonError> {
+    let of_text = (metadata == MetadataLevel::Minimal).then_some(EdmType::String);
     let mut first = true;
     reader.enter_object()?;
     for n in 0.. {
@@ -250,23 +263,20 @@ fn fill<'a>(reader: &mut Reader<'a>, before: &mut Before<'a>, row: &mut Row<'a>)
             RowMember::Etag => row.etag = text(reader)?,
             RowMember::Type(name) => before.pending.push((name, annotation(reader)?)),
             RowMember::Ignored => reader.skip()?,
-            RowMember::Property(name) => {
-                let token = reader.scalar()?;
-                let annotation = before
-                    .pending
-                    .pop_if(|(annotated, _)| *annotated == name)
-                    .map(|(_, edm_type)| edm_type);
-                if token != Token::Null {
-                    row.properties.push(RowProperty {
-                        name,
-                        annotation,
-                        token,
-                    });
-                }
-            }
+            RowMember::Property(name, annotation) => match reader.scalar()? {
+                Token::Null => {}
+                token => row.properties.push(RowProperty {
+                    name,
+                    annotation: match token {
+                        Token::Text(_) => annotation.or(of_text),
+                        _ => annotation,
+                    },
+                    token,
+                }),
+            },
         }
     }
-    // Annotations elsewhere in the object. One for a null or for Timestamp has no property.
+    // One for a null or for Timestamp has no property.
     for (name, edm_type) in before.pending.drain(..) {
         if let Some(property) = row.properties.iter_mut().find(|property| property.name == name) {
             property.annotation = Some(edm_type);
@@ -383,7 +393,12 @@ mod tests {
             {"PartitionKey":"p", "RowKey":"5", "A" : 1},
             {"PartitionKey":"p","RowKey":"6","A":1},
             {"PartitionKey":"p","RowKey":"7","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"},
-            {"PartitionKey":"p","RowKey":"8","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"}]}"#;
+            {"PartitionKey":"p","RowKey":"8","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"},
+            {"PartitionKey":"p","RowKey":"9","A@odata.type":"Edm.Int64","A":"1"},
+            {"PartitionKey":"p","RowKey":"10","A@odata.type":"Edm.Double","A":"1"},
+            {"PartitionKey":"p","RowKey":"11","A":"1"},
+            {"PartitionKey":"p","RowKey":"12","A":"1","A@odata.type":"Edm.Double"},
+            {"PartitionKey":"p","RowKey":"13","A@odata.type":"Edm.Double"}]}"#;
         let mut rows = Vec::new();
         page(body, MetadataLevel::Minimal, 0, |row, _| {
             let entity = DynamicEntity::read(row)?;
@@ -409,7 +424,12 @@ mod tests {
                 &both[..1],
                 &both[..1],
                 &size,
-                &size
+                &size,
+                &["A Int64(1)"],
+                &["A Double(1.0)"],
+                &["A String(\"1\")"],
+                &["A Double(1.0)"],
+                &[]
             ]
         );
     }

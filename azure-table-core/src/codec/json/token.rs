@@ -54,7 +54,7 @@ impl std::error::Error for JsonError {}
 type Result<T> = std::result::Result<T, JsonError>;
 
 /// The reader: a position in a JSON text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -88,11 +88,11 @@ impl<'a> Reader<'a> {
 
     /// Returns the name of the next member, or `None` after the last. The caller must then read its value.
     pub fn next_member(&mut self, first: &mut bool) -> Result<Option<Cow<'a, str>>> {
-        Ok(self.next_member_text(first)?.map(|(name, _)| name))
+        Ok(self.next_member_start(first)?.map(|(name, _)| name))
     }
 
-    /// Returns the next member with its original text, from the quote to the colon.
-    pub fn next_member_text(&mut self, first: &mut bool) -> Result<Option<(Cow<'a, str>, &'a str)>> {
+    /// Returns the name of the next member with the position of its opening quote.
+    pub fn next_member_start(&mut self, first: &mut bool) -> Result<Option<(Cow<'a, str>, usize)>> {
         if !self.follows(b'}', first, "expected `,` or `}`")? {
             return Ok(None);
         }
@@ -102,10 +102,15 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let name = self.string()?;
         self.expect(b':', "expected `:`")?;
-        Ok(Some((name, &self.text[start..self.at])))
+        Ok(Some((name, start)))
     }
 
-    /// Returns `true` and skips the name if the next member's name is exactly this text.
+    /// Returns the text from an earlier position to this one.
+    pub fn text_from(&self, start: usize) -> &'a str {
+        &self.text[start..self.at]
+    }
+
+    /// Returns `true` and skips the text if the next member starts with exactly this text.
     pub fn next_member_is(&mut self, text: &str, first: bool) -> bool {
         let rest = &self.text.as_bytes()[self.at..];
         let name = if first { Some(rest) } else { rest.strip_prefix(b",") };
@@ -274,7 +279,7 @@ impl<'a> Reader<'a> {
         let start = self.plain();
         let borrowed = &self.text[start..self.at];
         if self.text.as_bytes().get(self.at) != Some(&b'"') {
-            return self.escaped(borrowed.to_owned()).map(Cow::Owned);
+            return self.escaped(borrowed).map(Cow::Owned);
         }
         self.at += 1;
         Ok(Cow::Borrowed(borrowed))
@@ -287,8 +292,11 @@ impl<'a> Reader<'a> {
         start
     }
 
-    /// Reads the rest of a string that has escapes.
-    fn escaped(&mut self, mut text: String) -> Result<String> {
+    /// Reads the rest of a string that has escapes, after its plain beginning.
+    fn escaped(&mut self, beginning: &str) -> Result<String> {
+        // Unescaping makes no text longer: one allocation, and for an ETag in each row of a page it counts.
+        let mut text = String::with_capacity(beginning.len() + self.length_to_quote());
+        text.push_str(beginning);
         loop {
             match self.text.as_bytes().get(self.at) {
                 Some(b'"') => {
@@ -308,6 +316,17 @@ impl<'a> Reader<'a> {
                 None => return Err(self.error("the string does not end")),
             }
         }
+    }
+
+    /// Returns the number of bytes up to the closing quote, or to what ends the string otherwise.
+    fn length_to_quote(&self) -> usize {
+        let bytes = &self.text.as_bytes()[self.at..];
+        let mut length = plain_length(bytes);
+        while bytes.get(length) == Some(&b'\\') && length + 2 <= bytes.len() {
+            length += 2;
+            length += plain_length(&bytes[length..]);
+        }
+        length
     }
 
     /// Reads the character of an escape, after its backslash.
