@@ -1,4 +1,6 @@
-//! Prints the allocations of ten executions of each operation, after ten others: the fewest of five counts, as some runs add two.
+//! Prints the allocations of ten executions of each operation, after ten others.
+//!
+//! The fewest of five counts: some runs add two.
 
 use azure_table_instructions::{Client, Operation};
 
