@@ -152,36 +152,33 @@ enum RowMember<'a> {
 }
 
 impl<'a> RowMember<'a> {
-    fn named(name: Cow<'a, str>) -> Self {
+    fn named(name: Cow<'a, str>, edm_type: Option<EdmType>) -> Self {
         match &*name {
             "PartitionKey" => Self::PartitionKey,
             "RowKey" => Self::RowKey,
             "Timestamp" => Self::Timestamp,
             "odata.etag" => Self::Etag,
-            text if !is_annotation(text.as_bytes()) => Self::Property(name, None),
+            text if !is_annotation(text.as_bytes()) => Self::Property(name, edm_type),
             text if text.ends_with(TYPE_ANNOTATION) => Self::Type(cut(name, TYPE_ANNOTATION.len())),
             _ => Self::Ignored,
         }
     }
+}
 
-    /// Returns the member that this annotation of a type describes, and reads on to its value, if it follows.
-    ///
-    /// The service writes each annotation right before its property.
-    fn described(self, reader: &mut Reader<'a>) -> std::result::Result<Self, JsonError> {
-        let Self::Type(annotated) = &self else {
-            return Ok(self);
-        };
-        let mut ahead = reader.clone();
-        let edm_type = annotation(&mut ahead)?;
-        let Some(name) = ahead.next_member(&mut false)?.filter(|name| name == annotated) else {
-            return Ok(self);
-        };
+/// Reads the value of an annotation and the name after it, if it is that of the annotated property.
+///
+/// The service writes each annotation right before its property.
+fn annotated<'a>(
+    reader: &mut Reader<'a>,
+    property: &str,
+) -> std::result::Result<Option<(Cow<'a, str>, EdmType)>, JsonError> {
+    let mut ahead = reader.clone();
+    let edm_type = annotation(&mut ahead)?;
+    let name = ahead.next_member(&mut false)?.filter(|name| name == property);
+    Ok(name.map(|name| {
         *reader = ahead;
-        Ok(match Self::named(name) {
-            Self::Property(name, _) => Self::Property(name, Some(edm_type)),
-            member => member,
-        })
-    }
+        (name, edm_type)
+    }))
 }
 
 /// The members of the previous row, with the text before their values: the name, and an annotation right before it.
@@ -225,10 +222,16 @@ impl<'a> Before<'a> {
             *first = false;
             return Ok(Some(member.clone()));
         }
-        let Some((name, start)) = reader.next_member_start(first)? else {
+        let Some((mut name, start)) = reader.next_member_start(first)? else {
             return Ok(None);
         };
-        let member = RowMember::named(name).described(reader)?;
+        let mut edm_type = None;
+        if let Some(property) = name.strip_suffix(TYPE_ANNOTATION)
+            && let Some((next, found)) = annotated(reader, property)?
+        {
+            (name, edm_type) = (next, Some(found));
+        }
+        let member = RowMember::named(name, edm_type);
         if self.is_kept {
             self.members.truncate(n);
             self.members.push((reader.text_from(start), member.clone()));
