@@ -134,7 +134,7 @@ impl<E: TableEntity> UniqueInTable<E> {
         Self {
             entities: on_primary(entities),
             claims: on_primary(&claims.typed()),
-            claim_key: format!("{};{prefix}", entities.name().as_str().to_ascii_lowercase()),
+            claim_key: format!("{};{prefix}", escaped(entities.name().as_str())),
             prefix,
             reservation: Term::new(Duration::from_secs(60)),
         }
@@ -408,6 +408,12 @@ impl<E: TableEntity> UniqueInTable<E> {
     fn delete_row(&self, partition_key: &str, value: &str) -> TableOperation {
         TableOperation::delete::<ValueRow>((partition_key, format!("{}{value}", self.prefix)))
     }
+}
+
+/// Returns the name of a table without `;`, so that no two tables and prefixes share a key. Only Cosmos DB has such
+/// names.
+fn escaped(table: &str) -> String {
+    table.to_ascii_lowercase().replace('~', "~0").replace(';', "~1")
 }
 
 /// Reads a claim with its ETag. Its Timestamp has no meaning, and an exploration would run more orders if it were read.

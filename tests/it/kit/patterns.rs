@@ -399,6 +399,24 @@ async fn two_tables_share_a_table_of_claims() -> Result<()> {
     Ok(())
 }
 
+/// On Cosmos DB the name of a table may have the character that precedes the prefix.
+#[tokio::test]
+async fn claims_of_every_table_and_prefix_are_distinct() -> Result<()> {
+    let service = TableServiceClient::with_transport(Emulator::cosmos());
+    service.ensure_tables(["a;b", "a", "Claims"]).await?;
+    let claims = service.dynamic_table("Claims")?;
+    let in_group = |group: &str| Row {
+        group: group.into(),
+        ..row("1")
+    };
+    let values = |table: &str, prefix: &str| UniqueInTable::new(&service.table::<Row>(table).unwrap(), &claims, prefix);
+    let (first, second) = (values("a;b", "c"), values("a", "b;c"));
+    assert!(first.insert(&in_group("f"), "m").await?);
+    assert!(second.insert(&in_group("g"), "m").await?);
+    assert!(!first.insert(&in_group("h"), "m").await?, "one value, two entities");
+    Ok(())
+}
+
 /// A client whose next write is applied, and whose response nothing awaits.
 async fn cut_off<T>(faults: &Faults, write: impl Future<Output = T>) {
     let late = faults.add(FaultRule::new(Fault::DelayResponse(MINUTE)).on_writes());
