@@ -3,7 +3,7 @@
 //! Owns [`Fence`].
 
 use azure_table::{
-    ETag, ErrorKind, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery, Versioned,
+    ETag, ErrorKind, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery, Versioned,
 };
 
 use super::conflict::on_primary;
@@ -90,6 +90,8 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 #[derive(Debug)]
 pub struct Fence<H> {
     table: TableClient<H>,
+    /// The key of the header before any closure changed it, once it was needed.
+    key: Option<Key<H>>,
     header: Versioned<H>,
     /// The header differs from the stored one: a closure changed it, and the change was not written.
     is_stale: bool,
@@ -102,7 +104,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// # Errors
     /// - The errors of [`get`](TableClient::get) and [`insert`](TableClient::insert).
     pub async fn open(table: &TableClient<H>, new: &H) -> Result<Self> {
-        let (table, key) = (on_primary(table), azure_table::Key::of(new)?);
+        let (table, key) = (on_primary(table), Key::of(new)?);
         let read = || table.get(key.clone()).versioned();
         let header = match read().await? {
             Some(header) => header,
@@ -120,6 +122,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     pub fn with_header(table: &TableClient<H>, header: Versioned<H>) -> Self {
         Self {
             table: on_primary(table),
+            key: None,
             header,
             is_stale: false,
             conflicts: CONFLICTS,
@@ -145,7 +148,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// # Errors
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the header was deleted.
     pub async fn refresh(&mut self) -> Result<()> {
-        let key = azure_table::Key::of(&self.header)?;
+        let key = self.key()?;
         let read = self.table.get(key.clone()).versioned().await?;
         self.header = read.ok_or_else(|| missing(&key))?;
         self.is_stale = false;
@@ -170,7 +173,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     ///
     /// Source: "Windows Azure Table" (2009): a query is consistent within one page, and not across continuations.
     pub async fn snapshot<E: TableEntity, P>(&mut self, query: TableQuery<E, P>) -> Result<Vec<P>> {
-        let key = azure_table::Key::of(&self.header)?;
+        let key = self.key()?;
         let rows = Rows::beside(&self.table, &key, query, self.conflicts)?;
         rows.read(self).await
     }
@@ -186,12 +189,13 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// - The error of an operation, with its [`batch_index`](crate::Error::batch_index): the header is 0, the
     ///   operations follow from 1. Nothing was written.
     /// - [`InvalidInput`](ErrorKind::InvalidInput): an operation has another partition, there are more than 99, or two
-    ///   have the same row.
+    ///   have the same row. Or the closure changed a key of the header.
     /// - The error that the closure returns. Nothing was written.
     pub async fn transact<F>(&mut self, mut change: F) -> Result<()>
     where
         F: FnMut(&mut H) -> Result<Vec<TableOperation>>,
     {
+        let key = self.key()?;
         let mut conflicts = 0;
         loop {
             if self.is_stale {
@@ -199,6 +203,12 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
             }
             self.is_stale = true;
             let operations = change(&mut self.header)?;
+            let changed = Key::of(&self.header)?;
+            if changed != key {
+                return Err(azure_table::Error::invalid_input(format!(
+                    "the closure changed the key of the header from {key} to {changed}: a fence writes one header"
+                )));
+            }
             let mut batch = self.table.batch();
             batch.replace(&self.header)?;
             for operation in operations {
@@ -220,6 +230,17 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     }
 }
 
+impl<H: TableEntity> Fence<H> {
+    /// Returns the key of the header. Its first call precedes the first closure.
+    fn key(&mut self) -> Result<Key<H>> {
+        let key = match self.key.take() {
+            Some(key) => key,
+            None => Key::of(&self.header)?,
+        };
+        Ok(self.key.insert(key).clone())
+    }
+}
+
 impl<H: TableEntity + ReadEntity> VersionRow for Fence<H> {
     async fn read(&mut self) -> Result<Option<ETag>> {
         self.refresh().await?;
@@ -232,7 +253,7 @@ fn is_conflict(error: &azure_table::Error) -> bool {
     error.kind() == ErrorKind::ConditionNotMet && error.batch_index() == Some(0)
 }
 
-fn missing<H>(key: &azure_table::Key<H>) -> azure_table::Error {
+fn missing<H>(key: &Key<H>) -> azure_table::Error {
     azure_table::Error::invalid_input(format!(
         "the header ({:?}, {:?}) of the fence was deleted",
         key.partition_key(),

@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use azure_table::patterns::{Fence, Revision};
 use azure_table::testing::Spy;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
-use azure_table::{DynamicEntity, Emulator, ErrorKind, Filter, Guid, LocationMode, Result, TableClient, TableEntity};
-use azure_table::{TableOperation, TableServiceClient};
+use azure_table::{
+    CallOptions, DynamicEntity, Emulator, ErrorKind, Filter, Guid, LocationMode, Result, TableClient, TableEntity,
+    TableOperation, TableServiceClient,
+};
 use bytes::Bytes;
 use http::{Request, Response};
 
@@ -221,5 +223,43 @@ async fn revision_need_not_exist_and_shows_whether_a_batch_was_applied() -> Resu
     batch.push(revision.operation())?.delete(("g", "a"))?;
     batch.submit().await?;
     assert_eq!(revision.snapshot(rows.query().keys()).await?.len(), 0);
+    Ok(())
+}
+
+/// Keys that do not fit into a URL are sent in batches.
+#[tokio::test]
+async fn handle_that_sends_batches_has_snapshots() -> Result<()> {
+    let service = TableServiceClient::with_transport(Emulator::new());
+    let (_, rows) = filled(&service, &["a", "b"]).await?;
+    let rows = rows.with(&CallOptions::new().via_batch());
+    let mut fence = Fence::open(&rows.typed(), &header()).await?;
+    assert_eq!(fence.snapshot(rows.query()).await?.len(), 2);
+    let revision = Revision::new(&rows, "g's", "!");
+    assert_eq!(revision.snapshot(rows.query()).await?.len(), 3);
+    Ok(())
+}
+
+/// Otherwise the conflict with the other header would lead the fence there.
+#[tokio::test]
+async fn fence_writes_no_other_header_than_its_own() -> Result<()> {
+    let service = TableServiceClient::with_transport(Emulator::new());
+    let (mut fence, rows) = filled(&service, &["a"]).await?;
+    let other = Header {
+        group: "other".into(),
+        ..header()
+    };
+    rows.typed().insert(&other).await?;
+    let to_other = |header: &mut Header| {
+        header.group = "other".into();
+        header.rows = 7;
+        Ok(Vec::new())
+    };
+    let error = fence.transact(to_other).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    assert!(error.to_string().contains("the key of the header"), "{error}");
+    assert_eq!(fence.snapshot(rows.query()).await?.len(), 1, "it reads its own again");
+    let headers: TableClient<Header> = rows.typed();
+    let stored = [headers.get(("g's",)).await?, headers.get(("other",)).await?];
+    assert_eq!(stored.map(|header| header.unwrap().rows), [1, 0]);
     Ok(())
 }
