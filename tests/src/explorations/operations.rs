@@ -150,7 +150,7 @@ async fn resolve(simulation: Simulation) {
             Err(e) => {
                 let doubt = e.doubt()?;
                 // No request is in flight any more.
-                tokio::time::sleep(Duration::from_secs(61)).await;
+                tokio::time::sleep(Duration::from_secs(181)).await;
                 // The other half is resolved by another process.
                 let doubt = if name == "a" {
                     doubt
