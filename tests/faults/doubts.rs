@@ -2,18 +2,23 @@
 //!
 //! tokio's clock is paused, and the emulator's follows it. `explorations/operations.rs` has two callers in every order.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use azure_table::bulk::LeftoverReason;
 use azure_table::emulator::EmulatorClock;
 use azure_table::operation::{Doubt, OperationKind, Resolution};
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
+use azure_table::transport::{Transport, TransportError};
 use azure_table::{
-    DateTime, Emulator, Error, ErrorKind, Guid, NoRetry, Result, TableClient, TableEntity, TableOperation,
+    DateTime, Emulator, Error, ErrorKind, Guid, LinearRetry, NoRetry, Result, TableClient, TableEntity, TableOperation,
     TableServiceClient,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
 use futures::future::BoxFuture;
+use http::{Request, Response};
 
 use super::patterns::Following;
 
@@ -77,6 +82,7 @@ struct Place {
     service: TableServiceClient,
     /// Without faults, as another process.
     truth: TableServiceClient,
+    behind: Following,
 }
 
 impl Place {
@@ -93,7 +99,8 @@ impl Place {
         let faults = Faults::new(following.clone());
         Self {
             service: TableServiceClient::with_transport(faults.clone()).retry(NoRetry),
-            truth: TableServiceClient::with_transport(following),
+            truth: TableServiceClient::with_transport(following.clone()),
+            behind: following,
             faults,
         }
     }
@@ -420,20 +427,57 @@ async fn another_process_relies_on_the_clocks_only_if_a_response_showed_them() {
 /// The service's clock is an hour off: times show nothing, ids and ETags do.
 #[tokio::test(start_paused = true)]
 async fn wrong_clock_of_the_service_makes_no_answer_wrong() {
+    for wrong in [Fault::DateAhead(HOUR), Fault::DateBehind(HOUR)] {
+        for is_overwritten in [false, true] {
+            let place = Place::new().await;
+            place.faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
+            let upsert = place.plain().insert_or_replace(&plain("other", "s3cret"));
+            let error = upsert.await.unwrap_err();
+            let replaced = place.marked().replace(&place.old().await).await.unwrap_err();
+            if is_overwritten {
+                let rows = place.truth.table::<Plain>("Rows").unwrap();
+                for id in ["old", "other"] {
+                    rows.insert_or_replace(&plain(id, "theirs")).await.unwrap();
+                }
+            }
+            place.faults.add(FaultRule::new(wrong.clone()).on_reads());
+            for _ in 0..2 {
+                tokio::time::sleep(OVER).await;
+                for doubt in doubts(&error) {
+                    let resolution = place.service.resolve_doubt(&doubt).await.unwrap();
+                    assert!(is_unknown(&resolution), "{wrong:?}, {is_overwritten}: {resolution:?}");
+                }
+                let [by_id, _] = doubts(&replaced);
+                let resolution = place.service.resolve_doubt(&by_id).await.unwrap();
+                match is_overwritten {
+                    false => assert_eq!(resolution, Resolution::Applied, "{wrong:?}"),
+                    true => assert!(is_unknown(&resolution), "{wrong:?}: {resolution:?}"),
+                }
+            }
+        }
+    }
+}
+
+/// Another process compares the clocks by the date of an attempt.
+#[tokio::test(start_paused = true)]
+async fn wrong_date_of_an_attempt_makes_no_answer_wrong() {
+    let date = httpdate::fmt_http_date(std::time::SystemTime::now() + HOUR);
+    let failed = ResponseTemplate::new(500)
+        .header("date", date)
+        .header("x-ms-request-id", "1");
     let place = Place::new().await;
-    place
-        .faults
-        .add(FaultRule::new(Fault::RespondAfterApplying(ResponseTemplate::new(500))).on_writes());
-    let rows = place.truth.table::<Plain>("Rows").unwrap();
+    let rule = FaultRule::new(Fault::RespondAfterApplying(failed)).on_writes();
+    place.faults.add(rule);
     let error = place
         .plain()
         .insert_or_replace(&plain("old", "s3cret"))
         .await
         .unwrap_err();
-    rows.insert_or_replace(&plain("old", "theirs")).await.unwrap();
-    tokio::time::sleep(OVER).await;
-    for doubt in doubts(&error) {
-        let resolution = place.service.resolve_doubt(&doubt).await.unwrap();
+    for _ in 0..3 {
+        tokio::time::sleep(HOUR).await;
+        let [own, read] = doubts(&error);
+        assert_eq!(place.truth.resolve_doubt(&own).await.unwrap(), Resolution::Applied);
+        let resolution = place.truth.resolve_doubt(&read).await.unwrap();
         assert!(is_unknown(&resolution), "{resolution:?}");
     }
 }
@@ -516,4 +560,86 @@ async fn success_that_cannot_be_read_has_a_doubt() {
     assert_eq!(error.kind(), ErrorKind::InDoubt);
     let [doubt, _] = doubts(&error);
     assert_eq!(place.truth.resolve_doubt(&doubt).await.unwrap(), Resolution::Applied);
+}
+
+/// Rows of another account or service, or of a secondary that lags, would show an applied write as not applied.
+#[tokio::test(start_paused = true)]
+async fn doubt_is_resolved_by_the_primary_of_its_own_account_alone() {
+    let faults = Faults::new(Following::new(&Emulator::new()));
+    faults.add(Fault::LoseRequest);
+    let client = |address: &str| {
+        let signature = "sv=2019-02-02&ss=t&srt=sco&se=2030-01-01&sp=rwdlacu&sig=AAAA";
+        let text = format!("TableEndpoint={address};SharedAccessSignature={signature}");
+        let service = TableServiceClient::from_connection_string(&text).unwrap();
+        service.transport(faults.clone()).retry(NoRetry)
+    };
+    let primaries = [
+        "https://contoso.table.core.windows.net",
+        "https://contoso.table.cosmos.azure.com",
+        "https://fabrikam.table.core.windows.net",
+        "https://tables.example.com",
+        "https://tables.example.org",
+    ];
+    let secondary = "https://contoso-secondary.table.core.windows.net";
+    for sent in primaries {
+        let rows = client(sent).table::<Plain>("Rows").unwrap();
+        let error = rows.insert(&plain("new", "s3cret")).await.unwrap_err();
+        for doubt in doubts(&error) {
+            for own in primaries.into_iter().chain([secondary]) {
+                let requests = faults.log().len();
+                let error = client(own).resolve_doubt(&doubt).await.unwrap_err();
+                let is_rejected = error.kind() == ErrorKind::InvalidInput && faults.log().len() == requests;
+                assert_eq!(is_rejected, own != sent, "{sent}, {own}: {error}");
+            }
+        }
+    }
+}
+
+/// Inserts a row before it forwards a request.
+#[derive(Debug)]
+struct Inserting {
+    behind: Following,
+    rows: TableClient<Plain>,
+}
+
+impl Transport for Inserting {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            self.rows.insert(&plain("other", "theirs")).await.unwrap();
+            self.behind.send(request).await
+        })
+    }
+}
+
+/// The batch deleted both rows, and another client inserted one again. It is older than the delete that is lost last.
+#[tokio::test(start_paused = true)]
+async fn delete_that_was_sent_again_alone_has_no_doubt() {
+    let place = Place::new().await;
+    let inserting = Inserting {
+        behind: place.behind.clone(),
+        rows: place.truth.table("Rows").unwrap(),
+    };
+    for rule in [
+        FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch).first(1),
+        FaultRule::new(Fault::RouteTo(Arc::new(inserting)))
+            .on(OperationKind::Query)
+            .first(1),
+        FaultRule::new(Fault::LoseRequest).on(OperationKind::Delete),
+    ] {
+        place.faults.add(rule);
+    }
+    let both = ["old", "other"].map(|id| plain(id, "before"));
+    let deleting = place.plain().bulk().retry(LinearRetry::default()).delete(&both);
+    let interrupted = deleting.await.unwrap_err();
+    let report = interrupted.report();
+    assert_eq!((report.applied(), report.in_doubt()), (0, 2), "{report}");
+    tokio::time::sleep(OVER).await;
+    for left in report.leftovers() {
+        let LeftoverReason::InDoubt(error) = left.reason() else {
+            panic!("{left}");
+        };
+        let Some(doubt) = error.doubt() else { continue };
+        let resolution = place.truth.resolve_doubt(&doubt).await.unwrap();
+        assert!(is_unknown(&resolution), "{left}: {resolution:?}");
+    }
 }

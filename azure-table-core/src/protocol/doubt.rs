@@ -13,15 +13,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-use crate::codec::json::read;
 use crate::model::clock::Instant;
 use crate::model::datetime::DateTime;
-use crate::model::diagnostics::{Attempt, Diagnostics};
+use crate::model::diagnostics::Diagnostics;
 use crate::model::dynamic::DynamicEntity;
-use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::operation_kind::OperationKind;
-use crate::protocol::doubt::parts::{DoubtParts, DoubtfulRow, hash};
+use crate::protocol::doubt::parts::{DoubtParts, DoubtfulRow, doubtful, hash, is_plausible, seconds_ahead};
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::profile::ProfileInternals;
 use crate::protocol::read_back::{Evidence, evidence};
 use crate::protocol::row_write::{RowWrite, WriteFacts};
 
@@ -42,9 +42,9 @@ const DRIFT: Duration = Duration::from_secs(2);
 /// [`Error::doubt`] returns it. Store it with serde, or as text ([`Display`](fmt::Display) and [`FromStr`]). Pass it to
 /// `TableServiceClient::resolve_doubt`, also in another process.
 ///
-/// It has the account, the operation, the table, the keys of its rows, their ETags or write ids, the names of merged
-/// properties, and times. It has a hash (SHA-256) of the values, with which a reader can test a guess. It has no value
-/// and no credential.
+/// It has the account and its service, the operation, the table, the keys of its rows, their ETags or write ids, the
+/// names of merged properties, and times. It has a hash (SHA-256) of the values, with which a reader can test a guess.
+/// It has no value and no credential.
 ///
 /// ```
 /// use azure_table::operation::{Doubt, Resolution};
@@ -190,7 +190,11 @@ impl Error {
     ///
     /// `None` if the error is not in doubt, or is about a table or the service. Also `None` if the client stopped
     /// waiting before the request ended: at the `total_timeout` or `finish` of a bulk, at the `timeout` of a grouped
-    /// write, or when its runtime shuts down. And for the other rows of a grouped or bulk batch that failed at one row.
+    /// write, or when its runtime shuts down. And for the other rows of a grouped or bulk batch that failed at one row,
+    /// and for a delete that was sent again alone: its doubt would be about the last request only.
+    ///
+    /// A method of several writes, such as those of `patterns`, returns the doubt of the write that failed. See its
+    /// [`table`](Doubt::table) and [`keys`](Doubt::keys).
     pub fn doubt(&self) -> Option<Doubt> {
         let parts = self.parts();
         let doubt = parts.doubt.clone().filter(|_| parts.may_have_applied)?;
@@ -216,7 +220,7 @@ pub enum Resolution {
 /// `started` is the start of the call, and `ended` its end by both clocks of this machine.
 #[doc(hidden)]
 pub fn of_call<'a>(
-    account: Option<&str>,
+    endpoint: &Endpoint,
     operation: OperationKind,
     table: Option<&str>,
     rows: impl Iterator<Item = RowWrite<'a>>,
@@ -228,8 +232,10 @@ pub fn of_call<'a>(
     let (now, ended) = ended;
     let began = now.checked_sub(ended.saturating_duration_since(started))?;
     let ahead = diagnostics.attempts().iter().rev().find_map(seconds_ahead);
+    let (account, service) = place(endpoint);
     Some(Arc::new(DoubtParts {
-        account: account.map(str::to_owned),
+        account: Some(account.to_owned()),
+        service: Some(service.to_owned()),
         operation: operation.name().to_owned(),
         table: table?.to_owned(),
         partition_key,
@@ -241,41 +247,10 @@ pub fn of_call<'a>(
     }))
 }
 
-/// Returns the seconds by which the service's clock was ahead at the end of an attempt.
-///
-/// A slow response says little about the clock, and one without an id may be that of a proxy.
-fn seconds_ahead(attempt: &Attempt) -> Option<i64> {
-    attempt.request_id().filter(|_| attempt.elapsed() <= DRIFT)?;
-    let (own, service) = (attempt.started_at() + attempt.elapsed(), attempt.service_time()?);
-    let seconds = |duration: Duration| i64::try_from(duration.as_secs()).ok();
-    match service.duration_since(own) {
-        Ok(ahead) => seconds(ahead),
-        Err(behind) => seconds(behind.duration()).map(|seconds| -seconds),
-    }
-}
-
-fn doubtful(row: &RowWrite<'_>) -> DoubtfulRow {
-    let keeps_others = matches!(row.kind, OperationKind::Merge | OperationKind::InsertOrMerge);
-    let read = || read::entity(row.body, MetadataLevel::Minimal, None, DynamicEntity::read).ok();
-    let sent = (row.kind != OperationKind::Delete && row.write_id.is_none())
-        .then(read)
-        .flatten();
-    let merged: Option<Vec<String>> = sent
-        .as_ref()
-        .filter(|_| keeps_others)
-        .map(|sent| sent.properties.keys().cloned().collect());
-    DoubtfulRow {
-        row_key: row.row_key.to_owned(),
-        is_delete: row.kind == OperationKind::Delete,
-        write_id: row.write_id,
-        if_match: row.if_match.cloned(),
-        needs_write_id: row.facts.needs_write_id,
-        // A merge of nothing leaves no trace.
-        hash: sent
-            .filter(|sent| !(keeps_others && sent.properties.is_empty()))
-            .and_then(|sent| hash(&sent, merged.as_deref())),
-        merged,
-    }
+/// Returns the account, or the host of a custom domain that hides it, and the service.
+fn place(endpoint: &Endpoint) -> (&str, &'static str) {
+    let account = endpoint.account().unwrap_or(endpoint.host());
+    (account, endpoint.profile().rules().system)
 }
 
 /// The judgement of one doubt, row by row.
@@ -314,21 +289,32 @@ struct Times {
     latest: DateTime,
     /// That time is over.
     is_over: bool,
+    /// The date is near the clock of this machine. If it is wrong, the row of this very write looks old.
+    is_plausible: bool,
 }
 
 impl<'a> Judge<'a> {
     /// Creates the judge of a doubt.
     ///
     /// # Errors
-    /// - `InvalidInput`: the write was sent to another account.
-    pub fn new(doubt: &'a Doubt, account: Option<&str>) -> Result<Self> {
+    /// - `InvalidInput`: the write was sent to another account or service, or the endpoint is that of a secondary.
+    pub fn new(doubt: &'a Doubt, endpoint: &Endpoint) -> Result<Self> {
         let doubt = &*doubt.parts;
-        if let (Some(sent), Some(own)) = (&doubt.account, account)
-            && sent != own
-        {
+        let (own, own_service) = place(endpoint);
+        let (sent, service) = (doubt.account.as_deref(), doubt.service.as_deref());
+        let (sent, service) = (sent.unwrap_or(own), service.unwrap_or(own_service));
+        if !sent.eq_ignore_ascii_case(own) || service != own_service {
             return Err(Error::invalid_input(format!(
-                "the write was sent to the account {sent}, and this client is of {own}: resolve it with a client of {sent}"
+                "the write was sent to the account {sent} ({service}), and this client is of {own} ({own_service}): \
+                 resolve it with a client of {sent} ({service})"
             )));
+        }
+        // A row that the secondary does not have yet looks like one that was never written.
+        if endpoint.primary_of_secondary().is_some() {
+            return Err(Error::invalid_input(
+                "the address of this client is that of the secondary, which lags behind: resolve a write in doubt with \
+                 a client of the primary",
+            ));
         }
         Ok(Self {
             doubt,
@@ -384,7 +370,10 @@ impl<'a> Judge<'a> {
         let is_kept = stored.is_some_and(|stored| row.if_match.is_some() && stored.etag == row.if_match);
         let found = match (&times, is_kept) {
             (_, true) => Evidence::Untouched,
-            (Some(times), false) => evidence(&write, stored, times.started, has_content),
+            (Some(times), false) => match evidence(&write, stored, times.started, has_content) {
+                Evidence::Untouched if !times.is_plausible => Evidence::Nothing,
+                found => found,
+            },
             // Only an id decides without times: no row is older than the beginning of time.
             (None, false) => evidence(&write, stored, DateTime::MIN, has_content),
         };
@@ -441,17 +430,20 @@ impl<'a> Judge<'a> {
     /// Returns the times of the write. `None` in another process, if no response showed the service's clock.
     fn times(&self, read: ReadTime) -> Option<Times> {
         let doubt = self.doubt;
-        let now = DateTime::try_from(read.service?).ok()?;
+        let service = read.service?;
+        let now = DateTime::try_from(service).ok()?;
         if let Some((started, ended)) = doubt.here {
             // Differences of one clock, so that neither needs to be right. The monotonic clock stands still while the
             // machine sleeps, and the wall clock may be set: the earlier time is on the safe side.
             let own = DateTime::try_from(read.own).ok()?;
             let since = |at: Instant| read.monotonic.saturating_duration_since(at);
             let earlier = |wall: DateTime, at: Instant| now.checked_sub(own.abs_diff(wall).max(since(at)));
+            let by_monotonic = SystemTime::try_from(doubt.ended).ok()?.checked_add(since(ended))?;
             return Some(Times {
                 started: earlier(doubt.started, started)?.checked_sub(DRIFT)?,
                 latest: earlier(doubt.ended, ended)?.checked_add(MOST_IN_FLIGHT + DRIFT)?,
                 is_over: since(ended) >= MOST_IN_FLIGHT,
+                is_plausible: is_plausible(service, read.own) || is_plausible(service, by_monotonic),
             });
         }
         let ahead = doubt.ahead?;
@@ -465,6 +457,8 @@ impl<'a> Judge<'a> {
             started: shifted(doubt.started)?.checked_sub(DRIFT)?,
             latest,
             is_over: now >= latest,
+            // `seconds_ahead` ignored other dates.
+            is_plausible: true,
         })
     }
 }

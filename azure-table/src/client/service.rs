@@ -370,8 +370,12 @@ impl TableServiceClient {
     /// content that another writer wrote while the request was in flight counts as applied. See [`Doubt`] for an
     /// example.
     ///
+    /// Each read must see all earlier writes. This is not confirmed for Cosmos DB accounts with weaker consistency
+    /// levels.
+    ///
     /// # Errors
-    /// - `InvalidInput`: the write was sent to another account.
+    /// - `InvalidInput`: the write was sent to another account or service, or this client's address is that of the
+    ///   secondary.
     /// - The errors of [`get`](TableClient::get). The doubt can be resolved again.
     ///
     /// Source: REST "Query Entities".

@@ -13,6 +13,7 @@ use azure_table_core::model::key_texts::KeyTexts;
 use azure_table_core::model::location::Location;
 use azure_table_core::model::operation_kind::{Effect, OperationKind};
 use azure_table_core::protocol::doubt;
+use azure_table_core::protocol::endpoint::Endpoint;
 use azure_table_core::protocol::read_back::WrittenRow;
 use azure_table_core::protocol::request::{Call, RowWrites};
 use azure_table_core::protocol::response;
@@ -140,13 +141,13 @@ impl CallHistory {
         error: Error,
         rows: &RowWrites,
         started: Instant,
-        account: Option<&str>,
+        endpoint: &Endpoint,
     ) -> Error {
         let mut error = self.complete(error);
         if error.may_have_applied() {
             let (table, attempts) = (self.table.as_deref(), &self.diagnostics);
             let times = (started, (clock::now(), Instant::now()));
-            let doubt = doubt::of_call(account, self.operation, table, rows.iter(), times, attempts);
+            let doubt = doubt::of_call(endpoint, self.operation, table, rows.iter(), times, attempts);
             error.parts_mut().doubt = doubt;
         }
         error

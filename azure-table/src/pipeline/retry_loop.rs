@@ -91,7 +91,7 @@ impl Pipeline {
                 rows: mem::take(&mut sent.rows),
                 started,
             }),
-            Err(e) => Err(history.complete_write(e, &call.rows, started, self.endpoint.account())),
+            Err(e) => Err(history.complete_write(e, &call.rows, started, &self.endpoint)),
         }
     }
 

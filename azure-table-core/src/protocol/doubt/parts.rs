@@ -1,23 +1,39 @@
 //! The facts about a write in doubt, as they are stored.
 //!
-//! Owns [`DoubtParts`] and the hash of an entity. `doubt.rs` has the public type, its text and the judgement.
+//! Owns [`DoubtParts`], the facts of a row and of an attempt, and the hash of an entity. `doubt.rs` has the public type,
+//! its text and the judgement.
+
+use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::codec::json::read;
 use crate::model::clock::Instant;
 use crate::model::datetime::DateTime;
+use crate::model::diagnostics::Attempt;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::EdmValue;
+use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::etag::ETag;
 use crate::model::guid::Guid;
+use crate::model::operation_kind::OperationKind;
+use crate::protocol::read_back::MOST_CLOCK_ERROR;
+use crate::protocol::row_write::RowWrite;
+
+/// The longest attempt whose response shows the service's clock.
+const MOST_ELAPSED: Duration = Duration::from_secs(2);
 
 /// The facts about a write in doubt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct DoubtParts {
+    /// The account, or the host of a custom domain that hides it.
     pub(super) account: Option<String>,
+    /// The service, as telemetry names it: accounts of both services may have one name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) service: Option<String>,
     pub(super) operation: String,
     pub(super) table: String,
     pub(super) partition_key: String,
@@ -49,6 +65,54 @@ pub(super) struct DoubtfulRow {
     /// The names of the written properties, if others are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) merged: Option<Vec<String>>,
+}
+
+/// Returns the seconds by which the service's clock was ahead at the end of an attempt.
+///
+/// A slow response says little about the clock, and one without an id may be that of a proxy. A date that is far off is
+/// wrong, or this machine's clock is.
+pub(super) fn seconds_ahead(attempt: &Attempt) -> Option<i64> {
+    attempt.request_id().filter(|_| attempt.elapsed() <= MOST_ELAPSED)?;
+    let (own, service) = (attempt.started_at() + attempt.elapsed(), attempt.service_time()?);
+    if !is_plausible(service, own) {
+        return None;
+    }
+    let seconds = |duration: Duration| i64::try_from(duration.as_secs()).ok();
+    match service.duration_since(own) {
+        Ok(ahead) => seconds(ahead),
+        Err(behind) => seconds(behind.duration()).map(|seconds| -seconds),
+    }
+}
+
+/// Returns `true` if the clocks differ by no more than the service tolerates for a request.
+pub(super) fn is_plausible(service: SystemTime, own: SystemTime) -> bool {
+    let difference = service.duration_since(own).unwrap_or_else(|e| e.duration());
+    difference <= MOST_CLOCK_ERROR
+}
+
+/// Returns the facts about a write of a row.
+pub(super) fn doubtful(row: &RowWrite<'_>) -> DoubtfulRow {
+    let keeps_others = matches!(row.kind, OperationKind::Merge | OperationKind::InsertOrMerge);
+    let read = || read::entity(row.body, MetadataLevel::Minimal, None, DynamicEntity::read).ok();
+    let sent = (row.kind != OperationKind::Delete && row.write_id.is_none())
+        .then(read)
+        .flatten();
+    let merged: Option<Vec<String>> = sent
+        .as_ref()
+        .filter(|_| keeps_others)
+        .map(|sent| sent.properties.keys().cloned().collect());
+    DoubtfulRow {
+        row_key: row.row_key.to_owned(),
+        is_delete: row.kind == OperationKind::Delete,
+        write_id: row.write_id,
+        if_match: row.if_match.cloned(),
+        needs_write_id: row.facts.needs_write_id,
+        // A merge of nothing leaves no trace.
+        hash: sent
+            .filter(|sent| !(keeps_others && sent.properties.is_empty()))
+            .and_then(|sent| hash(&sent, merged.as_deref())),
+        merged,
+    }
 }
 
 /// Returns the hash of an entity's properties, or of those with these names. `None` if one of the names is absent.

@@ -172,7 +172,7 @@ impl<S: Spec> Operation<S> {
         if let Ok(output) = &output {
             self.report_read(S::entities(output));
         }
-        output.map_err(|e| call.complete_write(e, &rows, started, self.pipeline.endpoint.account()))
+        output.map_err(|e| call.complete_write(e, &rows, started, &self.pipeline.endpoint))
     }
 
     /// Returns the request as text.

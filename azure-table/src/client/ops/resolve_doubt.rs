@@ -41,14 +41,14 @@ impl Arguments for Resolving {
     const OPERATION: OperationKind = OperationKind::Get;
 
     fn first(self, endpoint: &Endpoint) -> Result<Call> {
-        let judge = Judge::new(&self.0, endpoint.account())?;
+        let judge = Judge::new(&self.0, endpoint)?;
         let key = judge.keys().into_iter().next().ok_or_else(ended)?;
         read(endpoint, judge.table(), key)
     }
 
     /// Reads one row after the other: most writes are decided by the first.
     async fn run(self, steps: Steps) -> Result<Resolution> {
-        let mut judge = Judge::new(&self.0, steps.endpoint().account())?;
+        let mut judge = Judge::new(&self.0, steps.endpoint())?;
         for key in judge.keys() {
             let call = read(steps.endpoint(), judge.table(), key);
             let read = |responded: http::Response<bytes::Bytes>, _| {

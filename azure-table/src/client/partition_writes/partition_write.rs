@@ -257,9 +257,10 @@ impl<O: Outcomes> PartitionWrite<O> {
         // The index is meaningless to a caller who did not build the batch.
         let batch_index = error.batch_index();
         let mut error = error.at_batch_index(None);
-        // Even if this request was not applied, the one before it may have been.
+        // Even if this request was not applied, the one before it may have been. The doubt knows of this one only.
         if sent.iter().any(|index| self.lost.contains(index)) {
             error = error.maybe_applied(true);
+            error.parts_mut().doubt = None;
         }
         let together = sent.len();
         let failed = FailedBatch {
