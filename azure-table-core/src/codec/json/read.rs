@@ -23,9 +23,9 @@ use crate::model::row::{self, Row, RowProperty};
 
 /// The maximum number of members in an entity's object.
 ///
-/// An annotation right before its property counts with it. The service's entities have at most 255 properties. An object
-/// with more members is not an entity. It would take many times the memory of its text, and its annotations would take
-/// long to find.
+/// An annotation right before its property counts with it. The service's entities have at most 255 properties. An
+/// object with more members is not an entity. It would take many times the memory of its text, and its annotations
+/// would take long to find.
 ///
 /// Source: REST "Understanding the Table service data model".
 const MAX_MEMBERS: usize = 1_024;
