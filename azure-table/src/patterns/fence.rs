@@ -228,9 +228,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
             }
         }
     }
-}
 
-impl<H: TableEntity> Fence<H> {
     /// Returns the key of the header. Its first call precedes the first closure.
     fn key(&mut self) -> Result<Key<H>> {
         let key = match self.key.take() {

@@ -2,7 +2,9 @@
 
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{Change, Emulator, Error, ErrorKind, Guid, TableClient, TableEntity, TableServiceClient};
+use azure_table::{
+    Change, DynamicEntity, Emulator, Error, ErrorKind, Guid, TableClient, TableEntity, TableServiceClient,
+};
 
 use super::interceptor::Interceptor;
 
@@ -168,6 +170,20 @@ async fn change_in_between_fails_the_whole_transaction() {
     assert_eq!(error.kind(), ErrorKind::ConditionNotMet);
     assert_eq!(error.entity(), Some(("action", "003")));
     assert_eq!(favorites(&movies).await, 0);
+}
+
+#[tokio::test]
+async fn row_that_does_not_fit_fails_the_transaction_unless_it_is_skipped() {
+    let (_, movies) = movies(3, &["action"]).await;
+    let other = DynamicEntity::new("action", "other");
+    movies.typed().insert(&other).await.unwrap();
+    let action = || movies.query().partition("action");
+    let favor = |movie: &mut Movie| movie.favorite = true;
+    let error = movies.update_where(action(), favor).atomic().await.unwrap_err();
+    assert_eq!(error.entity(), Some(("action", "other")), "{error}");
+    assert_eq!(favorites(&movies).await, 0);
+    let fitting = action().skip_bad_rows(|_| ());
+    assert_eq!(movies.update_where(fitting, favor).atomic().await.unwrap(), 3);
 }
 
 /// Two writers under the same ETag may write the same content, so only a write id shows whose transaction was applied.

@@ -103,6 +103,8 @@ async fn cursor_only_narrows_a_query() -> Result<()> {
     assert_eq!(rest, [blog("a", "c1", 2)]);
     // The other ways to read a query.
     assert_eq!(table.query().after(of_b.clone()).scan().count().await?, 5);
+    let both = table.query().after(of_a.clone()).before(of_b.clone());
+    assert_eq!(both.fan_out().partitions(["b", "a"]).all().await?.len(), 4);
     assert_eq!(table.delete_where(table.query().after(of_b)).await?.applied(), 5);
     let invalid: Cursor = serde_json::from_str(r#"{"of":"cursor","partition_key":"a/b","row_key":""}"#).unwrap();
     spy.clear();

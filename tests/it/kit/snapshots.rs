@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use azure_table::emulator::EmulatorClock;
 use azure_table::patterns::{Fence, Revision};
 use azure_table::testing::Spy;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{
-    CallOptions, DynamicEntity, Emulator, ErrorKind, Filter, Guid, LocationMode, Result, TableClient, TableEntity,
-    TableOperation, TableServiceClient,
+    CallOptions, DateTime, DynamicEntity, Emulator, ErrorKind, Filter, Guid, LocationMode, Result, TableClient,
+    TableEntity, TableOperation, TableServiceClient,
 };
 use bytes::Bytes;
 use http::{Request, Response};
@@ -51,6 +52,8 @@ async fn filled(service: &TableServiceClient, names: &[&str]) -> Result<(Fence<H
 struct Interrupting {
     emulator: Emulator,
     left: AtomicU32,
+    /// The other client deletes the header and inserts it again.
+    recreates: bool,
 }
 
 impl Transport for Interrupting {
@@ -62,19 +65,30 @@ impl Transport for Interrupting {
                 self.left.store(left - 1, Ordering::Relaxed);
                 let service = TableServiceClient::with_transport(self.emulator.clone());
                 let rows = service.table::<Header>("Rows").unwrap();
-                rows.modify(("g's",), |header| header.rows += 1).await.unwrap();
+                if self.recreates {
+                    let header = rows.get(("g's",)).await.unwrap().unwrap();
+                    rows.delete(("g's",)).await.unwrap();
+                    rows.insert(&header).await.unwrap();
+                } else {
+                    rows.modify(("g's",), |header| header.rows += 1).await.unwrap();
+                }
             }
             self.emulator.send(request).await
         })
     }
 }
 
-async fn interrupted(times: u32) -> Result<(Fence<Header>, TableClient)> {
-    let emulator = Emulator::new();
+async fn interrupted(times: u32, recreates: bool) -> Result<(Fence<Header>, TableClient)> {
+    let emulator = Emulator::new().shared_clock(EmulatorClock::fixed(DateTime::now()));
     let service = TableServiceClient::with_transport(emulator.clone());
     let (fence, _) = filled(&service, &["a", "b", "c"]).await?;
     let left = AtomicU32::new(times);
-    let rows = TableServiceClient::with_transport(Interrupting { emulator, left }).dynamic_table("Rows")?;
+    let interrupting = Interrupting {
+        emulator,
+        left,
+        recreates,
+    };
+    let rows = TableServiceClient::with_transport(interrupting).dynamic_table("Rows")?;
     let header = rows.typed::<Header>().get(("g's",)).versioned().await?.unwrap();
     assert_eq!(header.etag, rows.get(("g's", "$header")).await?.unwrap().etag.unwrap());
     assert_eq!(fence.header().rows, 3);
@@ -109,7 +123,7 @@ async fn snapshot_has_the_selected_rows_of_its_own_partition() -> Result<()> {
 
 #[tokio::test]
 async fn snapshot_is_read_again_after_each_transaction_that_interrupts_it() -> Result<()> {
-    let (mut fence, rows) = interrupted(3).await?;
+    let (mut fence, rows) = interrupted(3, false).await?;
     let read = fence.snapshot(rows.query().page_size(2)).await?;
     assert_eq!(
         (read.len(), fence.header().rows),
@@ -117,7 +131,7 @@ async fn snapshot_is_read_again_after_each_transaction_that_interrupts_it() -> R
         "the header is that of the rows"
     );
 
-    let (fence, rows) = interrupted(3).await?;
+    let (fence, rows) = interrupted(3, false).await?;
     let mut fence = fence.max_conflicts(2);
     let first = rows.get(("g's", "$header")).await?.unwrap().etag.unwrap();
     let error = fence.snapshot(rows.query()).await.unwrap_err();
@@ -261,5 +275,16 @@ async fn fence_writes_no_other_header_than_its_own() -> Result<()> {
     let headers: TableClient<Header> = rows.typed();
     let stored = [headers.get(("g's",)).await?, headers.get(("other",)).await?];
     assert_eq!(stored.map(|header| header.unwrap().rows), [1, 0]);
+    Ok(())
+}
+
+/// The clock stands still, and the header is the same. Its ETag is not.
+#[tokio::test]
+async fn header_that_was_deleted_and_inserted_again_interrupts_a_snapshot() -> Result<()> {
+    let (fence, rows) = interrupted(1, true).await?;
+    let mut fence = fence.max_conflicts(0);
+    let error = fence.snapshot(rows.query()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConditionNotMet, "{error}");
+    assert_eq!(fence.snapshot(rows.query()).await?.len(), 3);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The facts about a write in doubt, as they are stored.
 //!
-//! Owns [`DoubtParts`], the facts of a row and of an attempt, and the hash of an entity. `doubt.rs` has the public type,
-//! its text and the judgement.
+//! Owns [`DoubtParts`], the facts of a row and of an attempt, and the hash of an entity. `doubt.rs` has the public
+//! type, its text and the judgement.
 
 use std::time::{Duration, SystemTime};
 

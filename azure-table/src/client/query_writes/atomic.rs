@@ -25,6 +25,9 @@ use crate::client::query_writes::row_plan::{Plan, PlanRows, SelectedRow as _};
 /// Created by [`UpdateWhere::atomic`](crate::bulk::UpdateWhere::atomic) and the methods of the same name. Returns the
 /// number of rows written. The rows need one PartitionKey, and have the limits of a
 /// [`TableBatch`](crate::TableBatch): at most 100 rows and 4 MiB (2 MB on Cosmos DB).
+///
+/// Each row is written under the ETag that was read. A row that another client inserts after its page was read is not
+/// noticed.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct Atomic<W> {
     pub(crate) write: W,
