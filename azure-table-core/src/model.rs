@@ -21,6 +21,8 @@ pub mod guid;
 pub mod key;
 pub mod key_shape;
 #[doc(hidden)]
+pub mod key_split;
+#[doc(hidden)]
 pub mod key_start;
 #[doc(hidden)]
 pub mod key_texts;

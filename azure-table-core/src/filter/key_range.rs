@@ -44,6 +44,11 @@ impl<'f> KeyRange<'f> {
         (self.partitions.from, row)
     }
 
+    /// Returns the PartitionKey that ends the range, inside of it or right after it.
+    pub fn end(&self) -> Option<&'f str> {
+        self.partitions.to.map(|to| to.key)
+    }
+
     /// Returns `true` if a row, and so all rows after it, are outside of the range.
     pub fn is_past(&self, partition_key: &str, row_key: &str) -> bool {
         let is_in_only_partition = self.is_one_partition() && partition_key == self.partitions.from;

@@ -22,8 +22,10 @@ use azure_table_core::model::versioned::{self, Versioned};
 use azure_table_core::protocol::query::TABLE_NAME;
 
 use crate::client::shape::bad_row::{BadRow, OnBadRow};
+use crate::client::shape::key_mark::KeyMark;
 
 pub(crate) mod bad_row;
+pub(crate) mod key_mark;
 
 /// The conversion of rows to `P`.
 pub(crate) struct Shape<P> {
@@ -35,6 +37,8 @@ pub(crate) struct Shape<P> {
     pub(crate) on_bad_row: Option<Arc<OnBadRow>>,
     /// The only variant that is read.
     variant: Option<&'static MarkedVariant>,
+    /// Notes the keys of each row.
+    mark: Option<KeyMark>,
 }
 
 type Pick<P> = dyn Fn(&Row<'_>) -> Result<Option<P>> + Send + Sync;
@@ -54,6 +58,7 @@ impl<P> Shape<P> {
             reader,
             on_bad_row: None,
             variant: None,
+            mark: None,
         }
     }
 
@@ -169,6 +174,18 @@ impl<P> Shape<P> {
         })
     }
 
+    /// Requests the keys of the rows too.
+    pub(crate) fn with_keys(mut self) -> Self {
+        self.select = self.select_with(&["PartitionKey", "RowKey"]);
+        self
+    }
+
+    /// Notes the keys of each row in `mark`, and skips the rows that it does not want.
+    pub(crate) fn marked(mut self, mark: &KeyMark) -> Self {
+        self.mark = Some(mark.clone());
+        self
+    }
+
     /// Returns the `$select` with these names added.
     fn select_with(&self, names: &[&str]) -> Option<String> {
         let mut select = self.select.clone();
@@ -180,6 +197,12 @@ impl<P> Shape<P> {
 
     /// Reads a row, or returns `None` if it does not fit and is skipped.
     pub(crate) fn read_or_skip(&self, row: &Row<'_>) -> Result<Option<P>> {
+        if let Some(mark) = &self.mark
+            && self.variant.is_none_or(|variant| variant.check(row).is_ok())
+            && !mark.note(row)
+        {
+            return Ok(None);
+        }
         let read = match self.variant {
             None => self.pick(row),
             // The filter may select more rows than the variant has, as for keys of a certain form.
@@ -244,6 +267,13 @@ fn add_names(select: &mut String, names: &[&str]) {
 }
 
 impl Shape<String> {
+    /// The shape of PartitionKeys.
+    pub(crate) fn of_partition_keys() -> Self {
+        let select = Some("PartitionKey,RowKey".to_owned());
+        let reader = Reader::Typed(|row| row.partition_key().map(str::to_owned));
+        Self::new(select, MetadataLevel::None, reader)
+    }
+
     /// The shape of the names of tables in `namespace`, without that prefix.
     pub(crate) fn of_tables(namespace: Arc<str>) -> Self {
         let pick = move |row: &Row<'_>| {
@@ -301,6 +331,7 @@ impl<P> Clone for Shape<P> {
             reader,
             on_bad_row: self.on_bad_row.clone(),
             variant: self.variant,
+            mark: self.mark.clone(),
         }
     }
 }

@@ -16,6 +16,7 @@ mod derive;
 mod emulator_layers;
 mod etag_field;
 mod fan_out;
+mod found_ranges;
 mod futures;
 mod gather;
 mod grouped;

@@ -4,6 +4,7 @@ mod batches;
 mod entities;
 mod filters;
 mod keys;
+mod scans;
 mod tables;
 
 use proptest::test_runner::Config;

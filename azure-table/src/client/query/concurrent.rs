@@ -89,6 +89,25 @@ impl<W, S: ItemSource> Concurrent<W, S> {
         self.waiting.len() + self.active
     }
 
+    /// Returns the number of further sources that can run.
+    pub(crate) fn free(&self) -> usize {
+        self.concurrency.saturating_sub(self.len())
+    }
+
+    /// Adds a source, which begins when its turn comes.
+    pub(crate) fn push(&mut self, next: W) {
+        self.waiting.push_back(next);
+    }
+
+    /// Drops the sources that `is_stopped` selects, of those that hold no item.
+    pub(crate) fn stop(&mut self, is_stopped: impl Fn(&S) -> bool) {
+        for next in self.running.iter_mut() {
+            if next.source.as_ref().is_some_and(&is_stopped) {
+                next.source = None;
+            }
+        }
+    }
+
     /// Drops the remaining sources.
     pub(crate) fn clear(&mut self) {
         *self = Self::new(VecDeque::new(), self.concurrency, self.order);

@@ -75,7 +75,7 @@ impl<P> EntityStream<P> {
             self.rows = Vec::new().into_iter();
             let page = match &mut self.pages {
                 Pages::Chain(pages) => ready!(pages.poll_page(cx)),
-                Pages::Parts(parts) => ready!(parts.poll_page(cx)).map(|(_, page)| page),
+                Pages::Parts(parts) => ready!(parts.poll_page(cx)).map(|part| part.page),
             };
             match page {
                 Some(Ok(page)) => self.rows = page.into_items().into_iter(),

@@ -64,7 +64,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     pub async fn last_rows(self, rows: usize, max_pages: usize) -> Result<Vec<P>> {
         let table = self.settings.table.as_str().to_owned();
         let in_query = |error: Error| error.in_operation(OperationKind::Query, Some(&table));
-        self.check_order().map_err(in_query)?;
+        self.check_order("use `resume_from` with a continuation")
+            .map_err(in_query)?;
         let mut pages = self.pages_with(Prefetch::Never);
         let mut last = VecDeque::new();
         for _ in 0..max_pages {
@@ -85,13 +86,12 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 
     /// Rejects a service that does not return rows in the order of the keys.
-    fn check_order(&self) -> Result<()> {
+    pub(super) fn check_order(&self, remedy: &str) -> Result<()> {
         let profile = self.settings.pipeline.endpoint.profile();
         if profile.rules().is_ordered {
             return Ok(());
         }
-        let why =
-            format!("{profile} does not return rows in the order of the keys: use `resume_from` with a continuation");
+        let why = format!("{profile} does not return rows in the order of the keys: {remedy}");
         Err(Error::new(ErrorKind::Unsupported, why))
     }
 
@@ -103,7 +103,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         if self.settings.cursors.is_empty() {
             return Ok(None);
         }
-        self.check_order()?;
+        self.check_order("use `resume_from` with a continuation")?;
         let range = KeyRange::of(others);
         let partition = range.is_one_partition().then(|| range.start().0);
         Ok(match self.settings.cursors.between(partition)? {

@@ -11,6 +11,7 @@ use azure_table_core::protocol::continuation::Continuation;
 use crate::client::query::concurrent::{Concurrent, ItemSource, Order};
 use crate::client::query::page_stream::{Page, PageStream, PreparedQuery, TURN_BYTES};
 use crate::client::shape::Shape;
+use crate::client::shape::key_mark::{KeyMark, MarkedRows, PageKeys};
 use crate::client::turn::Turn;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
@@ -32,19 +33,35 @@ pub(crate) struct PartPages<P> {
     query: Result<PreparedQuery, Option<Error>>,
     parts: Concurrent<Part, Chain<P>>,
     turn: Turn,
+    /// The rows that are read, if their keys are noted.
+    marked: Option<MarkedRows>,
+}
+
+/// A page of one part.
+pub(crate) struct PartPage<P> {
+    /// The number of the part.
+    pub(crate) part: usize,
+    pub(crate) page: Result<Page<P>>,
+    /// The keys of its rows, if they are noted and it has rows.
+    pub(crate) keys: Option<PageKeys>,
 }
 
 struct Chain<P> {
     index: usize,
     pages: PageStream<P>,
+    mark: Option<KeyMark>,
 }
 
 impl<P> ItemSource for Chain<P> {
-    type Item = (usize, Result<Page<P>>);
+    type Item = PartPage<P>;
 
     fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let page = ready!(self.pages.poll_page(cx));
-        Poll::Ready(page.map(|page| (self.index, page)))
+        Poll::Ready(page.map(|page| PartPage {
+            part: self.index,
+            page,
+            keys: self.mark.as_ref().and_then(KeyMark::take),
+        }))
     }
 
     fn is_over(&self) -> bool {
@@ -71,27 +88,57 @@ impl<P> PartPages<P> {
             query,
             parts: Concurrent::new(parts, concurrency, order),
             turn: Turn::new(TURN_BYTES),
+            marked: None,
         }
     }
 
-    pub(crate) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<(usize, Result<Page<P>>)>> {
+    /// Notes the keys of the rows on each page. The query selects them.
+    pub(crate) fn marked(mut self, rows: Option<MarkedRows>) -> Self {
+        self.marked = rows;
+        self
+    }
+
+    /// Returns the number of further parts that can be read at once.
+    pub(crate) fn free(&self) -> usize {
+        self.parts.free()
+    }
+
+    /// Replaces the rest of the part whose page was yielded last.
+    pub(crate) fn replace(&mut self, part: usize, others: impl IntoIterator<Item = Part>) {
+        self.parts.stop(|chain| chain.index == part);
+        others.into_iter().for_each(|other| self.parts.push(other));
+    }
+
+    pub(crate) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<PartPage<P>>> {
         let query = match &mut self.query {
             Ok(query) => query,
-            Err(rejected) => return Poll::Ready(rejected.take().map(|e| (0, Err(e)))),
+            Err(rejected) => {
+                return Poll::Ready(rejected.take().map(|e| PartPage {
+                    part: 0,
+                    page: Err(e),
+                    keys: None,
+                }));
+            }
         };
         query.total.begin();
-        let turn = &self.turn;
+        let (turn, marked) = (&self.turn, self.marked);
         let (pipeline, options, shape) = (&self.pipeline, &self.options, &self.shape);
         let page = ready!(turn.end_if_pending(self.parts.poll(cx, |part| {
             // The filter is added only now, because each part may have a long one.
             let query = query.filtered(part.filter.expression().as_ref());
-            let pages = PageStream::new(Arc::clone(pipeline), options.clone(), query, part.from, shape.clone());
+            let mark = marked.map(KeyMark::new);
+            let shape = match &mark {
+                Some(mark) => shape.clone().marked(mark),
+                None => shape.clone(),
+            };
+            let pages = PageStream::new(Arc::clone(pipeline), options.clone(), query, part.from, shape);
             Chain {
                 index: part.index,
                 pages: pages.sharing(turn),
+                mark,
             }
         })));
-        if matches!(page, Some((_, Err(_)))) {
+        if matches!(page, Some(PartPage { page: Err(_), .. })) {
             self.parts.clear();
         }
         Poll::Ready(page)

@@ -1,7 +1,8 @@
 //! The position of a scan in each of its ranges.
 //!
-//! A position counts whole pages. Rows that were yielded count as read, and a half-read page is read again. The caller
-//! sets the ends of the ranges, since the service does not report how rows are distributed.
+//! A position counts whole pages. Rows that were yielded count as read, and a half-read page is read again. A range
+//! that the caller set stays in the position to the end of the scan. One that the scan found is replaced by its rest
+//! and removed at its end, so that the position of a long scan stays short.
 
 use azure_table_core::filter::expression::{Comparison, Expression};
 use azure_table_core::model::edm::EdmValue;
@@ -44,9 +45,23 @@ impl ScanPosition {
 pub(super) struct RangePosition {
     /// The least PartitionKey; `None` is the start of the table.
     from: Option<String>,
+    /// The part of the partition `from` that is before the range. Missing in ranges that the caller set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<After>,
     /// The first PartitionKey after the range; `None` is the end of the table.
-    to: Option<String>,
+    pub(super) to: Option<String>,
     pub(super) read: Read,
+}
+
+/// The last row before a range, in its first partition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum After {
+    /// The range begins after the whole partition.
+    Partition,
+    /// The range begins after the row with this RowKey.
+    Row(String),
+    /// The range begins after the row with this RowKey, and ends with the partition.
+    RowInPartition(String),
 }
 
 /// The part of a range that was read.
@@ -69,6 +84,7 @@ pub(super) fn ranges(ends: &[String]) -> Result<Vec<RangePosition>> {
     let ends = ends.into_iter().chain([None]);
     let range = |(from, to)| RangePosition {
         from,
+        after: None,
         to,
         read: Read::Nothing,
     };
@@ -79,8 +95,56 @@ impl RangePosition {
     pub(super) fn condition(&self) -> Option<Expression> {
         let compare =
             |operator, end: &String| Expression::comparison("PartitionKey", operator, EdmValue::from(end.as_str()));
-        let from = self.from.as_ref().map(|end| compare(Comparison::Ge, end));
+        let row = |key: &String| Expression::comparison("RowKey", Comparison::Gt, EdmValue::from(key.as_str()));
         let to = self.to.as_ref().map(|end| compare(Comparison::Lt, end));
-        both(from, to)
+        let Some(key) = &self.from else { return to };
+        let from = match &self.after {
+            None => compare(Comparison::Ge, key),
+            Some(After::Partition) => compare(Comparison::Gt, key),
+            Some(After::Row(last)) => {
+                let rows = compare(Comparison::Ge, key);
+                let rows = to.into_iter().fold(rows, Expression::and);
+                return Some(rows.and(compare(Comparison::Gt, key).or(row(last))));
+            }
+            Some(After::RowInPartition(last)) => return Some(compare(Comparison::Eq, key).and(row(last))),
+        };
+        both(Some(from), to)
+    }
+
+    /// Returns the PartitionKey at which the range begins. With `true` the range begins in the middle of this partition
+    /// or after it.
+    pub(super) fn start(&self) -> (Option<&str>, bool) {
+        (self.from.as_deref(), self.after.is_some())
+    }
+
+    /// Returns `true` if the range begins after the partition of this key.
+    pub(super) fn is_after(&self, partition_key: &str) -> bool {
+        self.after == Some(After::Partition) && self.from.as_deref() == Some(partition_key)
+    }
+
+    pub(super) fn is_of_one_partition(&self) -> bool {
+        matches!(self.after, Some(After::RowInPartition(_)))
+    }
+
+    /// Returns the range from `after` in the partition `from` to the end of this range.
+    pub(super) fn rest(&self, from: &str, after: After) -> Self {
+        let is_one = matches!(after, After::RowInPartition(_));
+        Self {
+            from: Some(from.to_owned()),
+            after: Some(after),
+            to: self.to.clone().filter(|_| !is_one),
+            read: Read::Nothing,
+        }
+    }
+
+    /// Ends the range before `bound`, and returns the range from there on.
+    pub(super) fn split_off(&mut self, bound: String) -> Self {
+        let to = self.to.replace(bound.clone());
+        Self {
+            from: Some(bound),
+            after: None,
+            to,
+            read: Read::Nothing,
+        }
     }
 }

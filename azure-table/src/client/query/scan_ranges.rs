@@ -1,0 +1,174 @@
+//! The ranges of a scan that finds its own: when one is split, and into how many.
+//!
+//! Owns [`ScanRanges`], the estimates of the ranges in progress. The bounds are the core's `model/key_split.rs`.
+//!
+//! After a page, the rest of its range is split while fewer ranges are read than the concurrency allows. The rest
+//! becomes new ranges with conditions of their own, from the last row that was read. The chain of the range ends, since
+//! a continuation belongs to its condition. No row is in two ranges, and no rows are read again.
+//!
+//! The share of a range is estimated by interpolation between its first key, its last key and its end. A range that
+//! ends early costs a request, so the number of ranges is limited by the number of pages.
+
+use std::collections::HashMap;
+
+use azure_table_core::model::key_split::{Alphabet, Rest};
+
+use crate::client::query::scan_position::{After, RangePosition};
+use crate::client::shape::key_mark::{MarkedRows, PageKeys};
+
+/// The ranges that a scan may add for each of its first pages.
+const RANGES_PER_PAGE: u64 = 4;
+/// The ranges that a scan may add in any case, once it has read enough pages.
+const RANGES: u64 = 64;
+/// The pages for which a scan may add one more range.
+const PAGES_PER_RANGE: u64 = 8;
+/// The least number of pages that are worth a range of their own.
+const MIN_PAGES: f64 = 2.0;
+
+/// The ranges in progress of a scan that finds its own.
+#[derive(Debug)]
+pub(super) struct ScanRanges {
+    rows: MarkedRows,
+    concurrency: usize,
+    alphabet: Alphabet,
+    /// By the number of the range.
+    estimates: HashMap<usize, Estimate>,
+    pages: u64,
+    added: u64,
+}
+
+/// The share of a range in the rest of the table.
+#[derive(Clone, Debug, Default)]
+struct Estimate {
+    pages: u32,
+    /// The first PartitionKey that was read.
+    first: Option<String>,
+    /// The number of pages left, if known.
+    left: Option<f64>,
+}
+
+impl ScanRanges {
+    pub(super) fn new(concurrency: usize, rows: MarkedRows) -> Self {
+        Self {
+            rows,
+            concurrency,
+            alphabet: Alphabet::default(),
+            estimates: HashMap::new(),
+            pages: 0,
+            added: 0,
+        }
+    }
+
+    /// Forgets a range that was read to its end.
+    pub(super) fn end(&mut self, number: usize) {
+        self.pages += 1;
+        self.estimates.remove(&number);
+    }
+
+    /// Returns the ranges that replace the rest of a range after a page, or none if its chain continues.
+    ///
+    /// `to` limits the range where the query does. `free` is the number of further ranges that can be read at once.
+    pub(super) fn replace(
+        &mut self,
+        number: usize,
+        range: &RangePosition,
+        to: Option<&str>,
+        keys: Option<&PageKeys>,
+        free: usize,
+    ) -> Vec<RangePosition> {
+        self.pages += 1;
+        let Some(keys) = keys else { return Vec::new() };
+        let own = self.estimates.entry(number).or_default();
+        own.pages += 1;
+        let first = own.first.get_or_insert_with(|| keys.first.clone()).clone();
+        let pages = f64::from(own.pages);
+        let next = match self.rows {
+            MarkedRows::FirstOfPartition => Some(After::Partition),
+            MarkedRows::All if keys.first == keys.last => None,
+            MarkedRows::All => Some(After::Row(keys.last_row.clone())),
+        };
+        let bounds = match range.is_of_one_partition() || to == Some(&*keys.last) {
+            true => None,
+            false => self.bounds(number, range, to, (&first, keys), pages, free),
+        };
+        let bounds = match (bounds, &next) {
+            (Some(bounds), _) => bounds,
+            (None, Some(After::Partition)) => Vec::new(),
+            (None, _) => return Vec::new(),
+        };
+        if bounds.is_empty() && matches!(next, Some(After::Row(_))) {
+            return Vec::new();
+        }
+        let mut ranges = Vec::with_capacity(bounds.len() + 2);
+        let mut from = match next {
+            Some(next) => range.rest(&keys.last, next),
+            None => {
+                // The partition may have any number of rows, and the condition of all its rows would read it again.
+                ranges.push(range.rest(&keys.last, After::RowInPartition(keys.last_row.clone())));
+                range.rest(&keys.last, After::Partition)
+            }
+        };
+        for bound in bounds {
+            let behind = from.split_off(bound);
+            ranges.push(from);
+            from = behind;
+        }
+        ranges.push(from);
+        self.added += ranges.len() as u64 - 1;
+        ranges
+    }
+
+    /// Enters ranges that replace another one.
+    pub(super) fn enter(&mut self, replaced: usize, numbers: impl ExactSizeIterator<Item = usize>) {
+        let old = self.estimates.remove(&replaced).unwrap_or_default();
+        let left = old.left.map(|left| left / numbers.len() as f64);
+        for number in numbers {
+            let estimate = Estimate {
+                left,
+                ..Estimate::default()
+            };
+            self.estimates.insert(number, estimate);
+        }
+    }
+
+    /// Returns the bounds at which a range is split, or `None` if it is not.
+    fn bounds(
+        &mut self,
+        number: usize,
+        range: &RangePosition,
+        to: Option<&str>,
+        (first, keys): (&str, &PageKeys),
+        pages: f64,
+        free: usize,
+    ) -> Option<Vec<String>> {
+        let (from, is_after) = range.start();
+        let rest = Rest {
+            from,
+            is_after,
+            first,
+            last: &keys.last,
+            to,
+        };
+        self.alphabet.merge(&keys.alphabet);
+        rest.teach(&mut self.alphabet);
+        let left = rest.ratio(&self.alphabet).map(|ratio| ratio * pages);
+        if let Some(own) = self.estimates.get_mut(&number) {
+            own.left = left;
+        }
+        let limit = (RANGES_PER_PAGE * self.pages).min(RANGES + self.pages / PAGES_PER_RANGE);
+        let allowed = usize::try_from(limit.saturating_sub(self.added)).unwrap_or(usize::MAX);
+        let count = self.count(left, free).min(allowed);
+        (count > 0).then(|| rest.bounds(&self.alphabet, count))
+    }
+
+    /// Returns the number of bounds for a range of this many pages: each part is about as long as the others in
+    /// progress.
+    fn count(&self, left: Option<f64>, free: usize) -> usize {
+        let Some(left) = left else { return free };
+        let known: f64 = self.estimates.values().filter_map(|other| other.left).sum();
+        let share = (known / self.concurrency as f64).max(MIN_PAGES);
+        // A cast saturates.
+        let parts = (left / share).round() as usize;
+        parts.saturating_sub(1).min(free)
+    }
+}

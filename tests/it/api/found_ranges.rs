@@ -1,0 +1,311 @@
+//! The cost and the limits of a scan that finds its own ranges. Its rows are tested in `properties/scans.rs`.
+
+use std::time::Duration;
+
+use azure_table::filter::AccessPath;
+use azure_table::operation::OperationKind;
+use azure_table::query::ScanPosition;
+use azure_table::testing::{Fault, FaultRule, Faults};
+use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
+use futures::{StreamExt, TryStreamExt};
+use tokio::time::Instant;
+
+#[derive(TableEntity, Debug, Clone)]
+struct Line {
+    #[table(partition_key)]
+    file: String,
+    #[table(row_key)]
+    number: u32,
+}
+
+/// The time of each query.
+const LATENCY: Duration = Duration::from_millis(10);
+
+/// A table with this many rows in each partition. Each query takes [`LATENCY`].
+async fn table_of(
+    partitions: impl Iterator<Item = String>,
+    rows: u32,
+    page_size: usize,
+) -> (Faults, TableClient<Line>) {
+    let emulator = Emulator::new().page_size(page_size);
+    let truth = TableServiceClient::with_transport(emulator.clone())
+        .table::<Line>("Lines")
+        .unwrap();
+    truth.create_table().await.unwrap();
+    let lines = partitions.flat_map(|file| {
+        (0..rows).map(move |number| Line {
+            file: file.clone(),
+            number,
+        })
+    });
+    truth.bulk().insert(lines).await.unwrap().ensure_no_leftovers().unwrap();
+    let faults = Faults::new(emulator);
+    faults.add(FaultRule::new(Fault::DelayRequest(LATENCY)).on(OperationKind::Query));
+    let service = TableServiceClient::with_transport(faults.clone()).retry(NoRetry);
+    (faults, service.table("Lines").unwrap())
+}
+
+/// The cost of a call.
+#[derive(Debug)]
+struct Cost {
+    items: usize,
+    requests: u64,
+    /// The requests that no other request ran beside.
+    round_trips: u64,
+}
+
+async fn cost(faults: &Faults, call: impl Future<Output = Result<usize>>) -> Cost {
+    let (started, before) = (Instant::now(), faults.requests());
+    let items = call.await.unwrap();
+    Cost {
+        items,
+        requests: faults.requests() as u64 - before as u64,
+        round_trips: (started.elapsed().as_millis() / LATENCY.as_millis()) as u64,
+    }
+}
+
+/// Returns the costs of a sequential read, of a scan, and of a list of the PartitionKeys.
+async fn costs(faults: &Faults, table: &TableClient<Line>) -> [Cost; 3] {
+    let query = || table.query();
+    let list = async {
+        let mut keys = table.query().scan().partition_keys();
+        let mut count = 0;
+        while keys.try_next().await?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    };
+    [
+        cost(faults, query().allow_table_scan().count()).await,
+        cost(faults, query().scan().count()).await,
+        cost(faults, list).await,
+    ]
+}
+
+/// The most that a scan of the limits in its documentation costs, beside a sequential read.
+fn max_requests(sequential: u64) -> u64 {
+    let ranges = 65 + (sequential + 65) * 8 / 7 / 8;
+    sequential + ranges
+}
+
+#[expect(clippy::print_stdout, reason = "the figures of PERFORMANCE.md")]
+async fn measure(rows: u32, page_size: usize, kinds: &[u32]) -> Vec<[Cost; 3]> {
+    let mut all = Vec::new();
+    for partitions in kinds {
+        let names = (0..*partitions).map(|n| format!("file-{n:06}"));
+        let (faults, table) = table_of(names, rows / partitions, page_size).await;
+        let costs = costs(&faults, &table).await;
+        println!("{rows} rows, {partitions} partitions, pages of {page_size}: {costs:#?}");
+        let [sequential, scan, list] = &costs;
+        assert_eq!(sequential.items as u32, rows);
+        assert_eq!((scan.items as u32, list.items as u32), (rows, *partitions));
+        assert!(scan.requests <= max_requests(sequential.requests), "{scan:?}");
+        let pages = sequential.requests.min(u64::from(*partitions) + 1);
+        assert!(list.requests <= max_requests(pages), "{list:?}");
+        all.push(costs);
+    }
+    all
+}
+
+#[tokio::test(start_paused = true)]
+async fn scan_costs_a_few_more_requests_in_a_fraction_of_the_round_trips() {
+    for [sequential, scan, list] in measure(4_000, 10, &[40, 2_000]).await {
+        assert!(scan.requests <= sequential.requests * 5 / 4, "{scan:?}");
+        assert!(scan.round_trips <= sequential.round_trips / 8, "{scan:?}");
+        assert!(list.round_trips <= sequential.round_trips / 8, "{list:?}");
+    }
+    let [[sequential, scan, list]] = &measure(4_000, 10, &[1]).await[..] else {
+        panic!("one table")
+    };
+    // The rows of one partition are read in sequence.
+    assert!(scan.requests <= sequential.requests + 8, "{scan:?}");
+    assert!(
+        scan.round_trips <= sequential.round_trips + 1 && list.requests <= 8,
+        "{scan:?} {list:?}"
+    );
+}
+
+/// The figures of PERFORMANCE.md.
+#[tokio::test(start_paused = true)]
+#[ignore = "takes minutes: add `--ignored`"]
+async fn scans_of_a_million_rows() {
+    let all = measure(1_000_000, 1_000, &[1, 1_000, 100_000]).await;
+    for [_, scan, _] in &all[1..] {
+        assert!(scan.requests <= 1_200 && scan.round_trips <= 120, "{scan:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn short_table_costs_few_requests() {
+    let names = || (0..100).map(|n| format!("{n:02}"));
+    let (faults, table) = table_of(names(), 1, 1_000).await;
+    assert_eq!(cost(&faults, table.query().scan().count()).await.requests, 1);
+    for (page_size, most) in [(99, 6), (50, 8), (34, 10)] {
+        let (faults, table) = table_of(names(), 1, page_size).await;
+        let cost = cost(&faults, table.query().scan().count()).await;
+        assert!(cost.items == 100 && cost.requests <= most, "{page_size}: {cost:?}");
+    }
+    // One range in progress is a sequential read.
+    let (faults, table) = table_of(names(), 1, 10).await;
+    let cost = cost(&faults, table.query().scan().concurrency(1).count()).await;
+    assert_eq!((cost.items, cost.requests, cost.round_trips), (100, 10, 10));
+}
+
+/// Conditions of the query on the keys limit the ranges.
+#[tokio::test(start_paused = true)]
+async fn scan_stays_within_the_keys_of_its_query() {
+    let (faults, table) = table_of((0..100).map(|n| format!("{n:02}")), 10, 10).await;
+    let one = cost(&faults, table.query().partition("37").scan().count()).await;
+    assert_eq!((one.items, one.requests), (10, 1));
+    let some = table.query().filter(Line::FILE.ge("50") & Line::FILE.lt("60"));
+    let cost = cost(&faults, some.scan().count()).await;
+    assert_eq!(cost.items, 100);
+    assert!(cost.requests <= 30, "{cost:?}");
+    let mut keys = table.query().partition("37").scan().partition_keys();
+    assert_eq!(keys.try_next().await.unwrap().as_deref(), Some("37"));
+    assert_eq!(keys.try_next().await.unwrap(), None);
+    let none = table.query().filter(Line::FILE.eq("none"));
+    assert_eq!(
+        none.scan().partition_keys().try_collect::<Vec<_>>().await.unwrap(),
+        [""; 0]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopped_scan_sends_no_more_requests() {
+    let (faults, table) = table_of((0..100).map(|n| format!("{n:02}")), 10, 10).await;
+    let mut rows = table.query().limit(25).scan().stream();
+    assert_eq!(rows.by_ref().try_collect::<Vec<_>>().await.unwrap().len(), 25);
+    let sent = faults.requests();
+    assert!(sent <= 25, "{sent}");
+    assert!(rows.try_next().await.unwrap().is_none());
+    let mut rows = table.query().scan().stream();
+    for _ in 0..45 {
+        rows.try_next().await.unwrap().unwrap();
+    }
+    drop(rows);
+    let sent = faults.requests();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(faults.requests(), sent);
+    let mut keys = table.query().limit(3).scan().partition_keys();
+    assert_eq!(keys.by_ref().try_collect::<Vec<_>>().await.unwrap().len(), 3);
+}
+
+/// At the deadline, the position has the rows that were yielded.
+#[tokio::test(start_paused = true)]
+async fn scan_resumes_after_its_total_timeout() {
+    let (_, table) = table_of((0..100).map(|n| format!("{n:02}")), 10, 10).await;
+    let scan = || table.query().scan().concurrency(4);
+    let (mut count, mut position, mut stops) = (0, None::<ScanPosition>, 0);
+    loop {
+        let scan = match position.take() {
+            Some(position) => scan().resume_from(position),
+            None => scan(),
+        };
+        let mut rows = scan.total_timeout(LATENCY * 6).stream();
+        let error = loop {
+            match rows.try_next().await {
+                Ok(Some(_)) => count += 1,
+                Ok(None) => break None,
+                Err(e) => break Some(e),
+            }
+        };
+        let Some(error) = error else { break };
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+        position = Some(rows.position().clone());
+        stops += 1;
+        assert!(stops < 30);
+    }
+    assert!(stops > 2, "{stops}");
+    assert_eq!(count, 1_000);
+}
+
+/// A position holds the ranges in progress, however many were found.
+#[tokio::test(start_paused = true)]
+async fn position_stays_short() {
+    let (_, table) = table_of((0..200).map(|n| format!("{n:03}")), 10, 5).await;
+    let longest = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let seen = std::sync::Arc::clone(&longest);
+    let scan = table.query().scan().concurrency(4).on_progress(move |_, position| {
+        seen.fetch_max(position.to_string().len(), std::sync::atomic::Ordering::Relaxed);
+    });
+    let mut rows = scan.stream();
+    while rows.try_next().await.unwrap().is_some() {}
+    assert!(rows.progress().ranges > 8, "{:?}", rows.progress());
+    let longest = longest.load(std::sync::atomic::Ordering::Relaxed);
+    assert!(longest < 2_500, "{longest}");
+}
+
+#[tokio::test]
+async fn position_of_rows_and_of_partition_keys_are_told_apart() {
+    let (faults, table) = table_of((0..20).map(|n| format!("{n:02}")), 2, 5).await;
+    let (mut rows, mut keys) = (table.query().scan().stream(), table.query().scan().partition_keys());
+    rows.try_next().await.unwrap();
+    keys.try_next().await.unwrap();
+    let sent = faults.requests();
+    let of_rows = table
+        .query()
+        .scan()
+        .resume_from(rows.position().clone())
+        .partition_keys()
+        .try_next()
+        .await;
+    let of_keys = table
+        .query()
+        .scan()
+        .resume_from(keys.position().clone())
+        .stream()
+        .try_next()
+        .await;
+    for error in [of_rows.unwrap_err(), of_keys.unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains("`partition_keys`"), "{error}");
+    }
+    assert_eq!(faults.requests(), sent);
+    // A list within ranges that the caller sets.
+    let keys = table.query().scan().ranges(["1"]).partition_keys();
+    assert_eq!(keys.try_collect::<Vec<_>>().await.unwrap().len(), 20);
+}
+
+/// The position of a scan in ranges that the caller set, as version 0.1.0 stored it.
+#[tokio::test]
+async fn stored_position_of_set_ranges_stays_readable() {
+    let (_, table) = table_of((0..20).map(|n| format!("{n:02}")), 1, 5).await;
+    let mut rows = table.query().scan().ranges(["10"]).stream();
+    rows.try_next().await.unwrap();
+    let mut stored = serde_json::to_value(rows.position()).unwrap();
+    let range = |from, to, read| serde_json::json!({"from": from, "to": to, "read": read});
+    let (start, middle, end) = (None::<&str>, Some("10"), None::<&str>);
+    assert_eq!(stored["ranges"][1], range(middle, end, "Nothing"));
+    stored["ranges"] = serde_json::json!([range(start, middle, "All"), range(middle, end, "Nothing")]);
+    let position: ScanPosition = serde_json::from_value(stored).unwrap();
+    for scan in [table.query().scan(), table.query().scan().ranges(["10"])] {
+        assert_eq!(scan.resume_from(position.clone()).count().await.unwrap(), 10);
+    }
+}
+
+/// Cosmos DB returns rows in no order: ranges would not follow the rows that were read.
+#[tokio::test]
+async fn cosmos_is_scanned_in_sequence() {
+    let service = TableServiceClient::with_transport(Emulator::cosmos().page_size(3));
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    for n in 0..20 {
+        table.insert(&DynamicEntity::new(format!("p{n}"), "1")).await.unwrap();
+    }
+    let mut rows = table.query().scan().stream();
+    assert_eq!(rows.by_ref().try_collect::<Vec<_>>().await.unwrap().len(), 20);
+    assert_eq!((rows.progress().ranges, rows.progress().pages), (1, 7));
+    let error = table.query().scan().partition_keys().try_next().await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unsupported, 0));
+}
+
+#[tokio::test]
+async fn scan_that_finds_its_ranges_is_denied_too() {
+    let service = TableServiceClient::with_transport(Emulator::new()).deny(AccessPath::TableScan);
+    let table = service.table::<Line>("Lines").unwrap();
+    table.create_table().await.unwrap();
+    let error = table.query().scan().partition_keys().try_next().await.unwrap_err();
+    assert!(error.to_string().contains("the whole table"), "{error}");
+    assert_eq!(table.query().allow_table_scan().scan().count().await.unwrap(), 0);
+}

@@ -1,0 +1,294 @@
+//! A scan that finds its own ranges yields every row once: any keys, page sizes, concurrency, stops and faults.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use azure_table::operation::OperationKind;
+use azure_table::query::{Scan, ScanPosition, ScanStream};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
+use azure_table::{CallOptions, Emulator, Key, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
+use futures::TryStreamExt;
+use proptest::prelude::*;
+
+#[derive(TableEntity, Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Item {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    n: u32,
+    odd: bool,
+}
+
+/// PartitionKeys with their numbers of rows.
+type Groups = BTreeMap<String, u32>;
+
+fn keys() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => "[0-9]{1,3}",
+        3 => "user-[0-9]{3}",
+        2 => "[0-9a-f]{4}",
+        2 => "[a-c ]{0,3}",
+        2 => "[a\u{d7ff}\u{e000}\u{fffd}\u{ffff}\u{10000}\u{10ffff}\u{1f600}]{0,3}",
+        1 => "[一-龥]{1,2}",
+        1 => "[^\\pC/\\\\#?]{0,4}",
+        1 => "[01]{2}".prop_map(|end| "long prefix ".repeat(20) + &end),
+    ]
+}
+
+fn groups() -> impl Strategy<Value = Groups> {
+    let one_kind = "[0-9]{3}";
+    let rows = || prop_oneof![4 => 1..4_u32, 1 => 8..20_u32];
+    prop_oneof![
+        proptest::collection::btree_map(keys(), rows(), 0..24),
+        proptest::collection::btree_map(one_kind, rows(), 10..40),
+    ]
+}
+
+fn items(groups: &Groups) -> BTreeSet<Item> {
+    let rows = groups
+        .iter()
+        .flat_map(|(group, rows)| (0..*rows).map(move |n| (group, n)));
+    rows.map(|(group, n)| Item {
+        group: group.clone(),
+        n,
+        odd: n % 2 == 1,
+    })
+    .collect()
+}
+
+async fn table_of(groups: &Groups, page_size: usize) -> (Faults, TableClient<Item>) {
+    let faults = Faults::new(Emulator::new().page_size(page_size));
+    let service = TableServiceClient::with_transport(faults.clone()).retry(NoRetry);
+    let table = service.table::<Item>("Items").unwrap();
+    table.create_table().await.unwrap();
+    let report = table.bulk().insert(items(groups)).await.unwrap();
+    report.ensure_no_leftovers().unwrap();
+    (faults, table)
+}
+
+/// Yields the rows to the end, and checks that none was yielded before.
+async fn take_rest<T: Ord + Clone + std::fmt::Debug>(rows: &mut ScanStream<T>, seen: &mut BTreeSet<T>) -> Result<()> {
+    while let Some(row) = rows.try_next().await? {
+        assert!(seen.insert(row.clone()), "a second time: {row:?}");
+    }
+    let progress = rows.progress();
+    assert_eq!(progress.ranges, progress.ranges_done);
+    Ok(())
+}
+
+/// Reads to each page and resumes from its position in another scan.
+async fn resume_after_each_page<T: Ord + Clone + std::fmt::Debug>(
+    scan: impl Fn() -> Scan<Item, Item>,
+    stream: impl Fn(Scan<Item, Item>) -> ScanStream<T>,
+    all: &BTreeSet<T>,
+) {
+    let mut pages = 0;
+    loop {
+        let read_rows = Arc::new(AtomicU64::new(0));
+        let latest = Arc::clone(&read_rows);
+        let scan_to_page = scan().on_progress(move |progress, _| latest.store(progress.rows, Ordering::Relaxed));
+        let mut rows = stream(scan_to_page);
+        let mut seen = BTreeSet::new();
+        let mut is_over = true;
+        let mut read = 0;
+        while let Some(row) = rows.try_next().await.unwrap() {
+            assert!(seen.insert(row));
+            // The row was the last of its page.
+            if read_rows.load(Ordering::Relaxed) == seen.len() as u64 {
+                read += 1;
+                if read > pages {
+                    is_over = false;
+                    break;
+                }
+            }
+        }
+        if is_over {
+            assert_eq!(&seen, all);
+            return;
+        }
+        let stored = rows.position().to_string();
+        drop(rows);
+        let position: ScanPosition = stored.parse().unwrap();
+        take_rest(&mut stream(scan().resume_from(position)), &mut seen)
+            .await
+            .unwrap();
+        assert_eq!(&seen, all);
+        pages += 1;
+    }
+}
+
+fn on_runtime<T>(test: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(test)
+}
+
+proptest! {
+    #![proptest_config(super::cases(ProptestConfig::default()))]
+
+    #[test]
+    fn every_row_is_yielded_once(groups in groups(), page_size in 1_usize..9, concurrency in 1_usize..9) {
+        on_runtime(async {
+            let (faults, table) = table_of(&groups, page_size).await;
+            let all = items(&groups);
+            let scan = || table.query().scan().concurrency(concurrency);
+            let before = faults.requests();
+            let mut seen = BTreeSet::new();
+            take_rest(&mut scan().stream(), &mut seen).await.unwrap();
+            prop_assert_eq!(&seen, &all);
+            // The limit of ranges, each of which may end with a page of its own, without rows or with few.
+            let pages = all.len() / page_size;
+            let requests = (faults.requests() - before) as usize;
+            prop_assert!(requests <= (pages + 1) * 9, "{} requests, {} pages", requests, pages);
+
+            let mut names = BTreeSet::new();
+            take_rest(&mut scan().partition_keys(), &mut names).await.unwrap();
+            let expected: BTreeSet<_> = groups.keys().cloned().collect();
+            prop_assert_eq!(&names, &expected);
+
+            prop_assert_eq!(scan().count().await.unwrap(), all.len());
+            let odd: BTreeSet<_> = all.iter().filter(|item| item.odd).cloned().collect();
+            let query = || table.query().filter(Item::ODD.eq(true)).page_size(page_size.min(3));
+            let mut seen = BTreeSet::new();
+            take_rest(&mut query().scan().concurrency(concurrency).stream(), &mut seen).await.unwrap();
+            prop_assert_eq!(&seen, &odd);
+            let expected: BTreeSet<_> = odd.iter().map(|item| item.group.clone()).collect();
+            let mut names = BTreeSet::new();
+            take_rest(&mut query().scan().concurrency(concurrency).partition_keys(), &mut names).await.unwrap();
+            prop_assert_eq!(&names, &expected);
+
+            // Other types of rows: without keys, with them, versioned.
+            let mut columns: Vec<_> = table.query().select((Item::ODD,)).scan().concurrency(concurrency).stream().try_collect().await.unwrap();
+            columns.retain(|(odd,)| *odd);
+            prop_assert_eq!(columns.len(), odd.len());
+            let keys: Vec<Key<Item>> = table.query().keys().scan().concurrency(concurrency).stream().try_collect().await.unwrap();
+            prop_assert_eq!(keys.iter().map(|key| (key.partition_key(), key.row_key())).collect::<BTreeSet<_>>().len(), all.len());
+            let versioned: Vec<_> = table.query().versioned().scan().concurrency(concurrency).stream().try_collect().await.unwrap();
+            prop_assert_eq!(versioned.len(), all.len());
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn scan_resumes_after_each_page(groups in groups(), page_size in 1_usize..9, concurrency in 1_usize..9) {
+        on_runtime(async {
+            let (_, table) = table_of(&groups, page_size).await;
+            let scan = || table.query().scan().concurrency(concurrency);
+            resume_after_each_page(scan, Scan::stream, &items(&groups)).await;
+            let names = groups.keys().cloned().collect();
+            resume_after_each_page(scan, Scan::partition_keys, &names).await;
+        });
+    }
+
+    /// Stops after each row, which repeats the rest of its page, and changes the concurrency in between.
+    #[test]
+    fn scan_resumes_after_each_row(groups in groups(), page_size in 1_usize..9, step in 1_usize..9) {
+        on_runtime(async {
+            let (_, table) = table_of(&groups, page_size).await;
+            let (mut seen, mut position, mut stops) = (BTreeSet::new(), None, 0);
+            loop {
+                let scan = table.query().scan().concurrency(1 + stops % 8);
+                let scan = match position.take() {
+                    Some(position) => scan.resume_from(position),
+                    None => scan,
+                };
+                let mut rows = scan.stream();
+                let mut is_over = false;
+                for _ in 0..step.max(page_size) {
+                    match rows.try_next().await.unwrap() {
+                        Some(row) => { seen.insert(row); }
+                        None => is_over = true,
+                    }
+                }
+                if is_over { break }
+                position = Some(rows.position().to_string().parse::<ScanPosition>().unwrap());
+                stops += 1;
+            }
+            prop_assert_eq!(&seen, &items(&groups));
+            Ok(())
+        })?;
+    }
+
+    /// Rows that exist all the time are yielded once, whatever is written meanwhile, and no row twice.
+    #[test]
+    fn concurrent_writes_do_not_disturb_a_scan(
+        groups in groups(), others in groups(), page_size in 1_usize..9, concurrency in 1_usize..9,
+    ) {
+        on_runtime(async {
+            let (_, table) = table_of(&groups, page_size).await;
+            let all = items(&groups);
+            let mut written = items(&others).into_iter().filter(|item| !all.contains(item));
+            let mut deleted = all.iter().filter(|item| item.n == 2).cloned();
+            let kept: BTreeSet<_> = all.iter().filter(|item| item.n != 2).cloned().collect();
+            let mut rows = table.query().scan().concurrency(concurrency).stream();
+            let mut seen = BTreeSet::new();
+            while let Some(row) = rows.try_next().await.unwrap() {
+                prop_assert!(seen.insert(row));
+                if let Some(row) = written.next() {
+                    table.insert(&row).await.unwrap();
+                }
+                if let Some(row) = deleted.next() {
+                    table.delete(&row).await.unwrap();
+                }
+            }
+            prop_assert!(kept.is_subset(&seen));
+            Ok(())
+        })?;
+    }
+}
+
+/// The faults after which a request fails.
+fn fatal() -> [Fault; 5] {
+    [
+        Fault::Reset,
+        Fault::NoConnection,
+        Fault::CutResponse { at: 10 },
+        Fault::HangResponse,
+        Fault::Respond(ResponseTemplate::new(500)),
+    ]
+}
+
+/// Fails each request of a scan in turn. A scan without retries resumes from its position, one with retries continues.
+#[tokio::test(start_paused = true)]
+async fn fault_at_any_request_loses_and_repeats_no_row() {
+    let groups: Groups = (0..30).map(|n| (format!("user-{n:03}"), 1 + n % 4)).collect();
+    let (faults, table) = table_of(&groups, 3).await;
+    let all = items(&groups);
+    let quick = CallOptions::new().attempt_timeout(Duration::from_secs(1));
+    let patient = TableServiceClient::with_transport(faults.clone())
+        .table::<Item>("Items")
+        .unwrap();
+    for fault in fatal() {
+        for nth in 1.. {
+            let (mut seen, mut names) = (BTreeSet::new(), BTreeSet::new());
+            let rule = || FaultRule::new(fault.clone()).on(OperationKind::Query).nth(nth);
+            let mut rows = table.query().with(&quick).scan().concurrency(5).stream();
+            let added = faults.add(rule());
+            let result = take_rest(&mut rows, &mut seen).await;
+            faults.remove(&added);
+            let is_past = result.is_ok();
+            if result.is_err() {
+                let position = rows.position().clone();
+                assert!(rows.try_next().await.unwrap().is_none(), "an error ends the stream");
+                let mut rest = table.query().scan().concurrency(4).resume_from(position).stream();
+                take_rest(&mut rest, &mut seen).await.unwrap();
+            }
+            assert_eq!(seen, all, "{fault:?} {nth}");
+
+            let added = faults.add(rule());
+            let mut rows = patient.query().with(&quick).scan().concurrency(5).partition_keys();
+            take_rest(&mut rows, &mut names).await.unwrap();
+            faults.remove(&added);
+            assert_eq!(names.len(), groups.len(), "{fault:?} {nth}");
+            if is_past {
+                assert!(nth > 20, "{nth}");
+                break;
+            }
+        }
+    }
+}
