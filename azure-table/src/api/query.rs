@@ -8,7 +8,7 @@
 //! | [`stream()`](crate::TableQuery::stream) | [`EntityStream`]: entities over all pages |
 //! | [`pages()`](crate::TableQuery::pages) | [`PageStream`]: [`Page`](crate::Page)s with their continuations |
 //! | [`fan_out(..)`](crate::TableQuery::fan_out) | [`FanOut`]: the same query over several partitions in parallel |
-//! | [`scan()`](crate::TableQuery::scan) | [`Scan`], [`ScanStream`]: a whole table in parallel ranges |
+//! | [`scan()`](crate::TableQuery::scan) | [`Scan`], [`ScanStream`]: a whole table in parallel ranges that it finds |
 //! | | [`ScanProgress`], and [`ScanPosition`] to resume from |
 //! | [`changes()`](crate::TableQuery::changes) | [`Changes`], [`ChangeStream`]: new and updated rows |
 //! | | [`ChangeProgress`], and [`ChangePosition`] to resume from |

@@ -78,6 +78,7 @@ async fn clients_builders_and_streams_move_between_threads() {
     assert_send(parts().all());
     assert_send(table.query().scan().on_progress(|_, _| ()).stream());
     assert_send(table.query().scan().count());
+    assert_send(table.query().scan().partition_keys());
     assert_send(table.changes().stream());
     assert_send(table.get_many([("g", 1)]));
     assert_send(table.delete_where(Tracked::NUMBER.eq(1)));
@@ -142,6 +143,8 @@ async fn streams_are_fused() {
         3
     );
     assert_eq!(read(query().scan().ranges(["f"]).stream()).await, 5);
+    assert_eq!(read(query().scan().stream()).await, 5);
+    assert_eq!(read(query().scan().partition_keys()).await, 1);
     assert_eq!(read(query().changes().max_polls(1).stream()).await, 5);
     assert_eq!(read(table.get_many([("g", 1), ("g", 9)])).await, 2);
 }

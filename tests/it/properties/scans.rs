@@ -137,14 +137,13 @@ proptest! {
             let (faults, table) = table_of(&groups, page_size).await;
             let all = items(&groups);
             let scan = || table.query().scan().concurrency(concurrency);
-            let before = faults.requests();
-            let mut seen = BTreeSet::new();
-            take_rest(&mut scan().stream(), &mut seen).await.unwrap();
+            let (before, mut seen, mut rows) = (faults.requests(), BTreeSet::new(), scan().stream());
+            take_rest(&mut rows, &mut seen).await.unwrap();
             prop_assert_eq!(&seen, &all);
-            // The limit of ranges, each of which may end with a page of its own, without rows or with few.
-            let pages = all.len() / page_size;
-            let requests = (faults.requests() - before) as usize;
-            prop_assert!(requests <= (pages + 1) * 9, "{} requests, {} pages", requests, pages);
+            let (progress, requests) = (rows.progress(), faults.requests() - before);
+            prop_assert_eq!(progress.pages, u64::from(requests));
+            let ranges = progress.ranges as u64;
+            prop_assert!(ranges <= 65 + progress.pages / 8 && ranges <= 1 + 4 * progress.pages, "{:?}", progress);
 
             let mut names = BTreeSet::new();
             take_rest(&mut scan().partition_keys(), &mut names).await.unwrap();
@@ -173,6 +172,11 @@ proptest! {
             Ok(())
         })?;
     }
+}
+
+proptest! {
+    // Each case reads the table once for each of its pages.
+    #![proptest_config(super::cases(ProptestConfig::with_cases(64)))]
 
     #[test]
     fn scan_resumes_after_each_page(groups in groups(), page_size in 1_usize..9, concurrency in 1_usize..9) {

@@ -266,6 +266,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
                 index,
                 filter,
                 from: None,
+                location: None,
             })
         };
         let chains = parts.into_iter().enumerate().map(chain).collect::<Result<_>>()?;

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use azure_table_core::filter::split::PartFilter;
 use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::location::Location;
 use azure_table_core::protocol::continuation::Continuation;
 
 use crate::client::query::concurrent::{Concurrent, ItemSource, Order};
@@ -22,6 +23,8 @@ pub(crate) struct Part {
     pub(crate) index: usize,
     pub(crate) filter: PartFilter,
     pub(crate) from: Option<Continuation>,
+    /// The location to read from, if that is decided.
+    pub(crate) location: Option<Location>,
 }
 
 /// Pages with the index of their part. Ends after an error.
@@ -131,7 +134,11 @@ impl<P> PartPages<P> {
                 Some(mark) => shape.clone().marked(mark),
                 None => shape.clone(),
             };
-            let pages = PageStream::new(Arc::clone(pipeline), options.clone(), query, part.from, shape);
+            let mut options = options.clone();
+            if part.location.is_some() {
+                options.get_mut().pinned = part.location;
+            }
+            let pages = PageStream::new(Arc::clone(pipeline), options, query, part.from, shape);
             Chain {
                 index: part.index,
                 pages: pages.sharing(turn),

@@ -8,6 +8,7 @@ use azure_table_core::filter::expression::{Comparison, Expression};
 use azure_table_core::model::edm::EdmValue;
 use azure_table_core::model::error::Result;
 use azure_table_core::model::key_shape::check_key;
+use azure_table_core::model::location::Location;
 use azure_table_core::model::ordinal;
 use azure_table_core::position_text;
 use azure_table_core::protocol::continuation::Continuation;
@@ -50,6 +51,9 @@ pub(super) struct RangePosition {
     after: Option<After>,
     /// The first PartitionKey after the range; `None` is the end of the table.
     pub(super) to: Option<String>,
+    /// The location of the page before it, as in a continuation: the rows of one partition come from one location.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) location: Option<Location>,
     pub(super) read: Read,
 }
 
@@ -86,6 +90,7 @@ pub(super) fn ranges(ends: &[String]) -> Result<Vec<RangePosition>> {
         from,
         after: None,
         to,
+        location: None,
         read: Read::Nothing,
     };
     Ok(starts.zip(ends).map(range).collect())
@@ -133,6 +138,7 @@ impl RangePosition {
             from: Some(from.to_owned()),
             after: Some(after),
             to: self.to.clone().filter(|_| !is_one),
+            location: self.location,
             read: Read::Nothing,
         }
     }
@@ -144,6 +150,7 @@ impl RangePosition {
             from: Some(bound),
             after: None,
             to,
+            location: self.location,
             read: Read::Nothing,
         }
     }

@@ -82,19 +82,28 @@ impl ScanRanges {
         own.pages += 1;
         let first = own.first.get_or_insert_with(|| keys.first.clone()).clone();
         let pages = f64::from(own.pages);
+        let (from, is_after) = range.start();
+        let rest = Rest {
+            from,
+            is_after,
+            first: &first,
+            last: &keys.last,
+            to,
+        };
         let next = match self.rows {
             MarkedRows::FirstOfPartition => Some(After::Partition),
             MarkedRows::All if keys.first == keys.last => None,
             MarkedRows::All => Some(After::Row(keys.last_row.clone())),
         };
-        let bounds = match range.is_of_one_partition() || to == Some(&*keys.last) {
-            true => None,
-            false => self.bounds(number, range, to, (&first, keys), pages, free),
+        let count = match range.is_of_one_partition() || to == Some(&*keys.last) {
+            true => 0,
+            false => self.count(number, &rest, keys, pages, free),
         };
-        let bounds = match (bounds, &next) {
-            (Some(bounds), _) => bounds,
-            (None, Some(After::Partition)) => Vec::new(),
-            (None, _) => return Vec::new(),
+        let bounds = match next {
+            // The rest of the partition becomes a range too.
+            None if count > 0 => rest.bounds(&self.alphabet, count - 1),
+            None => return Vec::new(),
+            Some(_) => rest.bounds(&self.alphabet, count),
         };
         if bounds.is_empty() && matches!(next, Some(After::Row(_))) {
             return Vec::new();
@@ -131,24 +140,8 @@ impl ScanRanges {
         }
     }
 
-    /// Returns the bounds at which a range is split, or `None` if it is not.
-    fn bounds(
-        &mut self,
-        number: usize,
-        range: &RangePosition,
-        to: Option<&str>,
-        (first, keys): (&str, &PageKeys),
-        pages: f64,
-        free: usize,
-    ) -> Option<Vec<String>> {
-        let (from, is_after) = range.start();
-        let rest = Rest {
-            from,
-            is_after,
-            first,
-            last: &keys.last,
-            to,
-        };
+    /// Returns the number of ranges to add, so that each part of the rest is about as long as the other ranges.
+    fn count(&mut self, number: usize, rest: &Rest<'_>, keys: &PageKeys, pages: f64, free: usize) -> usize {
         self.alphabet.merge(&keys.alphabet);
         rest.teach(&mut self.alphabet);
         let left = rest.ratio(&self.alphabet).map(|ratio| ratio * pages);
@@ -157,13 +150,7 @@ impl ScanRanges {
         }
         let limit = (RANGES_PER_PAGE * self.pages).min(RANGES + self.pages / PAGES_PER_RANGE);
         let allowed = usize::try_from(limit.saturating_sub(self.added)).unwrap_or(usize::MAX);
-        let count = self.count(left, free).min(allowed);
-        (count > 0).then(|| rest.bounds(&self.alphabet, count))
-    }
-
-    /// Returns the number of bounds for a range of this many pages: each part is about as long as the others in
-    /// progress.
-    fn count(&self, left: Option<f64>, free: usize) -> usize {
+        let free = free.min(allowed);
         let Some(left) = left else { return free };
         let known: f64 = self.estimates.values().filter_map(|other| other.left).sum();
         let share = (known / self.concurrency as f64).max(MIN_PAGES);

@@ -16,7 +16,7 @@ use azure_table_core::filter::key_range::KeyRange;
 use azure_table_core::filter::split::PartFilter;
 use azure_table_core::model::error::Result;
 use azure_table_core::model::ordinal;
-use azure_table_core::protocol::continuation::Continuation;
+use azure_table_core::protocol::continuation::{self, Continuation};
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
@@ -98,6 +98,7 @@ impl Finder {
     fn replace<P>(
         &mut self,
         page: &PartPage<P>,
+        next: &Continuation,
         position: &ScanPosition,
         free: usize,
     ) -> Option<(Vec<(usize, RangePosition)>, VecDeque<Part>)> {
@@ -111,7 +112,8 @@ impl Finder {
             return None;
         }
         let (mut ranges, mut parts) = (Vec::new(), VecDeque::new());
-        for range in found {
+        for mut range in found {
+            range.location = continuation::location(next);
             if let Some(part) = part(self.next_number, &range, &self.shared) {
                 parts.push_back(part);
                 ranges.push((self.next_number, range));
@@ -133,7 +135,12 @@ pub(super) fn part(index: usize, range: &RangePosition, shared: &Arc<[Expression
     let filter = PartFilter::new(range.condition(), Arc::clone(shared));
     let known = filter.own().fold(KeyRange::of(&**shared), KeyRange::and);
     let is_empty = known.is_empty() || known.end().is_some_and(|end| range.is_after(end));
-    (!is_empty).then_some(Part { index, filter, from })
+    (!is_empty).then_some(Part {
+        index,
+        filter,
+        from,
+        location: range.location,
+    })
 }
 
 impl<P> ScanStream<P> {
@@ -216,7 +223,7 @@ impl<P> ScanStream<P> {
                 Next::End
             }
             (Some(next), None) => Next::Page(next),
-            (Some(next), Some(finder)) => match finder.replace(&part, &self.position, self.pages.free()) {
+            (Some(next), Some(finder)) => match finder.replace(&part, &next, &self.position, self.pages.free()) {
                 None => Next::Page(next),
                 Some((ranges, parts)) => {
                     self.pages.replace(part.part, parts);

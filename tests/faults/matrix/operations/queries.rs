@@ -1,14 +1,18 @@
 //! Queries: their rows, pages and results.
 
+use std::collections::BTreeSet;
+
 use azure_table::entity::VariantOf;
 use azure_table::{Key, Result, TableQuery, Versioned};
 use futures::TryStreamExt;
 
-use super::super::model::{Cell, OTHER_PARTITION, PARTITION, State};
+use super::super::model::{Cell, OTHER_PARTITION, PARTITION, State, partition_of};
 use super::super::operation::{Chosen, Entry, On, Origin, Parts, View, shown, stored};
 
 /// Pages of two rows, and one that may be empty.
 const PAGES: u32 = 5;
+/// The most pages that the ranges which a scan finds add to these.
+const FOUND: u32 = 12;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("query", &["TableQuery::all"], |_| {
@@ -116,6 +120,26 @@ pub(super) const ENTRIES: &[Entry] = &[
         })
     })
     .pages(PAGES)
+    .concurrent(),
+    Entry::new("scan that finds its ranges", &[], |_| {
+        rows(Parts::Partitions, |on| async move {
+            let rows: Vec<_> = query(&on).scan().concurrency(3).stream().try_collect().await?;
+            Ok(sorted(texts(&rows)))
+        })
+    })
+    .pages(PAGES + FOUND)
+    .concurrent(),
+    Entry::new("partition keys of a scan", &["Scan::partition_keys"], |_| {
+        let view = |state: &State| {
+            let keys: BTreeSet<&str> = state.rows.keys().map(|row| partition_of(row)).collect();
+            keys.into_iter().map(str::to_owned).collect()
+        };
+        Chosen::read(Origin::Any, Parts::Partitions, view, |on| async move {
+            let keys = query(&on).scan().concurrency(3).partition_keys();
+            Ok(sorted(keys.try_collect().await?))
+        })
+    })
+    .pages(PAGES + FOUND)
     .concurrent(),
     Entry::new("changes", &["Changes::stream", "ChangeStream::try_next"], |_| {
         rows(Parts::One, |on| async move {
