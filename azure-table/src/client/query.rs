@@ -52,9 +52,6 @@ mod part_pages;
 pub(crate) mod prepared_query;
 pub(crate) mod query_plan;
 pub(crate) mod scan;
-pub(crate) mod scan_position;
-mod scan_ranges;
-pub(crate) mod scan_stream;
 pub(crate) mod selection;
 
 /// A query for entities of type `E`, read as `P`.

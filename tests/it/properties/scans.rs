@@ -106,7 +106,7 @@ async fn resume_after_each_page<T: Ord + Clone + std::fmt::Debug>(
         }
         if is_over {
             assert_eq!(&seen, all);
-            return;
+            break;
         }
         let stored = rows.position().to_string();
         drop(rows);

@@ -1,7 +1,7 @@
 //! Reads a whole table in ranges of partitions, concurrently and resumably.
 //!
-//! Owns [`Scan`], its ranges and checks. The rows are `scan_stream.rs`; the ranges that a scan finds are
-//! `scan_ranges.rs`.
+//! Owns [`Scan`] and its checks. The rows are `scan/scan_stream.rs`. The ranges that a scan finds are
+//! `scan/scan_ranges.rs`.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -20,13 +20,17 @@ use crate::client::query::TableQuery;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::page_stream::{Prefetch, PreparedQuery};
 use crate::client::query::part_pages::Part;
-use crate::client::query::scan_position::{Read, ScanPosition, ranges};
-use crate::client::query::scan_ranges::ScanRanges;
-use crate::client::query::scan_stream::{Finder, OnProgress, ScanProgress, ScanStream, part};
+use crate::client::query::scan::scan_position::{Read, ScanPosition, ranges};
+use crate::client::query::scan::scan_ranges::ScanRanges;
+use crate::client::query::scan::scan_stream::{Finder, OnProgress, ScanProgress, ScanStream, part};
 use crate::client::shape::Shape;
 use crate::client::shape::key_mark::MarkedRows;
 use crate::client::total_timeout::total_timeout;
 use crate::pipeline::options::call_options;
+
+pub(crate) mod scan_position;
+mod scan_ranges;
+pub(crate) mod scan_stream;
 
 /// A query over the whole table, read concurrently in ranges of PartitionKeys.
 ///
@@ -111,8 +115,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 impl<E: TableEntity, P> Scan<E, P> {
     /// Adds the boundaries between the ranges: PartitionKeys in any order. Duplicates are ignored.
     ///
-    /// With boundaries, the scan does not look for its own. No row needs to have such a key. `n` boundaries form `n + 1` ranges. The first range begins with the table, and
-    /// the last ends with it. The scan is fastest if the ranges have similar numbers of rows.
+    /// With boundaries, the scan finds none of its own. No row needs to have such a key. `n` boundaries form `n + 1`
+    /// ranges. The first range begins with the table, and the last ends with it. The scan is fastest if the ranges have
+    /// similar numbers of rows.
     pub fn ranges(mut self, ends: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.ends.extend(ends.into_iter().map(Into::into));
         self
@@ -151,6 +156,9 @@ impl<E: TableEntity, P> Scan<E, P> {
     /// After each page it continues behind the last partition of the page. So the list takes at most about one request
     /// per partition, and at most as many as a scan of the rows. The keys arrive in no particular order. A
     /// [`limit`](TableQuery::limit) of the query limits the number of keys. A position of the list resumes only a list.
+    ///
+    /// A page has the keys of up to 1,000 rows, of which the client keeps one for each partition. If partitions have
+    /// many rows, a small [`page_size`](TableQuery::page_size) transfers less.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -200,7 +208,7 @@ impl<E: TableEntity, P> Scan<E, P> {
     fn read(self, rows: MarkedRows) -> ScanStream<P> {
         let limit = self.query.settings.limit;
         let (position, finder, parts) = match self.begin(rows) {
-            Ok(Begun {
+            Ok(Prepared {
                 position,
                 finder,
                 query,
@@ -215,7 +223,7 @@ impl<E: TableEntity, P> Scan<E, P> {
     }
 
     /// Returns the ranges, and a chain for the remainder of each.
-    fn begin(&self, rows: MarkedRows) -> Result<Begun> {
+    fn begin(&self, rows: MarkedRows) -> Result<Prepared> {
         let mut query = self.query.clone();
         if query.settings.from.is_some() {
             let why = "a continuation belongs to one chain of pages: resume a scan with `.resume_from(position)`";
@@ -262,7 +270,7 @@ impl<E: TableEntity, P> Scan<E, P> {
         let mut query = query.prepare_parts()?;
         // The limit applies to all ranges together. A page that is cut short has no continuation to resume from.
         query.limit = None;
-        Ok(Begun {
+        Ok(Prepared {
             position,
             finder,
             query,
@@ -275,7 +283,7 @@ impl<E: TableEntity, P> Scan<E, P> {
 const LIST: u64 = 0x7061_7274_6974_696f;
 
 /// A scan that was checked, with a chain for the rest of each range.
-struct Begun {
+struct Prepared {
     position: ScanPosition,
     finder: Option<Finder>,
     query: PreparedQuery,

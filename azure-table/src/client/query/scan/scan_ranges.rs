@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use azure_table_core::model::key_split::{Alphabet, Rest};
 
-use crate::client::query::scan_position::{After, RangePosition};
+use crate::client::query::scan::scan_position::{After, RangePosition};
 use crate::client::shape::key_mark::{MarkedRows, PageKeys};
 
 /// The ranges that a scan may add for each of its first pages.
@@ -97,15 +97,22 @@ impl ScanRanges {
         };
         let count = match range.is_of_one_partition() || to == Some(&*keys.last) {
             true => 0,
-            false => self.count(number, &rest, keys, pages, free),
+            false => self.count(
+                number,
+                &rest,
+                keys,
+                pages,
+                free.saturating_sub(usize::from(next.is_none())),
+            ),
         };
-        let bounds = match next {
-            // The rest of the partition becomes a range too.
-            None if count > 0 => rest.bounds(&self.alphabet, count - 1),
-            None => return Vec::new(),
-            Some(_) => rest.bounds(&self.alphabet, count),
+        let bounds = rest.bounds(&self.alphabet, count);
+        let is_split = match next {
+            Some(After::Row(_)) => !bounds.is_empty(),
+            Some(_) => true,
+            // The rest of the partition is a range even without a bound, such as behind an empty PartitionKey.
+            None => count > 0,
         };
-        if bounds.is_empty() && matches!(next, Some(After::Row(_))) {
+        if !is_split {
             return Vec::new();
         }
         let mut ranges = Vec::with_capacity(bounds.len() + 2);
@@ -140,7 +147,7 @@ impl ScanRanges {
         }
     }
 
-    /// Returns the number of ranges to add, so that each part of the rest is about as long as the other ranges.
+    /// Returns the number of bounds, so that each part of the rest is about as long as the other ranges.
     fn count(&mut self, number: usize, rest: &Rest<'_>, keys: &PageKeys, pages: f64, free: usize) -> usize {
         self.alphabet.merge(&keys.alphabet);
         rest.teach(&mut self.alphabet);
@@ -148,7 +155,8 @@ impl ScanRanges {
         if let Some(own) = self.estimates.get_mut(&number) {
             own.left = left;
         }
-        let limit = (RANGES_PER_PAGE * self.pages).min(RANGES + self.pages / PAGES_PER_RANGE);
+        // One less: the rest of a partition may be a range too.
+        let limit = (RANGES_PER_PAGE * self.pages - 1).min(RANGES - 1 + self.pages / PAGES_PER_RANGE);
         let allowed = usize::try_from(limit.saturating_sub(self.added)).unwrap_or(usize::MAX);
         let free = free.min(allowed);
         let Some(left) = left else { return free };

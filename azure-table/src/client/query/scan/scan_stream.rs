@@ -21,8 +21,8 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::query::part_pages::{Part, PartPage, PartPages};
-use crate::client::query::scan_position::{RangePosition, Read, ScanPosition};
-use crate::client::query::scan_ranges::ScanRanges;
+use crate::client::query::scan::scan_position::{RangePosition, Read, ScanPosition};
+use crate::client::query::scan::scan_ranges::ScanRanges;
 
 pub(super) type OnProgress = dyn FnMut(&ScanProgress, &ScanPosition) + Send;
 
