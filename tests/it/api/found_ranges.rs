@@ -66,7 +66,7 @@ async fn cost(faults: &Faults, call: impl Future<Output = Result<usize>>) -> Cos
     let items = call.await.unwrap();
     Cost {
         items,
-        requests: faults.requests() as u64 - before as u64,
+        requests: faults.requests() - before,
         round_trips: (started.elapsed().as_millis() / LATENCY.as_millis()) as u64,
     }
 }

@@ -141,7 +141,7 @@ proptest! {
             take_rest(&mut rows, &mut seen).await.unwrap();
             prop_assert_eq!(&seen, &all);
             let (progress, requests) = (rows.progress(), faults.requests() - before);
-            prop_assert_eq!(progress.pages, u64::from(requests));
+            prop_assert_eq!(progress.pages, requests);
             let ranges = progress.ranges as u64;
             prop_assert!(ranges <= 65 + progress.pages / 8 && ranges <= 1 + 4 * progress.pages, "{:?}", progress);
 

@@ -62,9 +62,12 @@ pub struct ScanStream<P> {
 enum Next {
     Page(Continuation),
     End,
-    /// Other ranges, with their numbers, replace the rest.
-    Ranges(Vec<(usize, RangePosition)>),
+    /// Other ranges replace the rest.
+    Ranges(Vec<NumberedRange>),
 }
+
+/// A range with its number, which is that of its chain.
+type NumberedRange = (usize, RangePosition);
 
 /// The ranges that a scan finds.
 pub(super) struct Finder {
@@ -101,7 +104,7 @@ impl Finder {
         next: &Continuation,
         position: &ScanPosition,
         free: usize,
-    ) -> Option<(Vec<(usize, RangePosition)>, VecDeque<Part>)> {
+    ) -> Option<(Vec<NumberedRange>, VecDeque<Part>)> {
         let range = position.ranges.get(self.index(page.part)?)?;
         let end = KeyRange::of(&*self.shared).end();
         let ends = range.to.as_deref().into_iter().chain(end);
