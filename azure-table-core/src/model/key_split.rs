@@ -382,7 +382,7 @@ mod tests {
             "user-1",
             "user.",
             "uses",
-            "uss",
+            "usf",
             "ut",
             "v",
         ];
@@ -424,6 +424,26 @@ mod tests {
             ..rest("\u{ffff}", "\u{ffff}", None)
         };
         assert_eq!(rest.bounds(&Alphabet::default(), 4), [""; 0]);
+    }
+
+    #[test]
+    fn bound_is_no_longer_than_a_key() {
+        let key = format!("{}b5", "a".repeat(MAX_KEY_UNITS - 2));
+        let first = format!("{}b1", "a".repeat(MAX_KEY_UNITS - 2));
+        let alphabet = learned(&[&first, &key]);
+        let end = key.replace('b', "c");
+        let bounded = Rest {
+            from: Some(&first),
+            is_after: true,
+            ..rest(&first, &key, Some(&end))
+        };
+        for bounds in [
+            rest(&first, &key, None).bounds(&alphabet, 16),
+            bounded.bounds(&alphabet, 3),
+        ] {
+            assert!(!bounds.is_empty());
+            assert!(bounds.iter().all(|bound| key_text_fault(bound).is_none()), "{bounds:?}");
+        }
     }
 
     fn key() -> impl Strategy<Value = String> {
