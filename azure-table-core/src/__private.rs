@@ -21,7 +21,7 @@ pub use serde::Serialize;
 pub use serde::de::DeserializeOwned;
 
 pub use self::assert::{
-    SamePartition, assert_digits, assert_distinct, assert_entity, assert_form, assert_partition, assert_untagged,
+    SamePartition, assert_digits, assert_distinct, assert_encrypted, assert_entity, assert_form, assert_partition, assert_untagged,
 };
 pub use self::field::{EtagField, ExtraField, FromJson, OfDefault, TimestampField, ToJson, WriteIdField};
 pub use self::function::{
@@ -35,7 +35,7 @@ pub use self::property::{
     KeepText, KeptNumber, KeptText, int32, number, text, truncated, unknown_number, unknown_text,
 };
 pub use self::stored_field::{
-    BorrowedField, ChunkedField, CollectionField, JsonField, KeyField, PointerSizedField, PropertyField,
+    BorrowedField, ChunkedField, CollectionField, EncryptedField, JsonField, KeyField, PointerSizedField, PropertyField,
     WideIntegerField, WrittenField, WrittenKeyField,
 };
 pub use self::value::{
@@ -46,6 +46,7 @@ pub use crate::codec::json::embedded as json;
 use crate::filter::column::Column;
 pub use crate::filter::column::InKey;
 use crate::filter::column_name::ColumnName;
+pub use crate::filter::encrypted_column::{EncryptedColumn, Searchable};
 pub use crate::filter::nested::{Nested, Variant};
 pub use crate::filter::projection::{ProjectedValues, Projection, UpdatableRow, Updated};
 pub use crate::filter::rejected::{Known, Listed, Opaque, OtherRows, Single, Whole};

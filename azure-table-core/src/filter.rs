@@ -8,6 +8,7 @@ pub mod assignment;
 pub mod column;
 #[doc(hidden)]
 pub mod column_name;
+pub mod encrypted_column;
 #[doc(hidden)]
 pub mod evaluate;
 #[doc(hidden)]

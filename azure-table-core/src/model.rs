@@ -9,6 +9,8 @@ pub mod datetime;
 pub mod diagnostics;
 pub mod dynamic;
 pub mod edm;
+#[cfg(feature = "encryption")]
+pub mod encryption;
 pub mod entity;
 pub mod entity_key;
 #[doc(hidden)]
@@ -50,6 +52,8 @@ pub mod serde_text;
 #[cfg(feature = "inbound")]
 #[doc(hidden)]
 pub mod timestamp_watch;
+#[doc(hidden)]
+pub mod unsealed;
 pub mod variant;
 pub mod variant_mark;
 pub mod versioned;

@@ -53,6 +53,8 @@ pub mod sas_token;
 #[doc(hidden)]
 pub mod sas_url;
 #[doc(hidden)]
+pub mod sealing;
+#[doc(hidden)]
 pub mod sent_batch;
 #[doc(hidden)]
 pub mod service_operations;

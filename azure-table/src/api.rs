@@ -8,6 +8,8 @@ pub mod batch;
 pub mod bulk;
 #[cfg(feature = "emulator")]
 pub mod emulator;
+#[cfg(feature = "encryption")]
+pub mod encryption;
 pub mod entity;
 pub mod filter;
 pub mod key;

@@ -11,6 +11,7 @@
 //! | [`batches`] | How do I write several rows in one request, or millions in parallel? |
 //! | [`operations`] | How many requests does a method send, and what does a lost response mean? |
 //! | [`retries`] | What happens when the network or the service fails, and what is known afterwards? |
+//! | [`encryption`] (features `derive`, `emulator`, `encryption`) | How do I encrypt properties? What does each operation do with them? |
 //! | [`testing`] (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
 //! | [`explorations`] (the same features) | Is my code correct in every order of its requests, and when one is lost? |
 //! | [`emulator`] (feature `emulator-durable`) | How do I keep tables in a folder? What survives a crash? |
@@ -79,6 +80,13 @@ pub mod testing {}
     doc = "Needs the features `derive`, `emulator` and `test-util`: [docs.rs](https://docs.rs/azure-table/latest/azure_table/guide/explorations/) has it."
 )]
 pub mod explorations {}
+
+#[cfg_attr(all(feature = "derive", feature = "emulator", feature = "encryption"), doc = include_str!("../docs/encryption.md"))]
+#[cfg_attr(
+    not(all(feature = "derive", feature = "emulator", feature = "encryption")),
+    doc = "Needs the features `derive`, `emulator` and `encryption`: [docs.rs](https://docs.rs/azure-table/latest/azure_table/guide/encryption/) has it."
+)]
+pub mod encryption {}
 
 #[cfg_attr(feature = "emulator-durable", doc = include_str!("../docs/emulator.md"))]
 #[cfg_attr(

@@ -30,6 +30,8 @@ mod examples_of_the_macros {}
 
 #[cfg(feature = "emulator")]
 pub use crate::api::emulator;
+#[cfg(feature = "encryption")]
+pub use crate::api::encryption;
 #[cfg(feature = "test-util")]
 pub use crate::api::testing;
 pub use crate::api::{auth, batch, bulk, entity, filter, key, operation, query, retry, service, telemetry, transport};

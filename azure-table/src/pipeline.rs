@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use azure_table_core::model::error::Error;
 use azure_table_core::model::variant_mark::MarkedVariant;
+use azure_table_core::protocol::batch::ChangeSet;
 use azure_table_core::protocol::endpoint::Endpoint;
 use azure_table_core::transport::Transport;
 
@@ -31,6 +32,8 @@ pub(crate) mod auth;
 mod connection_defaults;
 pub(crate) mod context;
 pub(crate) mod default_transport;
+#[cfg(feature = "encryption")]
+pub(crate) mod encryption;
 mod ended;
 pub(crate) mod hedge;
 mod hedged_attempt;
@@ -105,6 +108,16 @@ impl Pipeline {
         pipeline.settings.variant = variant;
         pipeline.settings.outer_variant = outer;
         pipeline
+    }
+
+    /// Creates a change set for the caller's operations, whose properties may not be encrypted yet.
+    pub(crate) fn change_set(&self, table: &str) -> ChangeSet {
+        let change_set = ChangeSet::new(&self.endpoint, table);
+        #[cfg(feature = "encryption")]
+        if self.settings.data_keys.is_some() {
+            return change_set.keeping_unsealed();
+        }
+        change_set
     }
 
     /// Returns the pipeline without its group.

@@ -1,5 +1,6 @@
 //! Compile-time assertions of derived code about facts that the macro cannot see because it sees one type at a time.
 
+use crate::model::edm::EdmType;
 use crate::model::entity::TableEntity;
 use crate::model::key_shape::KeyPiece;
 use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
@@ -11,6 +12,15 @@ pub const fn assert_digits(digits: Option<usize>) {
         digits.is_some(),
         "only a field whose key text is digits can have a width: remove the width from the template, or use an unsigned \
          integer"
+    );
+}
+
+/// Asserts that an encrypted field is text or bytes.
+#[track_caller]
+pub const fn assert_encrypted(edm_type: EdmType) {
+    assert!(
+        matches!(edm_type, EdmType::String | EdmType::Binary),
+        "#[table(encrypted)] is for text and bytes: use a type that is stored as Edm.String or Edm.Binary"
     );
 }
 

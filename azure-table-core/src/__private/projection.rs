@@ -4,7 +4,10 @@ use std::marker::PhantomData;
 
 use super::assert::is_same;
 use crate::filter::assignment;
+#[cfg(feature = "encryption")]
+use crate::filter::assignment::Assignment;
 use crate::filter::column::{Column, InKey, Stored};
+use crate::filter::encrypted_column::EncryptedColumn;
 use crate::filter::nested::Nested;
 use crate::filter::projection::ProjectedValues;
 use crate::filter::rejected::Opaque;
@@ -115,6 +118,27 @@ impl<E, T> Column<E, T, InKey> {
 }
 
 /// Constants that no projection reads.
+#[cfg(feature = "encryption")]
+#[doc(hidden)]
+impl<E, T> EncryptedColumn<E, T> {
+    /// Adds the value of a projection's field.
+    pub fn write<V: Property>(self, value: &V, values: &mut ProjectedValues<E>) {
+        let column = assignment::of_property(self.selected(), value);
+        values.columns.extend(column.map(Assignment::encrypted));
+    }
+}
+
+#[cfg(feature = "encryption")]
+impl<E, T: Property + ReadProperty> ColumnOf<E, T> for EncryptedColumn<E, T> {
+    fn found(self, row: &Row<'_>) -> Result<Option<T>> {
+        row.found_decrypted(self.selected())
+    }
+
+    fn required(self, row: &Row<'_>) -> Result<T> {
+        super::required(self.found(row)?, "", self.selected())
+    }
+}
+
 macro_rules! unwritten {
     ($($of:ty $(, $parameter:ident)*;)*) => {$(
         #[doc(hidden)]
@@ -130,6 +154,7 @@ unwritten! {
 }
 selected! {
     Column<E, T, R>: column => column.stored_name().last();
+    EncryptedColumn<E, T>: column => column.stored_name().last();
     Nested<E, G>: _ => "";
     Opaque<E, T>: _ => "";
     Absent<E>: _ => "";

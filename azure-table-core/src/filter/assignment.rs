@@ -1,14 +1,17 @@
 //! Values for columns, as a patch sends them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
 use crate::filter::column::{Column, ColumnRole, Stored};
+use crate::filter::column_name::ColumnName;
 use crate::filter::literal::Literal;
 use crate::model::edm::{Edm, EdmValue};
 use crate::model::error::{Error, Result, ValueError};
 use crate::model::operand::Operand;
 use crate::model::property::Property;
+use crate::model::property_writer::PropertyWriter;
 
 /// A column and its new value, created by [`Column::set`] and sent by `TableClient::patch`.
 ///
@@ -17,6 +20,7 @@ use crate::model::property::Property;
 pub struct Assignment<E> {
     name: String,
     value: Result<EdmValue, ValueError>,
+    is_encrypted: bool,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -58,11 +62,35 @@ impl<E, I: IntoIterator<Item = Assignment<E>>> Assignments<E> for I {
 #[doc(hidden)]
 pub fn of_property<E, T: Property + ?Sized>(name: &str, value: &T) -> Option<Assignment<E>> {
     let value = value.to_edm().map(|value| value.map(Edm::into_owned)).transpose()?;
-    Some(Assignment {
-        name: name.to_owned(),
-        value,
-        entity: PhantomData,
-    })
+    Some(Assignment::new(name.to_owned(), value))
+}
+
+impl<E> Assignment<E> {
+    fn new(name: String, value: Result<EdmValue, ValueError>) -> Self {
+        Self {
+            name,
+            value,
+            is_encrypted: false,
+            entity: PhantomData,
+        }
+    }
+
+    /// Creates the assignment of a column with this name.
+    pub(crate) fn of_column(name: ColumnName, value: impl FnOnce() -> Result<EdmValue, ValueError>) -> Self {
+        let value = match name.fault() {
+            Some(fault) => Err(ValueError::new(fault)),
+            None => value(),
+        };
+        Self::new(name.to_string(), value)
+    }
+
+    /// Returns the assignment with its value encrypted when it is sent.
+    pub(crate) fn encrypted(self) -> Self {
+        Self {
+            is_encrypted: true,
+            ..self
+        }
+    }
 }
 
 /// A column that can be set: the column of a property.
@@ -83,32 +111,64 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     where
         Self: Settable,
     {
-        let value = match self.stored_name().fault() {
-            Some(fault) => Err(ValueError::new(fault)),
-            None => R::literal(&value.into_operand()),
-        };
-        Assignment {
-            name: self.name(),
-            value,
-            entity: PhantomData,
-        }
+        Assignment::of_column(self.stored_name(), || R::literal(&value.into_operand()))
     }
 }
 
-/// Returns the name and the value.
-///
-/// # Errors
-/// - `InvalidInput`: the service cannot represent the value.
-pub fn into_property<E>(assignment: Assignment<E>) -> Result<(String, EdmValue)> {
-    match assignment.value {
-        Ok(value) => Ok((assignment.name, value)),
-        Err(e) => Err(Error::invalid_input(format!("property `{}`: {e}", assignment.name))),
+/// The properties that assignments write. Of two values for a column, the last one counts.
+#[doc(hidden)]
+#[derive(Clone, Default)]
+pub struct AssignedProperties {
+    /// The values, and `true` for those that are encrypted.
+    values: BTreeMap<String, (EdmValue, bool)>,
+}
+
+impl AssignedProperties {
+    /// Collects the properties.
+    ///
+    /// # Errors
+    /// - `InvalidInput`: the service cannot represent a value.
+    pub fn of<E>(columns: impl Assignments<E>) -> Result<Self> {
+        let mut values = BTreeMap::new();
+        for assignment in columns.into_assignments() {
+            let name = assignment.name;
+            let value = assignment
+                .value
+                .map_err(|e| Error::invalid_input(format!("property `{name}`: {e}")))?;
+            values.insert(name, (value, assignment.is_encrypted));
+        }
+        Ok(Self { values })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Writes the properties.
+    ///
+    /// # Errors
+    /// - `InvalidInput`: the service would reject one.
+    pub fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<()> {
+        self.values
+            .iter()
+            .try_for_each(|(name, (value, is_encrypted))| match is_encrypted {
+                true => writer.encrypted_value(name, value),
+                false => writer.value(name, value),
+            })
+    }
+}
+
+/// Shows names only: a value may be one to encrypt.
+impl fmt::Debug for AssignedProperties {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.values.keys()).finish()
     }
 }
 
 impl<E> fmt::Display for Assignment<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
+            Ok(_) if self.is_encrypted => write!(f, "{} = <encrypted>", self.name),
             Ok(value) => write!(f, "{} = {}", self.name, Literal(value)),
             Err(e) => write!(f, "{} = <{e}>", self.name),
         }

@@ -10,7 +10,7 @@ use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmType, EdmValue, Token};
 use crate::model::entity::{MetadataLevel, ReadEntity, TableEntity};
 use crate::model::entity_key::key_texts;
-use crate::model::error::{ErrorInternals, Result};
+use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::key_shape::{KeyShape, KeyWriter};
 use crate::model::property::ReadProperty;
@@ -66,14 +66,17 @@ impl DynamicEntity {
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::model::error::ErrorKind::InvalidInput): a key, name or value that the service would
-    ///   reject.
+    ///   reject, or an encrypted property.
     pub fn from_entity<E: TableEntity + ?Sized>(entity: &E) -> Result<Self> {
         let texts = key_texts(entity)?;
         let (partition_key, row_key) = texts.pair();
         let mut dynamic = Self::new(partition_key, row_key);
         let mut writer = property_writer::writer(&mut dynamic, partition_key, row_key);
         entity.write_properties(&mut writer)?;
-        property_writer::finish(writer)?;
+        let rare = property_writer::finish(writer)?;
+        if let Some(unsealed) = rare.and_then(|rare| rare.unsealed) {
+            return Err(Error::invalid_input(unsealed.without_key()));
+        }
         if let Condition::Matches(etag) = entity.condition() {
             dynamic.etag = Some(etag);
         }
@@ -96,6 +99,8 @@ impl DynamicEntity {
                 .iter()
                 .map(|(name, value)| row_property(name, value))
                 .collect(),
+            #[cfg(feature = "encryption")]
+            opener: None,
         };
         E::read(&row).map_err(|e| row::locate(&row, e))
     }

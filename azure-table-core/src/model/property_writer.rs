@@ -15,6 +15,7 @@ use crate::model::guid::Guid;
 use crate::model::name::property_name_fault;
 use crate::model::ordinal::utf16_len;
 use crate::model::property::Property;
+use crate::model::unsealed::{Unsealed, UnsealedValue};
 
 /// The maximum length of an Edm.String, in UTF-16 code units (64 KiB).
 pub const MAX_STRING_UNITS: usize = 32_768;
@@ -159,6 +160,35 @@ impl<'a> PropertyWriter<'a> {
         Ok(())
     }
 
+    /// Writes a property of text or bytes that is encrypted when the entity is sent. An absent value is left out.
+    ///
+    /// # Errors
+    /// The errors of [`property`](Self::property), or the value is neither text nor bytes.
+    #[doc(hidden)]
+    pub fn encrypted<T: Property + ?Sized>(&mut self, name: &str, value: &T) -> Result<()> {
+        match &value.to_edm() {
+            Ok(None) => Ok(()),
+            Ok(Some(value)) => self.encrypted_value(name, value),
+            Err(e) => Err(invalid(&self.whole(name), e)),
+        }
+    }
+
+    /// Writes a property that is encrypted when the entity is sent.
+    #[doc(hidden)]
+    pub fn encrypted_value(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
+        let name = &*self.whole(name);
+        self.unsealed(UnsealedValue::new(name, value).map_err(|e| invalid(name, e))?)
+    }
+
+    /// Writes a property under its full name that is encrypted when the entity is sent.
+    #[doc(hidden)]
+    pub fn unsealed(&mut self, value: UnsealedValue) -> Result<()> {
+        // Its bytes count once they are encrypted.
+        self.check(&value.name, &Edm::Binary(Cow::Borrowed(&[])))?;
+        self.rare().unsealed.get_or_insert_default().values.push(value);
+        Ok(())
+    }
+
     fn whole<'n>(&self, name: &'n str) -> Cow<'n, str> {
         if self.prefix.is_empty() {
             Cow::Borrowed(name)
@@ -265,6 +295,9 @@ pub fn finish(mut writer: PropertyWriter<'_>) -> Result<Option<Box<Rare>>> {
         let why = format!("the entity has {size} bytes (estimated), the limit is {MAX_ENTITY_BYTES}");
         writer.rare().exceed(why);
     }
+    if let Some(unsealed) = writer.rare.as_mut().and_then(|rare| rare.unsealed.as_mut()) {
+        unsealed.entity_size = writer.size;
+    }
     Ok(writer.rare)
 }
 
@@ -275,10 +308,13 @@ pub struct Rare {
     pub write_id: Option<Guid>,
     /// The first limit of Azure Storage that the entity exceeds. Cosmos DB may accept it.
     pub exceeds: Option<Box<str>>,
+    /// The encrypted properties, which the encoded entity lacks.
+    pub unsealed: Option<Box<Unsealed>>,
 }
 
 impl Rare {
-    fn exceed(&mut self, why: String) {
+    /// Records a limit that the entity exceeds, unless it exceeds another.
+    pub fn exceed(&mut self, why: String) {
         self.exceeds.get_or_insert_with(|| why.into());
     }
 }

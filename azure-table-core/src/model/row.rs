@@ -10,14 +10,22 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
+#[cfg(feature = "encryption")]
+use std::sync::Arc;
 
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmType, Token, WireValue};
+#[cfg(feature = "encryption")]
+use crate::model::encryption::Opener;
 use crate::model::error::{Error, ErrorInternals, Result, ValueError};
 use crate::model::etag::ETag;
 use crate::model::key::ReadTableKey;
 use crate::model::key_shape::{KeyParts, KeyShape};
 use crate::model::property::ReadProperty;
+
+#[cfg(feature = "encryption")]
+#[doc(hidden)]
+pub mod decryption;
 
 /// One entity of a response: its keys, Timestamp, ETag and properties, borrowed without copies.
 ///
@@ -29,6 +37,9 @@ pub struct Row<'a> {
     pub(crate) timestamp: Option<Cow<'a, str>>,
     pub(crate) etag: Option<Cow<'a, str>>,
     pub(crate) properties: Vec<RowProperty<'a>>,
+    /// The keys of its encrypted properties.
+    #[cfg(feature = "encryption")]
+    pub(crate) opener: Option<Arc<Opener>>,
 }
 
 /// A property of a [`Row`].
@@ -129,6 +140,32 @@ impl<'a> Row<'a> {
             _ => self.row_key()?,
         };
         T::read_key(text).map_err(|e| Error::invalid_response(format!("{name}: {e}")))
+    }
+
+    /// Returns the row with the properties that `is_kept` selects.
+    pub(crate) fn borrowed(&self, is_kept: impl Fn(&RowProperty<'_>) -> bool) -> Row<'_> {
+        fn text<'t>(text: &'t Option<Cow<'_, str>>) -> Option<Cow<'t, str>> {
+            text.as_deref().map(Cow::Borrowed)
+        }
+        let properties = self.properties.iter().filter(|property| is_kept(property));
+        Row {
+            partition_key: text(&self.partition_key),
+            row_key: text(&self.row_key),
+            timestamp: text(&self.timestamp),
+            etag: text(&self.etag),
+            properties: properties
+                .map(|property| {
+                    let WireValue { annotation, token } = property.value();
+                    RowProperty {
+                        name: Cow::Borrowed(&property.name),
+                        annotation,
+                        token,
+                    }
+                })
+                .collect(),
+            #[cfg(feature = "encryption")]
+            opener: self.opener.clone(),
+        }
     }
 
     pub(crate) fn clear(&mut self) {

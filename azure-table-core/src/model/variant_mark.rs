@@ -10,7 +10,6 @@
 
 use std::borrow::Cow;
 
-use crate::model::edm::WireValue;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::key_texts;
 use crate::model::error::{Error, ErrorInternals, Result};
@@ -175,24 +174,7 @@ pub fn tag_found(name: &str, property: Option<&RowProperty<'_>>) -> String {
 
 /// Returns the row without its tag, as the entity of the variant wrote it.
 pub fn untagged<'r>(row: &'r Row<'_>, tag: &str) -> Row<'r> {
-    let borrowed = |text: &'r Option<Cow<'_, str>>| text.as_deref().map(Cow::Borrowed);
-    let properties = row.properties.iter().filter(|property| property.name != tag);
-    Row {
-        partition_key: borrowed(&row.partition_key),
-        row_key: borrowed(&row.row_key),
-        timestamp: borrowed(&row.timestamp),
-        etag: borrowed(&row.etag),
-        properties: properties
-            .map(|property| {
-                let WireValue { annotation, token } = property.value();
-                RowProperty {
-                    name: Cow::Borrowed(&property.name),
-                    annotation,
-                    token,
-                }
-            })
-            .collect(),
-    }
+    row.borrowed(|property| property.name != tag)
 }
 
 /// Writes the key of a variant, and checks that it has the mark.

@@ -24,6 +24,7 @@ use crate::protocol::profile::ProfileInternals;
 use crate::protocol::request::{Call, RowWrites};
 use crate::protocol::row_hash::{RowHash, RowHashes};
 use crate::protocol::row_write::{RowWrite, WriteFacts};
+use crate::protocol::sealing;
 use crate::protocol::sent_batch::{Operations, Placed, SentBatch};
 use crate::protocol::table_result::Requested;
 
@@ -48,6 +49,8 @@ pub struct ChangeSet {
     body: BatchBody,
     /// The first insert in the body. Its head contains no key, so other inserts reuse it.
     insert: Option<(Requested, Place)>,
+    /// The operations as values, if some of them may have to be encrypted.
+    kept: Option<Vec<TableOperation>>,
     /// The maximum body, if smaller than the service's limit.
     most_bytes: Option<usize>,
     /// The number of operations that it will probably have, once it has several.
@@ -136,6 +139,7 @@ impl ChangeSet {
             operations: Operations::default(),
             body: changes(),
             insert: None,
+            kept: None,
             most_bytes: None,
             expected: MAX_BATCH_OPERATIONS,
         }
@@ -145,6 +149,18 @@ impl ChangeSet {
     pub fn at_most(mut self, bytes: Option<usize>) -> Self {
         self.most_bytes = bytes;
         self
+    }
+
+    /// Accepts operations with properties that are not encrypted yet: see [`take_unsealed`](Self::take_unsealed).
+    pub fn keeping_unsealed(mut self) -> Self {
+        self.kept = Some(Vec::new());
+        self
+    }
+
+    /// Returns all operations if one of them is not encrypted yet, so that another change set is built of them.
+    pub fn take_unsealed(&mut self) -> Option<Vec<TableOperation>> {
+        let is_unsealed = |operation: &TableOperation| sealing::values(operation) > 0;
+        self.kept.take_if(|kept| kept.iter().any(is_unsealed))
     }
 
     /// Restricts the batch to this partition, before its first operation.
@@ -224,6 +240,9 @@ impl ChangeSet {
     /// Adds a borrowed operation if the service would accept the batch with it.
     pub fn put(&mut self, operation: &TableOperation) -> Result<(), Broken> {
         operation.check().map_err(|e| self.invalid(e))?;
+        if self.kept.is_none() && sealing::values(operation) > 0 {
+            return Err(self.invalid(sealing::without_provider(operation)));
+        }
         if self.len() == MAX_BATCH_OPERATIONS {
             let why = format!("the batch is full: the limit is {MAX_BATCH_OPERATIONS} operations");
             return Err(self.rejected(BatchRule::Operations, why, operation));
@@ -239,7 +258,7 @@ impl ChangeSet {
         if let Some((rule, why)) = self.broken(operation.kind(), keys, row) {
             return Err(self.rejected(rule, why, operation));
         }
-        let limit = self.most_bytes();
+        let limit = self.most_bytes().saturating_sub(self.unsealed_bytes());
         let place = match self.write(operation, limit) {
             Ok(Ok(place)) => place,
             Ok(Err(bytes)) => {
@@ -250,6 +269,9 @@ impl ChangeSet {
         };
         if let Some(written) = operation.row() {
             self.placed(&written, row, place);
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.push(operation.copy());
         }
         Ok(())
     }
@@ -288,7 +310,8 @@ impl ChangeSet {
         may_have_id: bool,
     ) -> Result<usize, BatchRule> {
         let kind = OperationKind::Insert;
-        let first = self.insert.as_ref().filter(|(requested, _)| !requested.entity);
+        let first = self.insert.as_ref();
+        let first = first.filter(|(requested, _)| !requested.entity && self.kept.is_none());
         let (_, first) = first.ok_or(BatchRule::Valid)?;
         let (partition_key, row_key) = keys;
         let row = self.rows.as_ref().map(|_| RowHash::of(row_key));
@@ -305,6 +328,7 @@ impl ChangeSet {
             profile.check_size(entity.len(), rare.exceeds.as_deref())?;
             profile.check_entity(partition_key, row_key, entity)?;
             match rare.write_id {
+                _ if rare.unsealed.is_some() => Err(Error::invalid_input("the entity is not encrypted")),
                 Some(_) if !may_have_id => Err(Error::invalid_input("the entity has a write id")),
                 write_id => Ok((place, write_id)),
             }
@@ -424,6 +448,11 @@ impl ChangeSet {
             rule,
             ..self.invalid(error)
         }
+    }
+
+    /// Returns the least number of bytes by which encryption lengthens the body.
+    fn unsealed_bytes(&self) -> usize {
+        self.kept.iter().flatten().map(sealing::bytes).sum()
     }
 
     /// Reports an operation that cannot be sent.

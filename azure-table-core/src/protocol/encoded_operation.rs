@@ -8,8 +8,11 @@
 use std::sync::Arc;
 
 use crate::codec::json::write::Written;
+#[cfg(feature = "encryption")]
+use crate::model::error::{Error, Result};
 use crate::model::etag::Condition;
 use crate::model::property_writer::Rare;
+use crate::model::unsealed::Unsealed;
 
 /// The encoded form of an operation.
 #[derive(Clone, Debug)]
@@ -45,6 +48,19 @@ impl Default for More {
     }
 }
 
+#[cfg(feature = "encryption")]
+impl More {
+    fn is_default(&self) -> bool {
+        let Rare {
+            write_id,
+            exceeds,
+            unsealed,
+        } = &self.rare;
+        let is_rare = write_id.is_some() || exceeds.is_some() || unsealed.is_some();
+        !is_rare && !self.is_echoed && !self.needs_write_id && self.condition == Condition::Exists
+    }
+}
+
 impl Encoded {
     #[inline]
     pub(super) fn of(written: Written, row_key: &str, condition: Condition) -> Self {
@@ -72,7 +88,33 @@ impl Encoded {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.text.len()
+        self.text.len() + self.unsealed().map_or(0, Unsealed::bytes)
+    }
+
+    /// Returns the encrypted properties that the body lacks.
+    pub(super) fn unsealed(&self) -> Option<&Unsealed> {
+        self.more.as_ref()?.rare.unsealed.as_deref()
+    }
+
+    /// Replaces the body by one that has the encrypted properties. `exceeds` is a limit that it exceeds.
+    #[cfg(feature = "encryption")]
+    pub(super) fn complete(&mut self, body: &[u8], exceeds: Option<String>) -> Result<()> {
+        let (partition_key, row_key) = self.keys();
+        let text = [body, partition_key.as_bytes(), row_key.as_bytes()].concat();
+        let text = String::from_utf8(text).map_err(|e| Error::invalid_input(format!("the entity's JSON: {e}")))?;
+        let written = Written {
+            text: text.into(),
+            body: body.len(),
+            rare: None,
+        };
+        let completed = Self::of(written, row_key, Condition::Exists);
+        if let Some(more) = &mut self.more {
+            more.rare.unsealed = None;
+            exceeds.into_iter().for_each(|why| more.rare.exceed(why));
+        }
+        self.more.take_if(|more| more.is_default());
+        (self.text, self.partition_key, self.row_key) = (completed.text, completed.partition_key, completed.row_key);
+        Ok(())
     }
 
     pub(super) fn body(&self) -> &[u8] {

@@ -10,7 +10,6 @@
 //! "Delete Entity", "Query Entities".
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 
 use bytes::Bytes;
@@ -20,7 +19,7 @@ use http::header::{HeaderName, IF_MATCH};
 use crate::codec::json::write::{self, Written};
 use crate::codec::odata::path;
 use crate::codec::url;
-use crate::filter::assignment::{self, Assignments};
+use crate::filter::assignment::{AssignedProperties, Assignments};
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, TableEntity};
 use crate::model::entity_key::{IntoKey, key_texts};
@@ -29,12 +28,14 @@ use crate::model::etag::{Condition, ETag};
 use crate::model::guid::Guid;
 use crate::model::key_texts::KeyTexts;
 use crate::model::operation_kind::OperationKind;
+use crate::model::property_writer::PropertyWriter;
 use crate::protocol::encoded_operation::{Encoded, More, SentBody};
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::{PREFER, X_HTTP_METHOD, header_value, odata, set_json};
 use crate::protocol::profile::{Profile, ProfileInternals};
 use crate::protocol::request::{Call, RowWrites};
 use crate::protocol::row_write::{RowWrite, WriteFacts};
+use crate::protocol::sealing;
 use crate::protocol::table_result::Requested;
 
 /// A write or read of one entity, as a value.
@@ -55,7 +56,7 @@ use crate::protocol::table_result::Requested;
 pub struct TableOperation {
     kind: OperationKind,
     /// The encoded operation, or the error that prevents sending it.
-    encoded: Result<Encoded>,
+    pub(super) encoded: Result<Encoded>,
 }
 
 impl TableOperation {
@@ -107,18 +108,9 @@ impl TableOperation {
     pub fn patch<E>(key: impl IntoKey<E>, columns: impl Assignments<E>) -> Self {
         let condition = key.condition();
         let encoded = key.into_key().and_then(|key| {
-            let (partition_key, row_key) = (key.partition_key(), key.row_key());
-            let mut values = BTreeMap::new();
-            for column in columns.into_assignments() {
-                let (name, value) =
-                    assignment::into_property(column).map_err(|e| e.at_entity(partition_key, row_key))?;
-                values.insert(name, value);
-            }
-            let written = write::properties((partition_key, row_key), |writer| {
-                values.iter().try_for_each(|(name, value)| writer.value(name, value))
-            });
-            let written = written.map_err(|e| e.at_entity(partition_key, row_key))?;
-            Ok(Encoded::of(written, row_key, condition))
+            let keys = (key.partition_key(), key.row_key());
+            let columns = AssignedProperties::of(columns).map_err(|e| e.at_entity(keys.0, keys.1))?;
+            of_properties(keys, condition, |writer| columns.write(writer))
         });
         Self::new(OperationKind::Merge, encoded)
     }
@@ -218,7 +210,7 @@ impl TableOperation {
     /// Returns the entity that the operation writes, with its ETag if the operation requires one.
     ///
     /// It has the properties as they are sent: a [`patch`](Self::patch) has its columns alone. Its serde form keeps all
-    /// types, so it can be written to a file and read back. `None` for a delete or a get, which have
+    /// types, so it can be written to a file and read back. Encrypted properties are absent. `None` for a delete or a get, which have
     /// [`keys`](Self::keys) alone, and if the operation could not be encoded.
     ///
     /// ```
@@ -344,11 +336,24 @@ impl TableOperation {
     }
 }
 
+fn of_properties(
+    keys: (&str, &str),
+    condition: Condition,
+    write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,
+) -> Result<Encoded> {
+    let (partition_key, row_key) = keys;
+    let written = write::properties(keys, write).map_err(|e| e.at_entity(partition_key, row_key))?;
+    Ok(Encoded::of(written, row_key, condition))
+}
+
 /// The internals of an operation, for the crates above.
 #[doc(hidden)]
 pub trait OperationInternals: Sized {
     /// Creates the insert of an entity with these keys.
     fn insert_with_keys<E: TableEntity + ?Sized>(entity: &E, keys: Result<KeyTexts>) -> Self;
+
+    /// Creates the merge of these properties.
+    fn merge_properties(keys: (&str, &str), write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>) -> Self;
 
     /// Returns this operation so that only the entity's write id shows that it was applied.
     ///
@@ -386,6 +391,10 @@ pub trait OperationInternals: Sized {
 impl OperationInternals for TableOperation {
     fn insert_with_keys<E: TableEntity + ?Sized>(entity: &E, keys: Result<KeyTexts>) -> Self {
         Self::with_keys(OperationKind::Insert, entity, keys)
+    }
+
+    fn merge_properties(keys: (&str, &str), write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>) -> Self {
+        Self::new(OperationKind::Merge, of_properties(keys, Condition::Exists, write))
     }
 
     fn known_by_write_id(self) -> Self {
@@ -451,6 +460,7 @@ impl OperationInternals for TableOperation {
     }
 
     fn call(self, endpoint: &Endpoint, table: &str) -> Result<Call> {
+        sealing::check(&self)?;
         self.check_for(endpoint.profile())?;
         let parts = self.parts(table, endpoint.profile())?;
         let mut request = odata(endpoint, parts.method, &parts.path, parts.metadata)?;

@@ -8,16 +8,22 @@
 //! was lost, it is the row that was read back.
 
 use std::fmt;
+#[cfg(feature = "encryption")]
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
 
 use crate::codec::json::read;
+#[cfg(feature = "encryption")]
+use crate::model::encryption::Opener;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::etag::ETag;
 use crate::model::operation_kind::OperationKind;
 use crate::model::row::Row;
+#[cfg(feature = "encryption")]
+use crate::model::row::decryption::with_opener;
 use crate::model::variant_mark::MarkedVariant;
 use crate::protocol::response;
 use crate::protocol::row_write::WrittenRow;
@@ -79,6 +85,9 @@ pub struct TableResult {
     entity: Option<Bytes>,
     /// The variant that the entity is read as.
     variant: Option<&'static MarkedVariant>,
+    /// The keys of the entity's encrypted properties.
+    #[cfg(feature = "encryption")]
+    opener: Option<Arc<Opener>>,
 }
 
 impl TableResult {
@@ -95,6 +104,8 @@ impl TableResult {
             etag,
             entity,
             variant: None,
+            #[cfg(feature = "encryption")]
+            opener: None,
         })
     }
 
@@ -106,6 +117,8 @@ impl TableResult {
             etag: None,
             entity: None,
             variant: None,
+            #[cfg(feature = "encryption")]
+            opener: None,
         }
     }
 
@@ -147,6 +160,11 @@ impl TableResult {
                 variant.read(row, E::read)
             }
         };
+        #[cfg(feature = "encryption")]
+        let read = |row: &Row<'_>| match &self.opener {
+            None => read(row),
+            Some(opener) => read(&with_opener(row, opener)),
+        };
         read::entity(body, MetadataLevel::Minimal, etag, read)
             .map(Some)
             .map_err(|e| e.in_operation(self.kind, None))
@@ -161,6 +179,10 @@ pub trait ResultInternals: Sized {
 
     /// Returns this result for a handle to the rows of a variant.
     fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self;
+
+    /// Returns this result with the keys of its encrypted properties.
+    #[cfg(feature = "encryption")]
+    fn opened_by(self, opener: &Option<Arc<Opener>>) -> Self;
 
     fn into_etag(self) -> Option<ETag>;
 }
@@ -178,11 +200,19 @@ impl ResultInternals for TableResult {
             etag: row.etag.map(ETag::new),
             entity: row.entity,
             variant: None,
+            #[cfg(feature = "encryption")]
+            opener: None,
         }
     }
 
     fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self {
         Self { variant, ..self }
+    }
+
+    #[cfg(feature = "encryption")]
+    fn opened_by(self, opener: &Option<Arc<Opener>>) -> Self {
+        let opener = opener.clone();
+        Self { opener, ..self }
     }
 
     fn into_etag(self) -> Option<ETag> {

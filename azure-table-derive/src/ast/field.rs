@@ -53,6 +53,8 @@ pub(crate) enum Form<'e> {
     Chunked,
     /// A new id with every write.
     WriteId,
+    /// Bytes that the client encrypts.
+    Encrypted,
 }
 
 impl<'a> Field<'a> {
@@ -114,6 +116,8 @@ impl<'a> Field<'a> {
             Form::Chunked
         } else if attrs.write_id.is_some() {
             Form::WriteId
+        } else if attrs.encrypted.is_some() {
+            Form::Encrypted
         } else {
             Form::Plain
         }

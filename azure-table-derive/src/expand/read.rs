@@ -151,6 +151,7 @@ impl Reading<'_, '_> {
             }
             Form::Json => FieldType::of(self.base, field).read_json(property, &found),
             Form::Plain => FieldType::of(self.base, field).read(property, &found),
+            Form::Encrypted => FieldType::of(self.base, field).read_encrypted(&self.row, property, &found),
             Form::WriteId | Form::Chunked => quote!(#private::read::<#ty>(#property, &mut #found)?),
         }
     }
@@ -175,7 +176,7 @@ impl Reading<'_, '_> {
                         )
                     }
                     (_, Some(or_default)) => quote!(#found #or_default),
-                    (Form::Plain | Form::WriteId | Form::Json, None) => stored.required(&quote!(#found), &prefix, name),
+                    (Form::Plain | Form::WriteId | Form::Json | Form::Encrypted, None) => stored.required(&quote!(#found), &prefix, name),
                     (Form::With(_), None) => {
                         let found = quote!(#found.or_else(|| #private::WhenAbsent::<#ty>::NEW.value()));
                         quote!(#private::missing::<#ty>(#found, #prefix, #name)?)

@@ -49,6 +49,7 @@ fn edm_type(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
         }),
         Form::Json => quote!(#private::json::EDM_TYPE),
         Form::WriteId => quote!(#private::EdmType::Guid),
+        Form::Encrypted => quote!(#private::EdmType::Binary),
     }
 }
 
@@ -78,6 +79,7 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
                 );
                 quote!(#private::Converted::write(#converted, #properties, #name)?;)
             }
+            Form::Encrypted => FieldType::of(base, field).write_encrypted(properties, name),
             Form::WriteId => {
                 let write = place.item(ty, &quote!(#private::WriteIdField), "write");
                 quote!(#write(&self.#member, #properties, #name)?;)
@@ -91,6 +93,12 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
         }
         Role::Key(_) | Role::KeyPart(_) | Role::Timestamp | Role::Etag | Role::Ignored => TokenStream::new(),
     }
+}
+
+/// Generates the assertions that encrypted fields are text or bytes.
+pub(crate) fn encrypted_assertions(base: &Struct<'_>) -> impl Iterator<Item = TokenStream> {
+    let encrypted = base.properties().filter(|(field, _)| matches!(field.form(), Form::Encrypted));
+    encrypted.map(|(field, _)| FieldType::of(base, field).assert_encrypted())
 }
 
 /// Generates the use of an item of the module in `with`, or of its replacement if the item is missing.

@@ -11,11 +11,15 @@ use std::sync::Arc;
 
 use azure_table_core::filter::select::Columns;
 use azure_table_core::model::dynamic::DynamicEntity;
+#[cfg(feature = "encryption")]
+use azure_table_core::model::encryption::Opener;
 use azure_table_core::model::entity::{MetadataLevel, ReadEntity};
 use azure_table_core::model::entity_key::{self, Key};
 use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_core::model::error_text::Shown;
 use azure_table_core::model::name::{SYSTEM_PROPERTIES, property_name_fault};
+#[cfg(feature = "encryption")]
+use azure_table_core::model::row::decryption::with_opener;
 use azure_table_core::model::row::{Row, RowProperty};
 use azure_table_core::model::variant_mark::MarkedVariant;
 use azure_table_core::model::versioned::{self, Versioned};
@@ -39,6 +43,9 @@ pub(crate) struct Shape<P> {
     variant: Option<&'static MarkedVariant>,
     /// Notes the keys of each row.
     mark: Option<KeyMark>,
+    /// The keys of the encrypted properties in the current response.
+    #[cfg(feature = "encryption")]
+    pub(crate) opener: Option<Arc<Opener>>,
 }
 
 type Pick<P> = dyn Fn(&Row<'_>) -> Result<Option<P>> + Send + Sync;
@@ -59,6 +66,8 @@ impl<P> Shape<P> {
             on_bad_row: None,
             variant: None,
             mark: None,
+            #[cfg(feature = "encryption")]
+            opener: None,
         }
     }
 
@@ -203,6 +212,10 @@ impl<P> Shape<P> {
         {
             return Ok(None);
         }
+        #[cfg(feature = "encryption")]
+        let opened = self.opener.as_ref().map(|opener| with_opener(row, opener));
+        #[cfg(feature = "encryption")]
+        let row = opened.as_ref().unwrap_or(row);
         let read = match self.variant {
             None => self.pick(row),
             // The filter may select more rows than the variant has, as for keys of a certain form.
@@ -219,6 +232,10 @@ impl<P> Shape<P> {
     }
 
     pub(crate) fn read(&self, row: &Row<'_>) -> Result<P> {
+        #[cfg(feature = "encryption")]
+        let opened = self.opener.as_ref().map(|opener| with_opener(row, opener));
+        #[cfg(feature = "encryption")]
+        let row = opened.as_ref().unwrap_or(row);
         let read = match self.variant {
             None => self.pick(row),
             Some(variant) => {
@@ -332,6 +349,8 @@ impl<P> Clone for Shape<P> {
             on_bad_row: self.on_bad_row.clone(),
             variant: self.variant,
             mark: self.mark.clone(),
+            #[cfg(feature = "encryption")]
+            opener: self.opener.clone(),
         }
     }
 }

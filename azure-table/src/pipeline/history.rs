@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use azure_table_core::model::clock::{self, Instant};
 use azure_table_core::model::diagnostics::{self, Attempt, AttemptParts, Diagnostics, attempt};
+#[cfg(feature = "encryption")]
+use azure_table_core::model::encryption::Opener;
 use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, ResponseHeaders};
 use azure_table_core::model::key_texts::KeyTexts;
 use azure_table_core::model::location::Location;
@@ -33,6 +35,9 @@ pub(crate) struct CallResponse {
     /// The writes of the call, and its start: an error of the response may leave them in doubt.
     pub(crate) rows: RowWrites,
     pub(crate) started: Instant,
+    /// The keys of the encrypted properties in the response.
+    #[cfg(feature = "encryption")]
+    pub(crate) opener: Option<Arc<Opener>>,
 }
 
 /// The history of a call.

@@ -12,6 +12,8 @@ use azure_table_core::protocol::http_request::header_value;
 use http::HeaderValue;
 use tokio::sync::Semaphore;
 
+#[cfg(feature = "encryption")]
+use crate::pipeline::encryption::DataKeys;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::write_group::WriteGroup;
 
@@ -48,6 +50,9 @@ pub(crate) struct ClientSettings {
     pub(crate) outer_variant: Option<&'static MarkedVariant>,
     /// The group that single writes join.
     pub(crate) group: Option<Arc<dyn WriteGroup>>,
+    /// The keys of encrypted properties.
+    #[cfg(feature = "encryption")]
+    pub(crate) data_keys: Option<Arc<DataKeys>>,
 }
 
 /// A limit of concurrent attempts.

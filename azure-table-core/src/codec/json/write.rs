@@ -75,6 +75,17 @@ pub fn append(
     }
 }
 
+/// Returns the JSON object `body`, which has a member, with further properties.
+pub fn extended<'p>(body: &[u8], properties: impl IntoIterator<Item = (&'p str, Edm<'p>)>) -> Vec<u8> {
+    let mut object = Object { bytes: body.to_vec() };
+    object.bytes.pop_if(|last| *last == b'}');
+    object.bytes.push(b',');
+    for (name, value) in properties {
+        object.property(name, &value);
+    }
+    object.end()
+}
+
 thread_local! {
     /// The buffer for an entity until its length is known, so that each gets exactly the memory that it needs.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };

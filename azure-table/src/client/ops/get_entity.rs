@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use azure_table_core::filter::projection::Projection;
 use azure_table_core::filter::select::Columns;
+#[cfg(feature = "encryption")]
+use azure_table_core::model::encryption::Opener;
 use azure_table_core::model::entity::ReadEntity;
 use azure_table_core::model::entity_key::Key;
 use azure_table_core::model::error::Result;
@@ -104,6 +106,11 @@ impl<E, P> Spec for GetSpec<E, P> {
             self.shape.select.as_deref(),
             self.shape.metadata,
         )
+    }
+
+    #[cfg(feature = "encryption")]
+    fn open_by(&mut self, opener: Option<Arc<Opener>>) {
+        self.shape.opener = opener;
     }
 
     fn entities(entity: &Option<P>) -> usize {

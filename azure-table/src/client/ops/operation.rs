@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use azure_table_core::model::clock::Instant;
+#[cfg(feature = "encryption")]
+use azure_table_core::model::encryption::{Opener, SealingKey};
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::{Effect, OperationKind};
@@ -18,6 +20,7 @@ use azure_table_core::protocol::operation::TableOperation;
 use azure_table_core::protocol::profile::ProfileInternals;
 use azure_table_core::protocol::read_back::WrittenRow;
 use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::sealing;
 use azure_table_core::protocol::table_result::TableResult;
 use azure_table_core::protocol::{batch_response, tables};
 use azure_table_core::transport::BoxFuture;
@@ -52,6 +55,24 @@ pub(crate) trait Spec {
         None
     }
 
+    /// Returns an operation with properties that are not encrypted yet, if there is one, and the number of their values.
+    fn unsealed(&self) -> Option<(&TableOperation, u64)> {
+        None
+    }
+
+    /// Encrypts these properties.
+    #[cfg(feature = "encryption")]
+    fn seal(&mut self, endpoint: &Endpoint, table: &str, key: &SealingKey) -> Result<()> {
+        let _ = (endpoint, table, key);
+        Ok(())
+    }
+
+    /// Receives the keys of the response before it is read.
+    #[cfg(feature = "encryption")]
+    fn open_by(&mut self, opener: Option<Arc<Opener>>) {
+        let _ = opener;
+    }
+
     /// Returns the output of a write that a group has sent.
     fn written(&mut self, result: Result<TableResult>) -> Result<Self::Output> {
         Err(result.err().unwrap_or_else(ended))
@@ -80,6 +101,9 @@ pub(crate) struct Operation<S> {
 
 enum State {
     Idle,
+    /// Waits for the data key of its encrypted properties.
+    #[cfg(feature = "encryption")]
+    Sealing(BoxFuture<'static, Result<Arc<SealingKey>>>, Instant),
     Running(Running<CallResponse>),
     /// Accepted by the group of the handle.
     Grouped(BoxFuture<'static, Result<TableResult>>),
@@ -120,8 +144,19 @@ impl<S: Spec> Operation<S> {
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Output>> {
         if matches!(self.state, State::Idle) {
-            match self.begin() {
+            match self.prepare() {
                 Ok(started) => self.state = started,
+                Err(e) => {
+                    self.state = State::Done;
+                    return Poll::Ready(Err(self.named(e)));
+                }
+            }
+        }
+        #[cfg(feature = "encryption")]
+        if let State::Sealing(key, started) = &mut self.state {
+            let (key, started) = (ready!(key.as_mut().poll(cx)), *started);
+            match key.and_then(|key| self.begin_sealed(&key, started)) {
+                Ok(state) => self.state = state,
                 Err(e) => {
                     self.state = State::Done;
                     return Poll::Ready(Err(self.named(e)));
@@ -134,10 +169,32 @@ impl<S: Spec> Operation<S> {
                 let result = ready!(write.as_mut().poll(cx));
                 self.spec.written(result).map_err(|e| self.named(e))
             }
-            State::Idle | State::Done => Err(self.named(ended())),
+            _ => Err(self.named(ended())),
         };
         self.state = State::Done;
         Poll::Ready(output)
+    }
+
+    /// Starts the call, or the wait for the data key of its encrypted properties.
+    fn prepare(&mut self) -> Result<State> {
+        let Some((operation, values)) = self.spec.unsealed() else { return self.begin() };
+        #[cfg(feature = "encryption")]
+        if let Some(keys) = &self.pipeline.settings.data_keys {
+            let (keys, timeout) = (Arc::clone(keys), self.options.get().timeout);
+            let key = async move { keys.sealing_key(values, timeout).await };
+            return Ok(State::Sealing(Box::pin(key), Instant::now()));
+        }
+        let _ = values;
+        Err(sealing::without_provider(operation))
+    }
+
+    /// Starts the call with this data key.
+    #[cfg(feature = "encryption")]
+    fn begin_sealed(&mut self, key: &SealingKey, started: Instant) -> Result<State> {
+        self.options = self.options.since(started);
+        let table = self.table.as_ref().map_or("", TableName::as_str);
+        self.spec.seal(&self.pipeline.endpoint, table, key)?;
+        self.begin()
     }
 
     /// Starts the call.
@@ -164,7 +221,11 @@ impl<S: Spec> Operation<S> {
             applied,
             rows,
             started,
+            #[cfg(feature = "encryption")]
+            opener,
         } = received;
+        #[cfg(feature = "encryption")]
+        self.spec.open_by(opener);
         let output = match applied {
             Some(rows) => self.spec.read_back(rows),
             None => self.spec.read_response(response, call.in_doubt),
@@ -238,6 +299,25 @@ pub(crate) fn ended() -> Error {
 /// Returns the call as a future that owns all it needs.
 pub(crate) fn start(
     pipeline: &Arc<Pipeline>,
+    call: Call,
+    options: CallOptions,
+) -> BoxFuture<'static, Result<CallResponse>> {
+    #[cfg(feature = "encryption")]
+    if let Some(keys) = &pipeline.settings.data_keys {
+        let (keys, started, timeout) = (Arc::clone(keys), Instant::now(), options.get().timeout);
+        let running = start_call(pipeline, call, options);
+        return Box::pin(async move {
+            let mut received = running.await?;
+            let left = timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
+            keys.open(&mut received, left).await;
+            Ok(received)
+        });
+    }
+    start_call(pipeline, call, options)
+}
+
+fn start_call(
+    pipeline: &Arc<Pipeline>,
     mut call: Call,
     options: CallOptions,
 ) -> BoxFuture<'static, Result<CallResponse>> {
@@ -286,8 +366,8 @@ impl<S> fmt::Debug for Operation<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match self.state {
             State::Idle => "not sent",
-            State::Running(_) | State::Grouped(_) => "running",
             State::Done => "done",
+            _ => "running",
         };
         f.debug_struct(self.kind.name())
             .field("table", &self.table.as_ref().map(TableName::as_str))

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "encryption")]
+use azure_table_core::model::encryption::{Opener, SealingKey};
 use azure_table_core::model::error::{Error, Result};
 use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::OperationKind;
@@ -9,8 +11,10 @@ use azure_table_core::model::variant_mark::MarkedVariant;
 use azure_table_core::protocol::batch::ChangeSet;
 use azure_table_core::protocol::batch_response;
 use azure_table_core::protocol::endpoint::Endpoint;
+use azure_table_core::protocol::operation::TableOperation;
 use azure_table_core::protocol::read_back::WrittenRow;
 use azure_table_core::protocol::request::Call;
+use azure_table_core::protocol::sealing;
 use azure_table_core::protocol::sent_batch::SentBatch;
 use azure_table_core::protocol::table_result::{ResultInternals, TableResult};
 use bytes::Bytes;
@@ -29,12 +33,18 @@ struct SubmitSpec {
     /// The call, until it is sent.
     call: Option<Result<Call>>,
     sent: Arc<SentBatch>,
+    /// All operations, if one of them is not encrypted yet.
+    unsealed: Option<Vec<TableOperation>>,
+    /// The keys of encrypted properties in the response.
+    #[cfg(feature = "encryption")]
+    opener: Option<Arc<Opener>>,
     /// The variant that entities in the response are read as.
     variant: Option<&'static MarkedVariant>,
 }
 
 impl SubmitBatch {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, change_set: ChangeSet) -> Self {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, mut change_set: ChangeSet) -> Self {
+        let unsealed = change_set.take_unsealed();
         let (mut call, sent) = change_set.into_call();
         if sent.len() == 0 {
             call = Err(Error::invalid_input("the batch has no operations"));
@@ -42,6 +52,9 @@ impl SubmitBatch {
         let spec = SubmitSpec {
             call: Some(call),
             sent,
+            unsealed,
+            #[cfg(feature = "encryption")]
+            opener: None,
             variant: pipeline.settings.variant,
         };
         Self {
@@ -62,10 +75,45 @@ impl SubmitBatch {
     }
 }
 
+impl SubmitSpec {
+    /// Returns the result as the handle reads its entity.
+    fn kept(&self, result: TableResult) -> TableResult {
+        #[cfg(feature = "encryption")]
+        let result = result.opened_by(&self.opener);
+        result.of_variant(self.variant)
+    }
+}
+
 impl Spec for SubmitSpec {
     type Output = Vec<TableResult>;
 
+    fn unsealed(&self) -> Option<(&TableOperation, u64)> {
+        let operations = self.unsealed.as_ref()?;
+        let values: usize = operations.iter().map(sealing::values).sum();
+        let first = operations.iter().find(|operation| sealing::values(operation) > 0)?;
+        Some((first, values as u64))
+    }
+
+    #[cfg(feature = "encryption")]
+    fn seal(&mut self, endpoint: &Endpoint, table: &str, key: &SealingKey) -> Result<()> {
+        let mut change_set = ChangeSet::new(endpoint, table);
+        for mut operation in self.unsealed.take().into_iter().flatten() {
+            sealing::seal(&mut operation, table, key)?;
+            // Its size may break a rule that it did not break before.
+            change_set.add(operation)?;
+        }
+        let (call, sent) = change_set.into_call();
+        (self.call, self.sent) = (Some(call), sent);
+        Ok(())
+    }
+
+    #[cfg(feature = "encryption")]
+    fn open_by(&mut self, opener: Option<Arc<Opener>>) {
+        self.opener = opener;
+    }
+
     fn call(&mut self, _: &Endpoint, _: &str) -> Result<Call> {
+        sealing::check_all(self.unsealed.iter().flatten())?;
         self.call.take().unwrap_or_else(|| Err(ended()))
     }
 
@@ -74,13 +122,13 @@ impl Spec for SubmitSpec {
             .sent
             .requested()
             .zip(rows)
-            .map(|(requested, row)| TableResult::applied(requested.kind, Some(row)).of_variant(self.variant))
+            .map(|(requested, row)| self.kept(TableResult::applied(requested.kind, Some(row))))
             .collect())
     }
 
     fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<Vec<TableResult>> {
         let results = batch_response::read_response(&self.sent, response)?;
-        let results = results.into_iter().map(|result| result.of_variant(self.variant));
+        let results = results.into_iter().map(|result| self.kept(result));
         Ok(results.collect())
     }
 }

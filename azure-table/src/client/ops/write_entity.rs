@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "encryption")]
+use azure_table_core::model::encryption::{Opener, SealingKey};
 use azure_table_core::model::entity::ReadEntity;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::etag::ETag;
@@ -13,7 +15,7 @@ use azure_table_core::protocol::endpoint::Endpoint;
 use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
 use azure_table_core::protocol::read_back::WrittenRow;
 use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::response;
+use azure_table_core::protocol::{response, sealing};
 use azure_table_core::protocol::table_result::{self, Requested, ResultInternals, TableResult};
 use azure_table_core::protocol::tables::{self, Deletion};
 use bytes::Bytes;
@@ -65,6 +67,8 @@ macro_rules! write_operation {
                     output: $read,
                     rejection: None $(.or(Some(($status, $rejected))))?,
                     variant: pipeline.settings.variant,
+                    #[cfg(feature = "encryption")]
+                    opener: None,
                 };
                 Self {
                     operation: Operation::new(pipeline, requested.kind, Some(table), spec),
@@ -171,6 +175,9 @@ struct WriteSpec<T> {
     rejection: Option<(u16, Rejected<T>)>,
     /// The variant that an entity in the response is read as.
     variant: Option<&'static MarkedVariant>,
+    /// The keys of its encrypted properties.
+    #[cfg(feature = "encryption")]
+    opener: Option<Arc<Opener>>,
 }
 
 /// Turns a rejection into an output, if it is a regular result. The flag is `true` if an earlier attempt is in doubt.
@@ -183,6 +190,8 @@ impl<T> WriteSpec<T> {
     }
 
     fn applied(&self, result: TableResult) -> Result<T> {
+        #[cfg(feature = "encryption")]
+        let result = result.opened_by(&self.opener);
         (self.output)(result.of_variant(self.variant))
     }
 
@@ -205,6 +214,25 @@ impl<T> Spec for WriteSpec<T> {
             Some((status, _)) => call.expecting(status),
             None => call,
         })
+    }
+
+    fn unsealed(&self) -> Option<(&TableOperation, u64)> {
+        let operation = self.operation.as_ref()?;
+        let values = sealing::values(operation) as u64;
+        (values > 0).then_some((operation, values))
+    }
+
+    #[cfg(feature = "encryption")]
+    fn seal(&mut self, _: &Endpoint, table: &str, key: &SealingKey) -> Result<()> {
+        match &mut self.operation {
+            Some(operation) => sealing::seal(operation, table, key),
+            None => Ok(()),
+        }
+    }
+
+    #[cfg(feature = "encryption")]
+    fn open_by(&mut self, opener: Option<Arc<Opener>>) {
+        self.opener = opener;
     }
 
     fn take_write(&mut self) -> Option<TableOperation> {

@@ -22,6 +22,8 @@ use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
 use azure_table_core::protocol::operation::OperationInternals;
+#[cfg(feature = "encryption")]
+use azure_table_core::protocol::sealing;
 use azure_table_core::protocol::table_result::TableResult;
 
 use crate::client::ops::submit_batch::SubmitBatch;
@@ -102,6 +104,10 @@ impl<O: Outcomes> PartitionWrite<O> {
             if next.is_empty() {
                 continue;
             }
+            #[cfg(feature = "encryption")]
+            if let Some(stopped) = self.encrypt(&next).await {
+                return Some(stopped);
+            }
             let (sent, batch) = self.compose(next, composed.take());
             let result = match self.send(&sent, batch, sent_at).await {
                 // Nothing was applied: the batch is sent again at the rate.
@@ -128,6 +134,39 @@ impl<O: Outcomes> PartitionWrite<O> {
             }
         }
         None
+    }
+
+    /// Encrypts the properties of these operations that are not encrypted yet.
+    ///
+    /// Returns the error of the key provider, which ends the write.
+    #[cfg(feature = "encryption")]
+    async fn encrypt(&self, next: &[usize]) -> Option<Arc<Error>> {
+        let values = self.unsealed(next);
+        // Without a provider each operation is rejected for itself.
+        let keys = self.pipeline.settings.data_keys.as_ref().filter(|_| values > 0)?;
+        let timeout = self.call_options().get().timeout;
+        let key = keys.sealing_key(values, timeout).await.and_then(|key| {
+            for index in next {
+                if let HeldOperation::Whole(operation) = &mut self.operations.lock()[*index] {
+                    sealing::seal(operation, self.table.as_str(), &key)?;
+                }
+            }
+            Ok(())
+        });
+        let error = Arc::new(key.err()?.in_operation(OperationKind::Batch, Some(self.table.as_str())));
+        self.outcomes.failed(next, &error, next.len());
+        Some(error)
+    }
+
+    /// Returns the number of values of these operations that are not encrypted yet.
+    #[cfg(feature = "encryption")]
+    fn unsealed(&self, next: &[usize]) -> u64 {
+        let held = self.operations.lock();
+        let unsealed = |index: &usize| match &held[*index] {
+            HeldOperation::Whole(operation) => sealing::values(operation) as u64,
+            HeldOperation::InBatch(..) => 0,
+        };
+        next.iter().map(unsealed).sum()
     }
 
     /// Waits for the rate, if any, and returns the time.

@@ -330,6 +330,10 @@ impl<P> PageStream<P> {
         if self.query.limit.is_none() {
             self.go_on(next.as_ref());
         }
+        #[cfg(feature = "encryption")]
+        {
+            self.shape.opener = received.opener;
+        }
         let pause = matches!(&self.state, State::Running(next) if next.is_in_task()).then(departure);
         Ok(Arrived {
             rows: PageRows::new(received.response),

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 
 use azure_table_core::model::entity::TableEntity;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::protocol::batch::{ChangeSet, MAX_BATCH_OPERATIONS};
+use azure_table_core::protocol::batch::MAX_BATCH_OPERATIONS;
 use futures_core::Stream as _;
 
 use crate::client::ops::operation::ended;
@@ -105,7 +105,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
             );
             return Err(self.named(Error::invalid_input(why)).into());
         }
-        let mut change_set = ChangeSet::new(&self.table.pipeline().endpoint, self.table.name().as_str());
+        let mut change_set = self.table.pipeline().change_set(self.table.name().as_str());
         for row in rows {
             let key = row.key().clone();
             let rejected = |e: Error| e.at_entity(key.partition_key(), key.row_key());

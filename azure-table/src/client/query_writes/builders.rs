@@ -3,19 +3,16 @@
 //! Each is a builder and the plan of a row. The walk over pages is `query_write.rs`. The form in which a row is
 //! rewritten is `current_form.rs`.
 
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use azure_table_core::filter::assignment::{self, Assignments};
+use azure_table_core::filter::assignment::{AssignedProperties, Assignments};
 use azure_table_core::filter::projection::{UpdatableRow, Updated};
-use azure_table_core::model::dynamic::DynamicEntity;
-use azure_table_core::model::edm::EdmValue;
 use azure_table_core::model::entity::{ReadEntity, TableEntity};
 use azure_table_core::model::entity_key::Key;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
-use azure_table_core::protocol::operation::TableOperation;
+use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
 
 use crate::client::ops::modify_entity::{Change, ModifyOutcome};
 use crate::client::query::TableQuery;
@@ -70,12 +67,12 @@ query_write!(PatchWhere<'h>[E], Error, where E: TableEntity);
 atomic!(PatchWhere<'h>[E], Error, where E: TableEntity);
 
 struct Patch {
-    columns: Result<BTreeMap<String, EdmValue>>,
+    columns: Result<AssignedProperties>,
 }
 
 impl<E> PatchWhere<'_, E> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, columns: impl Assignments<E>) -> Self {
-        let columns = columns.into_assignments().map(assignment::into_property).collect();
+        let columns = AssignedProperties::of(columns);
         Self {
             rows: QueryWrite::new(table, query, OperationKind::PatchWhere, Patch { columns }),
         }
@@ -96,9 +93,10 @@ impl<E: TableEntity> PlanRows<E> for Patch {
     }
 
     fn plan(&mut self, row: RowVersion<E>) -> Result<Plan> {
-        let mut patch = DynamicEntity::new(row.key.partition_key(), row.key.row_key());
-        patch.properties = self.columns.as_ref().map_err(Error::copy)?.clone();
-        Ok(Plan::Write(TableOperation::merge(&patch).if_match(row.etag)))
+        let columns = self.columns.as_ref().map_err(Error::copy)?;
+        let keys = (row.key.partition_key(), row.key.row_key());
+        let patch = TableOperation::merge_properties(keys, |writer| columns.write(writer));
+        Ok(Plan::Write(patch.if_match(row.etag)))
     }
 }
 
@@ -251,7 +249,7 @@ impl<E: TableEntity + ReadEntity> PlanRows<E> for Upgrade {
             true => stored.properties.keys().any(|name| !now.has(name)),
             false => has_older_names::<E>(stored, &now),
         };
-        if now.is_stored(stored) && !has_more {
+        if now.is_stored(&read) && !has_more {
             return Ok(Plan::Keep);
         }
         Ok(Plan::Write(match self.drops_unknown {

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use azure_table_core::filter::assignment;
+use azure_table_core::filter::assignment::AssignedProperties;
 use azure_table_core::filter::projection::{ProjectedValues, UpdatableRow, Updated};
 use azure_table_core::model::dynamic::DynamicEntity;
 use azure_table_core::model::edm::EdmValue;
@@ -21,8 +21,9 @@ use azure_table_core::model::guid::Guid;
 use azure_table_core::model::key_shape::{KeyShape, KeyWriter};
 use azure_table_core::model::property_writer::{self, PropertyWriter};
 use azure_table_core::model::schema::{self, EntitySchema};
+use azure_table_core::model::unsealed::UnsealedValue;
 use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
-use azure_table_core::protocol::operation::TableOperation;
+use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
 use azure_table_core::protocol::read_back::is_same;
 
 use crate::client::query_writes::row_plan::{ReadRow, RowVersion};
@@ -30,6 +31,8 @@ use crate::client::query_writes::row_plan::{ReadRow, RowVersion};
 /// The properties that a struct writes.
 pub(crate) struct Form {
     row: DynamicEntity,
+    /// The properties that are encrypted when they are written.
+    encrypted: Vec<UnsealedValue>,
     write_id: Option<Guid>,
     /// The texts of the fields that a projection reads from the keys.
     key_fields: Vec<String>,
@@ -62,22 +65,26 @@ impl Form {
         let (partition_key, row_key) = stored;
         let mut writer = property_writer::writer(&mut row, partition_key, row_key);
         entity.write_properties(&mut writer)?;
-        let write_id = property_writer::finish(writer)?.and_then(|rare| rare.write_id);
+        let rare = property_writer::finish(writer)?.map(|rare| *rare).unwrap_or_default();
         Ok(Self {
             row,
-            write_id,
+            encrypted: rare.unsealed.map(|unsealed| unsealed.values).unwrap_or_default(),
+            write_id: rare.write_id,
             key_fields: Vec::new(),
         })
     }
 
     fn of_projection<E>(values: ProjectedValues<E>, version: &RowVersion<E>) -> Result<Self> {
-        let mut row = DynamicEntity::new(version.key.partition_key(), version.key.row_key());
-        let columns = values.columns.into_iter().map(assignment::into_property);
-        row.properties = columns.collect::<Result<_>>()?;
+        let (partition_key, row_key) = (version.key.partition_key(), version.key.row_key());
+        let mut row = DynamicEntity::new(partition_key, row_key);
+        let mut writer = property_writer::writer(&mut row, partition_key, row_key);
+        AssignedProperties::of(values.columns)?.write(&mut writer)?;
+        let unsealed = property_writer::finish(writer)?.and_then(|rare| rare.unsealed);
         let rejected = |e| Error::invalid_input(format!("a field in the key: {e}"));
         let key_fields = values.keys.into_iter().map(|text| text.map_err(rejected));
         Ok(Self {
             row,
+            encrypted: unsealed.map(|unsealed| unsealed.values).unwrap_or_default(),
             write_id: None,
             key_fields: key_fields.collect::<Result<_>>()?,
         })
@@ -89,14 +96,26 @@ impl Form {
     /// # Errors
     /// - `InvalidInput`: a property would have to be removed.
     pub(crate) fn patch<E>(&self, before: &Self, version: &RowVersion<E>) -> Result<Option<TableOperation>> {
-        if let Some(name) = before.row.properties.keys().find(|name| !self.has(name)) {
+        if let Some(name) = before.names().find(|name| !self.has(name)) {
             return Err(Error::invalid_input(format!(
                 "property `{name}`: an update of some columns cannot remove it; update whole entities, without `project` \
                  or `select_names`"
             )));
         }
-        let merge = || TableOperation::merge(&self.row).if_match(version.etag.clone());
-        Ok((!self.row.properties.is_empty()).then(merge))
+        let keys = (version.key.partition_key(), version.key.row_key());
+        let merge = || TableOperation::merge_properties(keys, |writer| self.write(writer)).if_match(version.etag.clone());
+        Ok(self.names().next().is_some().then(merge))
+    }
+
+    fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<()> {
+        self.row.write_properties(writer)?;
+        let mut encrypted = self.encrypted.iter();
+        encrypted.try_for_each(|value| writer.unsealed(value.clone()))
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let plain = self.row.properties.keys().map(String::as_str);
+        plain.chain(self.encrypted.iter().map(|value| value.name.as_str()))
     }
 
     /// Returns `true` if the fields that a projection read from the keys are unchanged.
@@ -107,18 +126,36 @@ impl Form {
     /// Returns `true` if the stored row has all of it: names, types and values.
     ///
     /// A write id differs each time, so it only needs to be present.
-    pub(crate) fn is_stored(&self, stored: &DynamicEntity) -> bool {
-        self.row.properties.iter().all(|(name, value)| {
+    pub(crate) fn is_stored<P>(&self, read: &ReadRow<P>) -> bool {
+        let stored = &read.stored;
+        let is_plain_stored = self.row.properties.iter().all(|(name, value)| {
             let is_id = |value: &EdmValue| matches!(value, EdmValue::Guid(_));
             let is_write_id = self.write_id.is_some_and(|id| *value == EdmValue::Guid(id));
             let found = stored.properties.get(name);
             found.is_some_and(|found| is_same(found, value) || (is_write_id && is_id(found)))
-        })
+        });
+        is_plain_stored && self.encrypted.iter().all(|value| is_encrypted(value, read))
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.row.properties.contains_key(name)
+        self.row.properties.contains_key(name) || self.encrypted.iter().any(|value| value.name == name)
     }
+}
+
+/// Returns `true` if the row has the value in encrypted form.
+#[cfg(feature = "encryption")]
+fn is_encrypted<P>(value: &UnsealedValue, ReadRow { stored, opener, .. }: &ReadRow<P>) -> bool {
+    let (Some(EdmValue::Binary(sealed)), Some(opener)) = (stored.get(&value.name), opener) else {
+        return false;
+    };
+    let opened = opener.open((&stored.partition_key, &stored.row_key), &value.name, sealed);
+    opened.is_ok_and(|(plaintext, bytes)| (plaintext, bytes) == (value.plaintext, value.bytes.clone()))
+}
+
+/// Without the feature no property is encrypted.
+#[cfg(not(feature = "encryption"))]
+fn is_encrypted<P>(_: &UnsealedValue, _: &ReadRow<P>) -> bool {
+    false
 }
 
 /// Returns `true` if a row has properties under names that the struct reads and no longer writes.

@@ -1,11 +1,18 @@
 //! The plan of each row that a query selects: the properties to read, and the operation to write.
 
+#[cfg(feature = "encryption")]
+use std::sync::Arc;
+
 use azure_table_core::model::dynamic::DynamicEntity;
+#[cfg(feature = "encryption")]
+use azure_table_core::model::encryption::Opener;
 use azure_table_core::model::entity::{MetadataLevel, ReadEntity};
 use azure_table_core::model::entity_key::Key;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::etag::ETag;
 use azure_table_core::model::row::Row;
+#[cfg(feature = "encryption")]
+use azure_table_core::model::row::decryption;
 use azure_table_core::protocol::operation::TableOperation;
 
 use crate::client::shape::bad_row::BadRow;
@@ -83,6 +90,9 @@ pub(crate) struct ReadRow<P> {
     pub(crate) stored: DynamicEntity,
     /// The names of the properties that the upgrade of the row removed.
     pub(crate) removed: Vec<String>,
+    /// The keys of its encrypted properties.
+    #[cfg(feature = "encryption")]
+    pub(crate) opener: Option<Arc<Opener>>,
 }
 
 impl<E, P: ReadEntity> ReadEntity for TypedRow<E, P> {
@@ -96,6 +106,8 @@ impl<E, P: ReadEntity> ReadEntity for TypedRow<E, P> {
                 row: P::read_upgraded(row, &mut removed)?,
                 stored: DynamicEntity::read(row)?,
                 removed,
+                #[cfg(feature = "encryption")]
+                opener: decryption::opener(row),
             })
         };
         Ok(Self {

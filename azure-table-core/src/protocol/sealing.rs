@@ -1,0 +1,143 @@
+//! Encrypts the properties that an encoded operation lacks, and finds the keys of encrypted values in a response.
+//!
+//! The entity's types are unknown here: the operation holds the values (`model/unsealed.rs`), and its body is completed.
+
+use crate::model::error::{Error, ErrorInternals, Result};
+use crate::model::unsealed::Unsealed;
+use crate::protocol::encoded_operation::Encoded;
+use crate::protocol::operation::TableOperation;
+
+#[cfg(feature = "encryption")]
+pub use self::enabled::{keys_in, seal};
+
+fn unsealed(operation: &TableOperation) -> Option<&Unsealed> {
+    operation.encoded.as_ref().ok().and_then(Encoded::unsealed)
+}
+
+/// Returns the number of values that are not encrypted yet.
+pub fn values(operation: &TableOperation) -> usize {
+    unsealed(operation).map_or(0, |unsealed| unsealed.values.len())
+}
+
+/// Returns the least number of bytes by which encryption lengthens the body.
+pub(super) fn bytes(operation: &TableOperation) -> usize {
+    unsealed(operation).map_or(0, |unsealed| unsealed.bytes().div_ceil(3) * 4)
+}
+
+/// Checks that all values are encrypted.
+///
+/// # Errors
+/// - `InvalidInput`: some are not.
+pub fn check(operation: &TableOperation) -> Result<()> {
+    match unsealed(operation) {
+        None => Ok(()),
+        Some(unsealed) => {
+            let (partition_key, row_key) = operation.keys().unwrap_or_default();
+            Err(Error::invalid_input(unsealed.without_key())
+                .at_entity(partition_key, row_key)
+                .in_operation(operation.kind(), None))
+        }
+    }
+}
+
+/// Checks that all values of all operations are encrypted.
+pub fn check_all<'o>(mut operations: impl Iterator<Item = &'o TableOperation>) -> Result<()> {
+    operations.try_for_each(check)
+}
+
+/// Returns the error of an operation whose client has no key provider.
+pub fn without_provider(operation: &TableOperation) -> Error {
+    let name = unsealed(operation).and_then(|unsealed| unsealed.values.first());
+    let name = name.map_or("", |value| &value.name);
+    let (partition_key, row_key) = operation.keys().unwrap_or_default();
+    Error::invalid_input(format!(
+        "property `{name}`: it is encrypted, and the client has no key provider: set one with `encryption` on the client"
+    ))
+    .at_entity(partition_key, row_key)
+}
+
+#[cfg(feature = "encryption")]
+mod enabled {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use memchr::memmem;
+
+    use super::unsealed;
+    use crate::codec::json::write::extended;
+    use crate::model::edm::Edm;
+    use crate::model::encryption::{MAGIC_BASE64, MAX_HEADER_BASE64, SealingKey, ValuePlace, WrappedKey};
+    use crate::model::error::{ErrorInternals, Result};
+    use crate::model::property_writer::{MAX_BINARY_BYTES, MAX_ENTITY_BYTES};
+    use crate::protocol::operation::TableOperation;
+
+    /// Encrypts the values of an operation on this table.
+    ///
+    /// A value that is too long is no error here: Cosmos DB may accept it.
+    pub fn seal(operation: &mut TableOperation, table: &str, key: &SealingKey) -> Result<()> {
+        let Some(values) = unsealed(operation) else { return Ok(()) };
+        let (partition_key, row_key) = operation.keys().unwrap_or_default();
+        let (mut sealed, mut exceeds, mut size) = (Vec::new(), None, values.entity_size);
+        for value in &values.values {
+            let place = ValuePlace {
+                table,
+                partition_key,
+                row_key,
+                property: &value.name,
+            };
+            let bytes = key.seal(&place, value).map_err(|e| e.at_entity(partition_key, row_key))?;
+            if bytes.len() > MAX_BINARY_BYTES {
+                exceeds.get_or_insert_with(|| {
+                    format!(
+                        "property `{}`: it has {} bytes, and {} encrypted; the limit is {MAX_BINARY_BYTES}",
+                        value.name,
+                        value.bytes.len(),
+                        bytes.len()
+                    )
+                });
+            }
+            size += bytes.len();
+            sealed.push((value.name.as_str(), Edm::Binary(bytes.into())));
+        }
+        if size > MAX_ENTITY_BYTES {
+            exceeds.get_or_insert_with(|| {
+                format!("the entity has {size} bytes (estimated, encrypted), the limit is {MAX_ENTITY_BYTES}")
+            });
+        }
+        let Ok(encoded) = &operation.encoded else { return Ok(()) };
+        let body = extended(encoded.body(), sealed);
+        match &mut operation.encoded {
+            Ok(encoded) => encoded.complete(&body, exceeds),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Returns the wrapped data keys of all encrypted values in the JSON of a response, each once.
+    pub fn keys_in(body: &[u8]) -> Vec<WrappedKey> {
+        let mut keys: Vec<WrappedKey> = Vec::new();
+        for at in memmem::find_iter(body, MAGIC_BASE64) {
+            let Some(key) = key_at(&body[at..]) else { continue };
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+
+    /// Returns the wrapped key of the value whose base64 begins here.
+    fn key_at(text: &[u8]) -> Option<WrappedKey> {
+        let text = text.split(|byte| *byte == b'"').next()?;
+        let header = &text[..text.len().min(MAX_HEADER_BASE64)];
+        if !header.contains(&b'\\') {
+            return decoded(header);
+        }
+        // A server may escape `+` and `/`.
+        let quoted = [b"\"", text, b"\""].concat();
+        let text: String = serde_json::from_slice(&quoted).ok()?;
+        decoded(&text.as_bytes()[..text.len().min(MAX_HEADER_BASE64)])
+    }
+
+    fn decoded(text: &[u8]) -> Option<WrappedKey> {
+        let whole = &text[..text.len() / 4 * 4];
+        WrappedKey::of_value(&STANDARD.decode(whole).ok()?)
+    }
+}

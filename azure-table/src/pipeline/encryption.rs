@@ -1,0 +1,227 @@
+//! The data keys of a client.
+//!
+//! Owns [`KeyProvider`] and [`DataKeys`]: the current data key, which encrypts, and the keys that decrypt. The codec is
+//! synchronous, so a call gets the data key before it encodes, and the keys of a response before it is decoded. The
+//! format is `model/encryption.rs` of the core.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use azure_table_core::model::clock::{self, Instant};
+use azure_table_core::model::encryption::{DataKey, Opener, OpeningKey, SealingKey, WrappedKey, provider_error};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::protocol::sealing::keys_in;
+use azure_table_core::transport::BoxFuture;
+use futures_util::{StreamExt, stream};
+
+use crate::pipeline::history::CallResponse;
+
+pub(crate) mod local_keys;
+
+/// The number of values for which a data key is used.
+const MOST_VALUES: u64 = 1 << 30;
+/// The time for which a data key is used.
+const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The maximum wait for the provider if the call has no timeout.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The number of keys that are kept for decryption.
+const MOST_KEYS: usize = 1_000;
+/// The number of keys of a response that are unwrapped concurrently.
+const CONCURRENCY: usize = 8;
+
+/// Wraps and unwraps the data keys that encrypt properties, for example by Azure Key Vault.
+///
+/// The client calls [`wrap`](Self::wrap) once for each data key, and [`unwrap`](Self::unwrap) once for each data key
+/// that it reads and does not know. It never retries a failed call. The call's timeout applies, or 60 seconds.
+///
+/// ```
+/// use azure_table::encryption::{DataKey, KeyProvider, WrappedKey};
+/// use azure_table::transport::BoxFuture;
+/// use azure_table::{Error, Result};
+///
+/// /// Keys of a vault, behind its REST API.
+/// #[derive(Debug)]
+/// struct Vault { key: String }
+///
+/// impl KeyProvider for Vault {
+///     fn wrap<'a>(&'a self, data_key: &'a DataKey) -> BoxFuture<'a, Result<WrappedKey>> {
+///         Box::pin(async move {
+///             let bytes = self.post("wrapkey", &self.key, data_key.as_bytes()).await?;
+///             Ok(WrappedKey { key_id: self.key.clone(), bytes })
+///         })
+///     }
+///
+///     fn unwrap<'a>(&'a self, wrapped: &'a WrappedKey) -> BoxFuture<'a, Result<DataKey>> {
+///         Box::pin(async move {
+///             let bytes = self.post("unwrapkey", &wrapped.key_id, &wrapped.bytes).await?;
+///             let bytes = bytes.try_into().map_err(|_| Error::other("the vault returned no key of 256 bits"))?;
+///             Ok(DataKey::from_bytes(bytes))
+///         })
+///     }
+/// }
+/// # impl Vault { async fn post(&self, _: &str, _: &str, body: &[u8]) -> Result<Vec<u8>> { Ok(body.to_vec()) } }
+/// ```
+///
+/// The guide [`encryption`](crate::guide::encryption) describes when keys are fetched, and how they are rotated.
+pub trait KeyProvider: fmt::Debug + Send + Sync + 'static {
+    /// Wraps a new data key by the current wrapping key, and returns it with the id of that key.
+    ///
+    /// # Errors
+    /// The write that needs the data key fails before anything is sent, with an error of kind `Other` whose source is
+    /// this error.
+    fn wrap<'a>(&'a self, data_key: &'a DataKey) -> BoxFuture<'a, Result<WrappedKey>>;
+
+    /// Unwraps a data key by the wrapping key with this id.
+    ///
+    /// The id comes from a stored row: check that it is one of yours before you use it as an address.
+    ///
+    /// # Errors
+    /// Each row that needs the data key fails, with an error of kind `Other` whose source is this error.
+    fn unwrap<'a>(&'a self, wrapped: &'a WrappedKey) -> BoxFuture<'a, Result<DataKey>>;
+}
+
+/// The data keys that all clones of a client share.
+pub(crate) struct DataKeys {
+    provider: Box<dyn KeyProvider>,
+    /// Held while the next one is wrapped, so that all calls wait for one.
+    current: tokio::sync::Mutex<Option<Current>>,
+    known: Mutex<Known>,
+}
+
+/// The data key that encrypts.
+struct Current {
+    key: Arc<SealingKey>,
+    until: Instant,
+    /// The number of values that it may still encrypt.
+    values: u64,
+}
+
+/// The keys that decrypt.
+#[derive(Default)]
+struct Known {
+    /// Each key, with the time of its last use.
+    keys: HashMap<WrappedKey, (OpeningKey, u64)>,
+    time: u64,
+}
+
+impl DataKeys {
+    pub(crate) fn new(provider: impl KeyProvider) -> Self {
+        Self {
+            provider: Box::new(provider),
+            current: tokio::sync::Mutex::new(None),
+            known: Mutex::default(),
+        }
+    }
+
+    /// Returns the data key for this number of values.
+    ///
+    /// # Errors
+    /// The provider's error, or `Timeout`.
+    pub(crate) async fn sealing_key(&self, values: u64, timeout: Option<Duration>) -> Result<Arc<SealingKey>> {
+        let limit = timeout.unwrap_or(PATIENCE);
+        let key = clock::within(limit, self.current_key(values)).await;
+        key.unwrap_or_else(|| Err(no_response(limit)))
+    }
+
+    async fn current_key(&self, values: u64) -> Result<Arc<SealingKey>> {
+        let mut current = self.current.lock().await;
+        if let Some(current) = current.as_mut()
+            && current.values >= values
+            && Instant::now() < current.until
+        {
+            current.values -= values;
+            return Ok(Arc::clone(&current.key));
+        }
+        // Its life begins before it is wrapped.
+        let until = Instant::now() + LIFE;
+        let data_key = DataKey::random()?;
+        let wrapped = self.provider.wrap(&data_key).await;
+        let wrapped = wrapped.map_err(|e| provider_error(e, "the key provider did not wrap a data key".into()))?;
+        let key = Arc::new(SealingKey::new(&data_key, wrapped.clone())?);
+        self.known().insert(wrapped, OpeningKey::new(&data_key));
+        *current = Some(Current {
+            key: Arc::clone(&key),
+            until,
+            values: MOST_VALUES.saturating_sub(values),
+        });
+        Ok(key)
+    }
+
+    /// Adds the keys of the encrypted values in a response.
+    pub(crate) async fn open(&self, received: &mut CallResponse, timeout: Option<Duration>) {
+        let Some(table) = received.call.table.clone() else { return };
+        let mut wanted = keys_in(received.response.body());
+        for entity in received.applied.iter().flatten().filter_map(|row| row.entity.as_ref()) {
+            wanted.extend(keys_in(entity));
+        }
+        let mut keys = HashMap::new();
+        let mut unknown = Vec::new();
+        for wrapped in wanted {
+            match self.known().get(&wrapped) {
+                Some(key) => _ = keys.insert(wrapped, key),
+                None => unknown.push(wrapped),
+            }
+        }
+        let limit = timeout.unwrap_or(PATIENCE);
+        let until = Instant::now() + limit;
+        let unwrapped = stream::iter(unknown).map(|wrapped| async move {
+            let left = until.saturating_duration_since(Instant::now());
+            let unwrapped = clock::within(left, self.provider.unwrap(&wrapped)).await;
+            let key = match unwrapped.unwrap_or_else(|| Err(no_response(limit))) {
+                Ok(key) => OpeningKey::new(&key),
+                Err(e) => OpeningKey::Failed(Arc::new(e)),
+            };
+            (wrapped, key)
+        });
+        let mut unwrapped = unwrapped.buffer_unordered(CONCURRENCY);
+        while let Some((wrapped, key)) = unwrapped.next().await {
+            // A failure is not kept: the provider may respond to the next call.
+            if let OpeningKey::Known(_) = &key {
+                self.known().insert(wrapped.clone(), key.clone());
+            }
+            keys.insert(wrapped, key);
+        }
+        // Also without keys: a value in the clear is an error of its own.
+        received.opener = Some(Arc::new(Opener::new(table, keys)));
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn get(&mut self, wrapped: &WrappedKey) -> Option<OpeningKey> {
+        self.time += 1;
+        let (key, used) = self.keys.get_mut(wrapped)?;
+        *used = self.time;
+        Some(key.clone())
+    }
+
+    /// Adds a key, in place of the one that was not used for the longest time if there are too many.
+    fn insert(&mut self, wrapped: WrappedKey, key: OpeningKey) {
+        self.time += 1;
+        if self.keys.len() >= MOST_KEYS && !self.keys.contains_key(&wrapped) {
+            let oldest = self.keys.iter().min_by_key(|(_, (_, used))| *used);
+            if let Some(oldest) = oldest.map(|(wrapped, _)| wrapped.clone()) {
+                self.keys.remove(&oldest);
+            }
+        }
+        self.keys.insert(wrapped, (key, self.time));
+    }
+}
+
+fn no_response(limit: Duration) -> Error {
+    Error::new(
+        ErrorKind::Timeout,
+        format!("no data key within {limit:?}: the key provider did not respond"),
+    )
+}
+
+impl fmt::Debug for DataKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DataKeys").field(&self.provider).finish()
+    }
+}
