@@ -381,3 +381,136 @@ pub fn unwrap_locally(wrapping: &DataKey, wrapped: &WrappedKey) -> Option<DataKe
 fn fill(bytes: &mut [u8]) -> Result<()> {
     getrandom::fill(bytes).map_err(|e| Error::other(format!("no random bytes from the operating system: {e}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn vectors() -> Value {
+        serde_json::from_str(include_str!("../../vectors/encryption.json")).unwrap()
+    }
+
+    fn text<'v>(case: &'v Value, name: &str) -> &'v str {
+        case[name].as_str().unwrap_or_else(|| panic!("{case} has no {name}"))
+    }
+
+    fn hex<const N: usize>(case: &Value, name: &str) -> [u8; N] {
+        bytes(text(case, name)).try_into().unwrap()
+    }
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        let digits = (0..hex.len()).step_by(2);
+        digits.map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+    }
+
+    fn place(case: &Value) -> ValuePlace<'_> {
+        ValuePlace {
+            table: text(case, "table"),
+            partition_key: text(case, "partition_key"),
+            row_key: text(case, "row_key"),
+            property: text(case, "property"),
+        }
+    }
+
+    fn value(case: &Value) -> UnsealedValue {
+        let (plaintext, bytes) = match case["text"].as_str() {
+            Some(text) => (Plaintext::Text, text.as_bytes().to_vec()),
+            None => (Plaintext::Bytes, bytes(text(case, "bytes"))),
+        };
+        UnsealedValue {
+            name: text(case, "property").to_owned(),
+            plaintext,
+            bytes: bytes.into(),
+        }
+    }
+
+    fn wrapped(case: &Value) -> WrappedKey {
+        WrappedKey {
+            key_id: text(case, "key_id").to_owned(),
+            bytes: bytes(text(case, "wrapped_key")),
+        }
+    }
+
+    fn open(case: &Value, place: &ValuePlace<'_>, sealed: &[u8]) -> Result<(Plaintext, Zeroizing<Vec<u8>>)> {
+        let key = OpeningKey::new(&DataKey::from_bytes(hex(case, "data_key")));
+        let opener = Opener::new(place.table.into(), HashMap::from([(wrapped(case), key)]));
+        opener.open((place.partition_key, place.row_key), place.property, sealed)
+    }
+
+    /// `vectors/encryption.json`: values of another implementation, encrypted and decrypted.
+    #[test]
+    fn values_have_the_documented_bytes() {
+        let vectors = vectors();
+        let cases = vectors["cases"].as_array().unwrap();
+        assert_eq!(cases.len(), 4);
+        for case in cases {
+            let expected = base64::Engine::decode(
+                &base64::engine::general_purpose::STANDARD,
+                text(case, "value_base64"),
+            );
+            let expected = expected.unwrap();
+            let key = SealingKey::new(&DataKey::from_bytes(hex(case, "data_key")), wrapped(case)).unwrap();
+            let sealed = key.seal_with(hex(case, "nonce"), &place(case), &value(case)).unwrap();
+            assert_eq!(sealed, expected, "{}", case["id"]);
+            let UnsealedValue { plaintext, bytes, .. } = value(case);
+            assert_eq!(open(case, &place(case), &expected).unwrap(), (plaintext, bytes));
+            assert_eq!(key_id(&expected), Some(text(case, "key_id")));
+            assert!(text(case, "value_base64").starts_with(MAGIC_BASE64));
+        }
+        let local = &vectors["local"];
+        let wrapping = DataKey::from_bytes(hex(local, "wrapping_key"));
+        let unwrapped = unwrap_locally(&wrapping, &wrapped(local)).unwrap();
+        assert_eq!(*unwrapped.as_bytes(), hex(local, "data_key"));
+        let again = wrap_locally("2026-11", &wrapping, &unwrapped).unwrap();
+        assert_eq!(again.bytes.len(), 60);
+        assert_eq!(unwrap_locally(&wrapping, &again).unwrap().as_bytes(), unwrapped.as_bytes());
+        let moved = WrappedKey {
+            key_id: "2026-12".into(),
+            ..again
+        };
+        assert!(unwrap_locally(&wrapping, &moved).is_none());
+    }
+
+    #[test]
+    fn moved_or_changed_value_does_not_decrypt() {
+        let vectors = vectors();
+        let case = &vectors["cases"][0];
+        let key = SealingKey::new(&DataKey::from_bytes(hex(case, "data_key")), wrapped(case)).unwrap();
+        let home = place(case);
+        let sealed = key.seal(&home, &value(case)).unwrap();
+        let elsewhere = [
+            ValuePlace { table: "Patients2", ..home },
+            ValuePlace { partition_key: "north0", row_key: "0000001", ..home },
+            ValuePlace { row_key: "00000002", ..home },
+            ValuePlace { property: "Diagnosis", ..home },
+        ];
+        for place in elsewhere {
+            let error = open(case, &place, &sealed).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{place:?}");
+        }
+        open(case, &ValuePlace { table: "pATIENTS", ..home }, &sealed).unwrap();
+        // Every bit is authenticated: of the header, the nonce, the ciphertext and the tag.
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[at] ^= 1;
+            open(case, &home, &changed).unwrap_err();
+        }
+        for length in 0..sealed.len() {
+            open(case, &home, &sealed[..length]).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn parts_of_a_wrapped_key_have_limits() {
+        let key = DataKey::random().unwrap();
+        for (id, wrapped, is_valid) in [(1, 1, true), (1_024, 1_024, true), (0, 1, false), (1, 0, false), (1_025, 1, false)] {
+            let wrapped = WrappedKey {
+                key_id: "k".repeat(id),
+                bytes: vec![7; wrapped],
+            };
+            assert_eq!(SealingKey::new(&key, wrapped).is_ok(), is_valid);
+        }
+    }
+}

@@ -141,3 +141,25 @@ mod enabled {
         WrappedKey::of_value(&STANDARD.decode(whole).ok()?)
     }
 }
+
+#[cfg(all(test, feature = "encryption"))]
+mod tests {
+    use super::*;
+    use crate::model::edm::base64_text;
+
+    #[test]
+    fn keys_are_found_in_json_with_and_without_escapes() {
+        // All values of a byte, so that the base64 has `+` and `/`.
+        let wrapped: Vec<u8> = (0..=255).collect();
+        let value = [&b"aztenc\x01\x00\x00\x01k\x01\x00"[..], &wrapped, &[0; 40]].concat();
+        let text = base64_text(&value);
+        assert!(text.contains('+') && text.contains('/'));
+        for text in [text.clone(), text.replace('/', "\\/"), text.replace('+', "\\u002B")] {
+            let body = format!("{{\"value\":[{{\"A\":\"{text}\",\"B\":\"{text}\",\"C\":\"YXp0ZW5j\",\"D\":\"YXp0ZW5jAQ");
+            let keys = keys_in(body.as_bytes());
+            assert_eq!(keys.len(), 1);
+            assert_eq!((&*keys[0].key_id, &keys[0].bytes), ("k", &wrapped));
+        }
+        assert!(keys_in(b"YXp0ZW5j").is_empty() && keys_in(b"").is_empty());
+    }
+}
