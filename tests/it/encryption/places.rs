@@ -1,0 +1,86 @@
+//! Values that were moved, changed, or stored in the clear do not decrypt.
+
+use azure_table::{DynamicEntity, EdmValue, ErrorKind, Result};
+
+use super::{Clinic, Patient, patient};
+
+async fn overwrite(clinic: &Clinic, number: u32, name: &str, value: Option<EdmValue>) -> Result<()> {
+    let mut row = clinic.stored(number).await;
+    row.etag = None;
+    match value {
+        Some(value) => _ = row.insert(name, value),
+        None => _ = row.remove(name),
+    }
+    clinic.raw().replace(&row).await.map(drop)
+}
+
+async fn reason(clinic: &Clinic) -> String {
+    let error = clinic.patients.get(("north", 1)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    assert_eq!(error.entity(), Some(("north", "0000000001")));
+    error.to_string()
+}
+
+#[tokio::test]
+async fn value_of_another_place_does_not_decrypt() -> Result<()> {
+    let clinic = Clinic::new().await;
+    clinic.insert(1..3).await;
+    let (own, other) = (clinic.stored(1).await, clinic.stored(2).await);
+    let moved = "property `diagnosis`: it does not decrypt with the key \"2026-11\"";
+    overwrite(&clinic, 1, "diagnosis", other.get("diagnosis").cloned()).await?;
+    assert!(reason(&clinic).await.contains(moved));
+    overwrite(&clinic, 1, "diagnosis", own.get("Scan").cloned()).await?;
+    assert!(reason(&clinic).await.contains(moved));
+    let Some(EdmValue::Binary(mut bytes)) = own.get("diagnosis").cloned() else {
+        panic!("{own:?}")
+    };
+    if let Some(last) = bytes.to_mut().last_mut() {
+        *last ^= 1;
+    }
+    overwrite(&clinic, 1, "diagnosis", Some(EdmValue::Binary(bytes))).await?;
+    assert!(reason(&clinic).await.contains(moved));
+    overwrite(&clinic, 1, "diagnosis", Some("gout".into())).await?;
+    assert!(reason(&clinic).await.contains("property `diagnosis`: the stored value is not encrypted"));
+    overwrite(&clinic, 1, "diagnosis", Some(EdmValue::Int32(5))).await?;
+    assert!(reason(&clinic).await.contains("not encrypted"));
+    overwrite(&clinic, 1, "diagnosis", None).await?;
+    assert!(reason(&clinic).await.contains("property `diagnosis`: it is missing"));
+    overwrite(&clinic, 1, "diagnosis", own.get("diagnosis").cloned()).await?;
+    assert_eq!(clinic.patients.get(("north", 1)).await?, Some(patient(1)), "its own value, put back");
+    Ok(())
+}
+
+#[tokio::test]
+async fn row_of_another_table_or_key_does_not_decrypt() -> Result<()> {
+    let clinic = Clinic::new().await;
+    clinic.insert(1..2).await;
+    let mut row: DynamicEntity = clinic.stored(1).await;
+    let copies = clinic.service.table::<Patient>("Copies")?;
+    copies.create_table().await?;
+    copies.typed::<DynamicEntity>().insert(&row).await?;
+    let error = copies.get(("north", 1)).await.unwrap_err();
+    assert!(error.to_string().contains("moved from another table, row or property"), "{error}");
+    row.row_key = "0000000009".into();
+    clinic.raw().insert(&row).await?;
+    let error = clinic.patients.get(("north", 9)).await.unwrap_err();
+    assert!(error.to_string().contains("moved from another"), "{error}");
+    // Names of tables are equal in any case.
+    let same = clinic.service.table::<Patient>("pATIENTS")?;
+    assert_eq!(same.get(("north", 1)).await?, Some(patient(1)));
+    Ok(())
+}
+
+#[tokio::test]
+async fn bad_rows_are_skipped_alone() -> Result<()> {
+    let clinic = Clinic::new().await;
+    clinic.insert(1..4).await;
+    overwrite(&clinic, 2, "diagnosis", Some("gout".into())).await?;
+    let read = clinic.patients.query().skip_bad_rows(|_| ()).all().await?;
+    assert_eq!(read, [patient(1), patient(3)]);
+    let lenient = clinic.patients.query().lenient().all().await?;
+    assert_eq!(lenient.iter().filter(|row| row.is_err()).count(), 1);
+    let update = clinic.patients.update_where(clinic.patients.query(), |_: &mut Patient| ());
+    let report = update.await.unwrap();
+    assert_eq!((report.applied(), report.rejected()), (2, 1));
+    Ok(())
+}

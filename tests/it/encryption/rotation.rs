@@ -1,0 +1,71 @@
+//! Wrapping keys that change, and the lifetime of data keys.
+
+use std::time::Duration;
+
+use azure_table::encryption::{DataKey, LocalKeys, key_id};
+use azure_table::{ErrorKind, Result};
+
+use super::{Clinic, Keys, Patient, is_ciphertext, patient};
+
+fn rotated() -> Keys {
+    let old = DataKey::from_bytes([7; 32]);
+    Keys::of(LocalKeys::new("2026-12", DataKey::from_bytes([8; 32])).also("2026-11", old))
+}
+
+#[tokio::test]
+async fn rotation_rewrites_rows_under_the_new_key() -> Result<()> {
+    let clinic = Clinic::new().await;
+    clinic.insert(1..4).await;
+    let keys = rotated();
+    let patients = clinic.with(keys.clone());
+    patients.modify(("north", 1), |_| ()).await?;
+    is_ciphertext(&clinic.stored(1).await, "diagnosis", "2026-12");
+    is_ciphertext(&clinic.stored(2).await, "diagnosis", "2026-11");
+    let ids = patients.query().resolve(|row| {
+        let sealed: Vec<u8> = row.property("diagnosis")?;
+        Ok(key_id(&sealed).map(str::to_owned))
+    });
+    let ids: Vec<_> = ids.all().await?.into_iter().flatten().collect();
+    assert_eq!(ids, ["2026-12", "2026-11", "2026-11"]);
+    let report = patients.update_where(patients.query(), |_: &mut Patient| ()).await.unwrap();
+    assert_eq!(report.applied(), 3);
+    for number in 1..4 {
+        is_ciphertext(&clinic.stored(number).await, "diagnosis", "2026-12");
+        is_ciphertext(&clinic.stored(number).await, "Scan", "2026-12");
+    }
+    assert_eq!(keys.calls(), (1, 1), "the old data key was unwrapped once");
+    let error = clinic.patients.get(("north", 1)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Other);
+    assert!(error.to_string().contains("wrapped by the key \"2026-12\""), "{error}");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn data_key_is_used_for_a_day() -> Result<()> {
+    let clinic = Clinic::new().await;
+    let hour = Duration::from_secs(3_600);
+    clinic.insert(1..3).await;
+    tokio::time::advance(23 * hour).await;
+    clinic.insert(3..4).await;
+    assert_eq!(clinic.keys.calls(), (1, 0));
+    tokio::time::advance(hour).await;
+    clinic.insert(4..6).await;
+    assert_eq!(clinic.keys.calls(), (2, 0));
+    let other = Keys::new("2026-11", 7);
+    let patients = clinic.with(other.clone());
+    assert_eq!(patients.query().all().await?.len(), 5);
+    assert_eq!(other.calls(), (0, 2), "each data key once");
+    assert_eq!(patients.query().all().await?.len(), 5);
+    assert_eq!(other.calls(), (0, 2));
+    Ok(())
+}
+
+#[tokio::test]
+async fn concurrent_writes_share_one_data_key() -> Result<()> {
+    let clinic = Clinic::new().await;
+    clinic.keys.delay(Duration::from_millis(20));
+    let all: Vec<Patient> = (0..20).map(patient).collect();
+    futures::future::try_join_all(all.iter().map(|it| clinic.patients.insert(it))).await?;
+    assert_eq!(clinic.keys.calls(), (1, 0));
+    Ok(())
+}
