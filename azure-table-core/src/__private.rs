@@ -21,7 +21,8 @@ pub use serde::Serialize;
 pub use serde::de::DeserializeOwned;
 
 pub use self::assert::{
-    SamePartition, assert_digits, assert_distinct, assert_encrypted, assert_entity, assert_form, assert_partition, assert_untagged,
+    SamePartition, assert_digits, assert_distinct, assert_encrypted, assert_entity, assert_form, assert_partition,
+    assert_untagged,
 };
 pub use self::field::{EtagField, ExtraField, FromJson, OfDefault, TimestampField, ToJson, WriteIdField};
 pub use self::function::{
@@ -35,8 +36,8 @@ pub use self::property::{
     KeepText, KeptNumber, KeptText, int32, number, text, truncated, unknown_number, unknown_text,
 };
 pub use self::stored_field::{
-    BorrowedField, ChunkedField, CollectionField, EncryptedField, JsonField, KeyField, PointerSizedField, PropertyField,
-    WideIntegerField, WrittenField, WrittenKeyField,
+    BorrowedField, ChunkedField, CollectionField, EncryptedField, JsonField, KeyField, PointerSizedField,
+    PropertyField, WideIntegerField, WrittenField, WrittenKeyField,
 };
 pub use self::value::{
     json_absent, json_to_edm, missing, pieces, put, read, read_json, required, required_pieces, within,

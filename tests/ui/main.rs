@@ -124,6 +124,26 @@ fn mistakes_have_the_recorded_messages() {
     check("fail");
 }
 
+/// Whether azure-table has the feature depends on the other packages of the build.
+#[test]
+#[cfg_attr(
+    not(recorded_compiler),
+    ignore = "the texts are those of Rust 1.95, this is another compiler"
+)]
+fn encrypted_field_without_the_feature_names_the_feature() {
+    let libraries = Libraries::of_this_test();
+    let found = messages("ui/encrypted_field.rs", &libraries);
+    let has_feature = messages("ui/encryption_feature.rs", &libraries).is_empty();
+    match has_feature {
+        true => assert_eq!(found, ""),
+        false => {
+            let why = "#[table(encrypted)] needs the feature `encryption` of the crate azure-table";
+            assert!(found.contains(why), "{found}");
+            assert!(found.contains("encrypted_field.rs:11:16"), "{found}");
+        }
+    }
+}
+
 /// Mistakes with the types of other crates, which the feature `full` adds.
 #[cfg(feature = "full")]
 #[test]

@@ -121,7 +121,8 @@ struct Header {
 fn part(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk()?;
     let length = usize::from(u16::from_be_bytes(*length));
-    rest.split_at_checked(length).filter(|_| (1..=MAX_PART).contains(&length))
+    rest.split_at_checked(length)
+        .filter(|_| (1..=MAX_PART).contains(&length))
 }
 
 /// Returns the id of the key that wraps the data key of an encrypted value, or `None` if the bytes are not encrypted.
@@ -282,11 +283,13 @@ impl Opener {
         let cipher = match self.keys.get(&wrapped) {
             Some(OpeningKey::Known(cipher)) => cipher,
             Some(OpeningKey::Failed(e)) => {
-                let why = format!("property `{property}`: its data key, wrapped by the key {key_id:?}, was not unwrapped");
+                let why =
+                    format!("property `{property}`: its data key, wrapped by the key {key_id:?}, was not unwrapped");
                 return Err(provider_error(e.copy(), why));
             }
             None => {
-                let why = format!("property `{property}`: its data key, wrapped by the key {key_id:?}, was not requested");
+                let why =
+                    format!("property `{property}`: its data key, wrapped by the key {key_id:?}, was not requested");
                 return Err(Error::invalid_response(why));
             }
         };
@@ -316,7 +319,9 @@ impl Opener {
 
 impl fmt::Debug for Opener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opener").field("keys", &self.keys.len()).finish_non_exhaustive()
+        f.debug_struct("Opener")
+            .field("keys", &self.keys.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -332,11 +337,11 @@ impl Eq for Opener {}
 /// Returns the error of a call for a failure of the key provider. Its kind would be mistaken for one of the service.
 #[doc(hidden)]
 pub fn provider_error(error: Error, why: String) -> Error {
-    let kind = match error.kind() {
-        ErrorKind::Timeout => ErrorKind::Timeout,
-        _ => ErrorKind::Other,
-    };
-    Error::new(kind, why).with_source(error)
+    let why = format!("{why}: {error}");
+    match error.kind() {
+        ErrorKind::Timeout => Error::new(ErrorKind::Timeout, why),
+        _ => Error::new(ErrorKind::Other, why).with_source(error),
+    }
 }
 
 /// Returns the error of a value that is stored in the clear.
@@ -402,7 +407,9 @@ mod tests {
 
     fn bytes(hex: &str) -> Vec<u8> {
         let digits = (0..hex.len()).step_by(2);
-        digits.map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+        digits
+            .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+            .collect()
     }
 
     fn place(case: &Value) -> ValuePlace<'_> {
@@ -446,10 +453,8 @@ mod tests {
         let cases = vectors["cases"].as_array().unwrap();
         assert_eq!(cases.len(), 4);
         for case in cases {
-            let expected = base64::Engine::decode(
-                &base64::engine::general_purpose::STANDARD,
-                text(case, "value_base64"),
-            );
+            let expected =
+                base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text(case, "value_base64"));
             let expected = expected.unwrap();
             let key = SealingKey::new(&DataKey::from_bytes(hex(case, "data_key")), wrapped(case)).unwrap();
             let sealed = key.seal_with(hex(case, "nonce"), &place(case), &value(case)).unwrap();
@@ -465,7 +470,10 @@ mod tests {
         assert_eq!(*unwrapped.as_bytes(), hex(local, "data_key"));
         let again = wrap_locally("2026-11", &wrapping, &unwrapped).unwrap();
         assert_eq!(again.bytes.len(), 60);
-        assert_eq!(unwrap_locally(&wrapping, &again).unwrap().as_bytes(), unwrapped.as_bytes());
+        assert_eq!(
+            unwrap_locally(&wrapping, &again).unwrap().as_bytes(),
+            unwrapped.as_bytes()
+        );
         let moved = WrappedKey {
             key_id: "2026-12".into(),
             ..again
@@ -481,16 +489,37 @@ mod tests {
         let home = place(case);
         let sealed = key.seal(&home, &value(case)).unwrap();
         let elsewhere = [
-            ValuePlace { table: "Patients2", ..home },
-            ValuePlace { partition_key: "north0", row_key: "0000001", ..home },
-            ValuePlace { row_key: "00000002", ..home },
-            ValuePlace { property: "Diagnosis", ..home },
+            ValuePlace {
+                table: "Patients2",
+                ..home
+            },
+            ValuePlace {
+                partition_key: "north0",
+                row_key: "0000001",
+                ..home
+            },
+            ValuePlace {
+                row_key: "00000002",
+                ..home
+            },
+            ValuePlace {
+                property: "Diagnosis",
+                ..home
+            },
         ];
         for place in elsewhere {
             let error = open(case, &place, &sealed).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{place:?}");
         }
-        open(case, &ValuePlace { table: "pATIENTS", ..home }, &sealed).unwrap();
+        open(
+            case,
+            &ValuePlace {
+                table: "pATIENTS",
+                ..home
+            },
+            &sealed,
+        )
+        .unwrap();
         // Every bit is authenticated: of the header, the nonce, the ciphertext and the tag.
         for at in 0..sealed.len() {
             let mut changed = sealed.clone();
@@ -505,7 +534,13 @@ mod tests {
     #[test]
     fn parts_of_a_wrapped_key_have_limits() {
         let key = DataKey::random().unwrap();
-        for (id, wrapped, is_valid) in [(1, 1, true), (1_024, 1_024, true), (0, 1, false), (1, 0, false), (1_025, 1, false)] {
+        for (id, wrapped, is_valid) in [
+            (1, 1, true),
+            (1_024, 1_024, true),
+            (0, 1, false),
+            (1, 0, false),
+            (1_025, 1, false),
+        ] {
             let wrapped = WrappedKey {
                 key_id: "k".repeat(id),
                 bytes: vec![7; wrapped],

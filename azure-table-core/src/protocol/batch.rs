@@ -258,7 +258,9 @@ impl ChangeSet {
         if let Some((rule, why)) = self.broken(operation.kind(), keys, row) {
             return Err(self.rejected(rule, why, operation));
         }
-        let limit = self.most_bytes().saturating_sub(self.unsealed_bytes());
+        let limit = self
+            .most_bytes()
+            .saturating_sub(self.unsealed_bytes() + sealing::bytes(operation));
         let place = match self.write(operation, limit) {
             Ok(Ok(place)) => place,
             Ok(Err(bytes)) => {

@@ -74,7 +74,9 @@ mod enabled {
     ///
     /// A value that is too long is no error here: Cosmos DB may accept it.
     pub fn seal(operation: &mut TableOperation, table: &str, key: &SealingKey) -> Result<()> {
-        let Some(values) = unsealed(operation) else { return Ok(()) };
+        let Some(values) = unsealed(operation) else {
+            return Ok(());
+        };
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
         let (mut sealed, mut exceeds, mut size) = (Vec::new(), None, values.entity_size);
         for value in &values.values {
@@ -84,7 +86,9 @@ mod enabled {
                 row_key,
                 property: &value.name,
             };
-            let bytes = key.seal(&place, value).map_err(|e| e.at_entity(partition_key, row_key))?;
+            let bytes = key
+                .seal(&place, value)
+                .map_err(|e| e.at_entity(partition_key, row_key))?;
             if bytes.len() > MAX_BINARY_BYTES {
                 exceeds.get_or_insert_with(|| {
                     format!(
@@ -155,7 +159,8 @@ mod tests {
         let text = base64_text(&value);
         assert!(text.contains('+') && text.contains('/'));
         for text in [text.clone(), text.replace('/', "\\/"), text.replace('+', "\\u002B")] {
-            let body = format!("{{\"value\":[{{\"A\":\"{text}\",\"B\":\"{text}\",\"C\":\"YXp0ZW5j\",\"D\":\"YXp0ZW5jAQ");
+            let body =
+                format!("{{\"value\":[{{\"A\":\"{text}\",\"B\":\"{text}\",\"C\":\"YXp0ZW5j\",\"D\":\"YXp0ZW5jAQ");
             let keys = keys_in(body.as_bytes());
             assert_eq!(keys.len(), 1);
             assert_eq!((&*keys[0].key_id, &keys[0].bytes), ("k", &wrapped));

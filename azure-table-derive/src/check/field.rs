@@ -118,7 +118,7 @@ fn rejection(field: &Field<'_>, option: &str) -> Option<String> {
     let reason = match (&field.role, option) {
         (Role::Property(_), "default") if field.attrs.write_id.is_some() => "an absent write id is `None`",
         (Role::Property(_), "default") if field.attrs.encrypted.is_some() => {
-            "anyone who can write to the table could remove the value, and the default would hide that; use an `Option`"
+            "the default would hide that another writer removed the value, which an `Option` shows"
         }
         (Role::Property(_), _) | (Role::Group(_), "default") => return None,
         (Role::Key(_) | Role::KeyPart(_), "alias") => "a key has no older name",

@@ -60,7 +60,9 @@ fn table_entity(entity: &Entity<'_>, generics: &Generics) -> TokenStream {
     });
     // In a generic struct they can be checked only for each use.
     let (widths, names) = if base.is_generic() {
-        let widths = width_assertions(entity).chain(encrypted_assertions(base)).map(|assertion| quote!(const { #assertion }));
+        let widths = width_assertions(entity)
+            .chain(encrypted_assertions(base))
+            .map(|assertion| quote!(const { #assertion }));
         let names = name_assertion(base, &quote!(Self)).map(|assertion| quote!(const { #assertion }));
         (widths.collect(), names)
     } else {

@@ -176,7 +176,9 @@ impl Reading<'_, '_> {
                         )
                     }
                     (_, Some(or_default)) => quote!(#found #or_default),
-                    (Form::Plain | Form::WriteId | Form::Json | Form::Encrypted, None) => stored.required(&quote!(#found), &prefix, name),
+                    (Form::Plain | Form::WriteId | Form::Json | Form::Encrypted, None) => {
+                        stored.required(&quote!(#found), &prefix, name)
+                    }
                     (Form::With(_), None) => {
                         let found = quote!(#found.or_else(|| #private::WhenAbsent::<#ty>::NEW.value()));
                         quote!(#private::missing::<#ty>(#found, #prefix, #name)?)

@@ -97,7 +97,9 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
 
 /// Generates the assertions that encrypted fields are text or bytes.
 pub(crate) fn encrypted_assertions(base: &Struct<'_>) -> impl Iterator<Item = TokenStream> {
-    let encrypted = base.properties().filter(|(field, _)| matches!(field.form(), Form::Encrypted));
+    let encrypted = base
+        .properties()
+        .filter(|(field, _)| matches!(field.form(), Form::Encrypted));
     encrypted.map(|(field, _)| FieldType::of(base, field).assert_encrypted())
 }
 

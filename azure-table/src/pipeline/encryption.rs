@@ -69,8 +69,8 @@ pub trait KeyProvider: fmt::Debug + Send + Sync + 'static {
     /// Wraps a new data key by the current wrapping key, and returns it with the id of that key.
     ///
     /// # Errors
-    /// The write that needs the data key fails before anything is sent, with an error of kind `Other` whose source is
-    /// this error.
+    /// The write that needs the data key fails before anything is sent. Its error has the kind `Other`, and
+    /// [`get_ref`](Error::get_ref) returns this one.
     fn wrap<'a>(&'a self, data_key: &'a DataKey) -> BoxFuture<'a, Result<WrappedKey>>;
 
     /// Unwraps a data key by the wrapping key with this id.
@@ -78,7 +78,8 @@ pub trait KeyProvider: fmt::Debug + Send + Sync + 'static {
     /// The id comes from a stored row: check that it is one of yours before you use it as an address.
     ///
     /// # Errors
-    /// Each row that needs the data key fails, with an error of kind `Other` whose source is this error.
+    /// Each row that needs the data key fails. Its error has the kind `Other`, and [`get_ref`](Error::get_ref) returns
+    /// this one.
     fn unwrap<'a>(&'a self, wrapped: &'a WrappedKey) -> BoxFuture<'a, Result<DataKey>>;
 }
 
@@ -151,7 +152,9 @@ impl DataKeys {
 
     /// Adds the keys of the encrypted values in a response.
     pub(crate) async fn open(&self, received: &mut CallResponse, timeout: Option<Duration>) {
-        let Some(table) = received.call.table.clone() else { return };
+        let Some(table) = received.call.table.clone() else {
+            return;
+        };
         let mut wanted = keys_in(received.response.body());
         for entity in received.applied.iter().flatten().filter_map(|row| row.entity.as_ref()) {
             wanted.extend(keys_in(entity));

@@ -9,7 +9,10 @@ const ADDED: usize = 40 + "2026-11".len() + 60;
 
 fn large(number: u32, bytes: usize) -> Patient {
     let scan = Some(vec![7; bytes]);
-    Patient { scan, ..patient(number) }
+    Patient {
+        scan,
+        ..patient(number)
+    }
 }
 
 #[tokio::test]
@@ -28,7 +31,10 @@ async fn value_over_64_kib_is_rejected_before_a_request() -> Result<()> {
     clinic.patients.insert(&large(1, most)).await?;
     assert_eq!(clinic.patients.get(("north", 1)).await?, Some(large(1, most)));
     clinic.spy.clear();
-    let why = format!("property `Scan`: it has {} bytes, and 65537 encrypted; the limit is 65536", most + 1);
+    let why = format!(
+        "property `Scan`: it has {} bytes, and 65537 encrypted; the limit is 65536",
+        most + 1
+    );
     let mut batch = clinic.patients.batch();
     batch.insert(&patient(5))?.insert(&large(2, most + 1))?;
     let patch = Patient::SCAN.set(vec![7; most + 1]);

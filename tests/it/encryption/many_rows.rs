@@ -44,7 +44,10 @@ async fn batch_encrypts_all_of_its_operations() -> Result<()> {
     let mut stale = clinic.patients.batch();
     stale.insert(&patient(7))?.replace(&versioned)?;
     let error = stale.submit().await.unwrap_err();
-    assert_eq!((error.kind(), error.batch_index()), (ErrorKind::ConditionNotMet, Some(1)));
+    assert_eq!(
+        (error.kind(), error.batch_index()),
+        (ErrorKind::ConditionNotMet, Some(1))
+    );
     Ok(())
 }
 
@@ -53,14 +56,19 @@ async fn bulk_and_writer_encrypt_their_rows() -> Result<()> {
     let clinic = Clinic::new().await;
     let report = clinic.patients.bulk().insert((0..250).map(patient)).await.unwrap();
     assert_eq!(report.applied(), 250);
-    let report = clinic.patients.bulk().insert_or_replace((0..50).map(patient)).await.unwrap();
+    let report = clinic
+        .patients
+        .bulk()
+        .insert_or_replace((0..50).map(patient))
+        .await
+        .unwrap();
     assert_eq!(report.applied(), 50);
     let patches = (0..10).map(|n| (("north", n), [Patient::DIAGNOSIS.set(format!("secret {n}"))]));
     let report = clinic.patients.bulk().patch(patches).await.unwrap();
     assert_eq!(report.applied(), 10);
     let mut writer = clinic.patients.writer();
     writer.send(TableOperation::insert(&patient(300))).await?;
-    writer.close().await.unwrap();
+    writer.close().await.unwrap().ensure_no_leftovers()?;
     let read = clinic.patients.query().all().await?;
     assert_eq!(read.len(), 251);
     assert_eq!((&*read[3].diagnosis, &read[250]), ("secret 3", &patient(300)));
@@ -86,28 +94,57 @@ async fn writes_over_queries_decrypt_and_encrypt() -> Result<()> {
     let clinic = Clinic::new().await;
     clinic.insert(1..4).await;
     let patients = &clinic.patients;
-    patients.update_where(patients.query(), |it: &mut Patient| it.diagnosis.push('!')).await.unwrap();
+    patients
+        .update_where(patients.query(), |it: &mut Patient| it.diagnosis.push('!'))
+        .await
+        .unwrap()
+        .ensure_no_leftovers()?;
     let findings = patients.query().project::<Findings>();
-    patients.update_where(findings, |it: &mut Findings| it.diagnosis.push('?')).await.unwrap();
-    patients.patch_where(patients.query(), Patient::SCAN.set(vec![9])).await.unwrap();
+    patients
+        .update_where(findings, |it: &mut Findings| it.diagnosis.push('?'))
+        .await
+        .unwrap()
+        .ensure_no_leftovers()?;
+    patients
+        .patch_where(patients.query(), Patient::SCAN.set(vec![9]))
+        .await
+        .unwrap()
+        .ensure_no_leftovers()?;
     let patched = Patient::WARD.eq("W3");
-    let count = patients.patch_where(patched, [Patient::DIAGNOSIS.set("secret cured")]).atomic().await?;
+    let count = patients
+        .patch_where(patched, [Patient::DIAGNOSIS.set("secret cured")])
+        .atomic()
+        .await?;
     assert_eq!(count, 1);
     let half = patients.query().partition("north").limit(2);
-    let count = patients.update_where(half, |it: &mut Patient| it.diagnosis.push('+')).atomic().await?;
+    let count = patients
+        .update_where(half, |it: &mut Patient| it.diagnosis.push('+'))
+        .atomic()
+        .await?;
     assert_eq!(count, 2);
     let read = patients.query().all().await?;
     let diagnoses: Vec<_> = read.iter().map(|it| (&*it.diagnosis, it.scan.as_deref())).collect();
     let nine = Some(&[9][..]);
     assert_eq!(
         diagnoses,
-        [("secret gout 1!?+", nine), ("secret gout 2!?+", nine), ("secret cured", nine)]
+        [
+            ("secret gout 1!?+", nine),
+            ("secret gout 2!?+", nine),
+            ("secret cured", nine)
+        ]
     );
     // A property cannot be removed by an update of some columns.
     let findings = patients.query().project::<Findings>();
-    let report = patients.update_where(findings, |it: &mut Findings| it.scan = None).await.unwrap();
+    let report = patients
+        .update_where(findings, |it: &mut Findings| it.scan = None)
+        .await
+        .unwrap();
     assert_eq!((report.applied(), report.rejected()), (0, 3));
-    patients.update_where(patients.query(), |it: &mut Patient| it.scan = None).await.unwrap();
+    patients
+        .update_where(patients.query(), |it: &mut Patient| it.scan = None)
+        .await
+        .unwrap()
+        .ensure_no_leftovers()?;
     assert!(clinic.stored(1).await.get("Scan").is_none());
     clinic.is_silent();
     Ok(())
@@ -127,8 +164,14 @@ async fn update_of_names_and_dynamic_rows_keeps_the_ciphertext() -> Result<()> {
     row.insert("ward", "W1");
     rows.replace(&row).await?;
     let read = clinic.patients.query().all().await?;
-    assert_eq!((&*read[0].diagnosis, read[0].ward.as_deref()), ("secret gout 1", Some("W0")));
-    assert_eq!((&*read[1].diagnosis, read[1].ward.as_deref()), ("secret gout 2", Some("W1")));
+    assert_eq!(
+        (&*read[0].diagnosis, read[0].ward.as_deref()),
+        ("secret gout 1", Some("W0"))
+    );
+    assert_eq!(
+        (&*read[1].diagnosis, read[1].ward.as_deref()),
+        ("secret gout 2", Some("W1"))
+    );
     Ok(())
 }
 
@@ -174,7 +217,12 @@ async fn upgrade_encrypts_rows_in_the_clear_once() -> Result<()> {
     clinic.raw().typed::<Plain>().insert(&plain).await?;
     let error = clinic.patients.query().all().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidResponse);
-    assert!(error.to_string().contains("property `diagnosis`: the stored value is not encrypted"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("property `diagnosis`: the stored value is not encrypted"),
+        "{error}"
+    );
     let upgraded = clinic.patients.typed::<Upgraded>();
     assert_eq!(upgraded.get(("north", 2)).await?.unwrap().diagnosis, "flu");
     let report = upgraded.upgrade_all().await.unwrap();
@@ -183,6 +231,10 @@ async fn upgrade_encrypts_rows_in_the_clear_once() -> Result<()> {
     let report = upgraded.upgrade_all().await.unwrap();
     assert_eq!((report.applied(), report.unchanged()), (0, 2));
     let scan = clinic.patients.get(("north", 1)).await?.unwrap().scan;
-    assert_eq!(scan, Some(SCAN.to_vec()), "a property that the struct does not know stays");
+    assert_eq!(
+        scan,
+        Some(SCAN.to_vec()),
+        "a property that the struct does not know stays"
+    );
     Ok(())
 }

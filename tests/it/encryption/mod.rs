@@ -17,9 +17,7 @@ use std::time::Duration;
 use azure_table::encryption::{DataKey, KeyProvider, LocalKeys, WrappedKey};
 use azure_table::testing::{Faults, Spy};
 use azure_table::transport::BoxFuture;
-use azure_table::{
-    DynamicEntity, Emulator, Error, Projection, Result, TableClient, TableEntity, TableServiceClient,
-};
+use azure_table::{DynamicEntity, Emulator, Error, Projection, Result, TableClient, TableEntity, TableServiceClient};
 
 #[derive(TableEntity, Debug, Clone, PartialEq)]
 pub(crate) struct Patient {
@@ -181,8 +179,17 @@ impl Clinic {
     /// Asserts that no request had a plaintext, and that some had ciphertext.
     #[track_caller]
     pub(crate) fn is_silent(&self) {
-        let bodies: Vec<Vec<u8>> = self.spy.exchanges().iter().map(|it| it.body().into_owned().into_bytes()).collect();
-        let contains = |text: &[u8]| bodies.iter().any(|body| body.windows(text.len()).any(|part| part == text));
+        let bodies: Vec<Vec<u8>> = self
+            .spy
+            .exchanges()
+            .iter()
+            .map(|it| it.body().into_owned().into_bytes())
+            .collect();
+        let contains = |text: &[u8]| {
+            bodies
+                .iter()
+                .any(|body| body.windows(text.len()).any(|part| part == text))
+        };
         assert!(!contains(SECRET.as_bytes()), "a plaintext was sent");
         // The base64 of the same word.
         assert!(!contains(b"c2VjcmV0"), "bytes were sent in the clear");

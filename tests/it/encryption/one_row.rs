@@ -51,7 +51,10 @@ async fn echo_and_executed_operations_are_decrypted() -> Result<()> {
     assert_eq!(echoed.entity::<Patient>()?, Some(patient(2)));
     let read = patients.execute(TableOperation::get::<Patient>(("north", 2))).await?;
     assert_eq!(read.entity::<Patient>()?, Some(patient(2)));
-    let error = clinic.raw().execute(TableOperation::get::<Patient>(("north", 2))).await?;
+    let error = clinic
+        .raw()
+        .execute(TableOperation::get::<Patient>(("north", 2)))
+        .await?;
     let error = error.entity::<Patient>().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.to_string().contains("`encryption`"), "{error}");
@@ -124,10 +127,16 @@ async fn lost_response_is_reconciled_by_the_ciphertext() -> Result<()> {
     clinic.patients.insert(&patient(1)).await?;
     clinic.patients.replace(&patient(1)).await?;
     clinic.patients.merge(&patient(1)).await?;
-    clinic.faults.add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Insert).first(1));
+    clinic
+        .faults
+        .add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Insert).first(1));
     let echoed = clinic.patients.insert_echo(&patient(2)).await?;
     assert_eq!(echoed.entity, patient(2));
-    assert_eq!(clinic.spy.of(OperationKind::Insert).len(), 2, "read back, and not repeated");
+    assert_eq!(
+        clinic.spy.of(OperationKind::Insert).len(),
+        2,
+        "read back, and not repeated"
+    );
     clinic.is_silent();
     Ok(())
 }

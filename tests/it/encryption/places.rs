@@ -40,13 +40,21 @@ async fn value_of_another_place_does_not_decrypt() -> Result<()> {
     overwrite(&clinic, 1, "diagnosis", Some(EdmValue::Binary(bytes))).await?;
     assert!(reason(&clinic).await.contains(moved));
     overwrite(&clinic, 1, "diagnosis", Some("gout".into())).await?;
-    assert!(reason(&clinic).await.contains("property `diagnosis`: the stored value is not encrypted"));
+    assert!(
+        reason(&clinic)
+            .await
+            .contains("property `diagnosis`: the stored value is not encrypted")
+    );
     overwrite(&clinic, 1, "diagnosis", Some(EdmValue::Int32(5))).await?;
     assert!(reason(&clinic).await.contains("not encrypted"));
     overwrite(&clinic, 1, "diagnosis", None).await?;
     assert!(reason(&clinic).await.contains("property `diagnosis`: it is missing"));
     overwrite(&clinic, 1, "diagnosis", own.get("diagnosis").cloned()).await?;
-    assert_eq!(clinic.patients.get(("north", 1)).await?, Some(patient(1)), "its own value, put back");
+    assert_eq!(
+        clinic.patients.get(("north", 1)).await?,
+        Some(patient(1)),
+        "its own value, put back"
+    );
     Ok(())
 }
 
@@ -59,7 +67,10 @@ async fn row_of_another_table_or_key_does_not_decrypt() -> Result<()> {
     copies.create_table().await?;
     copies.typed::<DynamicEntity>().insert(&row).await?;
     let error = copies.get(("north", 1)).await.unwrap_err();
-    assert!(error.to_string().contains("moved from another table, row or property"), "{error}");
+    assert!(
+        error.to_string().contains("moved from another table, row or property"),
+        "{error}"
+    );
     row.row_key = "0000000009".into();
     clinic.raw().insert(&row).await?;
     let error = clinic.patients.get(("north", 9)).await.unwrap_err();
@@ -79,7 +90,9 @@ async fn bad_rows_are_skipped_alone() -> Result<()> {
     assert_eq!(read, [patient(1), patient(3)]);
     let lenient = clinic.patients.query().lenient().all().await?;
     assert_eq!(lenient.iter().filter(|row| row.is_err()).count(), 1);
-    let update = clinic.patients.update_where(clinic.patients.query(), |_: &mut Patient| ());
+    let update = clinic
+        .patients
+        .update_where(clinic.patients.query(), |_: &mut Patient| ());
     let report = update.await.unwrap();
     assert_eq!((report.applied(), report.rejected()), (2, 1));
     Ok(())

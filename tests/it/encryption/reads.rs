@@ -22,7 +22,10 @@ async fn rows_are_decrypted_in_every_read() -> Result<()> {
         seen.push(next);
     }
     assert_eq!(seen, all);
-    assert_eq!(patients.query().filter(Patient::WARD.eq("W4")).first().await?, Some(patient(4)));
+    assert_eq!(
+        patients.query().filter(Patient::WARD.eq("W4")).first().await?,
+        Some(patient(4))
+    );
     let found = patients.get_many((0..3).map(|n| ("north", n))).all().await?;
     assert_eq!(found.len(), 3);
     let page = patients.query().limit(2).versioned().all().await?;
@@ -55,7 +58,11 @@ async fn columns_are_decrypted_alone() -> Result<()> {
     let some = patients.query().select((Patient::DIAGNOSIS,)).all().await?;
     assert_eq!(some[0].0, "secret gout 1");
     let request = clinic.spy.of(OperationKind::Query).pop().unwrap();
-    assert!(request.query().contains("diagnosis") && !request.query().contains("Scan"), "{}", request.query());
+    assert!(
+        request.query().contains("diagnosis") && !request.query().contains("Scan"),
+        "{}",
+        request.query()
+    );
     Ok(())
 }
 
@@ -74,7 +81,12 @@ async fn rows_without_a_struct_stay_ciphertext() -> Result<()> {
     let texts = clinic.patients.query().resolve(|row| {
         let scan: Option<Vec<u8>> = row.decrypted("Scan")?;
         assert_eq!(row.decrypted::<Option<String>>("Absent")?, None);
-        assert!(row.decrypted::<String>("ward").unwrap_err().to_string().contains("not encrypted"));
+        assert!(
+            row.decrypted::<String>("ward")
+                .unwrap_err()
+                .to_string()
+                .contains("not encrypted")
+        );
         let error = row.decrypted::<String>("Scan").unwrap_err().to_string();
         assert!(error.contains("expected Edm.String, found Edm.Binary"), "{error}");
         Ok((row.decrypted::<String>("diagnosis")?, scan))
@@ -158,10 +170,22 @@ async fn groups_and_variants_and_older_names_are_decrypted() -> Result<()> {
     assert_eq!(records.query().all().await?, all);
     let people = records.variant::<Person>();
     assert_eq!(people.get(("south", 7)).await?, Some(person()));
-    people.patch(("south", 7), Person::HOME.field(Contact::PHONE).set("secret 3")).await?;
-    let numbers = people.query().select((Person::HOME.field(Contact::PHONE), Person::WORK.field(Contact::PHONE)));
-    assert_eq!(numbers.all().await?, [("secret 3".to_owned(), Some("secret 2".to_owned()))]);
-    let stored = clinic.service.dynamic_table("Records")?.get(("south", "0000000007")).await?.unwrap();
+    people
+        .patch(("south", 7), Person::HOME.field(Contact::PHONE).set("secret 3"))
+        .await?;
+    let numbers = people
+        .query()
+        .select((Person::HOME.field(Contact::PHONE), Person::WORK.field(Contact::PHONE)));
+    assert_eq!(
+        numbers.all().await?,
+        [("secret 3".to_owned(), Some("secret 2".to_owned()))]
+    );
+    let stored = clinic
+        .service
+        .dynamic_table("Records")?
+        .get(("south", "0000000007"))
+        .await?
+        .unwrap();
     is_ciphertext(&stored, "Home_phone", "2026-11");
 
     #[derive(TableEntity)]

@@ -27,7 +27,10 @@ async fn rotation_rewrites_rows_under_the_new_key() -> Result<()> {
     });
     let ids: Vec<_> = ids.all().await?.into_iter().flatten().collect();
     assert_eq!(ids, ["2026-12", "2026-11", "2026-11"]);
-    let report = patients.update_where(patients.query(), |_: &mut Patient| ()).await.unwrap();
+    let report = patients
+        .update_where(patients.query(), |_: &mut Patient| ())
+        .await
+        .unwrap();
     assert_eq!(report.applied(), 3);
     for number in 1..4 {
         is_ciphertext(&clinic.stored(number).await, "diagnosis", "2026-12");

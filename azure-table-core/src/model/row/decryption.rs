@@ -51,7 +51,10 @@ impl Row<'_> {
             Plaintext::Bytes => (EdmType::Binary, Cow::Owned(base64_text(&bytes))),
         };
         if edm_type != T::EDM_TYPE {
-            return Err(fault(&format!("expected {}, found {edm_type} when decrypted", T::EDM_TYPE)));
+            return Err(fault(&format!(
+                "expected {}, found {edm_type} when decrypted",
+                T::EDM_TYPE
+            )));
         }
         let value = WireValue {
             annotation: Some(edm_type),

@@ -177,7 +177,9 @@ impl<S: Spec> Operation<S> {
 
     /// Starts the call, or the wait for the data key of its encrypted properties.
     fn prepare(&mut self) -> Result<State> {
-        let Some((operation, values)) = self.spec.unsealed() else { return self.begin() };
+        let Some((operation, values)) = self.spec.unsealed() else {
+            return self.begin();
+        };
         #[cfg(feature = "encryption")]
         if let Some(keys) = &self.pipeline.settings.data_keys {
             let (keys, timeout) = (Arc::clone(keys), self.options.get().timeout);

@@ -15,9 +15,9 @@ use azure_table_core::protocol::endpoint::Endpoint;
 use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
 use azure_table_core::protocol::read_back::WrittenRow;
 use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::{response, sealing};
 use azure_table_core::protocol::table_result::{self, Requested, ResultInternals, TableResult};
 use azure_table_core::protocol::tables::{self, Deletion};
+use azure_table_core::protocol::{response, sealing};
 use bytes::Bytes;
 use http::Response;
 

@@ -103,7 +103,8 @@ impl Form {
             )));
         }
         let keys = (version.key.partition_key(), version.key.row_key());
-        let merge = || TableOperation::merge_properties(keys, |writer| self.write(writer)).if_match(version.etag.clone());
+        let merge =
+            || TableOperation::merge_properties(keys, |writer| self.write(writer)).if_match(version.etag.clone());
         Ok(self.names().next().is_some().then(merge))
     }
 

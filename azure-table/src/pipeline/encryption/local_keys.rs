@@ -55,8 +55,9 @@ impl KeyProvider for LocalKeys {
         let key = self.keys.iter().find(|(key_id, _)| *key_id == wrapped.key_id);
         let unwrapped = match key {
             None => Err(Error::other("LocalKeys has no key of this id")),
-            Some((_, key)) => unwrap_locally(key, wrapped)
-                .ok_or_else(|| Error::other("the data key does not unwrap: another key had this id, or it was changed")),
+            Some((_, key)) => unwrap_locally(key, wrapped).ok_or_else(|| {
+                Error::other("the data key does not unwrap: another key had this id, or it was changed")
+            }),
         };
         Box::pin(async { unwrapped })
     }
