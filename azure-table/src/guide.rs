@@ -11,7 +11,7 @@
 //! | [`batches`] | How do I write several rows in one request, or millions in parallel? |
 //! | [`operations`] | How many requests does a method send, and what does a lost response mean? |
 //! | [`retries`] | What happens when the network or the service fails, and what is known afterwards? |
-//! | [`encryption`] (features `derive`, `emulator`, `encryption`) | How do I encrypt properties? What does each operation do with them? |
+//! | [`encryption`] (features `derive`, `emulator`, `encryption`) | How do I encrypt properties, and rotate keys? |
 //! | [`testing`] (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
 //! | [`explorations`] (the same features) | Is my code correct in every order of its requests, and when one is lost? |
 //! | [`emulator`] (feature `emulator-durable`) | How do I keep tables in a folder? What survives a crash? |

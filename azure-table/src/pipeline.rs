@@ -112,10 +112,11 @@ impl Pipeline {
 
     /// Creates a change set for the caller's operations, whose properties may not be encrypted yet.
     pub(crate) fn change_set(&self, table: &str) -> ChangeSet {
-        let change_set = ChangeSet::new(&self.endpoint, table);
+        #[cfg_attr(not(feature = "encryption"), expect(unused_mut, reason = "nothing is encrypted"))]
+        let mut change_set = ChangeSet::new(&self.endpoint, table);
         #[cfg(feature = "encryption")]
         if self.settings.data_keys.is_some() {
-            return change_set.keeping_unsealed();
+            change_set.kept.turn_on();
         }
         change_set
     }

@@ -124,7 +124,7 @@ fn mistakes_have_the_recorded_messages() {
     check("fail");
 }
 
-/// Whether azure-table has the feature depends on the other packages of the build.
+/// The other packages of a build decide if azure-table has the feature.
 #[test]
 #[cfg_attr(
     not(recorded_compiler),

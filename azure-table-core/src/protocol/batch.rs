@@ -24,7 +24,7 @@ use crate::protocol::profile::ProfileInternals;
 use crate::protocol::request::{Call, RowWrites};
 use crate::protocol::row_hash::{RowHash, RowHashes};
 use crate::protocol::row_write::{RowWrite, WriteFacts};
-use crate::protocol::sealing;
+use crate::protocol::sealing::KeptOperations;
 use crate::protocol::sent_batch::{Operations, Placed, SentBatch};
 use crate::protocol::table_result::Requested;
 
@@ -49,8 +49,8 @@ pub struct ChangeSet {
     body: BatchBody,
     /// The first insert in the body. Its head contains no key, so other inserts reuse it.
     insert: Option<(Requested, Place)>,
-    /// The operations as values, if some of them may have to be encrypted.
-    kept: Option<Vec<TableOperation>>,
+    #[doc(hidden)]
+    pub kept: KeptOperations,
     /// The maximum body, if smaller than the service's limit.
     most_bytes: Option<usize>,
     /// The number of operations that it will probably have, once it has several.
@@ -139,7 +139,7 @@ impl ChangeSet {
             operations: Operations::default(),
             body: changes(),
             insert: None,
-            kept: None,
+            kept: KeptOperations::default(),
             most_bytes: None,
             expected: MAX_BATCH_OPERATIONS,
         }
@@ -149,18 +149,6 @@ impl ChangeSet {
     pub fn at_most(mut self, bytes: Option<usize>) -> Self {
         self.most_bytes = bytes;
         self
-    }
-
-    /// Accepts operations with properties that are not encrypted yet: see [`take_unsealed`](Self::take_unsealed).
-    pub fn keeping_unsealed(mut self) -> Self {
-        self.kept = Some(Vec::new());
-        self
-    }
-
-    /// Returns all operations if one of them is not encrypted yet, so that another change set is built of them.
-    pub fn take_unsealed(&mut self) -> Option<Vec<TableOperation>> {
-        let is_unsealed = |operation: &TableOperation| sealing::values(operation) > 0;
-        self.kept.take_if(|kept| kept.iter().any(is_unsealed))
     }
 
     /// Restricts the batch to this partition, before its first operation.
@@ -240,9 +228,7 @@ impl ChangeSet {
     /// Adds a borrowed operation if the service would accept the batch with it.
     pub fn put(&mut self, operation: &TableOperation) -> Result<(), Broken> {
         operation.check().map_err(|e| self.invalid(e))?;
-        if self.kept.is_none() && sealing::values(operation) > 0 {
-            return Err(self.invalid(sealing::without_provider(operation)));
-        }
+        self.kept.check(operation).map_err(|e| self.invalid(e))?;
         if self.len() == MAX_BATCH_OPERATIONS {
             let why = format!("the batch is full: the limit is {MAX_BATCH_OPERATIONS} operations");
             return Err(self.rejected(BatchRule::Operations, why, operation));
@@ -258,9 +244,7 @@ impl ChangeSet {
         if let Some((rule, why)) = self.broken(operation.kind(), keys, row) {
             return Err(self.rejected(rule, why, operation));
         }
-        let limit = self
-            .most_bytes()
-            .saturating_sub(self.unsealed_bytes() + sealing::bytes(operation));
+        let limit = self.most_bytes().saturating_sub(self.kept.growth(operation));
         let place = match self.write(operation, limit) {
             Ok(Ok(place)) => place,
             Ok(Err(bytes)) => {
@@ -272,9 +256,7 @@ impl ChangeSet {
         if let Some(written) = operation.row() {
             self.placed(&written, row, place);
         }
-        if let Some(kept) = &mut self.kept {
-            kept.push(operation.copy());
-        }
+        self.kept.push(operation);
         Ok(())
     }
 
@@ -313,7 +295,7 @@ impl ChangeSet {
     ) -> Result<usize, BatchRule> {
         let kind = OperationKind::Insert;
         let first = self.insert.as_ref();
-        let first = first.filter(|(requested, _)| !requested.entity && self.kept.is_none());
+        let first = first.filter(|(requested, _)| !requested.entity && !self.kept.is_on());
         let (_, first) = first.ok_or(BatchRule::Valid)?;
         let (partition_key, row_key) = keys;
         let row = self.rows.as_ref().map(|_| RowHash::of(row_key));
@@ -450,11 +432,6 @@ impl ChangeSet {
             rule,
             ..self.invalid(error)
         }
-    }
-
-    /// Returns the least number of bytes by which encryption lengthens the body.
-    fn unsealed_bytes(&self) -> usize {
-        self.kept.iter().flatten().map(sealing::bytes).sum()
     }
 
     /// Reports an operation that cannot be sent.

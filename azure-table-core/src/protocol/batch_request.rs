@@ -10,9 +10,9 @@ use crate::codec::batch_body::BatchBody;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
+use crate::protocol::encoded_operation::OperationParts;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::{JSON, header_value, odata};
-use crate::protocol::operation::OperationParts;
 
 /// Creates the body of a batch of changes, with unique boundaries.
 pub fn changes() -> BatchBody {
@@ -44,7 +44,7 @@ pub fn content_type(body: &BatchBody) -> Result<HeaderValue> {
 
 impl OperationParts<'_> {
     /// Returns the headers of a request inside a batch, and their number.
-    pub fn inner_headers(&self) -> Result<([(&'static str, &str); 5], usize)> {
+    pub(super) fn inner_headers(&self) -> Result<([(&'static str, &str); 5], usize)> {
         let mut headers = [("", ""); 5];
         headers[0] = ("Accept", self.metadata.accept());
         headers[1] = ("DataServiceVersion", "3.0");

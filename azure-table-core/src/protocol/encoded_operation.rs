@@ -5,11 +5,15 @@
 //! reference counts. Fields are moved as whole words (a kind is a word wide, an ETag has one form, rare ids are boxed).
 //! A value that is written byte by byte and copied in larger pieces stalls the processor, which cost a tenth of a bulk.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use http::Method;
+use http::header::HeaderName;
+
 use crate::codec::json::write::Written;
-#[cfg(feature = "encryption")]
-use crate::model::error::{Error, Result};
+use crate::model::entity::MetadataLevel;
+use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::etag::Condition;
 use crate::model::property_writer::Rare;
 use crate::model::unsealed::Unsealed;
@@ -96,6 +100,16 @@ impl Encoded {
         self.more.as_ref()?.rare.unsealed.as_deref()
     }
 
+    /// Checks that all properties are encrypted.
+    ///
+    /// # Errors
+    /// - `InvalidInput`: some are not.
+    pub(super) fn check_sealed(&self) -> Result<()> {
+        let Some(unsealed) = self.unsealed() else { return Ok(()) };
+        let (partition_key, row_key) = self.keys();
+        Err(Error::invalid_input(unsealed.without_key()).at_entity(partition_key, row_key))
+    }
+
     /// Replaces the body by one that has the encrypted properties. `exceeds` is a limit that it exceeds.
     #[cfg(feature = "encryption")]
     pub(super) fn complete(&mut self, body: &[u8], exceeds: Option<String>) -> Result<()> {
@@ -136,6 +150,17 @@ impl Encoded {
     pub(super) fn is_echoed(&self) -> bool {
         self.more.as_ref().is_some_and(|more| more.is_echoed)
     }
+}
+
+/// The request of an operation, relative to the base URL.
+#[derive(Debug)]
+pub(super) struct OperationParts<'a> {
+    pub method: Method,
+    pub path: Cow<'a, str>,
+    pub metadata: MetadataLevel,
+    /// The headers that select the variant of the operation and the ETag.
+    pub headers: [Option<(HeaderName, &'a str)>; 2],
+    pub body: &'a [u8],
 }
 
 /// The body as bytes that own their operation, so that it is sent without a copy.

@@ -9,12 +9,11 @@
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge Entity",
 //! "Delete Entity", "Query Entities".
 
-use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
 use http::Method;
-use http::header::{HeaderName, IF_MATCH};
+use http::header::IF_MATCH;
 
 use crate::codec::json::write::{self, Written};
 use crate::codec::odata::path;
@@ -29,13 +28,12 @@ use crate::model::guid::Guid;
 use crate::model::key_texts::KeyTexts;
 use crate::model::operation_kind::OperationKind;
 use crate::model::property_writer::PropertyWriter;
-use crate::protocol::encoded_operation::{Encoded, More, SentBody};
+use crate::protocol::encoded_operation::{Encoded, More, OperationParts, SentBody};
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::{PREFER, X_HTTP_METHOD, header_value, odata, set_json};
 use crate::protocol::profile::{Profile, ProfileInternals};
 use crate::protocol::request::{Call, RowWrites};
 use crate::protocol::row_write::{RowWrite, WriteFacts};
-use crate::protocol::sealing;
 use crate::protocol::table_result::Requested;
 
 /// A write or read of one entity, as a value.
@@ -210,8 +208,8 @@ impl TableOperation {
     /// Returns the entity that the operation writes, with its ETag if the operation requires one.
     ///
     /// It has the properties as they are sent: a [`patch`](Self::patch) has its columns alone. Its serde form keeps all
-    /// types, so it can be written to a file and read back. Encrypted properties are absent. `None` for a delete or a get, which have
-    /// [`keys`](Self::keys) alone, and if the operation could not be encoded.
+    /// types, so it can be written to a file and read back. It lacks encrypted properties. `None` for a delete or a get,
+    /// which have [`keys`](Self::keys) alone, and if the operation could not be encoded.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, TableOperation};
@@ -248,7 +246,7 @@ impl TableOperation {
 
     /// Returns the parts of the request. Only for an operation that passed [`check`](Self::check) and
     /// [`check_for`](Self::check_for).
-    pub(crate) fn parts<'a>(&'a self, table: &'a str, profile: Profile) -> Result<OperationParts<'a>> {
+    pub(super) fn parts<'a>(&'a self, table: &'a str, profile: Profile) -> Result<OperationParts<'a>> {
         let encoded = self.encoded.as_ref().map_err(Error::copy)?;
         let (partition_key, row_key) = encoded.keys();
         let tunnels_merge = profile.rules().tunnels_merge;
@@ -460,8 +458,8 @@ impl OperationInternals for TableOperation {
     }
 
     fn call(self, endpoint: &Endpoint, table: &str) -> Result<Call> {
-        sealing::check(&self)?;
         self.check_for(endpoint.profile())?;
+        self.encoded.as_ref().map_or(Ok(()), Encoded::check_sealed)?;
         let parts = self.parts(table, endpoint.profile())?;
         let mut request = odata(endpoint, parts.method, &parts.path, parts.metadata)?;
         for (name, value) in parts.headers.into_iter().flatten() {
@@ -479,18 +477,6 @@ impl OperationInternals for TableOperation {
         call.rows = RowWrites::One(self);
         Ok(call)
     }
-}
-
-/// The request of an operation, relative to the base URL.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct OperationParts<'a> {
-    pub method: Method,
-    pub path: Cow<'a, str>,
-    pub metadata: MetadataLevel,
-    /// The headers that select the variant of the operation and the ETag.
-    pub headers: [Option<(HeaderName, &'a str)>; 2],
-    pub body: &'a [u8],
 }
 
 impl fmt::Display for TableOperation {

@@ -1,11 +1,11 @@
 //! Encrypts the properties that an encoded operation lacks, and finds the keys of encrypted values in a response.
 //!
-//! The entity's types are unknown here: the operation holds the values (`model/unsealed.rs`), and its body is completed.
+//! The entity's type is unknown here. The operation holds the values (`model/unsealed.rs`), and its body is completed.
 
 use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::unsealed::Unsealed;
 use crate::protocol::encoded_operation::Encoded;
-use crate::protocol::operation::TableOperation;
+use crate::protocol::operation::{OperationInternals, TableOperation};
 
 #[cfg(feature = "encryption")]
 pub use self::enabled::{keys_in, seal};
@@ -19,30 +19,52 @@ pub fn values(operation: &TableOperation) -> usize {
     unsealed(operation).map_or(0, |unsealed| unsealed.values.len())
 }
 
-/// Returns the least number of bytes by which encryption lengthens the body.
-pub(super) fn bytes(operation: &TableOperation) -> usize {
-    unsealed(operation).map_or(0, |unsealed| unsealed.bytes().div_ceil(3) * 4)
-}
+/// The operations of a batch as values, if some of them may have to be encrypted.
+#[derive(Debug, Default)]
+pub struct KeptOperations(Option<Vec<TableOperation>>);
 
-/// Checks that all values are encrypted.
-///
-/// # Errors
-/// - `InvalidInput`: some are not.
-pub fn check(operation: &TableOperation) -> Result<()> {
-    match unsealed(operation) {
-        None => Ok(()),
-        Some(unsealed) => {
-            let (partition_key, row_key) = operation.keys().unwrap_or_default();
-            Err(Error::invalid_input(unsealed.without_key())
-                .at_entity(partition_key, row_key)
-                .in_operation(operation.kind(), None))
+impl KeptOperations {
+    /// Keeps all operations. Without this, one that is not encrypted yet is rejected.
+    pub fn turn_on(&mut self) {
+        self.0 = Some(Vec::new());
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Returns all operations if one of them is not encrypted yet, so that another batch is composed of them.
+    pub fn take_unsealed(&mut self) -> Option<Vec<TableOperation>> {
+        self.0
+            .take_if(|kept| kept.iter().any(|operation| values(operation) > 0))
+    }
+
+    pub(super) fn check(&self, operation: &TableOperation) -> Result<()> {
+        match values(operation) {
+            1.. if !self.is_on() => Err(without_provider(operation)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the least number of bytes by which encryption lengthens the body with this operation.
+    pub(super) fn growth(&self, operation: &TableOperation) -> usize {
+        let growth = |operation| unsealed(operation).map_or(0, |unsealed| unsealed.bytes().div_ceil(3) * 4);
+        self.0.iter().flatten().map(growth).sum::<usize>() + growth(operation)
+    }
+
+    pub(super) fn push(&mut self, operation: &TableOperation) {
+        if let Some(kept) = &mut self.0 {
+            kept.push(operation.copy());
         }
     }
 }
 
-/// Checks that all values of all operations are encrypted.
+/// Checks that all values of these operations are encrypted.
+///
+/// # Errors
+/// - `InvalidInput`: some are not.
 pub fn check_all<'o>(mut operations: impl Iterator<Item = &'o TableOperation>) -> Result<()> {
-    operations.try_for_each(check)
+    operations.try_for_each(|operation| operation.encoded.as_ref().map_or(Ok(()), Encoded::check_sealed))
 }
 
 /// Returns the error of an operation whose client has no key provider.

@@ -58,6 +58,7 @@ fn imports_of_the_pipeline_go_downward() {
             "pipeline shared_read",
             "settings",
             "write_group",
+            "encryption",
             "options",
             "hedge",
             "latencies",

@@ -14,6 +14,7 @@ const MODULES: [(&str, &str); 15] = [
     ("batch", "api/batch.rs"),
     ("bulk", "api/bulk.rs"),
     ("emulator", "api/emulator.rs"),
+    ("encryption", "api/encryption.rs"),
     ("entity", "api/entity.rs"),
     ("filter", "api/filter.rs"),
     ("key", "api/key.rs"),

@@ -16,11 +16,10 @@ impl Row<'_> {
     /// For rows that are read with `resolve`. A field marked `#[table(encrypted)]` is decrypted by its entity.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::model::error::ErrorKind::InvalidInput): the client has no key provider.
-    /// - [`InvalidResponse`](crate::model::error::ErrorKind::InvalidResponse): the property is missing, not encrypted, of
-    ///   another type, or does not decrypt: it was changed or moved.
-    /// - [`Other`](crate::model::error::ErrorKind::Other), [`Timeout`](crate::model::error::ErrorKind::Timeout): the key
-    ///   provider did not unwrap the data key.
+    /// - `InvalidInput`: the client has no key provider.
+    /// - `InvalidResponse`: the property is missing, not encrypted, of another type, or does not decrypt: it was changed
+    ///   or moved.
+    /// - `Other`, `Timeout`: the key provider did not unwrap the data key.
     pub fn decrypted<T: Property + ReadProperty>(&self, name: &str) -> Result<T> {
         required(self.found_decrypted(name)?, name)
     }

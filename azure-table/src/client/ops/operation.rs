@@ -55,7 +55,7 @@ pub(crate) trait Spec {
         None
     }
 
-    /// Returns an operation with properties that are not encrypted yet, if there is one, and the number of their values.
+    /// Returns an operation with properties that are not encrypted yet, and the number of such values of the call.
     fn unsealed(&self) -> Option<(&TableOperation, u64)> {
         None
     }

@@ -44,7 +44,7 @@ struct SubmitSpec {
 
 impl SubmitBatch {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, mut change_set: ChangeSet) -> Self {
-        let unsealed = change_set.take_unsealed();
+        let unsealed = change_set.kept.take_unsealed();
         let (mut call, sent) = change_set.into_call();
         if sent.len() == 0 {
             call = Err(Error::invalid_input("the batch has no operations"));
