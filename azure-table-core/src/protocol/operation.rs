@@ -208,8 +208,8 @@ impl TableOperation {
     /// Returns the entity that the operation writes, with its ETag if the operation requires one.
     ///
     /// It has the properties as they are sent: a [`patch`](Self::patch) has its columns alone. Its serde form keeps all
-    /// types, so it can be written to a file and read back. It lacks encrypted properties. `None` for a delete or a get,
-    /// which have [`keys`](Self::keys) alone, and if the operation could not be encoded.
+    /// types, so it can be written to a file and read back. It lacks encrypted properties. `None` for a delete or a
+    /// get, which have [`keys`](Self::keys) alone, and if the operation could not be encoded.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, TableOperation};

@@ -17,8 +17,7 @@ impl Row<'_> {
     ///
     /// # Errors
     /// - `InvalidInput`: the client has no key provider.
-    /// - `InvalidResponse`: the property is missing, not encrypted, of another type, or does not decrypt: it was changed
-    ///   or moved.
+    /// - `InvalidResponse`: the property is missing, not encrypted, of another type, or was changed or moved.
     /// - `Other`, `Timeout`: the key provider did not unwrap the data key.
     pub fn decrypted<T: Property + ReadProperty>(&self, name: &str) -> Result<T> {
         required(self.found_decrypted(name)?, name)
