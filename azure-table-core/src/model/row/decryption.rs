@@ -33,8 +33,8 @@ impl Row<'_> {
         let name = property.name();
         let Some(opener) = &self.opener else {
             return Err(Error::invalid_input(format!(
-                "property `{name}`: it is encrypted, and was read without a key provider: set one with `encryption` on the \
-                 client"
+                "property `{name}`: it is encrypted, and was read without a key provider: set one with `encryption` on \
+                 the client"
             )));
         };
         let sealed = property.value().as_binary().map_err(|_| not_encrypted(name))?;
