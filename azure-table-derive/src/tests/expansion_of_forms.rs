@@ -278,3 +278,26 @@ fn entity_of_exactly_one_variant_is_identified_by_its_type() {
     );
     assert!(!expansion("enum E<'a> { One(X<'a>), Two(Y) }").contains("VariantOf"));
 }
+
+#[test]
+fn encrypted_field_is_written_and_read_by_its_own_trait() {
+    let code = expansion(&with("", "#[table(encrypted, rename = \"Note\")] note: N,"));
+    let private = "::azure_table::__private";
+    has(&code, &format!("name: \"Note\", edm_type: {private}::EdmType::Binary"));
+    has(
+        &code,
+        &format!("<N as {private}::EncryptedField>::write(&self.note, __properties, \"Note\")?;"),
+    );
+    has(
+        &code,
+        &format!("<N as {private}::EncryptedField>::read(__row, __property, &mut __f2)?"),
+    );
+    has(
+        &code,
+        &format!("const NOTE: {private}::EncryptedColumn<Self, N> = {private}::EncryptedColumn::new(\"Note\");"),
+    );
+    has(
+        &code,
+        &format!("const _: () = {private}::assert_encrypted(<N as {private}::EncryptedField>::EDM_TYPE);"),
+    );
+}
