@@ -51,7 +51,9 @@ pub(crate) fn seed<E: TableEntity>(
         let mut written = Written::default();
         let mut writer = property_writer::writer(&mut written, &partition_key, &row_key);
         entity.write_properties(&mut writer)?;
-        property_writer::finish(writer)?;
+        if let Some(unsealed) = property_writer::finish(writer)?.and_then(|rare| rare.unsealed) {
+            return Err(invalid(table, &unsealed.without_key()));
+        }
         let id = RowId::new(partition_key, row_key);
         // The property writer leaves the limits on sizes to the service.
         body::check(&id, &written.0, replica.rules).map_err(|service_error| {

@@ -26,7 +26,7 @@ const MOST_VALUES: u64 = 1 << 30;
 const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The maximum wait for the provider if the call has no timeout.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The number of keys that are kept for decryption.
+/// The number of keys that are kept for decryption, and that one response may add.
 const MOST_KEYS: usize = 1_000;
 /// The number of keys of a response that are unwrapped concurrently.
 const CONCURRENCY: usize = 8;
@@ -167,6 +167,8 @@ impl DataKeys {
                 None => unknown.push(wrapped),
             }
         }
+        // Rows that others wrote do not decide how often the provider is called.
+        unknown.truncate(MOST_KEYS);
         let limit = timeout.unwrap_or(PATIENCE);
         let until = Instant::now() + limit;
         let unwrapped = stream::iter(unknown).map(|wrapped| async move {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::{ErrorKind, Result, TableServiceClient};
+use azure_table::{Emulator, ErrorKind, Result, TableServiceClient};
 
 use super::{Clinic, Keys, Patient, patient};
 
@@ -161,6 +161,13 @@ async fn client_without_provider_rejects_the_write_and_the_row() -> Result<()> {
     assert_eq!((report.applied(), report.rejected()), (0, 28));
     assert!(plain.query().select((Patient::WARD,)).all().await.is_ok());
     Ok(())
+}
+
+#[tokio::test]
+async fn seeded_rows_have_no_encrypted_property() {
+    let error = Emulator::new().seed("Patients", [patient(1)]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains("property `diagnosis`"), "{error}");
 }
 
 #[tokio::test]
