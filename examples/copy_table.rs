@@ -216,8 +216,8 @@ async fn demonstration() -> Done<()> {
             row
         }),
     )?;
-    let quakes = TableServiceClient::with_transport(storage).dynamic_table("Quakes")?;
-    let cosmos = TableServiceClient::with_transport(Emulator::cosmos());
+    let quakes = TableServiceClient::from_transport(storage).dynamic_table("Quakes")?;
+    let cosmos = TableServiceClient::from_transport(Emulator::cosmos());
     let folder = std::env::temp_dir().join(format!("copy_table-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let position = PositionFile::new(folder.join("position"));

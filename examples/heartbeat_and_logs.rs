@@ -87,7 +87,7 @@ async fn servers() -> Result<(), Box<dyn Error>> {
             .time_per_request(SECOND / 10)
             .splits(splits.unavailable(SECOND..=SECOND));
         let emulator = Emulator::new().service_model(model);
-        let lines = TableServiceClient::with_transport(emulator.clone()).dynamic_table("Lines")?;
+        let lines = TableServiceClient::from_transport(emulator.clone()).dynamic_table("Lines")?;
         lines.create_table().await?;
         let start = Instant::now();
         let mut threads = JoinSet::new();

@@ -107,7 +107,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     if is_emulated() {
         println!("\nThe same with each partition on a server of its own, where a page ends:\n");
         let spread = Emulator::new().page_ends(PageEnds::new().at_partitions());
-        work(&TableServiceClient::with_transport(spread)).await?;
+        work(&TableServiceClient::from_transport(spread)).await?;
     }
     Ok(())
 }

@@ -34,16 +34,16 @@ const OTHER_WORDS: [(&str, &str); 4] = [
     (
         "flavor",
         "the test runs on a runtime of one thread; for another one write `#[tokio::test]` and \
-         `TableServiceClient::with_transport(Emulator::new())`",
+         `TableServiceClient::from_transport(Emulator::new())`",
     ),
     (
         "worker_threads",
         "the test runs on a runtime of one thread; for another one write `#[tokio::test]` and \
-         `TableServiceClient::with_transport(Emulator::new())`",
+         `TableServiceClient::from_transport(Emulator::new())`",
     ),
     (
         "page_size",
-        "take an argument `emulator: Emulator` and write `TableServiceClient::with_transport(emulator.page_size(2))`",
+        "take an argument `emulator: Emulator` and write `TableServiceClient::from_transport(emulator.page_size(2))`",
     ),
 ];
 

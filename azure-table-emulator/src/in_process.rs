@@ -75,7 +75,7 @@ use crate::store::SharedStore;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
-/// let service = TableServiceClient::with_transport(Emulator::new());
+/// let service = TableServiceClient::from_transport(Emulator::new());
 /// let blogs = service.table::<DynamicEntity>("Blogs")?;
 /// blogs.create_table().await?;
 /// # Ok(())
@@ -213,7 +213,7 @@ impl Emulator {
     /// use std::time::Duration;
     /// use azure_table::{DateTime, DynamicEntity, Emulator, TableServiceClient};
     /// let emulator = Emulator::new().timestamp_skew(Duration::from_secs(2), 17);
-    /// let blogs = TableServiceClient::with_transport(emulator).dynamic_table("Blogs")?;
+    /// let blogs = TableServiceClient::from_transport(emulator).dynamic_table("Blogs")?;
     /// blogs.create_table().await?;
     /// let stored = blogs.insert_echo(&DynamicEntity::new("Channel9", "1")).await?;
     /// assert!(stored.timestamp.abs_diff(DateTime::now()) < Duration::from_secs(3));
@@ -239,7 +239,7 @@ impl Emulator {
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// const A_WHILE: Duration = Duration::from_secs(40);
     /// let emulator = Emulator::new().deletion_time(A_WHILE);
-    /// let blogs = TableServiceClient::with_transport(emulator.clone()).table::<DynamicEntity>("Blogs")?;
+    /// let blogs = TableServiceClient::from_transport(emulator.clone()).table::<DynamicEntity>("Blogs")?;
     /// blogs.create_table().await?;
     /// blogs.delete_table().await?;
     /// assert_eq!(blogs.create_table().await.unwrap_err().code(), Some("TableBeingDeleted"));
@@ -286,10 +286,10 @@ impl Emulator {
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// use azure_table::emulator::ServiceModel;
     /// let at_once = Emulator::new();
-    /// TableServiceClient::with_transport(at_once.clone()).dynamic_table("Blogs")?.create_table().await?;
+    /// TableServiceClient::from_transport(at_once.clone()).dynamic_table("Blogs")?.create_table().await?;
     ///
     /// let emulator = at_once.service_model(ServiceModel::azure_storage_2010());
-    /// let blogs = TableServiceClient::with_transport(emulator.clone()).dynamic_table("Blogs")?;
+    /// let blogs = TableServiceClient::from_transport(emulator.clone()).dynamic_table("Blogs")?;
     /// let started = tokio::time::Instant::now();
     /// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
     /// assert!((40..60).contains(&started.elapsed().as_millis()));
@@ -343,7 +343,7 @@ impl Emulator {
     /// let seen = Arc::new(Mutex::new(Vec::new()));
     /// let sink = Arc::clone(&seen);
     /// let emulator = Emulator::new().observer(move |request| sink.lock().unwrap().push(request.clone()));
-    /// let blogs = TableServiceClient::with_transport(emulator).dynamic_table("Blogs")?;
+    /// let blogs = TableServiceClient::from_transport(emulator).dynamic_table("Blogs")?;
     /// blogs.create_table().await?;
     /// blogs.create_table().await.unwrap_err();
     /// let seen = seen.lock().unwrap();
@@ -377,7 +377,7 @@ impl Emulator {
     /// }
     /// let emulator = Emulator::new();
     /// emulator.seed("Blogs", (1..=3).map(|n| Blog { channel: "c".into(), slug: n.to_string(), rating: n }))?;
-    /// let blogs = TableServiceClient::with_transport(emulator).table::<Blog>("Blogs")?;
+    /// let blogs = TableServiceClient::from_transport(emulator).table::<Blog>("Blogs")?;
     /// assert_eq!(blogs.query().filter(Blog::RATING.ge(2)).all().await?.len(), 2);
     /// # Ok(())
     /// # }

@@ -88,7 +88,7 @@ pub(crate) struct Account {
 /// use azure_table::{DynamicEntity, Emulator, Filter, TableServiceClient};
 /// use azure_table::emulator::PageEnds;
 /// let emulator = Emulator::new().page_ends(PageEnds::new().examined(2));
-/// let blogs = TableServiceClient::with_transport(emulator).dynamic_table("Blogs")?;
+/// let blogs = TableServiceClient::from_transport(emulator).dynamic_table("Blogs")?;
 /// blogs.create_table().await?;
 /// for row in ["1", "2", "3", "4", "5"] {
 ///     blogs.insert(&DynamicEntity::new("Channel9", row)).await?;

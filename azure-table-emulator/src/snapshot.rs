@@ -59,7 +59,7 @@ use crate::store::row::Row;
 /// "#;
 /// let emulator = Emulator::new();
 /// emulator.restore(&text.parse()?)?;
-/// let blogs = TableServiceClient::with_transport(emulator.clone()).dynamic_table("Blogs")?;
+/// let blogs = TableServiceClient::from_transport(emulator.clone()).dynamic_table("Blogs")?;
 /// assert_eq!(blogs.get(("Channel9", "1")).await?.expect("restored").property::<i32>("Rating")?, 5);
 ///
 /// let before = emulator.snapshot();

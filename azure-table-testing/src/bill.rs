@@ -35,7 +35,7 @@ use crate::mask::mask_times;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// let spy = Spy::new(Emulator::new());
-/// let blogs = TableServiceClient::with_transport(spy.clone()).dynamic_table("Blogs")?;
+/// let blogs = TableServiceClient::from_transport(spy.clone()).dynamic_table("Blogs")?;
 /// blogs.create_table().await?;
 /// spy.clear();
 ///

@@ -38,7 +38,7 @@ use crate::secrets::Secrets;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// let spy = Spy::new(Emulator::new());
-/// let blogs = TableServiceClient::with_transport(spy.clone()).dynamic_table("Blogs")?;
+/// let blogs = TableServiceClient::from_transport(spy.clone()).dynamic_table("Blogs")?;
 /// blogs.create_table().await?;
 /// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
 /// blogs.query().partition("Channel9").page_size(5).all().await?;

@@ -42,7 +42,7 @@ const MOST_RECORDS: usize = 1_024;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// let faults = Faults::new(Emulator::new());
-/// let table = TableServiceClient::with_transport(faults.clone()).dynamic_table("Blogs")?;
+/// let table = TableServiceClient::from_transport(faults.clone()).dynamic_table("Blogs")?;
 /// table.create_table().await?;
 ///
 /// let hang = faults.add(Fault::HangRequest);

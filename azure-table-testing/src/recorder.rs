@@ -48,12 +48,12 @@ use crate::secrets::Secrets;
 /// # let file = folder.join("talk.jsonl");
 /// // Once; with an account it is `.transport(Recorder::create(&file, HttpTransport::builder().build()?)?)`.
 /// let recorder = Recorder::create(&file, Emulator::new())?;
-/// assert_eq!(talk(TableServiceClient::with_transport(recorder.clone())).await?, 1);
+/// assert_eq!(talk(TableServiceClient::from_transport(recorder.clone())).await?, 1);
 /// assert_eq!(recorder.finish()?, 3);
 ///
 /// // From then on, without the account.
 /// let replay = Replay::open(&file)?;
-/// assert_eq!(talk(TableServiceClient::with_transport(replay.clone())).await?, 1);
+/// assert_eq!(talk(TableServiceClient::from_transport(replay.clone())).await?, 1);
 /// replay.finish();
 /// # std::fs::remove_dir_all(&folder)?;
 /// # Ok(())

@@ -29,7 +29,7 @@ use crate::verdict::{self, Verdict};
 ///
 /// The same requests must come in the same order: the same method, path below the account, query, body and conditions.
 /// Credential, account, date, request ID and the remaining time of a call are not compared. So the client may use any
-/// account: `TableServiceClient::with_transport(replay)` is enough. Values that are new in every run can be
+/// account: `TableServiceClient::from_transport(replay)` is enough. Values that are new in every run can be
 /// [masked](Self::masking). Concurrent requests can come [in any order](Self::in_any_order). Clones share one replay.
 ///
 /// A request that was not recorded gets 501 `NotExpected`, with the nearest recorded request and the differences. It

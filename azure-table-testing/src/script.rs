@@ -43,7 +43,7 @@ use crate::verdict::{self, Verdict};
 ///     .then(OperationKind::Get, ResponseTemplate::row(&row))
 ///     .then(OperationKind::Query, ResponseTemplate::page([] as [&DynamicEntity; 0]).continuation("Channel9", "2"))
 ///     .then(OperationKind::Query, ResponseTemplate::page([&row]));
-/// let blogs = TableServiceClient::with_transport(script.clone()).dynamic_table("Blogs")?;
+/// let blogs = TableServiceClient::from_transport(script.clone()).dynamic_table("Blogs")?;
 ///
 /// assert!(blogs.get(("Channel9", "1")).await?.is_some());       // after two failures
 /// assert_eq!(blogs.query().all().await?.len(), 1);              // an empty page is not always the last

@@ -31,7 +31,7 @@ const MOST_EXCHANGES: usize = 1_024;
 /// # async fn main() -> azure_table::Result<()> {
 /// let emulator = Emulator::new();
 /// let spy = Spy::new(emulator.clone());
-/// let blogs = TableServiceClient::with_transport(spy.clone()).dynamic_table("Blogs")?;
+/// let blogs = TableServiceClient::from_transport(spy.clone()).dynamic_table("Blogs")?;
 /// blogs.create_table().await?;
 /// let mut batch = blogs.batch();
 /// batch.insert(&DynamicEntity::new("Channel9", "1"))?.insert(&DynamicEntity::new("Channel9", "2"))?;

@@ -238,7 +238,7 @@ fn decode(body: &Bytes) {
         .enable_time()
         .build()
         .unwrap();
-    let service = TableServiceClient::with_transport(Canned(body.clone()));
+    let service = TableServiceClient::from_transport(Canned(body.clone()));
     let table: TableClient<Order> = service.table("Orders").unwrap();
     let plain = || black_box(serde_json::from_slice::<PlainPage<Plain>>(body).unwrap().value.len());
     let converted = || {

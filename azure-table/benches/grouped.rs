@@ -92,7 +92,7 @@ struct Run {
 async fn run(is_grouped: bool) -> Run {
     let model = ServiceModel::new().write_latency(LATENCY);
     let spy = Spy::new(Emulator::new().service_model(model)).keep(0);
-    let service = TableServiceClient::with_transport(spy.clone()).max_in_flight(64);
+    let service = TableServiceClient::from_transport(spy.clone()).max_in_flight(64);
     let table = service.table::<Order>("Orders").unwrap();
     table.create_table().await.unwrap();
     let before = spy.requests();
@@ -326,7 +326,7 @@ fn main() {
         let (alone, lone) = (Program::Lone { is_grouped: false }, Program::Lone { is_grouped: true });
         let over_http = async || table(server);
         let in_process = async || {
-            let table = TableServiceClient::with_transport(Emulator::new())
+            let table = TableServiceClient::from_transport(Emulator::new())
                 .table::<Order>("Orders")
                 .unwrap();
             table.create_table().await.unwrap();

@@ -28,7 +28,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> azure_table::Result<()> {
-//! let service = TableServiceClient::with_transport(Emulator::new());
+//! let service = TableServiceClient::from_transport(Emulator::new());
 //! let numbers = service.dynamic_table("Numbers")?;
 //! numbers.create_table().await?;
 //!

@@ -25,7 +25,7 @@ pub const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
 pub fn connect() -> Result<TableServiceClient> {
     match account()? {
         Some(service) => Ok(service),
-        None => Ok(TableServiceClient::with_transport(Emulator::new())),
+        None => Ok(TableServiceClient::from_transport(Emulator::new())),
     }
 }
 
@@ -49,7 +49,7 @@ pub fn connect_with_faults() -> Result<(TableServiceClient, Faults)> {
         return Ok((service.transport(faults.clone()), faults));
     }
     let faults = Faults::new(Emulator::new());
-    Ok((TableServiceClient::with_transport(faults.clone()), faults))
+    Ok((TableServiceClient::from_transport(faults.clone()), faults))
 }
 
 /// Connects like [`connect`], for a service that another process reaches: the emulator is on a port.

@@ -150,7 +150,7 @@ impl Service {
 
     async fn in_virtual_time(&self, task: VmTask, preset: Preset) -> Done<Measured> {
         let emulator = prepared(&task).await?.service_model(preset.model());
-        let table = client(TableServiceClient::with_transport(emulator), &task)?;
+        let table = client(TableServiceClient::from_transport(emulator), &task)?;
         let mut vms = JoinSet::new();
         for vm in 0..task.workload.vms {
             let cpu = ModelledCpu::new(preset, task.workload.vm_size);
@@ -201,7 +201,7 @@ impl Service {
 /// Creates an emulator with the table, and with the rows that are read.
 async fn prepared(task: &VmTask) -> Done<Emulator> {
     let emulator = Emulator::new();
-    let service = TableServiceClient::with_transport(emulator.clone());
+    let service = TableServiceClient::from_transport(emulator.clone());
     service.dynamic_table(&task.table)?.create_table().await?;
     if task.workload.reads() {
         emulator.seed(&task.table, prepared_rows(&task.workload, &task.job))?;

@@ -221,7 +221,7 @@ impl Transport for Delaying {
 async fn write_that_is_applied_after_its_read_back_stays_in_doubt() {
     let clock = EmulatorClock::system();
     let emulator = Emulator::new().shared_clock(clock.clone());
-    let truth = TableServiceClient::with_transport(emulator.clone())
+    let truth = TableServiceClient::from_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     truth.create_table().await.unwrap();
@@ -236,7 +236,7 @@ async fn write_that_is_applied_after_its_read_back_stays_in_doubt() {
         puts: Arc::default(),
     };
     let puts = Arc::clone(&transport.puts);
-    let table = TableServiceClient::with_transport(transport)
+    let table = TableServiceClient::from_transport(transport)
         .dynamic_table("Things")
         .unwrap();
     entity.insert("Count", 2);

@@ -65,7 +65,7 @@ async fn write_without_an_etag_in_its_response_is_in_doubt() {
 
 #[tokio::test(start_paused = true)]
 async fn retrieve_in_a_batch_returns_an_entity_or_none() {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .dynamic_table("Things")
         .unwrap();
     table.create_table().await.unwrap();
@@ -82,7 +82,7 @@ async fn retrieve_in_a_batch_returns_an_entity_or_none() {
 
 #[tokio::test(start_paused = true)]
 async fn retrieve_from_a_missing_table_is_an_error() {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .dynamic_table("Things")
         .unwrap();
     let mut batch = table.batch();
@@ -96,7 +96,7 @@ async fn retrieve_from_a_missing_table_is_an_error() {
 
 #[tokio::test(start_paused = true)]
 async fn batch_creates_its_missing_table_if_the_handle_has_the_option() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let table = service.dynamic_table("Things").unwrap();
     let mut batch = table.create_on_not_found().batch();
     batch.insert(&DynamicEntity::new("p", "0")).unwrap();

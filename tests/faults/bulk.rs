@@ -18,7 +18,7 @@ async fn throttled_read_back_of_a_bulk_does_not_send_the_write_over_a_newer_one(
     let busy = || ResponseTemplate::new(503).code("ServerBusy").message("Busy.");
     for rows in [&["1"][..], &["1", "2"]] {
         let emulator = Emulator::new();
-        let truth = TableServiceClient::with_transport(emulator.clone())
+        let truth = TableServiceClient::from_transport(emulator.clone())
             .dynamic_table("Things")
             .unwrap();
         truth.create_table().await.unwrap();
@@ -26,7 +26,7 @@ async fn throttled_read_back_of_a_bulk_does_not_send_the_write_over_a_newer_one(
         faults.add(FaultRule::new(Fault::LoseResponse).on_writes().at_most(1));
         faults.add(FaultRule::new(busy()).on(OperationKind::Query).at_most(1));
         let second = faults.add(FaultRule::new(Fault::DelayRequest(Duration::from_secs(10))).on_writes());
-        let table = TableServiceClient::with_transport(faults)
+        let table = TableServiceClient::from_transport(faults)
             .dynamic_table("Things")
             .unwrap();
 

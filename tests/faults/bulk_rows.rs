@@ -65,8 +65,8 @@ async fn unnamed_failing_row_is_found_by_halving() {
         for bad in 0..rows {
             let requests = Arc::new(AtomicU64::new(0));
             let emulator = Emulator::new();
-            let truth = table(&TableServiceClient::with_transport(emulator.clone())).await;
-            let service = TableServiceClient::with_transport(Unnamed {
+            let truth = table(&TableServiceClient::from_transport(emulator.clone())).await;
+            let service = TableServiceClient::from_transport(Unnamed {
                 emulator,
                 requests: Arc::clone(&requests),
             });
@@ -90,7 +90,7 @@ async fn row_that_the_client_rejects_does_not_end_the_bulk() {
     let long = "k".repeat(1_025);
     // Cosmos DB rejects an empty key.
     for (emulator, key) in [(Emulator::new(), &*long), (Emulator::cosmos(), "")] {
-        let table = table(&TableServiceClient::with_transport(emulator)).await;
+        let table = table(&TableServiceClient::from_transport(emulator)).await;
         let rows = [row("1", "x"), row(key, "x"), row("2", "x")];
         let report = table.bulk().insert(rows).await.unwrap();
         assert_eq!((report.applied(), report.rejected()), (2, 1));
@@ -111,7 +111,7 @@ async fn row_that_the_client_rejects_does_not_end_the_bulk() {
 #[tokio::test(start_paused = true)]
 async fn bulk_without_valid_operations_sends_nothing() {
     let faults = Faults::new(Emulator::new());
-    let table = table(&TableServiceClient::with_transport(faults.clone())).await;
+    let table = table(&TableServiceClient::from_transport(faults.clone())).await;
     let before = faults.requests();
     let report = table.bulk().insert([row("a/b", "x"), row("c/d", "x")]).await.unwrap();
     assert_eq!((report.rejected(), faults.requests() - before), (2, 0));
@@ -122,7 +122,7 @@ async fn bulk_without_valid_operations_sends_nothing() {
 async fn lost_delete_is_repeated_once() {
     for rows in [1, 2] {
         let faults = Faults::new(Emulator::new());
-        let table = table(&TableServiceClient::with_transport(faults.clone())).await;
+        let table = table(&TableServiceClient::from_transport(faults.clone())).await;
         let entities: Vec<_> = (0..rows).map(|at| row(&at.to_string(), "x")).collect();
         assert_eq!(table.bulk().insert(&entities).await.unwrap().applied(), rows);
         faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
@@ -146,7 +146,7 @@ async fn lost_delete_is_repeated_once() {
 async fn every_row_is_written_once_however_short_batches_are() {
     for (bytes, fewest, most) in [(1, 9, 9), (3_000, 2, 8), (usize::MAX, 1, 1)] {
         let faults = Faults::new(Emulator::new());
-        let table = table(&TableServiceClient::with_transport(faults.clone())).await;
+        let table = table(&TableServiceClient::from_transport(faults.clone())).await;
         let before = faults.requests();
         let entities = (0..9).map(|at| row(&at.to_string(), "x"));
         let report = table.bulk().batch_bytes(bytes).insert(entities).await.unwrap();
@@ -160,7 +160,7 @@ async fn every_row_is_written_once_however_short_batches_are() {
 #[tokio::test(start_paused = true)]
 async fn lost_delete_that_is_rejected_for_its_etag_is_not_applied() {
     let faults = Faults::new(Emulator::new());
-    let table = table(&TableServiceClient::with_transport(faults.clone())).await;
+    let table = table(&TableServiceClient::from_transport(faults.clone())).await;
     table.insert(&row("1", "old")).await.unwrap();
     let stale = table.get(("p", "1")).await.unwrap().unwrap();
     table.replace(&row("1", "new")).await.unwrap();
@@ -181,7 +181,7 @@ async fn lost_delete_that_is_rejected_for_its_etag_is_not_applied() {
 
 #[tokio::test(start_paused = true)]
 async fn delete_of_a_missing_row_is_rejected_if_no_attempt_was_lost() {
-    let table = table(&TableServiceClient::with_transport(Emulator::new())).await;
+    let table = table(&TableServiceClient::from_transport(Emulator::new())).await;
     let report = table.bulk().delete(&[row("1", "x")]).await.unwrap();
     assert_eq!(
         (report.applied(), report.rejected(), report.in_doubt()),
@@ -193,7 +193,7 @@ async fn delete_of_a_missing_row_is_rejected_if_no_attempt_was_lost() {
 #[tokio::test(start_paused = true)]
 async fn row_that_the_service_names_costs_one_more_batch() {
     let faults = Faults::new(Emulator::new());
-    let table = table(&TableServiceClient::with_transport(faults.clone())).await;
+    let table = table(&TableServiceClient::from_transport(faults.clone())).await;
     table.insert(&row("5", "theirs")).await.unwrap();
     let entities: Vec<_> = (0..8).map(|at| row(&at.to_string(), "ours")).collect();
     let before = faults.log().len();

@@ -33,7 +33,7 @@ async fn wrong_clock_is_corrected_once() {
             false => clock.set(DateTime::now() - Duration::from_secs(3_600)),
         }
         let corrections = Arc::new(Mutex::new(Vec::new()));
-        let service = TableServiceClient::with_transport(Emulator::new().shared_clock(clock));
+        let service = TableServiceClient::from_transport(Emulator::new().shared_clock(clock));
         let service = service.observer(Corrections(Arc::clone(&corrections)));
         let table = service.dynamic_table("Things").unwrap();
         table.create_table().await.unwrap();
@@ -95,7 +95,7 @@ async fn clock_is_corrected_from_five_minutes_on() {
 async fn wrong_date_of_a_response_does_not_deny_a_write() {
     let emulator = Emulator::new();
     let faults = Faults::new(emulator.clone());
-    let truth = TableServiceClient::with_transport(emulator)
+    let truth = TableServiceClient::from_transport(emulator)
         .dynamic_table("Things")
         .unwrap();
     truth.create_table().await.unwrap();
@@ -103,7 +103,7 @@ async fn wrong_date_of_a_response_does_not_deny_a_write() {
 
     faults.add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Replace).first(1));
     faults.add(FaultRule::new(Fault::DateAhead(Duration::from_secs(3_600))).on(OperationKind::Query));
-    let table = TableServiceClient::with_transport(faults)
+    let table = TableServiceClient::from_transport(faults)
         .dynamic_table("Things")
         .unwrap();
     let error = table

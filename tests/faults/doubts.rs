@@ -89,7 +89,7 @@ impl Place {
     async fn new() -> Self {
         let before = DateTime::now().checked_sub(HOUR).unwrap();
         let emulator = Emulator::new().shared_clock(EmulatorClock::fixed(before));
-        let seeding = TableServiceClient::with_transport(emulator.clone());
+        let seeding = TableServiceClient::from_transport(emulator.clone());
         let rows = seeding.table::<Marked>("Rows").unwrap();
         rows.create_table().await.unwrap();
         for id in ["old", "other"] {
@@ -98,8 +98,8 @@ impl Place {
         let following = Following::new(&emulator);
         let faults = Faults::new(following.clone());
         Self {
-            service: TableServiceClient::with_transport(faults.clone()).retry(NoRetry),
-            truth: TableServiceClient::with_transport(following.clone()),
+            service: TableServiceClient::from_transport(faults.clone()).retry(NoRetry),
+            truth: TableServiceClient::from_transport(following.clone()),
             behind: following,
             faults,
         }

@@ -35,7 +35,7 @@ fn row(n: u64, value: &str) -> DynamicEntity {
 /// Inserts 1,000 rows of which some exist. Returns the requests and bytes.
 async fn insert(exists: impl Fn(u64) -> bool) -> (u64, u64) {
     let emulator = Emulator::new();
-    let truth: TableClient = TableServiceClient::with_transport(emulator.clone())
+    let truth: TableClient = TableServiceClient::from_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     truth.create_table().await.unwrap();
@@ -46,7 +46,7 @@ async fn insert(exists: impl Fn(u64) -> bool) -> (u64, u64) {
         requests: Arc::default(),
         bytes: Arc::default(),
     };
-    let table = TableServiceClient::with_transport(counted.clone())
+    let table = TableServiceClient::from_transport(counted.clone())
         .dynamic_table("Things")
         .unwrap();
     let ours = "x".repeat(700);

@@ -332,7 +332,7 @@ impl Latencies {
     async fn measure(hedge: Hedge, slow: f64, reads: usize) -> Self {
         let model = ServiceModel::new().read_latency(10 * MILLI);
         let faults = Faults::with_seed(Emulator::new().service_model(model), 7);
-        let service = TableServiceClient::with_transport(faults.clone()).hedge(hedge);
+        let service = TableServiceClient::from_transport(faults.clone()).hedge(hedge);
         let table = service.dynamic_table("Things").unwrap();
         table.create_table().await.unwrap();
         table.insert(&DynamicEntity::new("p", "r")).await.unwrap();

@@ -34,13 +34,13 @@ fn account(id: &str) -> Account {
 /// A table behind faults, and the same table without. It has the account 1.
 async fn tables() -> (Faults, TableClient<Account>, TableClient<Account>) {
     let emulator = Emulator::new();
-    let truth = TableServiceClient::with_transport(emulator.clone())
+    let truth = TableServiceClient::from_transport(emulator.clone())
         .table::<Account>("Accounts")
         .unwrap();
     truth.create_table().await.unwrap();
     truth.insert(&account(KEY.1)).await.unwrap();
     let faults = Faults::new(emulator);
-    let table = TableServiceClient::with_transport(faults.clone())
+    let table = TableServiceClient::from_transport(faults.clone())
         .table("Accounts")
         .unwrap();
     (faults, table, truth)
@@ -240,7 +240,7 @@ impl Observer for Kinds {
 async fn observers_see_that_a_write_is_in_doubt() {
     let kinds = Kinds::default();
     let (faults, _, _) = tables().await;
-    let table = TableServiceClient::with_transport(faults.clone()).observer(kinds.clone());
+    let table = TableServiceClient::from_transport(faults.clone()).observer(kinds.clone());
     let table = table.dynamic_table("Accounts").unwrap();
     faults.add(FaultRule::new(Fault::LoseResponse).on_writes().nth(1));
     table.delete(KEY).await.unwrap_err();

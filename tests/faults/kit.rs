@@ -12,7 +12,7 @@ use azure_table_tests::canned::{Canned, Step};
 use bytes::Bytes;
 
 async fn things(emulator: &Emulator, faults: &Faults) -> TableClient {
-    let truth = TableServiceClient::with_transport(emulator.clone());
+    let truth = TableServiceClient::from_transport(emulator.clone());
     truth.dynamic_table("Things").unwrap().create_table().await.unwrap();
     truth
         .transport(faults.clone())

@@ -208,13 +208,13 @@ async fn timeout_covers_the_whole_call() {
 async fn timeout_covers_the_reads_back() {
     let emulator = Emulator::new().page_size(1);
     let faults = Faults::new(emulator.clone());
-    let truth = TableServiceClient::with_transport(emulator)
+    let truth = TableServiceClient::from_transport(emulator)
         .dynamic_table("Things")
         .unwrap();
     truth.create_table().await.unwrap();
     faults.add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch));
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(6))).on_reads());
-    let table = TableServiceClient::with_transport(faults)
+    let table = TableServiceClient::from_transport(faults)
         .dynamic_table("Things")
         .unwrap();
     let mut batch = table.batch();

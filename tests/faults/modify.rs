@@ -21,12 +21,12 @@ fn change(entity: &mut DynamicEntity) {
 /// A table behind faults, and the same table without.
 async fn tables() -> (Faults, TableClient, TableClient) {
     let emulator = Emulator::new();
-    let truth = TableServiceClient::with_transport(emulator.clone())
+    let truth = TableServiceClient::from_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     truth.create_table().await.unwrap();
     let faults = Faults::new(emulator);
-    let table = TableServiceClient::with_transport(faults.clone())
+    let table = TableServiceClient::from_transport(faults.clone())
         .dynamic_table("Things")
         .unwrap();
     (faults, table, truth)

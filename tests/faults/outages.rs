@@ -25,14 +25,14 @@ fn rows() -> impl Iterator<Item = DynamicEntity> {
 /// A table whose requests take 10 ms, and the faults in front of it.
 async fn slow_table(change: impl Fn(TableServiceClient) -> TableServiceClient) -> (Faults, TableClient) {
     let emulator = Emulator::new();
-    let truth = TableServiceClient::with_transport(emulator.clone())
+    let truth = TableServiceClient::from_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     truth.create_table().await.unwrap();
     let slow = Faults::new(emulator);
     slow.add(Fault::DelayResponse(Duration::from_millis(10)));
     let faults = Faults::new(slow);
-    let service = change(TableServiceClient::with_transport(faults.clone()));
+    let service = change(TableServiceClient::from_transport(faults.clone()));
     (faults, service.dynamic_table("Things").unwrap())
 }
 

@@ -68,8 +68,8 @@ fn hold(promise: &Promise, scenario: &Scenario, mode: Mode, seed: u64) -> usize 
         let emulator = Emulator::new().shared_clock(EmulatorClock::fixed(DateTime::now()));
         let following = Following::new(&emulator);
         let faults = scenario.over(following.clone(), mode, seed);
-        let service = TableServiceClient::with_transport(faults.clone()).with(&CallOptions::new().timeout(TIMEOUT));
-        let sound = TableServiceClient::with_transport(following);
+        let service = TableServiceClient::from_transport(faults.clone()).with(&CallOptions::new().timeout(TIMEOUT));
+        let sound = TableServiceClient::from_transport(following);
         let place = Place::behind_faults(&emulator, service, sound, mode == Mode::Once);
         (promise.hold)(place).await;
         faults.log().iter().filter(|record| record.fault().is_some()).count()

@@ -236,13 +236,13 @@ async fn cancelled_read_loses_nothing() {
 async fn slow_reader_of_many_keys_waits_only_for_the_first() {
     let work = LATENCY / 10;
     let emulator = Emulator::new();
-    let truth = TableServiceClient::with_transport(emulator.clone())
+    let truth = TableServiceClient::from_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     truth.create_table().await.unwrap();
     let faults = Faults::new(emulator);
     faults.add(FaultRule::new(Fault::DelayRequest(LATENCY)).on_reads());
-    let table = TableServiceClient::with_transport(faults)
+    let table = TableServiceClient::from_transport(faults)
         .dynamic_table("Things")
         .unwrap();
     for in_order in [true, false] {

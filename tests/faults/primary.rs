@@ -50,7 +50,7 @@ impl Account {
         let emulator = Emulator::new()
             .shared_clock(clock.clone())
             .secondary_lag(Duration::from_secs(60));
-        let truth = TableServiceClient::with_transport(emulator.clone())
+        let truth = TableServiceClient::from_transport(emulator.clone())
             .table::<Counter>("Counters")
             .unwrap();
         truth.create_table().await.unwrap();
@@ -76,7 +76,7 @@ impl Account {
             self.faults
                 .add(FaultRule::new(ResponseTemplate::internal_error()).on_reads().first(1));
         }
-        TableServiceClient::with_transport(self.faults.clone()).location_mode(mode)
+        TableServiceClient::from_transport(self.faults.clone()).location_mode(mode)
     }
 
     fn counters(&self, mode: LocationMode) -> TableClient<Counter> {

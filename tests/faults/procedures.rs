@@ -36,7 +36,7 @@ fn first_visit() -> Counter {
 }
 
 async fn counters(emulator: &Emulator) -> TableClient<Counter> {
-    let counters = TableServiceClient::with_transport(emulator.clone())
+    let counters = TableServiceClient::from_transport(emulator.clone())
         .table::<Counter>("Counters")
         .unwrap();
     counters.create_table().await.unwrap();
@@ -51,7 +51,7 @@ async fn modify_ends_with_the_timeout_wherever_it_is_set() {
     let faults = Faults::new(emulator);
     let changed = ResponseTemplate::new(412).code("UpdateConditionNotSatisfied");
     faults.add(FaultRule::new(changed).on(OperationKind::Replace));
-    let service = TableServiceClient::with_transport(faults);
+    let service = TableServiceClient::from_transport(faults);
     let second = Duration::from_secs(1);
     let of_client = service.timeout(second).table::<Counter>("Counters").unwrap();
     let of_table = service
@@ -108,7 +108,7 @@ async fn lost_first_insert_of_modify_is_not_taken_for_another_visitors() {
         },
         came: Arc::default(),
     };
-    let counters = TableServiceClient::with_transport(transport)
+    let counters = TableServiceClient::from_transport(transport)
         .table::<Counter>("Counters")
         .unwrap();
     let modify = counters.modify(("visits", "home"), |row| row.value += 1);
@@ -144,7 +144,7 @@ async fn lost_first_insert_with_a_write_id_counts_both_visitors() {
         row: visitor(1),
         came: Arc::default(),
     };
-    let counters = TableServiceClient::with_transport(transport)
+    let counters = TableServiceClient::from_transport(transport)
         .table::<Marked>("Counters")
         .unwrap();
     let modify = counters.modify(("visits", "home"), |row| row.value += 1);
@@ -177,7 +177,7 @@ fn advance(emulator: &Emulator) -> impl Fn(RecreateProgress) + Send + 'static {
 #[tokio::test(start_paused = true)]
 async fn client_timeout_bounds_each_step_of_recreate_table_alone() {
     let (emulator, truth) = slow_to_delete(45).await;
-    let service = TableServiceClient::with_transport(emulator.clone()).timeout(Duration::from_secs(10));
+    let service = TableServiceClient::from_transport(emulator.clone()).timeout(Duration::from_secs(10));
     let table = service.table::<Counter>("Counters").unwrap();
     let started = tokio::time::Instant::now();
     let recreate = table.recreate_table(Duration::from_secs(120));
@@ -199,7 +199,7 @@ async fn recreate_table_retries_transient_failures() {
         let (emulator, truth) = slow_to_delete(0).await;
         let faults = Faults::new(emulator);
         let rule = faults.add(FaultRule::new(fault.clone()).on(kind).first(6));
-        let service = TableServiceClient::with_transport(faults).timeout(Duration::from_secs(10));
+        let service = TableServiceClient::from_transport(faults).timeout(Duration::from_secs(10));
         let table = service.table::<Counter>("Counters").unwrap();
         table.recreate_table(Duration::from_secs(300)).await.unwrap();
         assert!(rule.hits() > 0, "{kind:?}, {fault:?}");
@@ -226,7 +226,7 @@ async fn recreate_table_ends_at_its_deadline() {
     let (emulator, _) = slow_to_delete(600).await;
     let faults = Faults::new(emulator);
     faults.add(FaultRule::new(Fault::HangRequest).on(OperationKind::CreateTable).nth(3));
-    let table = TableServiceClient::with_transport(faults)
+    let table = TableServiceClient::from_transport(faults)
         .table::<Counter>("Counters")
         .unwrap();
     let started = tokio::time::Instant::now();
@@ -239,7 +239,7 @@ async fn recreate_table_ends_at_its_deadline() {
 async fn lost_creation_and_deletion_are_in_doubt() {
     let emulator = Emulator::new();
     let faults = Faults::new(emulator);
-    let service = TableServiceClient::with_transport(faults.clone());
+    let service = TableServiceClient::from_transport(faults.clone());
     let table = service.dynamic_table("Things").unwrap();
     let lose = |kind| faults.add(FaultRule::new(Fault::LoseResponse).on(kind).first(1));
 

@@ -26,7 +26,7 @@ struct Shared {
 impl Shared {
     async fn new() -> Self {
         let emulator = Emulator::new();
-        let service = TableServiceClient::with_transport(emulator.clone()).retry(NoRetry);
+        let service = TableServiceClient::from_transport(emulator.clone()).retry(NoRetry);
         let truth = service.dynamic_table("Things").unwrap();
         truth.create_table().await.unwrap();
         truth.insert(&row(1)).await.unwrap();
@@ -285,7 +285,7 @@ async fn hot_rows_are_read_once_per_flight() {
     let run = async |shares: bool, millis: usize| {
         let model = ServiceModel::new().read_latency(10 * MILLI);
         let faults = Faults::new(Emulator::new().service_model(model));
-        let service = TableServiceClient::with_transport(faults.clone()).shared_reads(shares);
+        let service = TableServiceClient::from_transport(faults.clone()).shared_reads(shares);
         let table: TableClient = service.dynamic_table("Things").unwrap();
         table.create_table().await.unwrap();
         for row in 0..ROWS {

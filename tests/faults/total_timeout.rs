@@ -41,7 +41,7 @@ struct Fixture {
 /// A table with pages of two rows, ten rows in each of the shelves `a` and `b`.
 async fn fixture() -> Fixture {
     let emulator = Emulator::new().page_size(2);
-    let truth = TableServiceClient::with_transport(emulator.clone())
+    let truth = TableServiceClient::from_transport(emulator.clone())
         .table::<Thing>("Things")
         .unwrap();
     truth.create_table().await.unwrap();
@@ -51,7 +51,7 @@ async fn fixture() -> Fixture {
         }
     }
     let faults = Faults::new(emulator);
-    let table = TableServiceClient::with_transport(faults.clone())
+    let table = TableServiceClient::from_transport(faults.clone())
         .table("Things")
         .unwrap();
     Fixture { faults, table, truth }
@@ -129,7 +129,7 @@ async fn retries_of_pages_count_toward_the_total_timeout() {
 async fn list_of_tables_ends_at_its_total_timeout() {
     let emulator = Emulator::new();
     let faults = Faults::new(emulator.clone());
-    let service = TableServiceClient::with_transport(faults.clone());
+    let service = TableServiceClient::from_transport(faults.clone());
     for name in ["One", "Two", "Three", "Four", "Five"] {
         service.dynamic_table(name).unwrap().create_table().await.unwrap();
     }

@@ -49,7 +49,7 @@ struct Setup {
 
 async fn setup() -> Setup {
     let loses = Arc::new(AtomicBool::new(false));
-    let service = TableServiceClient::with_transport(Narrow {
+    let service = TableServiceClient::from_transport(Narrow {
         emulator: Emulator::new(),
         loses: Arc::clone(&loses),
     });

@@ -65,12 +65,12 @@ struct Tables<E> {
 async fn tables<E>(fates: &[Fate]) -> Tables<E> {
     let clock = EmulatorClock::system();
     let emulator = Emulator::new().shared_clock(clock.clone());
-    let truth = TableServiceClient::with_transport(emulator.clone())
+    let truth = TableServiceClient::from_transport(emulator.clone())
         .table::<E>("Things")
         .unwrap();
     truth.create_table().await.unwrap();
     let fates = Arc::new(Mutex::new(fates.iter().copied().collect()));
-    let lossy = TableServiceClient::with_transport(Lossy { emulator, fates })
+    let lossy = TableServiceClient::from_transport(Lossy { emulator, fates })
         .table("Things")
         .unwrap();
     Tables { lossy, truth, clock }
@@ -298,7 +298,7 @@ async fn diagnostics_contain_the_read_back() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let emulator = Emulator::new();
     let fates = Arc::new(Mutex::new([Fate::Pass, Fate::LoseResponse].into()));
-    let service = TableServiceClient::with_transport(Lossy { emulator, fates });
+    let service = TableServiceClient::from_transport(Lossy { emulator, fates });
     service.dynamic_table("Things").unwrap().create_table().await.unwrap();
     let table = service.observer(Log(Arc::clone(&log))).dynamic_table("Things").unwrap();
     table.insert(&row("r", "x")).await.unwrap();

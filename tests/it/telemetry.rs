@@ -153,7 +153,7 @@ fn has(fields: &Fields, expected: &[(&str, &str)]) {
 #[tokio::test]
 async fn a_call_is_a_span_with_the_names_of_opentelemetry() {
     let spans = spans_of(async {
-        let service = TableServiceClient::with_transport(Emulator::new());
+        let service = TableServiceClient::from_transport(Emulator::new());
         let table = service.dynamic_table("Things").unwrap();
         table.create_table().await.unwrap();
         assert!(table.get(("SECRETKEY", "r")).await.unwrap().is_none());
@@ -323,7 +323,7 @@ async fn spans_and_metrics_name_a_batch_alike() {
             .build();
         let metrics = OtelMetrics::new(&provider.meter("tests"));
         let faults = Faults::new(emulator);
-        let service = TableServiceClient::with_transport(faults.clone()).observer(metrics);
+        let service = TableServiceClient::from_transport(faults.clone()).observer(metrics);
         let table = service.dynamic_table("Things").unwrap();
         table.create_table().await.unwrap();
         let spans = spans_of(async {
@@ -425,7 +425,7 @@ fn reported(events: &[Fields]) -> Vec<[&str; 6]> {
 #[tokio::test]
 async fn end_of_a_call_is_an_event_of_its_level() {
     let spans = spans_of(async {
-        let table = TableServiceClient::with_transport(Emulator::new())
+        let table = TableServiceClient::from_transport(Emulator::new())
             .dynamic_table("Things")
             .unwrap();
         let row = DynamicEntity::new("SECRETKEY", "r");
@@ -496,7 +496,7 @@ async fn events_of_a_call_without_response_have_its_kind_and_no_text() {
         }
     }
     let spans = spans_of(async {
-        let table = TableServiceClient::with_transport(Unreachable)
+        let table = TableServiceClient::from_transport(Unreachable)
             .dynamic_table("Things")
             .unwrap();
         let error = table.delete(("SECRETKEY", "r")).await.unwrap_err();
@@ -574,7 +574,7 @@ async fn second_request_of_a_hedged_read_is_a_span_and_counted() {
 
 #[tokio::test(start_paused = true)]
 async fn batch_of_grouped_writes_is_a_span_and_each_write_an_event() {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .dynamic_table("Things")
         .unwrap();
     table.create_table().await.unwrap();
@@ -619,7 +619,7 @@ async fn calls_are_measured_by_the_names_of_opentelemetry() {
         .with_periodic_exporter(exporter.clone())
         .build();
     let metrics = OtelMetrics::new(&provider.meter("tests"));
-    let service = TableServiceClient::with_transport(Emulator::new()).observer(metrics);
+    let service = TableServiceClient::from_transport(Emulator::new()).observer(metrics);
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     table.insert(&DynamicEntity::new("SECRETKEY", "r")).await.unwrap();

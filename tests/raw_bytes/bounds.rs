@@ -139,7 +139,7 @@ fn batches_of_any_shape_end_soon() {
 
 #[test]
 fn filters_of_any_shape_end_soon() {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .dynamic_table("Things")
         .unwrap();
     on_runtime(async {

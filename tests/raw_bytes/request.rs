@@ -66,7 +66,7 @@ impl Transport for Damaging {
 /// The table exists, with one row.
 fn emulator() -> Emulator {
     let emulator = Emulator::new();
-    let table = things(&TableServiceClient::with_transport(emulator.clone()));
+    let table = things(&TableServiceClient::from_transport(emulator.clone()));
     on_runtime(async {
         table.create_table().await.unwrap();
         table.insert(&row("1")).await.unwrap();
@@ -101,7 +101,7 @@ fn damaged_body_is_accepted_or_rejected() {
     // Each case has an emulator and ten requests.
     try_on_fewer(16, &damage(PIECES), |changes| {
         let emulator = emulator();
-        let service = TableServiceClient::with_transport(Damaging {
+        let service = TableServiceClient::from_transport(Damaging {
             emulator: emulator.clone(),
             changes,
         });
@@ -130,7 +130,7 @@ fn damaged_body_is_accepted_or_rejected() {
             is_a_rejection(error)?;
         }
         // Accepted rows can be read.
-        let service = TableServiceClient::with_transport(emulator);
+        let service = TableServiceClient::from_transport(emulator);
         on_runtime(async {
             things(&service).query().all().await.unwrap();
             things(&service).access_policies().await.unwrap();

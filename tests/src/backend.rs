@@ -70,7 +70,7 @@ impl Backend {
         let emulator = Emulator::new();
         Self {
             name: "emulator",
-            service: TableServiceClient::with_transport(emulator.clone()),
+            service: TableServiceClient::from_transport(emulator.clone()),
             double: Some(Double::Emulator(emulator)),
             network: None,
             _server: None,
@@ -96,7 +96,7 @@ impl Backend {
     fn repeatable(name: &'static str, double: Double) -> Self {
         Self {
             name,
-            service: TableServiceClient::with_transport(double.clone()),
+            service: TableServiceClient::from_transport(double.clone()),
             double: Some(double),
             network: None,
             _server: None,

@@ -137,7 +137,7 @@ impl TailStudy {
             .shared_clock(EmulatorClock::fixed(started.0))
             .page_ends(PageEnds::new().examined(1_000))
             .timestamp_skew(self.skew, self.seed);
-        let truth = TableServiceClient::with_transport(emulator.clone())
+        let truth = TableServiceClient::from_transport(emulator.clone())
             .table::<Cell>("Cells")
             .unwrap();
         truth.create_table().await.unwrap();
@@ -150,7 +150,7 @@ impl TailStudy {
             (Fault::DelayResponse(millis(300)), 0.01),
         ];
         let rules = rules.map(|(fault, chance)| faults.add(FaultRule::new(fault).probability(chance)));
-        let service = TableServiceClient::with_transport(faults.clone()).retry(LinearRetry::new(millis(20), 3));
+        let service = TableServiceClient::from_transport(faults.clone()).retry(LinearRetry::new(millis(20), 3));
         let cells = service.table::<Cell>("Cells").unwrap();
 
         let left = Arc::new(AtomicUsize::new(self.writers));

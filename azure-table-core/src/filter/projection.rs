@@ -45,7 +45,7 @@ pub trait Projection<E>: UpdatableRow<E> {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let employees = TableServiceClient::with_transport(Emulator::new()).table::<Employee>("Employees")?;
+    /// # let employees = TableServiceClient::from_transport(Emulator::new()).table::<Employee>("Employees")?;
     /// # employees.create_table().await?;
     /// # employees
     /// #     .insert(&Employee { department: "Sales".into(), id: 1, name: "Ada".into(), salary: 100 })

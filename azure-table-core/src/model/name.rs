@@ -27,10 +27,10 @@ const MAX_TABLE_NAME: usize = 254;
 /// use azure_table::{Emulator, ErrorKind, TableName, TableServiceClient};
 ///
 /// let name = TableName::new("my_table")?;
-/// let cosmos = TableServiceClient::with_transport(Emulator::cosmos());
+/// let cosmos = TableServiceClient::from_transport(Emulator::cosmos());
 /// assert_eq!(cosmos.dynamic_table(&name)?.name(), &name);
 ///
-/// let storage = TableServiceClient::with_transport(Emulator::new());
+/// let storage = TableServiceClient::from_transport(Emulator::new());
 /// assert_eq!(storage.dynamic_table(&name).unwrap_err().kind(), ErrorKind::InvalidInput);
 /// # Ok::<(), azure_table::Error>(())
 /// ```

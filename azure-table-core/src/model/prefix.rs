@@ -108,7 +108,7 @@ impl<E> KeyPrefix<E> {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let rows = TableServiceClient::with_transport(Emulator::new()).table::<Row>("Rows")?;
+    /// # let rows = TableServiceClient::from_transport(Emulator::new()).table::<Row>("Rows")?;
     /// # rows.create_table().await?;
     /// # for expense in ["e1", "e10"] {
     /// #     let expense = || expense.to_owned();

@@ -46,7 +46,7 @@ mod write_error;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let service = TableServiceClient::with_transport(Emulator::new());
+/// let service = TableServiceClient::from_transport(Emulator::new());
 /// let blogs = service.table::<SerdeEntity<Blog>>("Blogs")?;
 /// # blogs.create_table().await?;
 /// let blog = Blog { channel: "Channel9".into(), id: "1".into(), title: "Hello".into(), views: 5 };

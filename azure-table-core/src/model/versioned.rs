@@ -51,7 +51,7 @@ impl<E> Versioned<E> {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let entries = TableServiceClient::with_transport(Emulator::new()).table::<Entry>("Entries")?;
+    /// # let entries = TableServiceClient::from_transport(Emulator::new()).table::<Entry>("Entries")?;
     /// # entries.create_table().await?;
     /// # entries.insert(&Entry::Author(Author { blog: "rust".into(), name: "Ada".into() })).await?;
     /// let author: Option<Versioned<Author>> = entries.query().partition("rust").versioned().gather().await?;

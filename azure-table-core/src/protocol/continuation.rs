@@ -30,7 +30,7 @@ const NEXT_TABLE_NAME: HeaderName = HeaderName::from_static("x-ms-continuation-n
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let blogs = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// let blogs = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// # blogs.create_table().await?;
 /// # for n in 0..3 { blogs.insert(&DynamicEntity::new("p", n.to_string())).await?; }
 /// let mut stored = Continuation::default().to_string();

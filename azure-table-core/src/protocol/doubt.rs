@@ -65,7 +65,7 @@ const DRIFT: Duration = Duration::from_secs(2);
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// let faults = Faults::new(Emulator::new());
-/// let service = TableServiceClient::with_transport(faults.clone());
+/// let service = TableServiceClient::from_transport(faults.clone());
 /// let payments = service.table::<Payment>("Payments")?;
 /// payments.create_table().await?;
 /// faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));

@@ -61,7 +61,7 @@ impl Requested {
 /// use azure_table::{DynamicEntity, Emulator, TableOperation, TableServiceClient, Versioned};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// table.create_table().await?;
 /// let blog = DynamicEntity::new("Channel9", "1");
 /// let inserted = table.execute(TableOperation::insert_echo(&blog)).await?;

@@ -38,7 +38,7 @@ pub enum Creation {
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let blogs = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// let blogs = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// blogs.create_table().await?;
 /// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
 /// assert!(blogs.delete_if_exists(("Channel9", "1")).await?.was_deleted());

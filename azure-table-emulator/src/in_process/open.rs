@@ -42,14 +42,14 @@ impl Emulator {
     /// use azure_table::emulator::SyncPolicy;
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// let emulator = Emulator::open(&folder, SyncPolicy::Always)?;
-    /// let blogs = TableServiceClient::with_transport(emulator).dynamic_table("Blogs")?;
+    /// let blogs = TableServiceClient::from_transport(emulator).dynamic_table("Blogs")?;
     /// blogs.create_table().await?;
     /// let etag = blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
     /// drop(blogs);
     ///
     /// // Another day, another process:
     /// let emulator = Emulator::open(&folder, SyncPolicy::Always)?;
-    /// let blogs = TableServiceClient::with_transport(emulator).dynamic_table("Blogs")?;
+    /// let blogs = TableServiceClient::from_transport(emulator).dynamic_table("Blogs")?;
     /// let blog = blogs.get(("Channel9", "1")).versioned().await?.expect("stored");
     /// assert_eq!(blog.etag, etag);
     /// # drop(blogs);

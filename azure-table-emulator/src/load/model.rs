@@ -52,7 +52,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// # tokio::time::pause();
 /// let model = ServiceModel::azure_storage().partition_entities_per_second(100).burst(Duration::from_millis(10));
 /// let emulator = Emulator::new().service_model(model);
-/// let blogs = TableServiceClient::with_transport(emulator.clone()).retry(NoRetry).dynamic_table("Blogs")?;
+/// let blogs = TableServiceClient::from_transport(emulator.clone()).retry(NoRetry).dynamic_table("Blogs")?;
 /// blogs.create_table().await?;
 /// let (one, two) = (DynamicEntity::new("Channel9", "1"), DynamicEntity::new("Channel9", "2"));
 /// let (first, second) = tokio::join!(blogs.insert(&one), blogs.insert(&two));

@@ -46,8 +46,8 @@ impl Place {
         let faults = Faults::new(emulator.clone());
         let spy = options.spies.then(|| Spy::new(faults.clone()));
         let service = match &spy {
-            Some(spy) => TableServiceClient::with_transport(spy.clone()),
-            None => TableServiceClient::with_transport(faults.clone()),
+            Some(spy) => TableServiceClient::from_transport(spy.clone()),
+            None => TableServiceClient::from_transport(faults.clone()),
         };
         Self {
             emulator,
@@ -129,7 +129,7 @@ impl<E> TestArgument for TableClient<E> {
     #[expect(clippy::panic, reason = "a test says what failed by panicking")]
     async fn create(place: &Place, table: &str) -> Self {
         // Behind faults and spy: creating the table is not part of the test.
-        let made = match TableServiceClient::with_transport(place.emulator.clone()).dynamic_table(table) {
+        let made = match TableServiceClient::from_transport(place.emulator.clone()).dynamic_table(table) {
             Ok(table) => table.create_table().await,
             Err(e) => Err(e),
         };

@@ -25,7 +25,7 @@
 //! }
 //!
 //! # fn main() -> azure_table::Result<()> {
-//! let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
+//! let blogs = TableServiceClient::from_transport(Emulator::new()).table::<Blog>("Blogs")?;
 //! let blog = |channel: &str, id: &str| Blog { channel: channel.into(), id: id.into() };
 //! let mut batch = blogs.batch();
 //! batch.insert(&blog("Channel9", "1"))?.insert(&blog("Channel9", "2"))?;

@@ -30,7 +30,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> azure_table::Result<()> {
-//! let table = TableServiceClient::with_transport(Emulator::new()).table::<Reading>("Readings")?;
+//! let table = TableServiceClient::from_transport(Emulator::new()).table::<Reading>("Readings")?;
 //! table.create_table().await?;
 //! let readings = (0..1_000).map(|number| Reading { sensor: format!("s{}", number % 3), number });
 //! let report = table.bulk().insert(readings).await?;

@@ -24,7 +24,7 @@
 //! use azure_table::{Emulator, TableServiceClient};
 //!
 //! let emulator = Emulator::new().service_model(ServiceModel::azure_storage());
-//! let service = TableServiceClient::with_transport(emulator);
+//! let service = TableServiceClient::from_transport(emulator);
 //! # let _ = service;
 //! ```
 //!

@@ -29,7 +29,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> azure_table::Result<()> {
 //! let keys = LocalKeys::new("2026-11", DataKey::random()?);
-//! let service = TableServiceClient::with_transport(Emulator::new()).encryption(keys);
+//! let service = TableServiceClient::from_transport(Emulator::new()).encryption(keys);
 //! let patients = service.table::<Patient>("Patients")?;
 //! # patients.create_table().await?;
 //! # patients.insert(&Patient { clinic: "north".into(), number: 1, diagnosis: "gout".into() }).await?;

@@ -51,7 +51,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> azure_table::Result<()> {
-//! let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
+//! let blogs = TableServiceClient::from_transport(Emulator::new()).table::<Blog>("Blogs")?;
 //! blogs.create_table().await?;
 //! let get = blogs.get(("Channel9", "1")).timeout(Duration::from_secs(2));
 //! assert!(get.await?.is_none());

@@ -36,7 +36,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> azure_table::Result<()> {
-//! let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
+//! let blogs = TableServiceClient::from_transport(Emulator::new()).table::<Blog>("Blogs")?;
 //! blogs.create_table().await?;
 //! let query = blogs.query().partition("Channel9").filter(Blog::RATING.ge(3));
 //! println!("{}", query.plan()?);

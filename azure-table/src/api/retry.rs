@@ -33,7 +33,7 @@
 //!     }
 //! }
 //!
-//! let service = TableServiceClient::with_transport(Emulator::new()).retry(OnThrottling);
+//! let service = TableServiceClient::from_transport(Emulator::new()).retry(OnThrottling);
 //! # let _ = service;
 //! ```
 //!

@@ -20,7 +20,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> azure_table::Result<()> {
-//! let service = TableServiceClient::with_transport(Emulator::new());
+//! let service = TableServiceClient::from_transport(Emulator::new());
 //! let blogs = service.dynamic_table("Blogs")?;
 //! assert_eq!(blogs.create_table_if_not_exists().await?, Creation::Created);
 //! let properties = service.properties().await?;

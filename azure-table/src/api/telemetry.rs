@@ -39,7 +39,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> azure_table::Result<()> {
 //! let meter = CostMeter::new();
-//! let service = TableServiceClient::with_transport(Emulator::new()).observer(meter.clone());
+//! let service = TableServiceClient::from_transport(Emulator::new()).observer(meter.clone());
 //! service.dynamic_table("Blogs")?.create_table().await?;
 //! println!("{:?}", meter.total());
 //! # Ok(())

@@ -24,7 +24,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
 //! let script = Script::new().then_any(ResponseTemplate::new(404).code("TableNotFound"));
-//! let table = TableServiceClient::with_transport(script).dynamic_table("Blogs").unwrap();
+//! let table = TableServiceClient::from_transport(script).dynamic_table("Blogs").unwrap();
 //! let error = table.query().all().await.unwrap_err();
 //! assert_eq!(error.kind(), ErrorKind::NotFound);
 //! # }

@@ -32,7 +32,7 @@ use crate::pipeline::Pipeline;
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main]
 /// # async fn main() -> azure_table::Result<()> {
-/// let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// table.create_table().await?;
 /// let mut batch = table.batch();
 /// batch
@@ -101,7 +101,7 @@ impl<E> TableBatch<E> {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let bookings = TableServiceClient::with_transport(Emulator::new()).table::<Booking>("Bookings")?;
+    /// let bookings = TableServiceClient::from_transport(Emulator::new()).table::<Booking>("Bookings")?;
     /// # bookings.create_table().await?;
     /// let mut batch = bookings.batch();
     /// batch.variant().insert(&Deposit { account: "a".into(), at: 1, cents: 5 })?;          // Kind = 'Deposit'
@@ -210,7 +210,7 @@ impl<E> TableBatch<E> {
     /// # struct Blog { #[table(partition_key)] channel: String, #[table(row_key)] id: u32, rating: i32 }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # let blogs = TableServiceClient::from_transport(Emulator::new()).table::<Blog>("Blogs")?;
     /// # blogs.create_table().await?;
     /// # for id in 1..=2 { blogs.insert(&Blog { channel: "Channel9".into(), id, rating: 1 }).await?; }
     /// let mut batch = blogs.batch();

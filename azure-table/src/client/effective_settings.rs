@@ -23,7 +23,7 @@ use crate::pipeline::write_group::GroupStatistics;
 /// ```
 /// use azure_table::{Emulator, TableServiceClient};
 /// use std::time::Duration;
-/// let service = TableServiceClient::with_transport(Emulator::new()).timeout(Duration::from_secs(90));
+/// let service = TableServiceClient::from_transport(Emulator::new()).timeout(Duration::from_secs(90));
 /// let settings = service.settings();
 /// assert_eq!(settings.timeout(), Some(Duration::from_secs(90)));
 /// println!("{settings}");

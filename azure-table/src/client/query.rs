@@ -63,7 +63,7 @@ pub(crate) mod selection;
 /// use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main]
 /// # async fn main() -> azure_table::Result<()> {
-/// # let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// # let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// # table.create_table().await?;
 /// let rating = Column::<DynamicEntity, i32>::property("Rating");
 /// let mut best = table.query().partition("Channel9").filter(rating.ge(3)).limit(50).stream();
@@ -200,7 +200,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let reviews = TableServiceClient::with_transport(Emulator::new()).table::<Review>("Reviews")?;
+    /// # let reviews = TableServiceClient::from_transport(Emulator::new()).table::<Review>("Reviews")?;
     /// # reviews.create_table().await?;
     /// let year = |year: u16| Key::<Review>::prefix(("sales", "e1", year));
     /// let query = reviews.query().between(year(2020)?, year(2025)?);    // of `e1`, and not of `e10`
@@ -379,7 +379,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+    /// # let blogs = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
     /// # blogs.create_table().await?;
     /// let names = ["Text", "Rating"].map(String::from);
     /// let rows: Vec<DynamicEntity> = blogs.query().select_names(names).all().await?;

@@ -36,7 +36,7 @@ impl<T: Serialize> TableClient<SerdeEntity<T>> {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let service = TableServiceClient::with_transport(Emulator::new());
+    /// let service = TableServiceClient::from_transport(Emulator::new());
     /// let videos = service.table::<SerdeEntity<Video>>("Videos")?.annotated();
     /// # videos.create_table().await?;
     /// videos.insert(&SerdeEntity(Video { channel: "c".into(), id: "1".into(), views: 3_000_000_000 })).await?;

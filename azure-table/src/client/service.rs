@@ -104,7 +104,7 @@ impl TableServiceClient {
     /// Requests are signed with the well-known key of the development account, `devstoreaccount1`.
     ///
     /// To send the requests of another client over a transport, use [`transport`](Self::transport).
-    pub fn with_transport(transport: impl Transport) -> Self {
+    pub fn from_transport(transport: impl Transport) -> Self {
         let development = ConnectionString {
             endpoint: Endpoint::development(),
             identity: Identity::Key(account_key::development()),
@@ -182,7 +182,7 @@ impl TableServiceClient {
     ///     #[table(row_key)]
     ///     id: u32,
     /// }
-    /// let service = TableServiceClient::with_transport(Emulator::new());
+    /// let service = TableServiceClient::from_transport(Emulator::new());
     /// assert_eq!(service.table_of::<Blog>()?.name().as_str(), "Blogs");
     /// assert_eq!(service.prefixed("t42")?.table_of::<Blog>()?.name().as_str(), "t42Blogs");
     /// # Ok::<(), azure_table::Error>(())
@@ -211,7 +211,7 @@ impl TableServiceClient {
     /// # use azure_table::{Emulator, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let service = TableServiceClient::with_transport(Emulator::new());
+    /// # let service = TableServiceClient::from_transport(Emulator::new());
     /// # service.dynamic_table("Log2026")?.create_table().await?;
     /// let mut logs = service.list_tables().starting_with("Log").stream();
     /// while let Some(name) = logs.try_next().await? {
@@ -241,7 +241,7 @@ impl TableServiceClient {
     /// # async fn main() -> azure_table::Result<()> {
     /// use azure_table::{Emulator, TableServiceClient};
     /// use azure_table::service::Creation;
-    /// let service = TableServiceClient::with_transport(Emulator::new());
+    /// let service = TableServiceClient::from_transport(Emulator::new());
     /// let created = service.ensure_tables(["Orders", "Customers"]).await?;
     /// assert!(created.iter().all(|(_, creation)| *creation == Creation::Created));
     /// # Ok(())

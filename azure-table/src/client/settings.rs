@@ -131,7 +131,7 @@ impl TableServiceClient {
     /// use azure_table::filter::AccessPath;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let service = TableServiceClient::with_transport(Emulator::new()).deny(AccessPath::TableScan);
+    /// let service = TableServiceClient::from_transport(Emulator::new()).deny(AccessPath::TableScan);
     /// let table = service.dynamic_table("Blogs")?;
     /// let error = table.query().all().await.unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::InvalidInput);

@@ -73,7 +73,7 @@ impl<E> TableClient<E> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
     /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
-    /// # let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+    /// # let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
     /// # table.create_table().await?;
     /// let stored = table.insert_echo(&DynamicEntity::new("Channel9", "1")).await?;
     /// println!("inserted at {}", stored.timestamp);
@@ -166,7 +166,7 @@ impl<E> TableClient<E> {
     /// }
     /// # #[tokio::main]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # let blogs = TableServiceClient::from_transport(Emulator::new()).table::<Blog>("Blogs")?;
     /// # blogs.create_table().await?;
     /// # let posted = DateTime::now();
     /// # blogs.insert(&Blog { channel: "Channel9".into(), posted: posted.into(), text: "".into(), rating: 1 }).await?;

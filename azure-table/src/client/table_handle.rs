@@ -21,7 +21,7 @@ use crate::pipeline::Pipeline;
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main]
 /// # async fn main() -> azure_table::Result<()> {
-/// let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// table.create_table_if_not_exists().await?;
 /// let mut blog = DynamicEntity::new("Channel9", "1");
 /// blog.insert("Text", "Hello");

@@ -49,7 +49,7 @@ use azure_table::{
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let table = TableServiceClient::with_transport(Emulator::new()).table::<Session>("Sessions")?;
+/// let table = TableServiceClient::from_transport(Emulator::new()).table::<Session>("Sessions")?;
 /// table.create_table().await?;
 /// let sessions = Expiring::new(&table, Session::EXPIRES);
 ///
@@ -148,7 +148,7 @@ impl<E: TableEntity> Expiring<E> {
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let service = TableServiceClient::with_transport(Emulator::new());
+/// let service = TableServiceClient::from_transport(Emulator::new());
 /// let events = TablePerPeriod::<DynamicEntity>::monthly(&service, "Events");
 /// let time = |text: &str| text.parse::<DateTime>().unwrap();
 ///

@@ -67,7 +67,7 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let accounts = TableServiceClient::with_transport(Emulator::new()).table::<Account>("Accounts")?;
+/// let accounts = TableServiceClient::from_transport(Emulator::new()).table::<Account>("Accounts")?;
 /// accounts.create_table().await?;
 ///
 /// let new = Account { number: "7".into(), balance: 0, write: None };

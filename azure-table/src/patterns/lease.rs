@@ -43,7 +43,7 @@ use super::term::{Term, service_time};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let shards = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Shards")?;
+/// let shards = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Shards")?;
 /// shards.create_table().await?;
 /// let leases = Leases::new(&shards, Duration::from_secs(30));
 ///

@@ -60,7 +60,7 @@ use super::conflict::on_primary;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let logs = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Logs")?;
+/// let logs = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Logs")?;
 /// logs.create_table().await?;
 ///
 /// let mut orders = Log::<String>::open(&logs, "orders").await?;
@@ -309,7 +309,7 @@ impl<T: DeserializeOwned> Log<T> {
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let logs = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Logs")?;
+/// let logs = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Logs")?;
 /// logs.create_table().await?;
 ///
 /// let order = Log::<String>::reader(&logs, "order-7");

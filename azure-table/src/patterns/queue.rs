@@ -54,7 +54,7 @@ use super::term::{Term, service_time};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let orders = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Orders")?;
+/// let orders = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Orders")?;
 /// orders.create_table().await?;
 /// let mails = Queue::<String>::new(&orders, "customer-7", "~mail;");
 ///

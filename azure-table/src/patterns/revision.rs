@@ -41,7 +41,7 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let stock = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Stock")?;
+/// let stock = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Stock")?;
 /// stock.create_table().await?;
 /// let revision = Revision::new(&stock, "warehouse-7", "!");
 ///

@@ -34,7 +34,7 @@ use super::conflict::on_primary;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let numbers = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Numbers")?;
+/// let numbers = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Numbers")?;
 /// numbers.create_table().await?;
 /// let mut one = Sequence::new(&numbers, "sequences", "invoice").block(10);
 /// let mut other = Sequence::new(&numbers, "sequences", "invoice").block(10);

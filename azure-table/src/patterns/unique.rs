@@ -49,7 +49,7 @@ use super::conflict::on_primary;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let users = TableServiceClient::with_transport(Emulator::new()).table::<User>("Users")?;
+/// let users = TableServiceClient::from_transport(Emulator::new()).table::<User>("Users")?;
 /// users.create_table().await?;
 /// let mails = Unique::new(&users, "~mail;");
 ///

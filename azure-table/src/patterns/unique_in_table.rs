@@ -60,7 +60,7 @@ use super::term::{Term, service_time};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let service = TableServiceClient::with_transport(Emulator::new());
+/// let service = TableServiceClient::from_transport(Emulator::new());
 /// let (users, claims) = (service.table::<User>("Users")?, service.dynamic_table("Claims")?);
 /// users.create_table().await?;
 /// claims.create_table().await?;

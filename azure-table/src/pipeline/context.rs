@@ -15,7 +15,7 @@ use azure_table_core::model::diagnostics::{self, Attempt, Diagnostics};
 /// use azure_table::telemetry::OperationContext;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// # let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// # let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// # table.create_table().await?;
 /// let context = OperationContext::new();
 /// table.insert(&DynamicEntity::new("Channel9", "1")).context(&context).await?;

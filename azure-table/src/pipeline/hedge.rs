@@ -49,7 +49,7 @@ const MIN_PERCENTILE: u8 = 50;
 /// use azure_table::{CallOptions, Emulator, TableServiceClient};
 /// use azure_table::retry::Hedge;
 /// use std::time::Duration;
-/// let service = TableServiceClient::with_transport(Emulator::new()).hedge(Hedge::after_percentile(95));
+/// let service = TableServiceClient::from_transport(Emulator::new()).hedge(Hedge::after_percentile(95));
 /// let table = service.dynamic_table("Blogs")?;
 /// let urgent = table.with(&CallOptions::new().hedge(Hedge::after(Duration::from_millis(50))));
 /// let never = table.get(("Channel9", "1")).hedge(Hedge::off());

@@ -24,7 +24,7 @@ use crate::pipeline::observer::{Event, Observer};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// let meter = CostMeter::new();
-/// let service = TableServiceClient::with_transport(Emulator::new()).observer(meter.clone());
+/// let service = TableServiceClient::from_transport(Emulator::new()).observer(meter.clone());
 /// let blogs = service.dynamic_table("Blogs")?;
 /// blogs.create_table().await?;
 /// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;

@@ -39,7 +39,7 @@ const BATCH_BUCKETS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
 /// use azure_table::{Emulator, TableServiceClient};
 /// use azure_table::telemetry::OtelMetrics;
 /// let meter = opentelemetry::global::meter("orders");
-/// let service = TableServiceClient::with_transport(Emulator::new()).observer(OtelMetrics::new(&meter));
+/// let service = TableServiceClient::from_transport(Emulator::new()).observer(OtelMetrics::new(&meter));
 /// ```
 ///
 /// Source: OpenTelemetry semantic conventions 1.44, database client metrics.

@@ -34,7 +34,7 @@ use azure_table_core::protocol::profile::Profile;
 ///     }
 /// }
 ///
-/// let service = TableServiceClient::with_transport(Emulator::new()).observer(Slow);
+/// let service = TableServiceClient::from_transport(Emulator::new()).observer(Slow);
 /// ```
 pub trait Observer: fmt::Debug + Send + Sync + 'static {
     /// Called for each event.

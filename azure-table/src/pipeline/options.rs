@@ -32,7 +32,7 @@ use crate::pipeline::retry::RetryPolicy;
 /// use azure_table::{CallOptions, Emulator, NoRetry, TableServiceClient};
 /// use std::time::Duration;
 /// let quick = CallOptions::new().timeout(Duration::from_secs(2)).retry(NoRetry);
-/// let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// let quick_table = table.with(&quick);
 /// let one_quick_get = table.get(("Channel9", "1")).with(&quick);
 /// # Ok::<(), azure_table::Error>(())
@@ -199,7 +199,7 @@ impl CallOptions {
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let table = TableServiceClient::with_transport(Emulator::cosmos()).dynamic_table("Blogs")?;
+    /// let table = TableServiceClient::from_transport(Emulator::cosmos()).dynamic_table("Blogs")?;
     /// table.create_table().await?;
     /// let write = OperationContext::new();
     /// table.insert(&DynamicEntity::new("Channel9", "1")).context(&write).await?;
@@ -235,7 +235,7 @@ impl CallOptions {
     /// use azure_table::{CallOptions, DynamicEntity, Emulator, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+    /// let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
     /// # table.create_table().await?;
     /// let long = "漢".repeat(1_000); // 9,000 characters of an address
     /// table.insert(&DynamicEntity::new(&long, "100%")).via_batch().await?;
@@ -281,7 +281,7 @@ impl CallOptions {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
     /// let meter = CostMeter::new();
-    /// let service = TableServiceClient::with_transport(Emulator::new()).observer(meter.clone()).shared_reads(true);
+    /// let service = TableServiceClient::from_transport(Emulator::new()).observer(meter.clone()).shared_reads(true);
     /// let table = service.dynamic_table("Blogs")?;
     /// table.create_table().await?;
     /// table.insert(&DynamicEntity::new("Channel9", "1")).await?;

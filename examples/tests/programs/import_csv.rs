@@ -82,7 +82,7 @@ async fn import_resumes_after_ctrl_c() {
     let said = text(&resumed);
     assert!(resumed.status.success(), "{said}");
     assert!(said.contains("resume     after "), "{said}");
-    let service = TableServiceClient::with_transport(emulator);
+    let service = TableServiceClient::from_transport(emulator);
     let readings = service.dynamic_table("Readings").unwrap();
     assert_eq!(readings.query().count().await.unwrap(), ROWS);
     assert!(!position.exists(), "{said}");

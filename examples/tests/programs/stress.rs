@@ -241,7 +241,7 @@ async fn account_sees_no_request_without_agreement_and_none_beyond_the_limit() {
         (&Value::Bool(true), &Value::from(0)),
         "{said}"
     );
-    let tables = TableServiceClient::with_transport(emulator)
+    let tables = TableServiceClient::from_transport(emulator)
         .list_tables()
         .all()
         .await

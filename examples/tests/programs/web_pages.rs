@@ -29,7 +29,7 @@ struct Received(StatusCode, HeaderMap, String);
 impl Site {
     async fn new(emulator: Emulator, days: u8) -> Self {
         let faults = Faults::new(emulator);
-        let service = TableServiceClient::with_transport(faults.clone()).retry(NoRetry);
+        let service = TableServiceClient::from_transport(faults.clone()).retry(NoRetry);
         let blogs = service.table::<Blog>("Blogs").unwrap();
         blogs.create_table().await.unwrap();
         for day in 1..=days {

@@ -149,7 +149,7 @@ async fn dropped_operation_sends_nothing_more_and_is_applied_at_most_once() {
 async fn recreation_that_is_dropped_in_its_pause_creates_no_table() {
     let emulator = Emulator::new().deletion_time(Duration::from_secs(40));
     let faults = Faults::new(emulator);
-    let service = TableServiceClient::with_transport(faults.clone());
+    let service = TableServiceClient::from_transport(faults.clone());
     let table = service.dynamic_table("Other").unwrap();
     table.create_table().await.unwrap();
     let (sender, mut waits) = tokio::sync::mpsc::unbounded_channel();
@@ -175,7 +175,7 @@ async fn recreation_that_is_dropped_in_its_pause_creates_no_table() {
 async fn dropped_send_of_a_writer_takes_nothing() {
     let emulator = Emulator::new();
     let faults = Faults::new(emulator.clone());
-    let table = TableServiceClient::with_transport(faults.clone())
+    let table = TableServiceClient::from_transport(faults.clone())
         .dynamic_table("Things")
         .unwrap();
     table.create_table().await.unwrap();
@@ -201,7 +201,7 @@ async fn finished_outcomes_report_what_was_sent() {
     for fault in [Fault::HangRequest, Fault::HangResponse] {
         let emulator = Emulator::new();
         let faults = Faults::new(emulator.clone());
-        let service = TableServiceClient::with_transport(faults.clone()).max_in_flight(2);
+        let service = TableServiceClient::from_transport(faults.clone()).max_in_flight(2);
         let table = service.dynamic_table("Things").unwrap();
         table.create_table().await.unwrap();
         faults.add(FaultRule::new(fault.clone()).on_writes().nth(2));

@@ -53,7 +53,7 @@ impl Client {
             let service = service.retry(LinearRetry::new(Duration::from_secs(1), 3));
             service.max_in_flight(2)
         };
-        let service = limited(TableServiceClient::with_transport(transport.clone()));
+        let service = limited(TableServiceClient::from_transport(transport.clone()));
         Self {
             things: service.table("Things").unwrap(),
             delegator: limited(DELEGATOR.transport(transport)),
@@ -97,7 +97,7 @@ impl Credential for Token {
 /// An account with the tables `Things` and `Other`, on pages of two rows.
 pub(super) async fn account() -> Emulator {
     let emulator = Emulator::new().page_size(2).token(TOKEN);
-    let service = TableServiceClient::with_transport(emulator.clone());
+    let service = TableServiceClient::from_transport(emulator.clone());
     for table in ["Things", "Other"] {
         let table = service.table::<Thing>(table).unwrap();
         table.create_table().await.unwrap();
@@ -120,7 +120,7 @@ pub(super) async fn account() -> Emulator {
 
 /// Everything stored, by name.
 pub(super) async fn state(emulator: &Emulator) -> BTreeMap<String, String> {
-    let service = TableServiceClient::with_transport(emulator.clone());
+    let service = TableServiceClient::from_transport(emulator.clone());
     let mut state = BTreeMap::new();
     state.insert(
         "properties".to_owned(),

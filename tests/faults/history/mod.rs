@@ -73,7 +73,7 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions
     fastrand::seed(seed);
     let clock = EmulatorClock::system();
     let emulator = Emulator::new().shared_clock(clock.clone()).secondary_lag(LAG);
-    let truth = TableServiceClient::with_transport(emulator.clone());
+    let truth = TableServiceClient::from_transport(emulator.clone());
     let rows = truth.table::<Cell>("Things").unwrap();
     let faults = Faults::with_seed(emulator, seed);
     add_rules(&faults);

@@ -80,7 +80,7 @@ impl<'a> CaseRunner<'a> {
         let emulator = Emulator::new().shared_clock(clock.clone()).token(Token::TEXT);
         let emulator = emulator.secondary_lag(LAG);
         let applied = Arc::default();
-        let truth = TableServiceClient::with_transport(emulator.clone());
+        let truth = TableServiceClient::from_transport(emulator.clone());
         let rows = truth.table("Things").unwrap();
         rows.create_table().await.unwrap();
         // The secondary has the table before the first case.

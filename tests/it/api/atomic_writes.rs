@@ -22,7 +22,7 @@ struct Movie {
 /// A client over faults, and the movies: `rows` of each category.
 async fn movies(rows: usize, categories: &[&str]) -> (Faults, TableClient<Movie>) {
     let faults = Faults::new(Emulator::new());
-    let service = TableServiceClient::with_transport(faults.clone());
+    let service = TableServiceClient::from_transport(faults.clone());
     let movies = service.table::<Movie>("Movies").unwrap();
     fill(&movies, rows, categories).await;
     (faults, movies)
@@ -147,7 +147,7 @@ async fn rows_that_do_not_fit_are_an_error_before_the_write() {
 #[tokio::test]
 async fn change_in_between_fails_the_whole_transaction() {
     let emulator = Emulator::new();
-    let writer = TableServiceClient::with_transport(emulator.clone())
+    let writer = TableServiceClient::from_transport(emulator.clone())
         .table::<Movie>("Movies")
         .unwrap();
     let other = writer.clone();
@@ -157,7 +157,7 @@ async fn change_in_between_fails_the_whole_transaction() {
             other.patch(("action", "003"), [Movie::YEAR.set(1)]).await.unwrap();
         })
     });
-    let movies = TableServiceClient::with_transport(transport)
+    let movies = TableServiceClient::from_transport(transport)
         .table::<Movie>("Movies")
         .unwrap();
     fill(&writer, 5, &["action"]).await;

@@ -33,12 +33,12 @@ fn reading(sensor: &str, at: u32, value: i32) -> Reading {
 /// Creates a table whose requests are recorded.
 async fn readings() -> (Faults, TableClient<Reading>, TableClient<Reading>) {
     let emulator = Emulator::new();
-    let truth = TableServiceClient::with_transport(emulator.clone())
+    let truth = TableServiceClient::from_transport(emulator.clone())
         .table::<Reading>("Readings")
         .unwrap();
     truth.create_table().await.unwrap();
     let faults = Faults::new(emulator);
-    let seen = TableServiceClient::with_transport(faults.clone())
+    let seen = TableServiceClient::from_transport(faults.clone())
         .retry(NoRetry)
         .table("Readings")
         .unwrap();
@@ -810,7 +810,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let (one, all) = (TableServiceClient::with_transport(Emulator::new()), TableServiceClient::with_transport(Emulator::new()));
+            let (one, all) = (TableServiceClient::from_transport(Emulator::new()), TableServiceClient::from_transport(Emulator::new()));
             let (one, all) = (one.dynamic_table("Things").unwrap(), all.dynamic_table("Things").unwrap());
             one.create_table().await.unwrap();
             all.create_table().await.unwrap();

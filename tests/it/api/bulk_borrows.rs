@@ -25,7 +25,7 @@ fn reading(at: u32) -> Reading {
 }
 
 async fn readings() -> TableClient<Reading> {
-    let readings = TableServiceClient::with_transport(Emulator::new())
+    let readings = TableServiceClient::from_transport(Emulator::new())
         .table::<Reading>("Readings")
         .unwrap();
     readings.create_table().await.unwrap();
@@ -69,7 +69,7 @@ async fn progress_borrows_from_its_caller() {
 #[test]
 fn bulk_with_borrowed_progress_is_send() {
     fn is_send(_: &impl Send) {}
-    let readings = TableServiceClient::with_transport(Emulator::new())
+    let readings = TableServiceClient::from_transport(Emulator::new())
         .table::<Reading>("Readings")
         .unwrap();
     let mut count = 0;
@@ -132,7 +132,7 @@ async fn interrupted_is_an_error_for_any_source() {
 
 #[tokio::test]
 async fn interrupted_by_an_error_of_the_service_keeps_its_source() {
-    let readings = TableServiceClient::with_transport(Emulator::new())
+    let readings = TableServiceClient::from_transport(Emulator::new())
         .table::<Reading>("Missing")
         .unwrap();
     let interrupted = readings.bulk().insert([reading(1)]).await.unwrap_err();

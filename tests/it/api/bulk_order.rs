@@ -33,7 +33,7 @@ async fn stored(table: &TableClient, row: &str) -> Option<EdmValue> {
 #[tokio::test(start_paused = true)]
 async fn leftovers_of_one_row_are_sent_again_in_order() {
     let faults = Faults::new(Emulator::new());
-    let table = table(&TableServiceClient::with_transport(faults.clone()).retry(NoRetry)).await;
+    let table = table(&TableServiceClient::from_transport(faults.clone()).retry(NoRetry)).await;
     let slow = faults.add(FaultRule::new(Fault::DelayRequest(Duration::from_secs(5))));
     let mut outcomes = table
         .bulk()
@@ -59,7 +59,7 @@ async fn leftovers_of_one_row_are_sent_again_in_order() {
 #[tokio::test(start_paused = true)]
 async fn waiting_write_follows_the_one_in_flight_in_the_report() {
     let faults = Faults::new(Emulator::new());
-    let table = table(&TableServiceClient::with_transport(faults.clone()).retry(NoRetry)).await;
+    let table = table(&TableServiceClient::from_transport(faults.clone()).retry(NoRetry)).await;
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(5))).nth(1));
     faults.add(FaultRule::new(azure_table::testing::ResponseTemplate::new(403).code("AuthorizationFailure")).nth(1));
     let mut other = DynamicEntity::new("q", "r");
@@ -85,7 +85,7 @@ async fn waiting_write_follows_the_one_in_flight_in_the_report() {
 #[tokio::test(start_paused = true)]
 async fn slow_batch_does_not_delay_other_partitions() {
     let faults = Faults::new(Emulator::new());
-    let table = table(&TableServiceClient::with_transport(faults.clone()).retry(NoRetry)).await;
+    let table = table(&TableServiceClient::from_transport(faults.clone()).retry(NoRetry)).await;
     let writes = OperationKind::Insert;
     faults.add(
         FaultRule::new(Fault::DelayResponse(Duration::from_secs(50)))
@@ -126,7 +126,7 @@ impl Transport for Narrow {
 /// An operation that was in a batch can also be written alone.
 #[tokio::test]
 async fn long_keys_are_written_alone_too() {
-    let table = table(&TableServiceClient::with_transport(Narrow(Emulator::new()))).await;
+    let table = table(&TableServiceClient::from_transport(Narrow(Emulator::new()))).await;
     let long = |n: i32| version(&format!("{}{n}", "漢".repeat(200)), n);
     let report = table.bulk().insert_or_replace([long(1)]).await.unwrap();
     assert_eq!((report.applied(), report.rejected()), (1, 0));
@@ -151,7 +151,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(async {
             let faults = Faults::with_seed(Emulator::new(), seed);
-            let table = table(&TableServiceClient::with_transport(faults.clone())).await;
+            let table = table(&TableServiceClient::from_transport(faults.clone())).await;
             for millis in [3, 10, 40] {
                 let wait = Duration::from_millis(millis);
                 faults.add(FaultRule::new(Fault::DelayRequest(wait)).probability(0.3));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use azure_table::{Column, DynamicEntity, Emulator, TableClient, TableServiceClient};
 
 async fn table() -> TableClient {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .dynamic_table("Things")
         .unwrap();
     table.create_table().await.unwrap();

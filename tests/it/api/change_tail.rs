@@ -45,13 +45,13 @@ struct Fixture {
 async fn fixture(emulator: Emulator) -> Fixture {
     let clock = EmulatorClock::fixed(DateTime::now());
     let emulator = emulator.shared_clock(clock.clone());
-    let truth = TableServiceClient::with_transport(emulator.clone())
+    let truth = TableServiceClient::from_transport(emulator.clone())
         .table::<Blog>("Blogs")
         .unwrap();
     truth.create_table().await.unwrap();
     let spy = Spy::new(emulator);
     let faults = Faults::new(spy.clone());
-    let service = TableServiceClient::with_transport(faults.clone()).retry(NoRetry);
+    let service = TableServiceClient::from_transport(faults.clone()).retry(NoRetry);
     Fixture {
         clock,
         faults,
@@ -250,7 +250,7 @@ async fn write_during_a_slow_page_is_yielded_by_the_next_poll() {
     table.faults.add(FaultRule::new(Fault::DateAhead(5 * SECOND)).first(1));
     let slow = Faults::new(table.faults.clone());
     slow.add(FaultRule::new(Fault::DelayResponse(5 * SECOND)).first(1));
-    let blogs = TableServiceClient::with_transport(slow).table::<Blog>("Blogs").unwrap();
+    let blogs = TableServiceClient::from_transport(slow).table::<Blog>("Blogs").unwrap();
     let mut changes = blogs.changes().overlap(Duration::ZERO).stream();
     let write = async {
         tokio::time::sleep(2 * SECOND).await;
@@ -271,7 +271,7 @@ async fn position_of_another_table_or_query_is_rejected_before_anything_is_sent(
     let mut changes = table.blogs.query().partition("a").changes().max_polls(1).stream();
     changes.try_next().await.unwrap().unwrap();
     let position = changes.position().clone();
-    let service = TableServiceClient::with_transport(table.faults.clone());
+    let service = TableServiceClient::from_transport(table.faults.clone());
     let others = service.table::<Blog>("Others").unwrap();
     let requests = table.faults.requests();
     for (changes, expected) in [
@@ -468,7 +468,7 @@ async fn plan_names_the_rows_of_a_poll_and_its_limits() {
     assert_eq!(changes.try_next().await.unwrap(), None);
     assert_eq!((changes.progress().pages, changes.progress().rows), (10, 0));
 
-    let service = TableServiceClient::with_transport(table.faults.clone()).deny(AccessPath::TableScan);
+    let service = TableServiceClient::from_transport(table.faults.clone()).deny(AccessPath::TableScan);
     let blogs = service.table::<Blog>("Blogs").unwrap();
     let error = blogs.changes().stream().try_next().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
@@ -492,7 +492,7 @@ async fn response_without_the_services_time_is_an_error() {
 async fn row_that_does_not_fit_is_skipped_or_shown() {
     let table = fixture(Emulator::new()).await;
     table.write("a", 1, 1).await;
-    let dynamic = TableServiceClient::with_transport(table.faults.clone())
+    let dynamic = TableServiceClient::from_transport(table.faults.clone())
         .dynamic_table("Blogs")
         .unwrap();
     dynamic

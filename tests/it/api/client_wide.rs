@@ -60,7 +60,7 @@ async fn fixture() -> (Tenants, TableServiceClient) {
         seen: Arc::default(),
     };
     let service =
-        TableServiceClient::with_transport(tenants.clone()).with(&CallOptions::new().header("x-tenant", "client"));
+        TableServiceClient::from_transport(tenants.clone()).with(&CallOptions::new().header("x-tenant", "client"));
     let table = service.table::<Thing>("Things").unwrap();
     table.create_table().await.unwrap();
     assert_eq!(tenants.only(), "client");

@@ -307,7 +307,7 @@ async fn rejected_batch_names_the_reason() {
 
 #[tokio::test]
 async fn profile_follows_the_transport_or_with_profile() {
-    let service = TableServiceClient::with_transport(Emulator::cosmos());
+    let service = TableServiceClient::from_transport(Emulator::cosmos());
     assert_eq!(service.profile(), azure_table::Profile::Cosmos);
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();

@@ -32,7 +32,7 @@ fn blog(site: &str, channel: &str, number: u32) -> Blog {
 /// Two sites of two channels with five blogs each, in pages of three rows. `c10_…` sorts before `c1_…`.
 async fn blogs() -> Result<(Spy, TableClient<Blog>)> {
     let spy = Spy::new(Emulator::new().page_size(3));
-    let table = TableServiceClient::with_transport(spy.clone()).table::<Blog>("Blogs")?;
+    let table = TableServiceClient::from_transport(spy.clone()).table::<Blog>("Blogs")?;
     table.create_table().await?;
     let all = ["a", "b"].into_iter().flat_map(|site| {
         let channels = ["c1", "c10"].into_iter();
@@ -139,7 +139,7 @@ async fn last_rows_are_read_within_a_limit_of_pages() -> Result<()> {
 #[tokio::test]
 async fn cosmos_has_no_cursors() -> Result<()> {
     let spy = Spy::new(Emulator::cosmos());
-    let table = TableServiceClient::with_transport(spy.clone()).table::<Blog>("Blogs")?;
+    let table = TableServiceClient::from_transport(spy.clone()).table::<Blog>("Blogs")?;
     let cursor = Cursor::of(&blog("a", "c", 1))?;
     for error in [
         table.query().after(cursor.clone()).all().await.unwrap_err(),
@@ -203,7 +203,7 @@ async fn check(
     cursor: [String; 2],
     one_partition: bool,
 ) -> std::result::Result<(), TestCaseError> {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .dynamic_table("Things")
         .unwrap();
     table.create_table().await.unwrap();

@@ -75,7 +75,7 @@ fn older(row: &mut DynamicEntity) -> std::result::Result<Account, Box<dyn StdErr
 
 #[tokio::test]
 async fn closures_and_upgrades_return_custom_errors() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let old = service.dynamic_table("Accounts").unwrap();
     old.create_table().await.unwrap();
     for (id, amount) in [("1", "5"), ("2", "five")] {

@@ -70,7 +70,7 @@ struct Generic<T> {
 
 #[tokio::test]
 async fn strict_renamed_borrowed_and_generic_entities_work() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let table = service.table::<strict::Strict>("Things").unwrap();
     table.create_table().await.unwrap();
     let strict = strict::Strict {

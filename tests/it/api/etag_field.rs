@@ -37,7 +37,7 @@ fn job() -> Job {
 }
 
 async fn table<E>() -> TableClient<E> {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .table::<E>("Jobs")
         .unwrap();
     table.create_table().await.unwrap();

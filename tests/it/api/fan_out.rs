@@ -33,7 +33,7 @@ struct Blog {
 /// Channels a to e with five blogs each, on pages of two. Every request takes time and is recorded.
 async fn blogs(latency: Duration) -> (Faults, TableClient<Blog>) {
     let emulator = Emulator::new().page_size(2);
-    let truth = TableServiceClient::with_transport(emulator.clone())
+    let truth = TableServiceClient::from_transport(emulator.clone())
         .table::<Blog>("Blogs")
         .unwrap();
     truth.create_table().await.unwrap();
@@ -47,7 +47,7 @@ async fn blogs(latency: Duration) -> (Faults, TableClient<Blog>) {
     if !latency.is_zero() {
         faults.add(FaultRule::new(Fault::DelayRequest(latency)).on(OperationKind::Query));
     }
-    let service = TableServiceClient::with_transport(faults.clone()).retry(NoRetry);
+    let service = TableServiceClient::from_transport(faults.clone()).retry(NoRetry);
     (faults, service.table("Blogs").unwrap())
 }
 
@@ -61,7 +61,7 @@ fn names(blogs: &[Blog]) -> String {
 
 #[tokio::test]
 async fn bucketed_key_is_read_from_all_its_buckets() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let lines = service.table::<Line>("Lines").unwrap();
     lines.create_table().await.unwrap();
     for id in 0..40 {
@@ -152,7 +152,7 @@ async fn overlapping_and_joined_sets_yield_each_row_once() {
         assert_eq!(parts.plan().unwrap().requests(), requests, "{filter}");
         assert_eq!(parts.all().await.unwrap().len(), found, "{filter}");
     }
-    let strict = TableServiceClient::with_transport(faults)
+    let strict = TableServiceClient::from_transport(faults)
         .deny(AccessPath::TableScan)
         .table::<Blog>("Blogs")
         .unwrap();
@@ -246,7 +246,7 @@ async fn fan_out_is_not_a_table_scan() {
         query.allow_table_scan().fan_out().all().await.unwrap();
     }
     // A query that the client denies is allowed in parts.
-    let strict = TableServiceClient::with_transport(faults.clone()).deny(AccessPath::PartitionRange);
+    let strict = TableServiceClient::from_transport(faults.clone()).deny(AccessPath::PartitionRange);
     let blogs = strict.table::<Blog>("Blogs").unwrap();
     let two = blogs.query().filter(Blog::CHANNEL.is_in(["a", "b"]));
     assert!(two.clone().all().await.unwrap_err().to_string().contains("`fan_out`"));
@@ -453,7 +453,7 @@ async fn denied_scan_is_rejected_before_it_is_sent() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
     let error = blogs.query().scan().ranges(["a/"]).count().await.unwrap_err();
     assert!(error.to_string().contains("the end of a range \"a/\""), "{error}");
-    let strict = TableServiceClient::with_transport(faults.clone())
+    let strict = TableServiceClient::from_transport(faults.clone())
         .deny(AccessPath::TableScan)
         .table::<Blog>("Blogs")
         .unwrap();

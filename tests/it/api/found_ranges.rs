@@ -35,7 +35,7 @@ async fn table_of(
 /// A table of partitions with these numbers of rows.
 async fn table_with(partitions: impl Iterator<Item = (String, u32)>, page_size: usize) -> (Faults, TableClient<Line>) {
     let emulator = Emulator::new().page_size(page_size);
-    let truth = TableServiceClient::with_transport(emulator.clone())
+    let truth = TableServiceClient::from_transport(emulator.clone())
         .table::<Line>("Lines")
         .unwrap();
     truth.create_table().await.unwrap();
@@ -48,7 +48,7 @@ async fn table_with(partitions: impl Iterator<Item = (String, u32)>, page_size: 
     truth.bulk().insert(lines).await.unwrap().ensure_no_leftovers().unwrap();
     let faults = Faults::new(emulator);
     faults.add(FaultRule::new(Fault::DelayRequest(LATENCY)).on(OperationKind::Query));
-    let service = TableServiceClient::with_transport(faults.clone()).retry(NoRetry);
+    let service = TableServiceClient::from_transport(faults.clone()).retry(NoRetry);
     (faults, service.table("Lines").unwrap())
 }
 
@@ -339,7 +339,7 @@ async fn stored_position_of_set_ranges_stays_readable() {
 /// Cosmos DB returns rows in no order: ranges would not follow the rows that were read.
 #[tokio::test]
 async fn cosmos_is_scanned_in_sequence() {
-    let service = TableServiceClient::with_transport(Emulator::cosmos().page_size(3));
+    let service = TableServiceClient::from_transport(Emulator::cosmos().page_size(3));
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     for n in 0..20 {
@@ -354,7 +354,7 @@ async fn cosmos_is_scanned_in_sequence() {
 
 #[tokio::test]
 async fn scan_that_finds_its_ranges_is_denied_too() {
-    let service = TableServiceClient::with_transport(Emulator::new()).deny(AccessPath::TableScan);
+    let service = TableServiceClient::from_transport(Emulator::new()).deny(AccessPath::TableScan);
     let table = service.table::<Line>("Lines").unwrap();
     table.create_table().await.unwrap();
     let error = table.query().scan().partition_keys().try_next().await.unwrap_err();

@@ -18,7 +18,7 @@ fn assert_send<T: Send + 'static>(value: T) {
 }
 
 async fn table() -> TableClient<Tracked> {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .table::<Tracked>("Things")
         .unwrap();
     table.create_table().await.unwrap();
@@ -88,7 +88,7 @@ async fn clients_builders_and_streams_move_between_threads() {
     assert_send(table.bulk().insert([Tracked::new("g", 1, "v")]).outcomes());
     let mut writer = table.writer();
     assert_send(async move { writer.insert(&Tracked::new("g", 1, "v")).await });
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     assert_send(service.list_tables());
     assert_send(service.list_tables().stream());
     assert_send(assert_send_sync(azure_table::TableName::new("").unwrap_err()));
@@ -106,7 +106,7 @@ async fn shape_need_not_be_send() {
         }
     }
 
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let table = service.table::<Tracked>("Things").unwrap();
     table.create_table().await.unwrap();
     table.insert(&Tracked::new("g", 1, "v")).await.unwrap();
@@ -153,7 +153,7 @@ async fn streams_are_fused() {
 #[tokio::test]
 async fn finished_builder_returns_an_error_when_polled_again() {
     let table = table().await;
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let mut get = table.get(("g", 1));
     (&mut get).await.unwrap();
     let error = (&mut get).await.unwrap_err();

@@ -77,7 +77,7 @@ fn line(customer: &str, key: &str) -> Line {
 
 /// Creates a table with these rows: customers as `customer`, orders without `-` in their key.
 async fn items(rows: &[(&str, &str)]) -> TableClient<Item> {
-    let service = TableServiceClient::with_transport(Emulator::new().page_size(2));
+    let service = TableServiceClient::from_transport(Emulator::new().page_size(2));
     let items = service.table::<Item>("Items").unwrap();
     items.create_table().await.unwrap();
     for (partition, row) in rows {
@@ -149,7 +149,7 @@ async fn rows_are_gathered_by_kind_over_all_pages() {
 
 #[tokio::test]
 async fn rows_are_gathered_by_prefix() {
-    let service = TableServiceClient::with_transport(Emulator::new().page_size(2));
+    let service = TableServiceClient::from_transport(Emulator::new().page_size(2));
     let items = service.table::<Prefixed>("Items").unwrap();
     items.create_table().await.unwrap();
     for item in [
@@ -257,7 +257,7 @@ mod of_fields {
 
     #[tokio::test]
     async fn children_belong_to_the_parent_with_their_field() {
-        let service = TableServiceClient::with_transport(Emulator::new().page_size(2));
+        let service = TableServiceClient::from_transport(Emulator::new().page_size(2));
         let items = service.table::<Item>("Items").unwrap();
         items.create_table().await.unwrap();
         let customer = || "a".to_owned();

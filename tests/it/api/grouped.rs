@@ -29,7 +29,7 @@ impl Slow {
         // A request receives at most one fault of each `Faults`.
         let delays = Faults::new(faults.clone());
         let spy = Spy::new(delays.clone());
-        let service = TableServiceClient::with_transport(spy.clone());
+        let service = TableServiceClient::from_transport(spy.clone());
         service.dynamic_table("Things").unwrap().create_table().await.unwrap();
         delays.add(FaultRule::new(Fault::DelayRequest(LATENCY)));
         spy.clear();
@@ -472,7 +472,7 @@ async fn write_outside_of_a_full_group_takes_over_an_abandoned_poll() {
 #[test]
 fn lone_write_goes_on_in_its_runtime_after_its_caller() {
     let faults = Faults::new(Emulator::new());
-    let plain = TableServiceClient::with_transport(faults.clone())
+    let plain = TableServiceClient::from_transport(faults.clone())
         .dynamic_table("Things")
         .unwrap();
     let first = runtime();
@@ -715,7 +715,7 @@ fn grouped_write_outside_of_a_runtime_is_an_error() {
         .enable_all()
         .build()
         .unwrap();
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .dynamic_table("Things")
         .unwrap();
     runtime.block_on(async { table.create_table().await.unwrap() });
@@ -735,7 +735,7 @@ fn callers_get_an_error_when_the_runtime_of_their_batch_ends() {
     };
     let (one, two) = (build(), build());
     let faults = Faults::new(Emulator::new());
-    let table = TableServiceClient::with_transport(faults.clone())
+    let table = TableServiceClient::from_transport(faults.clone())
         .dynamic_table("Things")
         .unwrap();
     one.block_on(async { table.create_table().await.unwrap() });
@@ -843,7 +843,7 @@ fn runtime() -> tokio::runtime::Runtime {
 /// Nothing drives that runtime, so the write would wait forever.
 #[test]
 fn write_does_not_wait_for_the_task_of_another_runtime() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let plain = service.dynamic_table("Things").unwrap();
     let (first, second) = (runtime(), runtime());
     first.block_on(plain.create_table().into_future()).unwrap();
@@ -878,7 +878,7 @@ async fn lost_delete_stays_in_doubt_if_its_retry_fails() {
 /// The writes are counted until the flush ends, and not beyond it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_write_is_pending_once_a_group_is_closed() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     for round in 0..500 {

@@ -124,7 +124,7 @@ impl Transport for Counting {
 
 #[tokio::test]
 async fn own_properties_keys_entities_and_transports_work() {
-    let service = TableServiceClient::with_transport(Counting(Emulator::new(), 0.into()));
+    let service = TableServiceClient::from_transport(Counting(Emulator::new(), 0.into()));
     let derived = service.table::<Derived>("Things").unwrap();
     derived.create_table().await.unwrap();
     let entity = Derived {

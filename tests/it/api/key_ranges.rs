@@ -47,7 +47,7 @@ fn item(account: &str, expense: &str, number: u16) -> Item {
 
 /// Expenses `e1`, `e10` and `e2` of two accounts, each with two items.
 async fn rows() -> TableClient<Row> {
-    let rows = TableServiceClient::with_transport(Emulator::new())
+    let rows = TableServiceClient::from_transport(Emulator::new())
         .table::<Row>("Rows")
         .unwrap();
     rows.create_table().await.unwrap();
@@ -124,7 +124,7 @@ async fn reversed_range_is_an_error_that_names_both_ends() {
         #[table(row_key)]
         posted: Descending<DateTime>,
     }
-    let blogs = TableServiceClient::with_transport(Emulator::new())
+    let blogs = TableServiceClient::from_transport(Emulator::new())
         .table::<Blog>("Blogs")
         .unwrap();
     blogs.create_table().await.unwrap();
@@ -175,7 +175,7 @@ async fn keys_and_prefixes_by_text_work_for_any_entity() {
 /// Each pair of prefixes reads the rows that a check of all rows finds.
 #[tokio::test]
 async fn ranges_and_unions_select_the_rows_of_a_full_check() {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .dynamic_table("Rows")
         .unwrap();
     table.create_table().await.unwrap();

@@ -25,7 +25,7 @@ fn counter(value: i64) -> Counter {
 const KEY: (&str, &str) = ("visits", "home");
 
 async fn counters() -> TableClient<Counter> {
-    let counters = TableServiceClient::with_transport(Emulator::new())
+    let counters = TableServiceClient::from_transport(Emulator::new())
         .table::<Counter>("Counters")
         .unwrap();
     counters.create_table().await.unwrap();
@@ -240,7 +240,7 @@ async fn presence_and_absence_are_results_not_errors() {
     assert_eq!(counters.delete_if_exists(KEY).await.unwrap(), Deletion::Deleted);
     assert_eq!(counters.delete_if_exists(KEY).await.unwrap(), Deletion::WasMissing);
     // A missing table is an error.
-    let nowhere = TableServiceClient::with_transport(Emulator::new())
+    let nowhere = TableServiceClient::from_transport(Emulator::new())
         .dynamic_table("Nowhere")
         .unwrap();
     assert!(nowhere.exists(("p", "r")).await.is_err());

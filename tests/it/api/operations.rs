@@ -162,7 +162,7 @@ async fn check_for_tokens(columns: &[usize], address: &str, emulator: Emulator) 
 
 #[tokio::test]
 async fn table_of_the_guide_matches_the_emulator() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     assert_eq!(service.profile(), Profile::Storage);
     // The emulator imitates Storage, so this also checks the column of Storage.
     check(0, &service, "Things").await;
@@ -179,7 +179,7 @@ async fn table_of_the_guide_matches_the_emulator_with_tokens() {
 /// With a key, the client rejects the operation that needs a token before it is sent.
 #[tokio::test]
 async fn operation_for_tokens_is_rejected_with_a_key() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let table = service.dynamic_table("Things").unwrap();
     let error = perform(FOR_TOKENS, &service, &table).await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unsupported, 0), "{error}");

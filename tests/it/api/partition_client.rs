@@ -25,7 +25,7 @@ fn order(city: &str, number: u32, total: i32) -> Order {
 }
 
 async fn orders() -> TableClient<Order> {
-    let orders = TableServiceClient::with_transport(Emulator::new())
+    let orders = TableServiceClient::from_transport(Emulator::new())
         .table::<Order>("Orders")
         .unwrap();
     orders.create_table().await.unwrap();
@@ -157,7 +157,7 @@ async fn key_of_constants_needs_no_value() {
     struct Settings {
         theme: String,
     }
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .table::<Settings>("Settings")
         .unwrap();
     table.create_table().await.unwrap();

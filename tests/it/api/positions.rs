@@ -23,7 +23,7 @@ struct Positions {
 impl Positions {
     async fn new() -> Result<Self> {
         let faults = Faults::new(Emulator::new());
-        let service = TableServiceClient::with_transport(faults.clone()).retry(NoRetry);
+        let service = TableServiceClient::from_transport(faults.clone()).retry(NoRetry);
         service.ensure_tables(["Blogs", "Others"]).await?;
         let table = service.dynamic_table("Blogs")?;
         for n in 0..5 {
@@ -103,7 +103,7 @@ async fn every_position_resumes_from_its_text() -> Result<()> {
 #[tokio::test]
 async fn finished_query_yields_and_sends_nothing() -> Result<()> {
     let spy = Spy::new(Emulator::new());
-    let service = TableServiceClient::with_transport(spy.clone());
+    let service = TableServiceClient::from_transport(spy.clone());
     service.ensure_tables(["Blogs"]).await?;
     let table = service.dynamic_table("Blogs")?;
     for n in 0..5 {

@@ -52,7 +52,7 @@ async fn employees() -> (Arc<Mutex<Vec<String>>>, TableClient<Employee>) {
                 .push(String::from_utf8_lossy(request.body()).into_owned());
         }
     });
-    let employees = TableServiceClient::with_transport(transport)
+    let employees = TableServiceClient::from_transport(transport)
         .table("Employees")
         .unwrap();
     employees.create_table().await.unwrap();

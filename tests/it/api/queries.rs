@@ -28,7 +28,7 @@ fn blog(channel: &str, id: u32, rating: i32) -> Blog {
 }
 
 async fn blogs() -> (TableServiceClient, TableClient<Blog>) {
-    let service = TableServiceClient::with_transport(Emulator::new().page_size(2));
+    let service = TableServiceClient::from_transport(Emulator::new().page_size(2));
     let blogs = service.table::<Blog>("Blogs").unwrap();
     blogs.create_table().await.unwrap();
     for (channel, id) in [("a", 1), ("a", 2), ("a", 3), ("b", 1), ("c", 1)] {

@@ -153,7 +153,7 @@ impl Transport for Charging {
 async fn cost_meter_adds_up_request_units_of_reads_batches_and_bulks() {
     let meter = CostMeter::new();
     let service =
-        TableServiceClient::with_transport(Charging(Emulator::cosmos().page_size(50))).observer(meter.clone());
+        TableServiceClient::from_transport(Charging(Emulator::cosmos().page_size(50))).observer(meter.clone());
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     let rows = || (0..150).map(|n| DynamicEntity::new("p", format!("{n:03}")));

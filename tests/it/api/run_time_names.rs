@@ -4,7 +4,7 @@ use azure_table::TableServiceClient;
 use azure_table::{Column, DynamicEntity, EdmType, EdmValue, Emulator, ErrorKind, Filter, TableClient, TableName};
 
 async fn blogs() -> TableClient<DynamicEntity> {
-    let blogs = TableServiceClient::with_transport(Emulator::new())
+    let blogs = TableServiceClient::from_transport(Emulator::new())
         .dynamic_table("Blogs")
         .unwrap();
     blogs.create_table().await.unwrap();
@@ -45,7 +45,7 @@ async fn columns_and_select_of_names_read_from_a_report() {
 async fn bad_names_and_values_are_rejected_before_a_request() {
     let emulator = Emulator::new();
     let nothing_sent = emulator.clone().observer(|seen| panic!("{seen}"));
-    let blogs = TableServiceClient::with_transport(nothing_sent)
+    let blogs = TableServiceClient::from_transport(nothing_sent)
         .dynamic_table("Blogs")
         .unwrap();
     let error = blogs.query().select_names(["a b"]).all().await.unwrap_err();
@@ -82,7 +82,7 @@ async fn parameters_of_a_filter_are_quoted() {
 
 #[tokio::test]
 async fn list_of_tables_takes_a_filter_with_and_without_a_prefix() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let tenant = service.prefixed("Tenant").unwrap();
     service.ensure_tables(["Other", "Tenant"]).await.unwrap();
     tenant.ensure_tables(["Logs1", "Logs2", "Orders"]).await.unwrap();

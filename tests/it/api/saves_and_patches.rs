@@ -24,7 +24,7 @@ fn blog(channel: &str, id: u32) -> Blog {
 }
 
 async fn blogs() -> TableClient<Blog> {
-    let blogs = TableServiceClient::with_transport(Emulator::new())
+    let blogs = TableServiceClient::from_transport(Emulator::new())
         .table_of::<Blog>()
         .unwrap();
     blogs.create_table().await.unwrap();
@@ -86,7 +86,7 @@ async fn etag_field_takes_the_new_etag_too() {
         #[table(etag)]
         etag: Option<ETag>,
     }
-    let counters = TableServiceClient::with_transport(Emulator::new())
+    let counters = TableServiceClient::from_transport(Emulator::new())
         .table::<Counter>("Counters")
         .unwrap();
     counters.create_table().await.unwrap();
@@ -164,7 +164,7 @@ fn type_names_its_table() {
     impl NamedTable for Plain {
         const TABLE: &'static str = "no table";
     }
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     assert_eq!(service.table_of::<Blog>().unwrap().name().as_str(), "Blogs");
     assert_eq!(service.table_of::<Pair<i32>>().unwrap().name().as_str(), "Pairs");
     assert_eq!(service.table_of::<Anything>().unwrap().name().as_str(), "Anything");

@@ -9,7 +9,7 @@ fn with(value: impl Into<EdmValue>) -> DynamicEntity {
 }
 
 async fn table(emulator: Emulator) -> TableClient<DynamicEntity> {
-    let table = TableServiceClient::with_transport(emulator)
+    let table = TableServiceClient::from_transport(emulator)
         .dynamic_table("Long")
         .unwrap();
     table.create_table().await.unwrap();
@@ -51,7 +51,7 @@ async fn oversized_values_are_rejected_before_a_request_with_their_property() {
     let table = table(Emulator::new()).await;
     let nothing_sent = Emulator::new().observer(|seen| panic!("{seen}"));
     let table = table.typed::<DynamicEntity>();
-    let silent = TableServiceClient::with_transport(nothing_sent)
+    let silent = TableServiceClient::from_transport(nothing_sent)
         .dynamic_table("Long")
         .unwrap();
     for (entity, why) in [

@@ -14,7 +14,7 @@ const DELETION: Duration = Duration::from_secs(42);
 async fn table() -> (TableClient<DynamicEntity>, EmulatorClock) {
     let clock = EmulatorClock::system();
     let emulator = Emulator::new().shared_clock(clock.clone()).deletion_time(DELETION);
-    let table = TableServiceClient::with_transport(emulator)
+    let table = TableServiceClient::from_transport(emulator)
         .dynamic_table("Orders")
         .unwrap();
     table.create_table().await.unwrap();
@@ -89,7 +89,7 @@ async fn deadline_ends_the_wait_with_a_conflict() {
 
 #[tokio::test]
 async fn missing_table_is_created_immediately() {
-    let service = TableServiceClient::with_transport(Emulator::new().deletion_time(DELETION));
+    let service = TableServiceClient::from_transport(Emulator::new().deletion_time(DELETION));
     let table = service.dynamic_table("Orders").unwrap();
     table.recreate_table(Duration::from_secs(1)).await.unwrap();
     assert!(table.table_exists().await.unwrap());

@@ -54,7 +54,7 @@ fn shop(id: u32) -> Shop {
 
 async fn shops() -> (Faults, TableClient<Shop>) {
     let faults = Faults::new(Emulator::new().page_size(7));
-    let shops = TableServiceClient::with_transport(faults.clone())
+    let shops = TableServiceClient::from_transport(faults.clone())
         .table::<Shop>("Shops")
         .unwrap();
     shops.create_table().await.unwrap();
@@ -175,7 +175,7 @@ enum Row {
 
 #[tokio::test]
 async fn properties_that_the_upgrade_took_are_removed() -> Result<()> {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let prices = service.table::<Price>("Prices")?;
     prices.create_table().await?;
     let rows = prices.typed::<DynamicEntity>();

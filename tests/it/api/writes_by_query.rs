@@ -39,7 +39,7 @@ struct Table {
 async fn filled(page: usize) -> Table {
     let emulator = Emulator::new().page_size(page);
     let faults = Faults::new(emulator.clone());
-    let truth = TableServiceClient::with_transport(emulator)
+    let truth = TableServiceClient::from_transport(emulator)
         .table::<Blog>("Blogs")
         .unwrap();
     truth.create_table().await.unwrap();
@@ -61,7 +61,7 @@ async fn filled(page: usize) -> Table {
         }
         batch.submit().await.unwrap();
     }
-    let blogs = TableServiceClient::with_transport(faults.clone())
+    let blogs = TableServiceClient::from_transport(faults.clone())
         .retry(NoRetry)
         .table::<Blog>("Blogs")
         .unwrap();
@@ -114,7 +114,7 @@ async fn one_request_is_sent_per_page_and_batch() {
     let many = filled(1_000).await;
     let emulator = Emulator::new();
     let faults = Faults::new(emulator);
-    let one = TableServiceClient::with_transport(faults.clone())
+    let one = TableServiceClient::from_transport(faults.clone())
         .table::<Blog>("Blogs")
         .unwrap();
     one.create_table().await.unwrap();
@@ -172,7 +172,7 @@ async fn deletes_and_patches_read_no_properties() {
         let seen = Arc::clone(&seen);
         move |request| seen.lock().unwrap().push(request.uri().to_string())
     });
-    let blogs = TableServiceClient::with_transport(transport)
+    let blogs = TableServiceClient::from_transport(transport)
         .table::<Blog>("Blogs")
         .unwrap();
     blogs.create_table().await.unwrap();
@@ -335,7 +335,7 @@ async fn changed_rows_are_reported_and_the_others_written() {
             table.delete(("c0", 5)).await.unwrap();
         })
     });
-    let blogs = TableServiceClient::with_transport(transport)
+    let blogs = TableServiceClient::from_transport(transport)
         .table::<Blog>("Blogs")
         .unwrap();
     let report = blogs
@@ -658,7 +658,7 @@ async fn rows_with_a_lost_response_are_in_doubt() {
 async fn retried_lost_response_does_not_end_the_write() {
     let lost = || FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch).nth(2);
     let table = filled(1_000).await;
-    let blogs = TableServiceClient::with_transport(table.faults.clone())
+    let blogs = TableServiceClient::from_transport(table.faults.clone())
         .table::<Blog>("Blogs")
         .unwrap();
     table.faults.add(lost());
@@ -667,7 +667,7 @@ async fn retried_lost_response_does_not_end_the_write() {
     assert_eq!(table.truth.query().count().await.unwrap(), 0);
 
     let table = filled(1_000).await;
-    let blogs = TableServiceClient::with_transport(table.faults.clone())
+    let blogs = TableServiceClient::from_transport(table.faults.clone())
         .table::<Blog>("Blogs")
         .unwrap();
     table.faults.add(lost());
@@ -683,7 +683,7 @@ async fn retried_lost_response_does_not_end_the_write() {
 #[tokio::test]
 async fn denied_query_is_not_read_by_writes() {
     let table = filled(PAGE).await;
-    let service = TableServiceClient::with_transport(table.faults.clone()).deny(AccessPath::TableScan);
+    let service = TableServiceClient::from_transport(table.faults.clone()).deny(AccessPath::TableScan);
     let blogs = service.table::<Blog>("Blogs").unwrap();
     let before = table.faults.requests();
     for interrupted in [
@@ -777,7 +777,7 @@ async fn rows_that_cannot_be_decoded_fail_or_are_skipped() {
 /// Cosmos DB guarantees no order: rows are grouped by partition within a page.
 #[tokio::test]
 async fn rows_in_any_order_are_grouped_by_partition() {
-    let service = TableServiceClient::with_transport(Emulator::cosmos());
+    let service = TableServiceClient::from_transport(Emulator::cosmos());
     let blogs = service.table::<Blog>("Blogs").unwrap();
     blogs.create_table().await.unwrap();
     for id in 0..30 {
@@ -803,7 +803,7 @@ async fn rows_in_any_order_are_grouped_by_partition() {
 #[tokio::test]
 async fn batch_is_split_by_its_bytes() {
     let faults = Faults::new(Emulator::new());
-    let table = TableServiceClient::with_transport(faults.clone())
+    let table = TableServiceClient::from_transport(faults.clone())
         .dynamic_table("Large")
         .unwrap();
     table.create_table().await.unwrap();

@@ -36,7 +36,7 @@ fn lines_are_stored_all_or_none_and_read_back() {
 async fn names_of_deleted_tables_are_free_immediately() {
     let emulator = Emulator::new().deletion_time(Duration::from_secs(40));
     emulator.seed_lines(ACCOUNT, "Blogs", ROWS).unwrap();
-    let service = TableServiceClient::with_transport(emulator.clone());
+    let service = TableServiceClient::from_transport(emulator.clone());
     let blogs = service.dynamic_table("Blogs").unwrap();
     blogs.delete_table().await.unwrap();
     assert_eq!(

@@ -7,7 +7,7 @@ use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
 const ROWS: i32 = 10;
 
 async fn table(emulator: &Emulator) -> TableClient<DynamicEntity> {
-    let table = TableServiceClient::with_transport(emulator.clone())
+    let table = TableServiceClient::from_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     table.create_table().await.unwrap();

@@ -150,7 +150,7 @@ async fn observer_receives_the_reason_of_a_rejection() {
 #[tokio::test]
 async fn observer_receives_the_reason_of_an_invalid_signature() {
     let (emulator, lines) = watched();
-    let service = TableServiceClient::with_transport(emulator.clone());
+    let service = TableServiceClient::from_transport(emulator.clone());
     let key = service.account_key().unwrap();
     let blogs = service.dynamic_table("Blogs").unwrap();
     let sas = |expiry: DateTime| {

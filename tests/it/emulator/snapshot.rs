@@ -75,7 +75,7 @@ prop_compose! {
 
 /// Returns all that a client reads of the tables, including versions.
 async fn responses(emulator: &Emulator) -> String {
-    let service = TableServiceClient::with_transport(emulator.clone());
+    let service = TableServiceClient::from_transport(emulator.clone());
     let mut all = String::new();
     for name in service.list_tables().await.unwrap() {
         let rows = service.dynamic_table(&name).unwrap().query().all().await.unwrap();
@@ -116,7 +116,7 @@ async fn settings_policies_and_versions_are_restored() {
     let emulator = Emulator::new()
         .shared_clock(clock.clone())
         .deletion_time(Duration::from_secs(40));
-    let service = TableServiceClient::with_transport(emulator.clone());
+    let service = TableServiceClient::from_transport(emulator.clone());
     let properties = ServiceProperties::default()
         .logging(Logging {
             write: true,
@@ -146,7 +146,7 @@ async fn settings_policies_and_versions_are_restored() {
     let text = emulator.snapshot().to_string();
     let restored = Emulator::new().shared_clock(clock);
     restored.restore(&text.parse().unwrap()).unwrap();
-    let service_again = TableServiceClient::with_transport(restored.clone());
+    let service_again = TableServiceClient::from_transport(restored.clone());
     let blogs_again = service_again.dynamic_table("Blogs").unwrap();
     assert_eq!(
         service_again.properties().await.unwrap(),
@@ -221,7 +221,7 @@ async fn handwritten_snapshot_needs_no_timestamps() {
     assert_eq!(snapshot.accounts().collect::<Vec<_>>(), ["devstoreaccount1"]);
     let emulator = Emulator::new();
     emulator.restore(&snapshot).unwrap();
-    let blogs = TableServiceClient::with_transport(emulator)
+    let blogs = TableServiceClient::from_transport(emulator)
         .dynamic_table("Blogs")
         .unwrap();
     let rows = blogs.query().all().await.unwrap();
@@ -522,7 +522,7 @@ async fn seeded_rows_are_those_of_an_upsert() {
     emulator.seed("Blogs", [entity.clone()]).unwrap();
     entity.insert("A", 2);
     emulator.seed("blogs", [entity.clone()]).unwrap();
-    let blogs = TableServiceClient::with_transport(emulator.clone())
+    let blogs = TableServiceClient::from_transport(emulator.clone())
         .dynamic_table("Blogs")
         .unwrap();
     assert_eq!(

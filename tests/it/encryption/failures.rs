@@ -132,7 +132,7 @@ async fn timeouts_cover_the_provider() -> Result<()> {
 async fn client_without_provider_rejects_the_write_and_the_row() -> Result<()> {
     let clinic = Clinic::new().await;
     clinic.insert(1..2).await;
-    let plain = TableServiceClient::with_transport(clinic.spy.clone()).table::<Patient>("Patients")?;
+    let plain = TableServiceClient::from_transport(clinic.spy.clone()).table::<Patient>("Patients")?;
     clinic.spy.clear();
     let mut errors = vec![
         plain.insert(&patient(2)).await.unwrap_err(),

@@ -137,7 +137,7 @@ impl Clinic {
         let faults = Faults::new(emulator.clone());
         let spy = Spy::new(faults.clone());
         let keys = Keys::new("2026-11", 7);
-        let service = TableServiceClient::with_transport(spy.clone()).encryption(keys.clone());
+        let service = TableServiceClient::from_transport(spy.clone()).encryption(keys.clone());
         let patients = service.table::<Patient>("Patients").unwrap();
         patients.create_table().await.unwrap();
         spy.clear();
@@ -153,13 +153,13 @@ impl Clinic {
 
     /// A client of the same service with other keys.
     pub(crate) fn with(&self, keys: Keys) -> TableClient<Patient> {
-        let service = TableServiceClient::with_transport(self.spy.clone()).encryption(keys);
+        let service = TableServiceClient::from_transport(self.spy.clone()).encryption(keys);
         service.table::<Patient>("Patients").unwrap()
     }
 
     /// The table without keys and types.
     pub(crate) fn raw(&self) -> TableClient {
-        TableServiceClient::with_transport(self.emulator.clone())
+        TableServiceClient::from_transport(self.emulator.clone())
             .dynamic_table("Patients")
             .unwrap()
     }

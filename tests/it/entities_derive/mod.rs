@@ -17,7 +17,7 @@ use azure_table::{DynamicEntity, Emulator, TableClient, TableEntity, TableServic
 
 /// An empty table in a separate service.
 async fn table<E>() -> TableClient<E> {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .table::<E>("Things")
         .unwrap();
     table.create_table().await.unwrap();

@@ -83,7 +83,7 @@ async fn all_arguments_of_a_test_share_one_service(
             (Some(OperationKind::Query), Some(200))
         ]
     );
-    let truth = TableServiceClient::with_transport(emulator).table::<Blog>("Blogs")?;
+    let truth = TableServiceClient::from_transport(emulator).table::<Blog>("Blogs")?;
     assert_eq!(truth.query().all().await?, [blog(1)]);
     assert_eq!(service.table::<Blog>("Blogs")?.query().all().await?, [blog(1)]);
     assert_eq!((spy.requests(), faults.requests()), (3, 3));
@@ -148,7 +148,7 @@ fn own_service_costs_little() {
     (0..RUNS).for_each(|_| nothing_is_tested());
     let each = started.elapsed() / RUNS;
     let started = std::time::Instant::now();
-    (0..RUNS).for_each(|_| drop(TableServiceClient::with_transport(Emulator::new())));
+    (0..RUNS).for_each(|_| drop(TableServiceClient::from_transport(Emulator::new())));
     let bare = started.elapsed() / RUNS;
     println!("a test with a service and a table: {each:?}; of that emulator and client: {bare:?}");
     assert!(each < Duration::from_millis(20), "{each:?}");

@@ -275,7 +275,7 @@ async fn attribute_explores(
     let task = simulation.client("task").table::<DynamicEntity>("Rows")?;
     task.insert_or_replace(&DynamicEntity::new("p", "r")).await?;
     assert!(rows.get(("p", "r")).await?.is_some());
-    let behind = TableServiceClient::with_transport(behind).dynamic_table("Rows")?;
+    let behind = TableServiceClient::from_transport(behind).dynamic_table("Rows")?;
     assert_eq!(behind.query().all().await?.len(), 1);
     Ok(())
 }

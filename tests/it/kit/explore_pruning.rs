@@ -114,7 +114,7 @@ fn outcomes(program: &[Vec<Step>], is_dated: bool, is_isolated: bool, faults: us
             }
         });
         let saw = join_all(tasks).await;
-        let behind = TableServiceClient::with_transport(simulation.emulator().clone())
+        let behind = TableServiceClient::from_transport(simulation.emulator().clone())
             .table::<Mark>("Rows")
             .unwrap();
         let left = match is_dated {

@@ -46,7 +46,7 @@ struct Costs {
 impl Costs {
     async fn new() -> Result<Self> {
         let spy = Spy::new(Emulator::new());
-        let rows = TableServiceClient::with_transport(spy.clone()).table("Rows")?;
+        let rows = TableServiceClient::from_transport(spy.clone()).table("Rows")?;
         rows.create_table().await?;
         Ok(Self {
             spy,
@@ -56,7 +56,7 @@ impl Costs {
     }
 
     fn table(&self) -> TableClient<DynamicEntity> {
-        TableServiceClient::with_transport(self.spy.clone())
+        TableServiceClient::from_transport(self.spy.clone())
             .dynamic_table("Rows")
             .unwrap()
     }
@@ -267,7 +267,7 @@ async fn unique_values_have_the_documented_cost() -> Result<()> {
 #[tokio::test]
 async fn values_across_partitions_have_the_documented_cost() -> Result<()> {
     let mut costs = Costs::new().await?;
-    let claims = TableServiceClient::with_transport(costs.spy.clone()).dynamic_table("Claims")?;
+    let claims = TableServiceClient::from_transport(costs.spy.clone()).dynamic_table("Claims")?;
     claims.create_table().await?;
     let values = UniqueInTable::new(&costs.rows, &claims, "~");
     costs.of("`insert`", values.insert(&row("1"), "m")).await?;
@@ -325,7 +325,7 @@ async fn expiry_has_the_documented_cost() -> Result<()> {
     let sweep = async { Ok(rows.sweep(now).await?) };
     assert_eq!(costs.of("`sweep`, 2 rows of a partition", sweep).await?.applied(), 2);
 
-    let service = TableServiceClient::with_transport(costs.spy.clone());
+    let service = TableServiceClient::from_transport(costs.spy.clone());
     let tables = TablePerPeriod::<DynamicEntity>::daily(&service, "Days");
     let today = costs.of("`at`", async { tables.at(now) }).await?;
     let new = DynamicEntity::new("p", "r");
@@ -361,7 +361,7 @@ async fn sweep_keeps_its_rate() -> Result<()> {
 #[tokio::test]
 async fn values_stay_unique_for_clients_of_the_secondary() -> Result<()> {
     let emulator = Emulator::new().secondary_lag(MINUTE);
-    let service = TableServiceClient::with_transport(emulator.clone()).location_mode(LocationMode::SecondaryOnly);
+    let service = TableServiceClient::from_transport(emulator.clone()).location_mode(LocationMode::SecondaryOnly);
     let rows = service.table::<Row>("Rows")?;
     let claims = service.dynamic_table("Claims")?;
     rows.create_table().await?;
@@ -380,7 +380,7 @@ async fn values_stay_unique_for_clients_of_the_secondary() -> Result<()> {
 
 #[tokio::test]
 async fn two_tables_share_a_table_of_claims() -> Result<()> {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     service.ensure_tables(["Users", "Customers", "Claims"]).await?;
     let claims = service.dynamic_table("Claims")?;
     let [users, customers] = ["Users", "Customers"].map(|name| {
@@ -402,7 +402,7 @@ async fn two_tables_share_a_table_of_claims() -> Result<()> {
 /// On Cosmos DB the name of a table may have the character that precedes the prefix.
 #[tokio::test]
 async fn claims_of_every_table_and_prefix_are_distinct() -> Result<()> {
-    let service = TableServiceClient::with_transport(Emulator::cosmos());
+    let service = TableServiceClient::from_transport(Emulator::cosmos());
     service.ensure_tables(["a;b", "a", "Claims"]).await?;
     let claims = service.dynamic_table("Claims")?;
     let in_group = |group: &str| Row {
@@ -428,7 +428,7 @@ async fn cut_off<T>(faults: &Faults, write: impl Future<Output = T>) {
 #[tokio::test(start_paused = true)]
 async fn lease_is_released_after_a_renewal_that_was_cut_off() -> Result<()> {
     let faults = Faults::new(Emulator::new());
-    let table = TableServiceClient::with_transport(faults.clone()).dynamic_table("Leases")?;
+    let table = TableServiceClient::from_transport(faults.clone()).dynamic_table("Leases")?;
     table.create_table().await?;
     let leases = Leases::new(&table, MINUTE);
     let mut lease = leases.acquire("g", "l", "a").await?.expect("it is new");
@@ -443,7 +443,7 @@ async fn lease_is_released_after_a_renewal_that_was_cut_off() -> Result<()> {
 #[tokio::test(start_paused = true)]
 async fn item_is_valid_for_the_shorter_time_while_it_is_not_known_which_holds() -> Result<()> {
     let faults = Faults::new(Emulator::new());
-    let table = TableServiceClient::with_transport(faults.clone()).dynamic_table("Queue")?;
+    let table = TableServiceClient::from_transport(faults.clone()).dynamic_table("Queue")?;
     table.create_table().await?;
     let queue = Queue::<u32>::new(&table, "g", "~");
     queue.push(&1).await?;

@@ -105,12 +105,12 @@ async fn replay_has_the_results_of_the_recording() {
             Emulator::new().page_size(2)
         };
         let recorder = Recorder::create(&file, emulator).unwrap();
-        let recorded = talk(TableServiceClient::with_transport(recorder.clone())).await;
+        let recorded = talk(TableServiceClient::from_transport(recorder.clone())).await;
         let lines = recorder.finish().unwrap();
         assert!(lines > 18, "{lines}");
 
         let replay = Replay::open(&file).unwrap();
-        let service = TableServiceClient::with_transport(replay.clone());
+        let service = TableServiceClient::from_transport(replay.clone());
         assert_eq!(
             service.profile(),
             if cosmos { Profile::Cosmos } else { Profile::Storage }
@@ -139,7 +139,7 @@ async fn recording_contains_no_account() {
     assert!(text.contains("https://account.invalid/Things"));
 
     let replay = Replay::parse(&text).unwrap();
-    assert_eq!(talk(TableServiceClient::with_transport(replay)).await, recorded);
+    assert_eq!(talk(TableServiceClient::from_transport(replay)).await, recorded);
 }
 
 /// Failures between client and service are recorded too: the client retries, and reads back a write.
@@ -155,7 +155,7 @@ async fn failures_and_cancelled_requests_are_replayed() {
     }
     let file = file("failures");
     let emulator = Emulator::new();
-    TableServiceClient::with_transport(emulator.clone())
+    TableServiceClient::from_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap()
         .create_table()
@@ -171,7 +171,7 @@ async fn failures_and_cancelled_requests_are_replayed() {
     faults.add(FaultRule::new(Fault::HangRequest).on(OperationKind::Get).first(1));
     faults.add(FaultRule::new(Fault::NoConnection).on(OperationKind::Delete).first(1));
     let recorder = Recorder::create(&file, faults).unwrap();
-    let recorded = talk(TableServiceClient::with_transport(recorder.clone())).await;
+    let recorded = talk(TableServiceClient::from_transport(recorder.clone())).await;
     let text = fs::read_to_string(&file).unwrap();
     assert!(
         text.contains("\"failed\":\"MaybeSent\"") && text.contains("\"failed\":\"NothingSent\""),
@@ -184,7 +184,7 @@ async fn failures_and_cancelled_requests_are_replayed() {
     );
 
     let replay = Replay::open(&file).unwrap();
-    assert_eq!(talk(TableServiceClient::with_transport(replay.clone())).await, recorded);
+    assert_eq!(talk(TableServiceClient::from_transport(replay.clone())).await, recorded);
     replay.finish();
 }
 
@@ -192,7 +192,7 @@ async fn failures_and_cancelled_requests_are_replayed() {
 async fn unrecorded_request_names_the_most_similar_one() {
     let file = file("nearest");
     let recorder = Recorder::create(&file, Emulator::new()).unwrap();
-    let table = TableServiceClient::with_transport(recorder)
+    let table = TableServiceClient::from_transport(recorder)
         .dynamic_table("Things")
         .unwrap();
     table.create_table().await.unwrap();
@@ -200,7 +200,7 @@ async fn unrecorded_request_names_the_most_similar_one() {
     table.delete(("p", "r")).await.unwrap();
 
     let replay = Replay::open(&file).unwrap();
-    let table = TableServiceClient::with_transport(replay.clone())
+    let table = TableServiceClient::from_transport(replay.clone())
         .dynamic_table("Things")
         .unwrap();
     table.create_table().await.unwrap();
@@ -250,16 +250,16 @@ async fn values_that_differ_per_run_are_masked() {
         Ok(())
     }
     let file = file("masked");
-    talk(TableServiceClient::with_transport(
+    talk(TableServiceClient::from_transport(
         Recorder::create(&file, Emulator::new()).unwrap(),
     ))
     .await
     .unwrap();
     let replay = Replay::open(&file).unwrap().masking(mask_guids).masking(mask_times);
-    talk(TableServiceClient::with_transport(replay.clone())).await.unwrap();
+    talk(TableServiceClient::from_transport(replay.clone())).await.unwrap();
     replay.finish();
     let strict = Replay::open(&file).unwrap();
-    talk(TableServiceClient::with_transport(strict.clone()))
+    talk(TableServiceClient::from_transport(strict.clone()))
         .await
         .unwrap_err();
     panic_of(|| strict.finish());
@@ -278,9 +278,9 @@ async fn concurrent_requests_are_replayed_in_any_order() {
     }
     let file = file("any-order");
     let recorder = Recorder::create(&file, Emulator::new()).unwrap();
-    let mut recorded = talk(TableServiceClient::with_transport(recorder), 0..8).await.unwrap();
+    let mut recorded = talk(TableServiceClient::from_transport(recorder), 0..8).await.unwrap();
     let replay = Replay::open(&file).unwrap().in_any_order();
-    let replayed = talk(TableServiceClient::with_transport(replay.clone()), (0..8).rev())
+    let replayed = talk(TableServiceClient::from_transport(replay.clone()), (0..8).rev())
         .await
         .unwrap();
     recorded.reverse();
@@ -288,7 +288,7 @@ async fn concurrent_requests_are_replayed_in_any_order() {
     replay.finish();
     let strict = Replay::open(&file).unwrap();
     assert!(
-        talk(TableServiceClient::with_transport(strict.clone()), (0..8).rev())
+        talk(TableServiceClient::from_transport(strict.clone()), (0..8).rev())
             .await
             .is_err()
     );
@@ -304,7 +304,7 @@ async fn old_rejection_does_not_look_like_a_wrong_clock() {
         "response":{"status":403,"headers":{"date":"Wed, 01 Jan 2020 00:00:00 GMT"},"body":""}}"#
             .replace('\n', "");
     let replay = Replay::parse(&line).unwrap();
-    let table = TableServiceClient::with_transport(replay.clone())
+    let table = TableServiceClient::from_transport(replay.clone())
         .dynamic_table("Things")
         .unwrap();
     let error = table.get(("p", "r")).await.unwrap_err();

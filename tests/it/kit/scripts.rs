@@ -40,7 +40,7 @@ fn blog(number: u32) -> Blog {
 }
 
 fn blogs(script: &Script) -> TableClient<Blog> {
-    TableServiceClient::with_transport(script.clone())
+    TableServiceClient::from_transport(script.clone())
         .table("Blogs")
         .unwrap()
 }
@@ -121,7 +121,7 @@ async fn writes_batches_and_failures_are_answered_in_order() {
 #[tokio::test(start_paused = true)]
 async fn a_script_stands_behind_faults_and_before_a_service() {
     let emulator = Emulator::new();
-    let truth = TableServiceClient::with_transport(emulator.clone())
+    let truth = TableServiceClient::from_transport(emulator.clone())
         .table::<Blog>("Blogs")
         .unwrap();
     truth.create_table().await.unwrap();
@@ -133,7 +133,7 @@ async fn a_script_stands_behind_faults_and_before_a_service() {
     let faults = Faults::new(script.clone());
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(9))).first(1));
     let started = tokio::time::Instant::now();
-    let blogs = TableServiceClient::with_transport(faults)
+    let blogs = TableServiceClient::from_transport(faults)
         .table::<Blog>("Blogs")
         .unwrap();
     blogs.insert(&blog(1)).await.unwrap();
@@ -194,7 +194,7 @@ async fn invalid_response_template_names_its_error() {
     let script = Script::new()
         .then_any(ResponseTemplate::row(&wrong))
         .then_any(ResponseTemplate::batch([ResponseTemplate::new(99)]));
-    let table = TableServiceClient::with_transport(script.clone())
+    let table = TableServiceClient::from_transport(script.clone())
         .retry(NoRetry)
         .table::<Blog>("Blogs")
         .unwrap();

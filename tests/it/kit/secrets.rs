@@ -104,7 +104,7 @@ async fn signature_in_a_rejection_is_hidden() {
     let file = file("echo");
     let spy = Spy::new(Echo);
     let recorder = Recorder::create(&file, spy.clone()).unwrap();
-    let service = TableServiceClient::with_transport(recorder).without_clock_correction();
+    let service = TableServiceClient::from_transport(recorder).without_clock_correction();
     service
         .dynamic_table("Things")
         .unwrap()
@@ -174,7 +174,7 @@ async fn hidden_values_of_a_test_are_hidden() {
         .unwrap()
         .hiding("Ada")
         .hiding("");
-    let table = TableServiceClient::with_transport(recorder)
+    let table = TableServiceClient::from_transport(recorder)
         .dynamic_table("People")
         .unwrap();
     table.create_table().await.unwrap();
@@ -190,7 +190,7 @@ async fn hidden_values_of_a_test_are_hidden() {
     let replay = Replay::parse(&text)
         .unwrap()
         .masking(|text| text.replace("Ada", "(hidden)"));
-    let table = TableServiceClient::with_transport(replay)
+    let table = TableServiceClient::from_transport(replay)
         .dynamic_table("People")
         .unwrap();
     table.create_table().await.unwrap();
@@ -228,12 +228,12 @@ async fn hidden_values_are_hidden_in_every_encoding() {
     for emulator in [Emulator::new(), Emulator::cosmos()] {
         let file = file(&format!(
             "spellings-{:?}",
-            TableServiceClient::with_transport(emulator.clone()).profile()
+            TableServiceClient::from_transport(emulator.clone()).profile()
         ));
         let recorder = Recorder::create(&file, emulator.page_size(2)).unwrap();
         let recorder = recorder.hiding(JANE).hiding(WASTE);
         assert_eq!(
-            talk(TableServiceClient::with_transport(recorder.clone()))
+            talk(TableServiceClient::from_transport(recorder.clone()))
                 .await
                 .unwrap(),
             5
@@ -254,7 +254,7 @@ async fn hidden_values_are_hidden_in_every_encoding() {
         }
         let replay = Replay::open(&file).unwrap().hiding(JANE).hiding(WASTE);
         assert_eq!(
-            talk(TableServiceClient::with_transport(replay.clone())).await.unwrap(),
+            talk(TableServiceClient::from_transport(replay.clone())).await.unwrap(),
             5
         );
         replay.finish();

@@ -50,7 +50,7 @@ fn user(id: u32) -> User {
 }
 
 async fn service() -> Result<TableServiceClient> {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     service.ensure_tables(["Users", "Claims"]).await?;
     Ok(service)
 }

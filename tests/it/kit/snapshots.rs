@@ -63,7 +63,7 @@ impl Transport for Interrupting {
             let left = self.left.load(Ordering::Relaxed);
             if is_page && left > 0 {
                 self.left.store(left - 1, Ordering::Relaxed);
-                let service = TableServiceClient::with_transport(self.emulator.clone());
+                let service = TableServiceClient::from_transport(self.emulator.clone());
                 let rows = service.table::<Header>("Rows").unwrap();
                 if self.recreates {
                     let header = rows.get(("g's",)).await.unwrap().unwrap();
@@ -80,7 +80,7 @@ impl Transport for Interrupting {
 
 async fn interrupted(times: u32, recreates: bool) -> Result<(Fence<Header>, TableClient)> {
     let emulator = Emulator::new().shared_clock(EmulatorClock::fixed(DateTime::now()));
-    let service = TableServiceClient::with_transport(emulator.clone());
+    let service = TableServiceClient::from_transport(emulator.clone());
     let (fence, _) = filled(&service, &["a", "b", "c"]).await?;
     let left = AtomicU32::new(times);
     let interrupting = Interrupting {
@@ -88,7 +88,7 @@ async fn interrupted(times: u32, recreates: bool) -> Result<(Fence<Header>, Tabl
         left,
         recreates,
     };
-    let rows = TableServiceClient::with_transport(interrupting).dynamic_table("Rows")?;
+    let rows = TableServiceClient::from_transport(interrupting).dynamic_table("Rows")?;
     let header = rows.typed::<Header>().get(("g's",)).versioned().await?.unwrap();
     assert_eq!(header.etag, rows.get(("g's", "$header")).await?.unwrap().etag.unwrap());
     assert_eq!(fence.header().rows, 3);
@@ -97,7 +97,7 @@ async fn interrupted(times: u32, recreates: bool) -> Result<(Fence<Header>, Tabl
 
 #[tokio::test]
 async fn snapshot_has_the_selected_rows_of_its_own_partition() -> Result<()> {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let (mut fence, rows) = filled(&service, &["$header2", "a", "b"]).await?;
     let names = |rows: Vec<DynamicEntity>| rows.into_iter().map(|row| row.row_key).collect::<Vec<_>>();
     let all = fence.snapshot(rows.query().page_size(1)).await?;
@@ -157,7 +157,7 @@ async fn snapshot_is_read_again_after_each_transaction_that_interrupts_it() -> R
 async fn query_of_another_table_or_position_is_no_snapshot() -> Result<()> {
     let emulator = Emulator::new();
     let spy = Spy::new(emulator.clone());
-    let service = TableServiceClient::with_transport(spy.clone());
+    let service = TableServiceClient::from_transport(spy.clone());
     let (mut fence, rows) = filled(&service, &["a", "b"]).await?;
     let others = service.dynamic_table("Others")?;
     others.create_table().await?;
@@ -196,7 +196,7 @@ async fn query_of_another_table_or_position_is_no_snapshot() -> Result<()> {
 #[tokio::test]
 async fn fence_starts_from_a_header_that_was_read() -> Result<()> {
     let spy = Spy::new(Emulator::new());
-    let service = TableServiceClient::with_transport(spy.clone());
+    let service = TableServiceClient::from_transport(spy.clone());
     let (_, rows) = filled(&service, &["a"]).await?;
     let headers: TableClient<Header> = rows.typed();
     let read = headers.get(("g's",)).versioned().await?.unwrap();
@@ -225,7 +225,7 @@ async fn revision_need_not_exist_and_shows_whether_a_batch_was_applied() -> Resu
     use azure_table::testing::{Fault, FaultRule, Faults};
 
     let faults = Faults::new(Emulator::new());
-    let rows = TableServiceClient::with_transport(faults.clone()).dynamic_table("Rows")?;
+    let rows = TableServiceClient::from_transport(faults.clone()).dynamic_table("Rows")?;
     rows.create_table().await?;
     let revision = Revision::new(&rows, "g", "!");
     assert_eq!(revision.snapshot(rows.query().keys()).await?.len(), 0);
@@ -243,7 +243,7 @@ async fn revision_need_not_exist_and_shows_whether_a_batch_was_applied() -> Resu
 /// Keys that do not fit into a URL are sent in batches.
 #[tokio::test]
 async fn handle_that_sends_batches_has_snapshots() -> Result<()> {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let (_, rows) = filled(&service, &["a", "b"]).await?;
     let rows = rows.with(&CallOptions::new().via_batch());
     let mut fence = Fence::open(&rows.typed(), &header()).await?;
@@ -256,7 +256,7 @@ async fn handle_that_sends_batches_has_snapshots() -> Result<()> {
 /// Otherwise the conflict with the other header would lead the fence there.
 #[tokio::test]
 async fn fence_writes_no_other_header_than_its_own() -> Result<()> {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let (mut fence, rows) = filled(&service, &["a"]).await?;
     let other = Header {
         group: "other".into(),

@@ -8,7 +8,7 @@ use azure_table::transport::Delivery;
 use azure_table::{DynamicEntity, EdmValue, Emulator, Filter, LocationMode, NoRetry, TableClient, TableServiceClient};
 
 fn things(spy: &Spy) -> TableClient {
-    TableServiceClient::with_transport(spy.clone())
+    TableServiceClient::from_transport(spy.clone())
         .dynamic_table("Things")
         .unwrap()
 }

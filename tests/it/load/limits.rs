@@ -79,7 +79,7 @@ async fn a_service_error_tells_the_accounts_limit_from_that_of_a_partition() {
 #[tokio::test(start_paused = true)]
 async fn cosmos_says_when_to_come_again() {
     let emulator = Emulator::cosmos().service_model(one().partition_entities_per_second(1));
-    let service = TableServiceClient::with_transport(emulator.clone());
+    let service = TableServiceClient::from_transport(emulator.clone());
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     table.insert(&row("p", 1)).await.unwrap();
@@ -138,7 +138,7 @@ async fn what_would_wait_too_long_is_rejected_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_query_is_charged_for_the_rows_it_looks_at() {
     let at_once = Emulator::new();
-    let truth = TableServiceClient::with_transport(at_once.clone())
+    let truth = TableServiceClient::from_transport(at_once.clone())
         .dynamic_table("Things")
         .unwrap();
     truth.create_table().await.unwrap();
@@ -147,7 +147,7 @@ async fn a_query_is_charged_for_the_rows_it_looks_at() {
     }
     let model = ServiceModel::new().time_per_entity_read(Duration::from_millis(100));
     let emulator = at_once.service_model(model);
-    let table = TableServiceClient::with_transport(emulator.clone())
+    let table = TableServiceClient::from_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     let started = Instant::now();
@@ -183,7 +183,7 @@ async fn who_is_not_let_in_asks_nothing_of_the_servers() {
 #[tokio::test(start_paused = true)]
 async fn without_a_model_nothing_takes_time_or_is_counted() {
     let emulator = Emulator::new();
-    let table = TableServiceClient::with_transport(emulator.clone())
+    let table = TableServiceClient::from_transport(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
     let started = Instant::now();

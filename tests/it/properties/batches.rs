@@ -170,7 +170,7 @@ proptest! {
 
 async fn check(mut wishes: Vec<Wish>, begins_with_retrieve: bool) -> Result<(), TestCaseError> {
     let faults = Faults::new(Emulator::new());
-    let service = TableServiceClient::with_transport(Emulator::new()).transport(faults.clone());
+    let service = TableServiceClient::from_transport(Emulator::new()).transport(faults.clone());
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     if begins_with_retrieve {

@@ -58,7 +58,7 @@ proptest! {
     fn any_entity_is_read_as_written(entity in entity()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let table = TableServiceClient::with_transport(Emulator::new()).table::<AllTypes>("Things").unwrap();
+            let table = TableServiceClient::from_transport(Emulator::new()).table::<AllTypes>("Things").unwrap();
             table.create_table().await.unwrap();
             table.insert(&entity).await.unwrap();
             let plain = table.get(&entity).await.unwrap().unwrap();

@@ -230,7 +230,7 @@ fn sets() -> impl Strategy<Value = Naive> {
 
 /// A table of small pages, so that parts have several.
 async fn table_of(items: &[Item]) -> TableClient<Item> {
-    let service = TableServiceClient::with_transport(Emulator::new().page_size(2));
+    let service = TableServiceClient::from_transport(Emulator::new().page_size(2));
     let table = service.table::<Item>("Things").unwrap();
     table.create_table().await.unwrap();
     for item in items {
@@ -292,7 +292,7 @@ proptest! {
         conditions in proptest::collection::vec((0..6_u8, 0..30_u32), 1..4),
     ) {
         on_runtime(async {
-            let service = TableServiceClient::with_transport(Emulator::new().page_size(3));
+            let service = TableServiceClient::from_transport(Emulator::new().page_size(3));
             let table = service.table::<Post>("Posts").unwrap();
             table.create_table().await.unwrap();
             for n in &stored {

@@ -60,7 +60,7 @@ fn items(groups: &Groups) -> BTreeSet<Item> {
 
 async fn table_of(groups: &Groups, page_size: usize) -> (Faults, TableClient<Item>) {
     let faults = Faults::new(Emulator::new().page_size(page_size));
-    let service = TableServiceClient::with_transport(faults.clone()).retry(NoRetry);
+    let service = TableServiceClient::from_transport(faults.clone()).retry(NoRetry);
     let table = service.table::<Item>("Items").unwrap();
     table.create_table().await.unwrap();
     let report = table.bulk().insert(items(groups)).await.unwrap();
@@ -264,7 +264,7 @@ async fn fault_at_any_request_loses_and_repeats_no_row() {
     let (faults, table) = table_of(&groups, 3).await;
     let all = items(&groups);
     let quick = CallOptions::new().attempt_timeout(Duration::from_secs(1));
-    let patient = TableServiceClient::with_transport(faults.clone())
+    let patient = TableServiceClient::from_transport(faults.clone())
         .table::<Item>("Items")
         .unwrap();
     for fault in fatal() {

@@ -16,8 +16,8 @@ fn any_name() -> impl Strategy<Value = String> {
 }
 
 async fn check(name: &str) -> Result<(), TestCaseError> {
-    let storage = TableServiceClient::with_transport(Emulator::new());
-    let service = TableServiceClient::with_transport(Emulator::cosmos());
+    let storage = TableServiceClient::from_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::cosmos());
     let is_alphanumeric = name.chars().all(|c| c.is_ascii_alphanumeric());
     let is_on_storage = is_alphanumeric
         && (3..=63).contains(&name.len())

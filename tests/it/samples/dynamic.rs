@@ -5,7 +5,7 @@ use azure_table::{Column, DynamicEntity, EdmValue, Emulator, TableServiceClient}
 /// A merge of one property leaves all others of a row unchanged, for any kind of row.
 #[tokio::test]
 async fn a_property_is_added_to_rows_of_every_kind() {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .dynamic_table("Customers")
         .unwrap();
     table.create_table().await.unwrap();
@@ -43,7 +43,7 @@ async fn a_property_is_added_to_rows_of_every_kind() {
 /// The EntityResolver: a closure converts each row.
 #[tokio::test]
 async fn rows_are_resolved_by_their_properties() {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .dynamic_table("Shapes")
         .unwrap();
     table.create_table().await.unwrap();

@@ -52,7 +52,7 @@ impl ReadEntity for Stored {
 
 #[tokio::test]
 async fn a_foreign_type_is_stored_through_a_wrapper() {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .table::<Stored>("Endpoints")
         .unwrap();
     table.create_table().await.unwrap();

@@ -16,7 +16,7 @@ struct RecentMovie {
 
 #[tokio::test]
 async fn recent_movies_are_sorted_as_in_table_2() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let movies = service.table::<RecentMovie>("RecentMovies").unwrap();
     movies.create_table().await.unwrap();
     for (released, title) in [

@@ -20,7 +20,7 @@ struct Movie {
 }
 
 async fn movies() -> TableClient<Movie> {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let movies = service.table::<Movie>("Movies").unwrap();
     movies.create_table().await.unwrap();
     for (category, title) in [
@@ -147,7 +147,7 @@ async fn two_partitions_are_two_queries_of_a_fan_out() {
 /// The paper: a channel for each PDC. `PDD` is the first text behind all that begin with `PDC`.
 #[tokio::test]
 async fn channels_are_found_by_the_prefix_of_their_name() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let blogs = service.dynamic_table("Blogs").unwrap();
     blogs.create_table().await.unwrap();
     for channel in ["PD", "PDB", "PDC", "PDC2008", "PDC\u{ffff}", "PDD", "PDD2008"] {
@@ -171,7 +171,7 @@ async fn channels_are_found_by_the_prefix_of_their_name() {
 /// The paper: `Rating > 1.2` skips an entity whose rating is an integer.
 #[tokio::test]
 async fn comparison_skips_a_property_of_another_type() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let blogs = service.dynamic_table("Blogs").unwrap();
     blogs.create_table().await.unwrap();
     let (mut a, mut b) = (DynamicEntity::new("p", "a"), DynamicEntity::new("p", "b"));
@@ -198,7 +198,7 @@ struct Employee {
 /// AZ-203: four kinds of queries of employees, and the `or` that is not a range.
 #[test]
 fn queries_of_the_exam_guide_have_the_kind_that_it_names() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let employees = service.table::<Employee>("Employees").unwrap();
     let sales = || Employee::DEPARTMENT.eq("Sales");
     let (id, last_name) = (Employee::ID, Employee::LAST_NAME);

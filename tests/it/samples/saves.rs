@@ -25,7 +25,7 @@ fn movie(title: &str, rating: f64, language: Option<&str>) -> Movie {
 }
 
 async fn movies() -> TableClient<Movie> {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let movies = service.table::<Movie>("Movies").unwrap();
     movies.create_table().await.unwrap();
     movies

@@ -52,7 +52,7 @@ fn order(number: u32, total: f64) -> Order {
 
 #[tokio::test]
 async fn customers_and_orders_share_a_table_and_a_batch() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let store = service.table::<Item>("Store").unwrap();
     store.create_table().await.unwrap();
     let customer = Customer {

@@ -61,7 +61,7 @@ struct Shop {
 
 #[tokio::test]
 async fn names_values_and_keys_are_stored_as_the_entity_says() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let customers = service.table::<Customer>("Customers").unwrap();
     customers.create_table().await.unwrap();
     let customer = Customer {

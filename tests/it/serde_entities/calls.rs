@@ -120,7 +120,7 @@ async fn filters_are_text_or_columns_of_a_given_name_and_type() {
 
 #[tokio::test]
 async fn annotated_table_stores_exact_types_and_reads_rows_of_both_forms() {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let plain = service.table::<SerdeEntity<Blog>>("Blogs").unwrap();
     plain.create_table().await.unwrap();
     let exact: TableClient<AnnotatedEntity<Blog>> = plain.annotated();

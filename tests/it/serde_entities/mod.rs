@@ -29,7 +29,7 @@ fn one<V>(value: V) -> One<V> {
 
 /// An empty table in a separate service.
 async fn table<T>() -> TableClient<SerdeEntity<T>> {
-    let service = TableServiceClient::with_transport(Emulator::new());
+    let service = TableServiceClient::from_transport(Emulator::new());
     let table = service.table::<SerdeEntity<T>>("Things").unwrap();
     table.create_table().await.unwrap();
     table

@@ -18,7 +18,7 @@ use azure_table::{Emulator, TableClient, TableServiceClient};
 
 /// A new, empty table in a separate service.
 async fn fresh_table<E>() -> TableClient<E> {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .table::<E>("Things")
         .unwrap();
     table.create_table().await.unwrap();

@@ -258,7 +258,7 @@ async fn max_in_flight_limits_the_attempts() {
         now: Arc::default(),
         most: Arc::default(),
     };
-    let service = TableServiceClient::with_transport(counted.clone()).max_in_flight(3);
+    let service = TableServiceClient::from_transport(counted.clone()).max_in_flight(3);
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     let inserts = (0..20).map(|n| table.insert(&DynamicEntity::new("p", n.to_string())));
@@ -371,7 +371,7 @@ impl Transport for Tenants {
 async fn later_header_replaces_an_earlier_one_of_its_name() {
     let tenants = Tenants::default();
     let service =
-        TableServiceClient::with_transport(tenants.clone()).with(&CallOptions::new().header("x-tenant", "client"));
+        TableServiceClient::from_transport(tenants.clone()).with(&CallOptions::new().header("x-tenant", "client"));
     let of_client = service.table::<Row>("Things").unwrap();
     let of_table = of_client.with(&CallOptions::new().header("X-Tenant", "table"));
     of_client.create_table().await.unwrap();

@@ -157,7 +157,7 @@ async fn ping_lists_one_table() {
 #[tokio::test]
 async fn missing_table_of_cosmos_db_is_created_and_missing_entity_is_not() {
     for emulator in [azure_table::Emulator::cosmos(), azure_table::Emulator::new()] {
-        let service = azure_table::TableServiceClient::with_transport(emulator);
+        let service = azure_table::TableServiceClient::from_transport(emulator);
         let row = DynamicEntity::new("p", "r");
         let single = service.dynamic_table("Single").unwrap().create_on_not_found();
         single.insert_or_merge(&row).await.unwrap();

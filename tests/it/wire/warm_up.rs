@@ -162,7 +162,7 @@ async fn first_request_over_tls_is_faster_after_a_warm_up(network: Network) {
 #[tokio::test]
 async fn emulator_in_the_process_opens_no_connections() {
     let spy = Spy::new(Faults::new(Emulator::new()));
-    let service = TableServiceClient::with_transport(spy.clone());
+    let service = TableServiceClient::from_transport(spy.clone());
     assert_eq!(service.warm_up(1_000).await.unwrap(), 0);
     assert!(spy.exchanges().is_empty());
     let text = service.warm_up(1).request_text().unwrap();

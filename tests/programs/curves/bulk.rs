@@ -122,7 +122,7 @@ fn existing(sweep: &Sweep) -> Vec<Curve> {
             sent: Arc::default(),
             requests: Arc::default(),
         };
-        let service = TableServiceClient::with_transport(counted.clone());
+        let service = TableServiceClient::from_transport(counted.clone());
         service.ensure_tables(["Things"]).await.unwrap();
         let table = service.table::<Order>("Things").unwrap();
         let write = table.bulk().max_failures(usize::MAX).insert((0..INSERTS).map(order));

@@ -121,7 +121,7 @@ fn failures(sweep: &Sweep) -> Vec<Curve> {
     for failures in [1, 10, 100, 1_000, 10_000] {
         let emulator = Emulator::new();
         emulator.seed("Things", (0..failures).map(order)).unwrap();
-        let table = TableServiceClient::with_transport(emulator)
+        let table = TableServiceClient::from_transport(emulator)
             .table::<Order>("Things")
             .unwrap();
         let bulk = table.bulk().max_failures(failures - 1).partition_concurrency(1);

@@ -33,7 +33,7 @@ const COPY: &str = "a copy of all rows: new memory, beyond the processor's cache
 fn filled(rows: usize) -> (Emulator, TableClient<Order>) {
     let emulator = Emulator::new();
     emulator.seed("Things", (0..rows).map(order)).unwrap();
-    let table = TableServiceClient::with_transport(emulator.clone())
+    let table = TableServiceClient::from_transport(emulator.clone())
         .table("Things")
         .unwrap();
     (emulator, table)

@@ -86,7 +86,7 @@ fn request(sweep: &Sweep) -> Vec<Curve> {
 /// The emulator parses the filter, and finds one row that does not match it.
 fn parse(sweep: &Sweep) -> Vec<Curve> {
     let setup = async |terms| {
-        let table = TableServiceClient::with_transport(Emulator::new())
+        let table = TableServiceClient::from_transport(Emulator::new())
             .dynamic_table("Things")
             .unwrap();
         table.create_table().await.unwrap();
@@ -108,7 +108,7 @@ fn parse(sweep: &Sweep) -> Vec<Curve> {
 /// Alternating `and` and `or`, up to the limit of 100, on the emulator.
 fn depth(sweep: &Sweep) -> Vec<Curve> {
     let setup = async |depth: usize| {
-        let table = TableServiceClient::with_transport(Emulator::new())
+        let table = TableServiceClient::from_transport(Emulator::new())
             .dynamic_table("Things")
             .unwrap();
         table.create_table().await.unwrap();

@@ -64,7 +64,7 @@ pub(crate) async fn start(entities: u64) {
             let (elapsed, cpu) = (began.elapsed(), cpu_time() - cpu);
             println!("{how}: opened in {elapsed:.2?}, {cpu:.2?} of CPU time");
             let last = Reading::new((entities - 1) / PARTITION, entities - 1);
-            let table = TableServiceClient::with_transport(emulator)
+            let table = TableServiceClient::from_transport(emulator)
                 .table::<Reading>(TABLE)
                 .unwrap();
             assert!(table.get(&last).await.unwrap().is_some());
@@ -97,7 +97,7 @@ pub(crate) async fn rates() {
         ] {
             let folder = Folder::new();
             let emulator = sync.map_or_else(Emulator::new, |sync| Emulator::open(folder.path(), sync).unwrap());
-            let service = TableServiceClient::with_transport(emulator);
+            let service = TableServiceClient::from_transport(emulator);
             let mut line = format!("{:28}", format!("{name}, round {}", round + 1));
             for (n, (in_flight, batch)) in [(1, 1), (64, 1), (1, BATCH), (8, BATCH)].into_iter().enumerate() {
                 let table = service.table::<Reading>(&format!("{TABLE}{n}")).unwrap();

@@ -164,7 +164,7 @@ impl Client {
 /// Checks the state after the kill, and lets the clients continue from it.
 async fn check(folder: &Path, clients: &mut [Client]) {
     let emulator = Emulator::open(folder, SyncPolicy::Always).unwrap();
-    let table = TableServiceClient::with_transport(emulator)
+    let table = TableServiceClient::from_transport(emulator)
         .table::<Cell>(TABLE)
         .unwrap();
     for client in clients {

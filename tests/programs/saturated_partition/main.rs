@@ -59,12 +59,12 @@ impl Way {
     /// Writes for the whole time, with the client's default policies. Returns the work of the service.
     async fn run(self) -> ServiceLoad {
         let fresh = Emulator::new();
-        let truth = TableServiceClient::with_transport(fresh.clone())
+        let truth = TableServiceClient::from_transport(fresh.clone())
             .dynamic_table("Things")
             .unwrap();
         truth.create_table().await.unwrap();
         let emulator = fresh.service_model(ServiceModel::azure_storage());
-        let table = TableServiceClient::with_transport(emulator.clone())
+        let table = TableServiceClient::from_transport(emulator.clone())
             .dynamic_table("Things")
             .unwrap();
         let mut writers = JoinSet::new();

@@ -118,7 +118,7 @@ fn start(
 
 /// Returns the stored rows, read without the gate.
 async fn stored(simulation: &Simulation, name: &str) -> Option<Counter> {
-    let behind = azure_table::TableServiceClient::with_transport(simulation.emulator().clone());
+    let behind = azure_table::TableServiceClient::from_transport(simulation.emulator().clone());
     let table = behind.table::<Counter>(TABLE).unwrap();
     table.get(("g", name)).await.unwrap()
 }
@@ -290,7 +290,7 @@ async fn changes(simulation: Simulation) {
     };
     join(write, poll()).await;
     poll().await;
-    let behind = azure_table::TableServiceClient::with_transport(simulation.emulator().clone());
+    let behind = azure_table::TableServiceClient::from_transport(simulation.emulator().clone());
     let stored = behind.table::<Counter>(TABLE).unwrap().query().versioned().all();
     for row in stored.await.unwrap() {
         assert_eq!(seen.borrow().get(&row.name), Some(&row.etag), "{} was missed", row.name);

@@ -80,12 +80,12 @@ impl ManyWrites {
     /// An entity is not written, or the bulk and the service count different rejections.
     pub async fn run(&self) -> BulkRun {
         let at_once = Emulator::new();
-        let truth = TableServiceClient::with_transport(at_once.clone())
+        let truth = TableServiceClient::from_transport(at_once.clone())
             .dynamic_table("Things")
             .unwrap();
         truth.create_table().await.unwrap();
         let emulator = at_once.service_model(self.model.clone());
-        let service = TableServiceClient::with_transport(emulator.clone());
+        let service = TableServiceClient::from_transport(emulator.clone());
         let table = service.dynamic_table("Things").unwrap();
         let partitions = self.partitions;
         let rows =

@@ -13,12 +13,12 @@ use tokio::time::sleep;
 /// Never: the emulator is new.
 pub async fn table(model: ServiceModel) -> (Emulator, TableClient<DynamicEntity>) {
     let at_once = Emulator::new();
-    let truth = TableServiceClient::with_transport(at_once.clone())
+    let truth = TableServiceClient::from_transport(at_once.clone())
         .dynamic_table("Things")
         .unwrap();
     truth.create_table().await.unwrap();
     let emulator = at_once.service_model(model);
-    let service = TableServiceClient::with_transport(emulator.clone()).retry(NoRetry);
+    let service = TableServiceClient::from_transport(emulator.clone()).retry(NoRetry);
     (emulator, service.dynamic_table("Things").unwrap())
 }
 

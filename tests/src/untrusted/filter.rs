@@ -58,7 +58,7 @@ pub const PIECES: &[&str] = &[
 
 /// A table with a few rows: one with a property of every type, and one without properties.
 async fn table() -> TableClient<DynamicEntity> {
-    let table = TableServiceClient::with_transport(Emulator::new())
+    let table = TableServiceClient::from_transport(Emulator::new())
         .dynamic_table("Things")
         .unwrap();
     table.create_table().await.unwrap();

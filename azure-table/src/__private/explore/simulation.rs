@@ -85,7 +85,7 @@ impl Simulation {
     }
 
     fn client_named(&self, name: &str) -> TableServiceClient {
-        TableServiceClient::with_transport(GatedTransport {
+        TableServiceClient::from_transport(GatedTransport {
             gate: self.gate.clone(),
             client: name.into(),
             behind: Arc::clone(&self.service) as Arc<dyn Transport>,

@@ -39,7 +39,7 @@ use crate::pipeline::options::{CallOptions, call_options};
 /// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32, value: f64 }
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// # let readings = TableServiceClient::with_transport(Emulator::new()).table::<Reading>("Readings")?;
+/// # let readings = TableServiceClient::from_transport(Emulator::new()).table::<Reading>("Readings")?;
 /// # readings.create_table().await?;
 /// let many = (0..1_000).map(|n| Reading { sensor: format!("s{}", n % 7), at: n, value: 0.5 });
 /// let report = readings.bulk().insert_or_replace(many).await?;
@@ -218,7 +218,7 @@ impl<E> Bulk<E> {
     /// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32, value: f64 }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let readings = TableServiceClient::with_transport(Emulator::new()).table::<Reading>("Readings")?;
+    /// # let readings = TableServiceClient::from_transport(Emulator::new()).table::<Reading>("Readings")?;
     /// # readings.create_table().await?;
     /// # let many = (0..10).map(|at| Reading { sensor: "s1".into(), at, value: 0.5 });
     /// # readings.bulk().insert(many).await?;
@@ -294,7 +294,7 @@ impl<E> Bulk<E> {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let readings = TableServiceClient::with_transport(Emulator::new()).table::<Reading>("Readings")?;
+    /// # let readings = TableServiceClient::from_transport(Emulator::new()).table::<Reading>("Readings")?;
     /// # readings.create_table().await?;
     /// let operations = stream::iter(["1", "2", "x"]).map(|line| {
     ///     let at = line.parse().map_err(|_| ImportError::BadLine(line.to_owned()))?;

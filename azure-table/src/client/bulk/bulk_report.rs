@@ -228,7 +228,7 @@ impl BulkReport {
     /// # use azure_table::{DynamicEntity, Emulator, ErrorKind, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+    /// # let blogs = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
     /// # blogs.create_table().await?;
     /// # let rows = || (0..5).map(|n| DynamicEntity::new("Channel9", n.to_string()));
     /// blogs.bulk().insert(rows()).await?.ensure_no_leftovers()?;

@@ -38,7 +38,7 @@ use crate::client::ops::operation::ended;
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
 /// # async fn main() -> azure_table::Result<()> {
 /// # let slow = ServiceModel::new().write_latency(Duration::from_millis(1_500));
-/// # let service = TableServiceClient::with_transport(Emulator::new().service_model(slow));
+/// # let service = TableServiceClient::from_transport(Emulator::new().service_model(slow));
 /// # let readings = service.table::<Reading>("Readings")?;
 /// # readings.create_table().await?;
 /// # let many = (0..100_000).map(|n| Reading { sensor: format!("s{}", n % 7), at: n, value: 0.5 });

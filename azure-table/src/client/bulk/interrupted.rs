@@ -13,7 +13,7 @@ use azure_table_core::model::error::Error;
 /// # use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// # let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// # let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// # table.create_table().await?;
 /// # let old = || Column::<DynamicEntity, i32>::property("Rating").lt(2);
 /// let report = match table.delete_where(old()).await {

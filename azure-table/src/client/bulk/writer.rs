@@ -38,7 +38,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// # struct Line { #[table(partition_key)] source: String, #[table(row_key)] id: u32, text: String }
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// # let lines = TableServiceClient::with_transport(Emulator::new()).table::<Line>("Lines")?;
+/// # let lines = TableServiceClient::from_transport(Emulator::new()).table::<Line>("Lines")?;
 /// # lines.create_table().await?;
 /// let (sender, mut events) = tokio::sync::mpsc::channel(100);
 /// # for id in 0..10 { sender.try_send(Line { source: "web".into(), id, text: "GET /".into() }).unwrap(); }

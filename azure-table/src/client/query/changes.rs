@@ -46,7 +46,7 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 /// use azure_table::query::ChangePosition;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let blogs = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// let blogs = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// # blogs.create_table().await?;
 /// # for row in ["1", "2"] { blogs.insert(&DynamicEntity::new("Channel9", row)).await?; }
 /// # let mut stored = String::new();
@@ -149,7 +149,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// use azure_table::{DynamicEntity, Emulator, KeyPrefix, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let blogs = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+    /// let blogs = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
     /// # blogs.create_table().await?;
     /// # blogs.insert(&DynamicEntity::new("Channel9", "2026-01")).await?;
     /// let of_2026 = KeyPrefix::from_text("Channel9", "2026")?;

@@ -34,7 +34,7 @@ const SUBJECT: &str = "azure-table cursor\n";
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let blogs = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// let blogs = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// # blogs.create_table().await?;
 /// # for n in 1..=6 { blogs.insert(&DynamicEntity::new("Channel9", n.to_string())).await?; }
 /// let query = || blogs.query().partition("Channel9");

@@ -19,7 +19,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// # struct User { #[table(partition_key)] tenant: String, #[table(row_key)] id: u32, mail: String }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let users = TableServiceClient::with_transport(Emulator::new()).table::<User>("Users")?;
+    /// # let users = TableServiceClient::from_transport(Emulator::new()).table::<User>("Users")?;
     /// # users.create_table().await?;
     /// # users.insert(&User { tenant: "t".into(), id: 7, mail: "ada@example.com".into() }).await?;
     /// users.typed().insert(&DynamicEntity::new("t", "~mail;ada@example.com")).await?;

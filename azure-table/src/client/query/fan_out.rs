@@ -45,7 +45,7 @@ use crate::pipeline::options::call_options;
 /// # struct Line { component: String, bucket: Bucket<16>, #[table(row_key)] id: String, level: i32 }
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// # let lines = TableServiceClient::with_transport(Emulator::new()).table::<Line>("Lines")?;
+/// # let lines = TableServiceClient::from_transport(Emulator::new()).table::<Line>("Lines")?;
 /// # lines.create_table().await?;
 /// let errors = lines
 ///     .query()

@@ -129,7 +129,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ///
     /// # #[tokio::main]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let items = TableServiceClient::with_transport(Emulator::new()).table::<Item>("Items")?;
+    /// # let items = TableServiceClient::from_transport(Emulator::new()).table::<Item>("Items")?;
     /// # items.create_table().await?;
     /// # let customer = || "c1".to_owned();
     /// # items.insert(&Item::Customer(Customer { customer: customer(), name: "Ada".into() })).await?;

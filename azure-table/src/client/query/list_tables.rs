@@ -92,7 +92,7 @@ impl ListTables {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let service = TableServiceClient::with_transport(Emulator::new());
+    /// let service = TableServiceClient::from_transport(Emulator::new());
     /// service.ensure_tables(["Logs2023", "Logs2024", "Logs2025"]).await?;
     /// let recent = service.list_tables().filter(TableName::NAME.ge("Logs2024")).all().await?;
     /// assert_eq!(recent, ["Logs2024", "Logs2025"]);

@@ -19,7 +19,7 @@ const LONG_URL: usize = 4_096;
 /// use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
 /// use azure_table::filter::AccessPath;
 /// # fn main() -> azure_table::Result<()> {
-/// let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// let rating = Column::<DynamicEntity, i32>::property("Rating");
 /// let plan = table.query().filter(rating.ge(3)).plan()?;
 /// assert_eq!(plan.path(), AccessPath::TableScan);

@@ -53,7 +53,7 @@ pub(crate) mod scan_stream;
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// # table.create_table().await?;
 /// # for pk in ["alpha", "golf", "tango"] { table.insert(&DynamicEntity::new(pk, "1")).await?; }
 /// let mut rows = table.query().scan().stream();
@@ -164,7 +164,7 @@ impl<E: TableEntity, P> Scan<E, P> {
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+    /// let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
     /// # table.create_table().await?;
     /// # for pk in ["alpha", "golf", "golf", "tango"] { table.insert_or_replace(&DynamicEntity::new(pk, "1")).await?; }
     /// let mut keys = table.query().scan().partition_keys();

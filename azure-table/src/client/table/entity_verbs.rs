@@ -35,7 +35,7 @@ impl<E> TableClient<E> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
     /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
-    /// # let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Blogs")?;
+    /// # let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
     /// # table.create_table().await?;
     /// # table.insert(&DynamicEntity::new("Channel9", "1")).await?;
     /// let mut many = table.get_many([("Channel9", "1"), ("Channel9", "2")]).concurrency(8);
@@ -101,7 +101,7 @@ impl<E> TableClient<E> {
     /// }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let counters = TableServiceClient::with_transport(Emulator::new()).table::<Counter>("Counters")?;
+    /// let counters = TableServiceClient::from_transport(Emulator::new()).table::<Counter>("Counters")?;
     /// counters.create_table().await?;
     /// counters.insert(&Counter { name: "visits".into(), of: "home".into(), value: 1 }).await?;
     ///
@@ -156,7 +156,7 @@ impl<E> TableClient<E> {
     /// # struct Blog { #[table(partition_key)] channel: String, #[table(row_key)] id: u32, rating: i32 }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # let blogs = TableServiceClient::from_transport(Emulator::new()).table::<Blog>("Blogs")?;
     /// # blogs.create_table().await?;
     /// # blogs.insert(&Blog { channel: "Channel9".into(), id: 1, rating: 1 }).await?;
     /// let mut blog = blogs.get(("Channel9", 1)).versioned().await?.unwrap();

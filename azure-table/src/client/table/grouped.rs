@@ -47,7 +47,7 @@ impl<E> TableClient<E> {
     /// # struct Visit { #[table(partition_key)] page: String, #[table(row_key)] id: u32 }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let table = TableServiceClient::with_transport(Emulator::new()).table::<Visit>("Visits")?;
+    /// # let table = TableServiceClient::from_transport(Emulator::new()).table::<Visit>("Visits")?;
     /// # table.create_table().await?;
     /// let visits = table.grouped();
     /// let tasks = (0..250).map(|id| {
@@ -90,7 +90,7 @@ impl<E> TableClient<E> {
     /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let table = TableServiceClient::with_transport(Emulator::new()).dynamic_table("Visits")?;
+    /// # let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Visits")?;
     /// # table.create_table().await?;
     /// let visits = table.grouped();
     /// let write = visits.clone();

@@ -94,7 +94,7 @@ impl<E> TableClient<E> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
-    /// let service = TableServiceClient::with_transport(Emulator::new());
+    /// let service = TableServiceClient::from_transport(Emulator::new());
     /// let log = service.dynamic_table("Log202611")?.create_on_not_found();
     /// log.insert(&DynamicEntity::new("a", "1")).await?;
     /// # Ok(())

@@ -43,7 +43,7 @@ use crate::client::table_handle::TableClient;
 /// }
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
+/// let blogs = TableServiceClient::from_transport(Emulator::new()).table::<Blog>("Blogs")?;
 /// # blogs.create_table().await?;
 /// let channel = blogs.partition("Channel9")?;
 /// let mut batch = channel.batch();

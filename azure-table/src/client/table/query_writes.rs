@@ -39,7 +39,7 @@ impl<E: TableEntity> TableClient<E> {
     /// }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # let blogs = TableServiceClient::from_transport(Emulator::new()).table::<Blog>("Blogs")?;
     /// # blogs.create_table().await?;
     /// # for id in 0..5 {
     /// #     blogs.insert(&Blog { channel: "Channel9".into(), id, rating: id.cast_signed() }).await?;
@@ -88,7 +88,7 @@ impl<E: TableEntity> TableClient<E> {
     /// # }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # let blogs = TableServiceClient::from_transport(Emulator::new()).table::<Blog>("Blogs")?;
     /// # blogs.create_table().await?;
     /// # blogs.insert(&Blog { channel: "Channel9".into(), id: 1, rating: 1 }).await?;
     /// let report = blogs.patch_where(Blog::RATING.lt(2), [Blog::RATING.set(2)]).await?;
@@ -135,7 +135,7 @@ impl<E: TableEntity> TableClient<E> {
     /// # }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # let blogs = TableServiceClient::from_transport(Emulator::new()).table::<Blog>("Blogs")?;
     /// # blogs.create_table().await?;
     /// # blogs.insert(&Blog { channel: "Channel9".into(), id: 1, rating: 1 }).await?;
     /// let all = blogs.query().partition("Channel9");
@@ -208,7 +208,7 @@ impl<E: TableEntity> TableClient<E> {
     /// }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// # let blogs = TableServiceClient::with_transport(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # let blogs = TableServiceClient::from_transport(Emulator::new()).table::<Blog>("Blogs")?;
     /// # blogs.create_table().await?;
     /// let mut old = DynamicEntity::from_entity(&Blog { channel: "Channel9".into(), id: 1, rating: 3 })?;
     /// old.remove("rating");

@@ -80,7 +80,7 @@ impl<E> TableClient<E> {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let bookings = TableServiceClient::with_transport(Emulator::new()).table::<Booking>("Bookings")?;
+    /// let bookings = TableServiceClient::from_transport(Emulator::new()).table::<Booking>("Bookings")?;
     /// # bookings.create_table().await?;
     /// # bookings.insert(&Booking::Deposit(Deposit { account: "a".into(), at: 1, cents: 5 })).await?;
     /// let fees = bookings.variant::<Fee>();

@@ -25,7 +25,7 @@ enum All {
 /// A table and its requests.
 async fn all() -> (TableClient<All>, Spy) {
     let spy = Spy::new(Emulator::new());
-    let all = TableServiceClient::with_transport(spy.clone())
+    let all = TableServiceClient::from_transport(spy.clone())
         .table::<All>("Things")
         .unwrap();
     all.create_table().await.unwrap();

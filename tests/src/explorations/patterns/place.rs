@@ -61,7 +61,7 @@ impl Place {
 
     /// Returns a client without gate and faults.
     pub(super) fn behind(&self) -> TableServiceClient {
-        TableServiceClient::with_transport(self.emulator.clone())
+        TableServiceClient::from_transport(self.emulator.clone())
     }
 
     /// Returns the body's own client: with the gate, without the faults.
