@@ -9,7 +9,7 @@
 //! The share of a range is estimated by interpolation between its first key, its last key and its end. A range that
 //! ends early costs a request, so the number of ranges is limited by the number of pages.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use azure_table_core::model::key_split::{Alphabet, Rest};
 
@@ -32,7 +32,7 @@ pub(super) struct ScanRanges {
     concurrency: usize,
     alphabet: Alphabet,
     /// By the number of the range.
-    estimates: HashMap<usize, Estimate>,
+    estimates: BTreeMap<usize, Estimate>,
     pages: u64,
     added: u64,
 }
@@ -53,7 +53,7 @@ impl ScanRanges {
             rows,
             concurrency,
             alphabet: Alphabet::default(),
-            estimates: HashMap::new(),
+            estimates: BTreeMap::new(),
             pages: 0,
             added: 0,
         }
