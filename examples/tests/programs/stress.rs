@@ -25,6 +25,13 @@ fn stress(arguments: &str, folder: &std::path::Path) -> Command {
     command
 }
 
+/// Returns the arguments, which `PERFORMANCE.md` names as the command of these figures.
+fn documented(figures: &str) -> &str {
+    let page = include_str!("../../../PERFORMANCE.md");
+    assert!(page.contains(&format!("`{figures}`")), "{figures}");
+    figures
+}
+
 fn text(output: &Output) -> String {
     let error = String::from_utf8_lossy(&output.stderr);
     format!("{}{error}", String::from_utf8_lossy(&output.stdout))
@@ -62,7 +69,7 @@ fn reading<'t>(said: &'t str, start: &str) -> &'t str {
 #[test]
 fn figures_of_the_model_of_2010_are_near_the_text() {
     let folder = folder("2010");
-    let figures = "figures --seconds 2 3 4 6 8 9 10 11 15";
+    let figures = documented("figures --seconds 2 3 4 6 8 9 10 11 15");
     let output = output(&mut stress(figures, &folder), figures);
     let said = text(&output);
     assert!(output.status.success(), "{said}");
@@ -128,7 +135,7 @@ fn figures_of_the_model_of_2010_are_near_the_text() {
 fn other_figures_of_the_model_of_2010_are_near_the_text() {
     let folder = folder("2010-short");
     let run = |figures: &str| {
-        let output = output(&mut stress(figures, &folder), figures);
+        let output = output(&mut stress(documented(figures), &folder), figures);
         let said = text(&output);
         assert!(output.status.success() && !said.contains("OUTSIDE"), "{said}");
         (Points::of(&folder), said)
