@@ -175,6 +175,7 @@ impl<'a> PropertyWriter<'a> {
 
     /// Writes a property that is encrypted when the entity is sent.
     #[doc(hidden)]
+    #[cold]
     pub fn encrypted_value(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
         let name = &*self.whole(name);
         self.unsealed(UnsealedValue::new(name, value).map_err(|e| invalid(name, e))?)
@@ -182,6 +183,7 @@ impl<'a> PropertyWriter<'a> {
 
     /// Writes a property under its full name that is encrypted when the entity is sent.
     #[doc(hidden)]
+    #[cold]
     pub fn unsealed(&mut self, value: UnsealedValue) -> Result<()> {
         // Its bytes count once they are encrypted.
         self.check(&value.name, &Edm::Binary(Cow::Borrowed(&[])))?;

@@ -307,10 +307,11 @@ impl ChangeSet {
         let add = |body: &mut BatchBody| {
             let write = |bytes: &mut Vec<u8>| append(bytes, keys, |writer| entity.write_properties(writer));
             let (place, rare) = body.add_alike(first, write)?;
-            let rare = rare.map(|rare| *rare).unwrap_or_default();
+            let rare = rare.as_deref();
             let entity = body.body_of(&place);
-            profile.check_size(entity.len(), rare.exceeds.as_deref())?;
+            profile.check_size(entity.len(), rare.and_then(|rare| rare.exceeds.as_deref()))?;
             profile.check_entity(partition_key, row_key, entity)?;
+            let Some(rare) = rare else { return Ok((place, None)) };
             match rare.write_id {
                 _ if rare.unsealed.is_some() => Err(Error::invalid_input("the entity is not encrypted")),
                 Some(_) if !may_have_id => Err(Error::invalid_input("the entity has a write id")),
