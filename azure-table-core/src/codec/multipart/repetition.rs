@@ -56,6 +56,7 @@ impl<'a> Repetition<'a> {
     }
 
     /// Returns the message that `text` begins with and the text after it, if the message has this form.
+    #[inline]
     pub(super) fn read(&self, text: &'a [u8]) -> Option<(Message<'a>, &'a [u8])> {
         let (last, pieces) = self.pieces.split_last()?;
         let (mut rest, mut etag) = (text, None);
