@@ -97,3 +97,16 @@ async fn bad_rows_are_skipped_alone() -> Result<()> {
     assert_eq!((report.applied(), report.rejected()), (2, 1));
     Ok(())
 }
+
+#[tokio::test]
+async fn error_of_a_value_of_another_type_does_not_show_the_plaintext() -> Result<()> {
+    let clinic = Clinic::new().await;
+    clinic.insert(1..2).await;
+    let query = clinic.patients.query();
+    let query = query.resolve(|row| row.decrypted::<std::net::IpAddr>("diagnosis"));
+    let error = query.all().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    assert!(error.to_string().contains("property `diagnosis`"), "{error}");
+    assert!(!format!("{error} {error:?}").contains("gout"), "{error:?}");
+    Ok(())
+}

@@ -58,7 +58,8 @@ impl Row<'_> {
             annotation: Some(edm_type),
             token: Token::Text(text),
         };
-        T::from_wire(value).map_err(|e| fault(&e.to_string()))
+        // The reason of the type may quote the plaintext, and errors are logged.
+        T::from_wire(value).map_err(|_| fault("the decrypted value is not valid for the type of the field"))
     }
 }
 
