@@ -80,6 +80,8 @@ pub fn without_provider(operation: &TableOperation) -> Error {
 
 #[cfg(feature = "encryption")]
 mod enabled {
+    use std::collections::HashSet;
+
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     use memchr::memmem;
@@ -139,14 +141,11 @@ mod enabled {
 
     /// Returns the wrapped data keys of all encrypted values in the JSON of a response, each once.
     pub fn keys_in(body: &[u8]) -> Vec<WrappedKey> {
-        let mut keys: Vec<WrappedKey> = Vec::new();
-        for at in memmem::find_iter(body, MAGIC_BASE64) {
-            let Some(key) = key_at(&body[at..]) else { continue };
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
-        keys
+        // Only where a JSON string begins: a text may mention any number of forged keys.
+        let begins = |at: &usize| body[..*at].last() == Some(&b'"');
+        let values = memmem::find_iter(body, MAGIC_BASE64).filter(begins);
+        let keys: HashSet<WrappedKey> = values.filter_map(|at| key_at(&body[at..])).collect();
+        keys.into_iter().collect()
     }
 
     /// Returns the wrapped key of the value whose base64 begins here.

@@ -1,8 +1,10 @@
 //! Values that were moved, changed, or stored in the clear do not decrypt.
 
 use azure_table::{DynamicEntity, EdmValue, ErrorKind, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
-use super::{Clinic, Patient, patient};
+use super::{Clinic, Keys, Patient, patient};
 
 async fn overwrite(clinic: &Clinic, number: u32, name: &str, value: Option<EdmValue>) -> Result<()> {
     let mut row = clinic.stored(number).await;
@@ -108,5 +110,19 @@ async fn error_of_a_value_of_another_type_does_not_show_the_plaintext() -> Resul
     assert_eq!(error.kind(), ErrorKind::InvalidResponse);
     assert!(error.to_string().contains("property `diagnosis`"), "{error}");
     assert!(!format!("{error} {error:?}").contains("gout"), "{error:?}");
+    Ok(())
+}
+
+/// Whoever can write text could otherwise cause thousands of calls of the provider by one row.
+#[tokio::test]
+async fn text_that_mentions_wrapped_keys_is_not_sent_to_the_provider() -> Result<()> {
+    let clinic = Clinic::new().await;
+    let forged = |n: u8| STANDARD.encode([&b"aztenc\x01\x00\x00\x01k\x00\x02w"[..], &[n]].concat());
+    let mut row = patient(1);
+    row.ward = Some(format!("W {}", (0..200).map(forged).collect::<String>()));
+    clinic.patients.insert(&row).await?;
+    let keys = Keys::new("2026-11", 7);
+    assert_eq!(clinic.with(keys.clone()).get(("north", 1)).await?, Some(row));
+    assert_eq!(keys.calls(), (0, 1), "its own data key only");
     Ok(())
 }
