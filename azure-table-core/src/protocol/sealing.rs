@@ -139,13 +139,14 @@ mod enabled {
         }
     }
 
-    /// Returns the wrapped data keys of all encrypted values in the JSON of a response, each once.
+    /// Returns the wrapped data keys of all encrypted values in the JSON of a response, each once, in their order.
     pub fn keys_in(body: &[u8]) -> Vec<WrappedKey> {
         // Only where a JSON string begins: a text may mention any number of forged keys.
         let begins = |at: &usize| body[..*at].last() == Some(&b'"');
         let values = memmem::find_iter(body, MAGIC_BASE64).filter(begins);
-        let keys: HashSet<WrappedKey> = values.filter_map(|at| key_at(&body[at..])).collect();
-        keys.into_iter().collect()
+        let mut seen = HashSet::new();
+        let keys = values.filter_map(|at| key_at(&body[at..]));
+        keys.filter(|key| seen.insert(key.clone())).collect()
     }
 
     /// Returns the wrapped key of the value whose base64 begins here.
