@@ -142,7 +142,7 @@ mod enabled {
     /// Returns the wrapped data keys of all encrypted values in the JSON of a response, each once, in their order.
     pub fn keys_in(body: &[u8]) -> Vec<WrappedKey> {
         // Only where a JSON string begins: a text may mention any number of forged keys.
-        let begins = |at: &usize| body[..*at].last() == Some(&b'"');
+        let begins = |at: &usize| body[..*at].ends_with(b"\"") && !body[..*at].ends_with(b"\\\"");
         let values = memmem::find_iter(body, MAGIC_BASE64).filter(begins);
         let mut seen = HashSet::new();
         let keys = values.filter_map(|at| key_at(&body[at..]));

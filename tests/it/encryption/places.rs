@@ -119,10 +119,12 @@ async fn text_that_mentions_wrapped_keys_is_not_sent_to_the_provider() -> Result
     let clinic = Clinic::new().await;
     let forged = |n: u8| STANDARD.encode([&b"aztenc\x01\x00\x00\x01k\x00\x02w"[..], &[n]].concat());
     let mut row = patient(1);
-    row.ward = Some(format!("W {}", (0..200).map(forged).collect::<String>()));
-    clinic.patients.insert(&row).await?;
-    let keys = Keys::new("2026-11", 7);
-    assert_eq!(clinic.with(keys.clone()).get(("north", 1)).await?, Some(row));
-    assert_eq!(keys.calls(), (0, 1), "its own data key only");
+    for before in ["", "\"", "\\\"", ":\""] {
+        row.ward = Some((0..200).map(|n| format!("W{before}{}", forged(n))).collect());
+        clinic.patients.insert_or_replace(&row).await?;
+        let keys = Keys::new("2026-11", 7);
+        assert_eq!(clinic.with(keys.clone()).get(("north", 1)).await?.as_ref(), Some(&row));
+        assert_eq!(keys.calls(), (0, 1), "its own data key only, with {before:?}");
+    }
     Ok(())
 }
