@@ -33,8 +33,9 @@ const CONCURRENCY: usize = 8;
 
 /// Wraps and unwraps the data keys that encrypt properties, for example by Azure Key Vault.
 ///
-/// The client calls [`wrap`](Self::wrap) once for each data key, and [`unwrap`](Self::unwrap) once for each data key
-/// that it reads and does not know. It never retries a failed call. The call's timeout applies, or 60 seconds.
+/// The client calls [`wrap`](Self::wrap) once for each data key, and [`unwrap`](Self::unwrap) for each data key that a
+/// response has and the client does not know. Concurrent reads of new data keys may each call it. The client never
+/// retries a failed call. The call's timeout applies, or 60 seconds.
 ///
 /// ```
 /// use azure_table::encryption::{DataKey, KeyProvider, WrappedKey};
