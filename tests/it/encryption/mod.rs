@@ -8,6 +8,7 @@ mod many_rows;
 mod one_row;
 mod places;
 mod reads;
+mod repeats;
 mod rotation;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
