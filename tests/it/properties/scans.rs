@@ -246,6 +246,84 @@ proptest! {
     }
 }
 
+/// Conditions of a caller on the keys.
+fn conditions() -> impl Strategy<Value = Vec<(u8, String)>> {
+    let key = prop_oneof![Just(String::new()), keys(), "[0-9]{3}", "user-[0-9]"];
+    proptest::collection::vec((0..9_u8, key), 1..4)
+}
+
+fn filter_of(conditions: &[(u8, String)]) -> azure_table::Filter<Item> {
+    let group = Item::GROUP;
+    let one = |(operator, key): &(u8, String)| {
+        let key = key.as_str();
+        match operator {
+            0 => group.eq(key),
+            1 => group.ge(key),
+            2 => group.gt(key),
+            3 => group.le(key),
+            4 => group.lt(key),
+            5 => group.ne(key),
+            6 => group.starts_with(key),
+            7 => group.lt(key).or(Item::ODD.eq(true)),
+            _ => group.ge(key).and(Item::N.ge(2)),
+        }
+    };
+    conditions.iter().map(one).reduce(|a, b| a.and(b)).unwrap()
+}
+
+proptest! {
+    #![proptest_config(super::cases(ProptestConfig::with_cases(256)))]
+
+    /// A scan with conditions on the keys has the rows of the query, also in ranges of the caller, and resumed after
+    /// any row by another concurrency and page size.
+    #[test]
+    fn scan_has_the_rows_of_its_conditions(
+        groups in groups(),
+        conditions in conditions(),
+        ends in proptest::collection::vec(keys(), 0..3),
+        sizes in proptest::collection::vec((1_usize..9, 1_usize..9, 1_usize..30), 1..5),
+    ) {
+        on_runtime(async {
+            let (_, table) = table_of(&groups, 9).await;
+            let query = |page_size| table.query().filter(filter_of(&conditions)).page_size(page_size);
+            let all: BTreeSet<_> = query(9).all().await.unwrap().into_iter().collect();
+            let scan = |page_size, concurrency, position: Option<ScanPosition>| {
+                let scan = query(page_size).scan().concurrency(concurrency);
+                match position {
+                    Some(position) => scan.resume_from(position),
+                    None => scan.ranges(&ends),
+                }
+            };
+            let (mut seen, mut names) = (BTreeSet::new(), BTreeSet::new());
+            let (mut position, mut key_position) = (None, None);
+            for (page_size, concurrency, stop) in &sizes {
+                let mut rows = scan(*page_size, *concurrency, position.take()).stream();
+                let mut page = BTreeSet::new();
+                for _ in 0..*stop {
+                    if let Some(row) = rows.try_next().await.unwrap() {
+                        prop_assert!(page.insert(row), "twice in one stream");
+                    }
+                }
+                seen.append(&mut page);
+                position = Some(rows.position().to_string().parse().unwrap());
+                let mut keys = scan(*page_size, *concurrency, key_position.take()).partition_keys();
+                for _ in 0..*stop {
+                    names.extend(keys.try_next().await.unwrap());
+                }
+                key_position = Some(keys.position().clone());
+            }
+            let rest: Vec<_> = scan(4, 5, position).stream().try_collect().await.unwrap();
+            prop_assert_eq!(rest.iter().collect::<BTreeSet<_>>().len(), rest.len());
+            seen.extend(rest);
+            prop_assert_eq!(&seen, &all);
+            let rest: Vec<_> = scan(4, 5, key_position).partition_keys().try_collect().await.unwrap();
+            names.extend(rest);
+            prop_assert_eq!(names, all.into_iter().map(|item| item.group).collect::<BTreeSet<_>>());
+            Ok(())
+        })?;
+    }
+}
+
 /// The faults after which a request fails.
 fn fatal() -> [Fault; 5] {
     [
