@@ -4,8 +4,6 @@ use std::marker::PhantomData;
 
 use super::assert::is_same;
 use crate::filter::assignment;
-#[cfg(feature = "encryption")]
-use crate::filter::assignment::Assignment;
 use crate::filter::column::{Column, InKey, Stored};
 use crate::filter::encrypted_column::EncryptedColumn;
 use crate::filter::nested::Nested;
@@ -123,8 +121,8 @@ impl<E, T> Column<E, T, InKey> {
 impl<E, T> EncryptedColumn<E, T> {
     /// Adds the value of a projection's field.
     pub fn write<V: Property>(self, value: &V, values: &mut ProjectedValues<E>) {
-        let column = assignment::of_property(self.selected(), value);
-        values.columns.extend(column.map(Assignment::encrypted));
+        let column = assignment::of_encrypted_property(self.selected(), value);
+        values.columns.extend(column);
     }
 }
 

@@ -12,6 +12,8 @@ use crate::model::error::{Error, Result, ValueError};
 use crate::model::operand::Operand;
 use crate::model::property::Property;
 use crate::model::property_writer::PropertyWriter;
+#[cfg(feature = "encryption")]
+use crate::model::unsealed;
 
 /// A column and its new value, created by [`Column::set`] and sent by `TableClient::patch`.
 ///
@@ -61,7 +63,18 @@ impl<E, I: IntoIterator<Item = Assignment<E>>> Assignments<E> for I {
 /// Creates the assignment of a field's value to the property of this name, or returns `None` if the value is absent.
 #[doc(hidden)]
 pub fn of_property<E, T: Property + ?Sized>(name: &str, value: &T) -> Option<Assignment<E>> {
-    let value = value.to_edm().map(|value| value.map(Edm::into_owned)).transpose()?;
+    of_edm(name, value.to_edm())
+}
+
+/// Creates the same for a property that is encrypted.
+#[cfg(feature = "encryption")]
+#[doc(hidden)]
+pub fn of_encrypted_property<E, T: Property + ?Sized>(name: &str, value: &T) -> Option<Assignment<E>> {
+    of_edm(name, unsealed::to_edm(value)).map(Assignment::encrypted)
+}
+
+fn of_edm<E>(name: &str, value: Result<Option<Edm<'_>>, ValueError>) -> Option<Assignment<E>> {
+    let value = value.map(|value| value.map(Edm::into_owned)).transpose()?;
     Some(Assignment::new(name.to_owned(), value))
 }
 

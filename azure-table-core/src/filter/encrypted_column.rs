@@ -21,6 +21,7 @@ use crate::model::property::Property;
 use crate::model::property::ReadProperty;
 #[cfg(feature = "encryption")]
 use crate::model::row::{self, Row};
+use crate::model::unsealed;
 
 /// The column of a property that is encrypted, `#[table(encrypted)]`.
 ///
@@ -57,7 +58,11 @@ impl<E, T> EncryptedColumn<E, T> {
 impl<E, T: Property> EncryptedColumn<E, T> {
     /// Creates the assignment of a new value, for a patch. The client encrypts it when the patch is sent.
     pub fn set(self, value: impl Operand<T::Compared>) -> Assignment<E> {
-        let literal = || <Stored as ColumnRole<T>>::literal(&value.into_operand());
+        let literal = || {
+            let value = value.into_operand();
+            unsealed::to_edm(&value)?;
+            <Stored as ColumnRole<T>>::literal(&value)
+        };
         Assignment::of_column(self.name, literal).encrypted()
     }
 }

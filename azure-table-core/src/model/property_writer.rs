@@ -15,7 +15,7 @@ use crate::model::guid::Guid;
 use crate::model::name::property_name_fault;
 use crate::model::ordinal::utf16_len;
 use crate::model::property::Property;
-use crate::model::unsealed::{Unsealed, UnsealedValue};
+use crate::model::unsealed::{self, Unsealed, UnsealedValue};
 
 /// The maximum length of an Edm.String, in UTF-16 code units (64 KiB).
 pub const MAX_STRING_UNITS: usize = 32_768;
@@ -166,7 +166,7 @@ impl<'a> PropertyWriter<'a> {
     /// The errors of [`property`](Self::property), or the value is neither text nor bytes.
     #[doc(hidden)]
     pub fn encrypted<T: Property + ?Sized>(&mut self, name: &str, value: &T) -> Result<()> {
-        match &value.to_edm() {
+        match &unsealed::to_edm(value) {
             Ok(None) => Ok(()),
             Ok(Some(value)) => self.encrypted_value(name, value),
             Err(e) => Err(invalid(&self.whole(name), e)),

@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::model::edm::Edm;
 use crate::model::error::ValueError;
+use crate::model::property::Property;
 
 /// The type of a plaintext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,15 @@ pub struct Unsealed {
     pub values: Vec<UnsealedValue>,
     /// The size of the entity by the published formula, without the bytes of these values.
     pub entity_size: usize,
+}
+
+/// Returns the stored form of a value that is to be encrypted.
+///
+/// # Errors
+/// The service cannot represent the value. The reason of the type may quote the plaintext, and errors are logged.
+pub fn to_edm<T: Property + ?Sized>(value: &T) -> Result<Option<Edm<'_>>, ValueError> {
+    let hidden = |_| ValueError::new("its type returned an error, which is not shown because it may quote the value");
+    value.to_edm().map_err(hidden)
 }
 
 impl UnsealedValue {

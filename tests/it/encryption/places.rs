@@ -1,6 +1,9 @@
 //! Values that were moved, changed, or stored in the clear do not decrypt.
 
-use azure_table::{DynamicEntity, EdmValue, ErrorKind, Result};
+use azure_table::entity::{ReadProperty, WireValue};
+use azure_table::{
+    DynamicEntity, Edm, EdmType, EdmValue, ErrorKind, Projection, Property, Result, TableEntity, ValueError,
+};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -125,6 +128,75 @@ async fn text_that_mentions_wrapped_keys_is_not_sent_to_the_provider() -> Result
         let keys = Keys::new("2026-11", 7);
         assert_eq!(clinic.with(keys.clone()).get(("north", 1)).await?.as_ref(), Some(&row));
         assert_eq!(keys.calls(), (0, 1), "its own data key only, with {before:?}");
+    }
+    Ok(())
+}
+
+/// Text that its type rejects with a reason that quotes it, as most do.
+#[derive(Debug, Clone, PartialEq)]
+struct Code(String);
+
+impl Property for Code {
+    type Compared = Self;
+    const EDM_TYPE: EdmType = EdmType::String;
+
+    fn to_edm(&self) -> std::result::Result<Option<Edm<'_>>, ValueError> {
+        Err(ValueError::new(format!("{:?} is no code", self.0)))
+    }
+}
+
+impl ReadProperty for Code {
+    fn from_wire(value: WireValue<'_>) -> std::result::Result<Self, ValueError> {
+        String::from_wire(value).map(Self)
+    }
+}
+
+#[derive(TableEntity, Debug, Clone, PartialEq)]
+struct Case {
+    #[table(partition_key)]
+    clinic: String,
+    #[table(row_key)]
+    number: u32,
+    #[table(encrypted)]
+    diagnosis: Code,
+}
+
+#[derive(Projection, Debug, Clone, PartialEq)]
+#[table(of = Case)]
+struct Codes {
+    diagnosis: Code,
+}
+
+#[tokio::test]
+async fn error_of_a_value_that_is_not_sent_does_not_show_it() -> Result<()> {
+    let clinic = Clinic::new().await;
+    clinic.insert(1..2).await;
+    let cases = clinic.service.table::<Case>("Patients")?;
+    let code = || Code("secret gout".into());
+    let case = Case {
+        clinic: "north".into(),
+        number: 1,
+        diagnosis: code(),
+    };
+    let set = Case::DIAGNOSIS.set(code());
+    assert!(!format!("{set:?} {set}").contains("gout"), "{set}");
+    let codes = cases.query().project::<Codes>();
+    let report = cases.bulk().insert([case.clone()]).await.unwrap();
+    let errors = [
+        cases.insert(&case).await.unwrap_err(),
+        cases.patch(("north", 1), set).await.unwrap_err(),
+        cases.batch().insert(&case).map(drop).unwrap_err().into(),
+        cases
+            .update_where(codes, |_: &mut Codes| ())
+            .atomic()
+            .await
+            .unwrap_err(),
+        cases.modify(("north", 1), |_: &mut Case| ()).await.unwrap_err(),
+        report.ensure_no_leftovers().unwrap_err(),
+    ];
+    for error in errors {
+        assert!(!format!("{error} {error:?}").contains("gout"), "{error:?}");
+        assert!(error.to_string().contains("diagnosis"), "{error}");
     }
     Ok(())
 }
