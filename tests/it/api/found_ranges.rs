@@ -361,3 +361,16 @@ async fn scan_that_finds_its_ranges_is_denied_too() {
     assert!(error.to_string().contains("the whole table"), "{error}");
     assert_eq!(table.query().allow_table_scan().scan().count().await.unwrap(), 0);
 }
+
+/// The conditions of a range name up to three keys. A scan of rows with long ones must not fail where a query succeeds.
+#[tokio::test(start_paused = true)]
+async fn scan_keeps_a_chain_whose_ranges_have_long_urls() {
+    let long = |n: u32| format!("{}{n:03}", "\u{4e00}".repeat(500));
+    let (_, table) = table_of((0..200).map(long), 1, 10).await;
+    let others: Vec<_> = (900..904).map(|n| Line::FILE.ne(long(n))).collect();
+    let filter = others.into_iter().reduce(|a, b| a.and(b)).unwrap();
+    let query = || table.query().filter(filter.clone());
+    assert_eq!(query().all().await.unwrap().len(), 200);
+    let rows: Vec<_> = query().scan().stream().try_collect().await.unwrap();
+    assert_eq!(rows.len(), 200);
+}

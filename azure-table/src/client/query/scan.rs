@@ -47,6 +47,7 @@ pub(crate) mod scan_stream;
 ///   the first costs about half a page more than a sequential read.
 /// - The rows of one partition are always read in sequence, since ranges end between partitions.
 /// - A range is divided after a page with rows. So a filter that matches few rows finds few ranges: set them.
+/// - A range is not divided if its keys would make the URL long: a condition of more than 8,192 encoded characters.
 /// - Cosmos DB returns rows in no order. There, a scan without ranges reads the table in sequence.
 ///
 /// ```

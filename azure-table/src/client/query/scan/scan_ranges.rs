@@ -59,6 +59,11 @@ impl ScanRanges {
         }
     }
 
+    /// Returns `true` if only the first row of each partition is read.
+    pub(super) fn is_list(&self) -> bool {
+        self.rows == MarkedRows::FirstOfPartition
+    }
+
     /// Forgets a range that was read to its end.
     pub(super) fn end(&mut self, number: usize) {
         self.pages += 1;
@@ -130,12 +135,12 @@ impl ScanRanges {
             from = behind;
         }
         ranges.push(from);
-        self.added += ranges.len() as u64 - 1;
         ranges
     }
 
     /// Enters ranges that replace another one.
     pub(super) fn enter(&mut self, replaced: usize, numbers: impl ExactSizeIterator<Item = usize>) {
+        self.added += numbers.len().saturating_sub(1) as u64;
         let old = self.estimates.remove(&replaced).unwrap_or_default();
         let left = old.left.map(|left| left / numbers.len() as f64);
         for number in numbers {

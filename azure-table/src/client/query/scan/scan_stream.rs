@@ -26,6 +26,10 @@ use crate::client::query::scan::scan_ranges::ScanRanges;
 
 pub(super) type OnProgress = dyn FnMut(&ScanProgress, &ScanPosition) + Send;
 
+/// The characters in a URL from which the condition of a range is too long. The limit of the service is not documented,
+/// and the conditions of the query need room too.
+const LONG_CONDITION: usize = 8_192;
+
 /// The progress of a scan in numbers, since it began or was resumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -114,10 +118,14 @@ impl Finder {
         if found.is_empty() {
             return None;
         }
+        let is_list = self.ranges.is_list();
         let (mut ranges, mut parts) = (Vec::new(), VecDeque::new());
         for mut range in found {
             range.location = continuation::location(next);
             if let Some(part) = part(self.next_number, &range, &self.shared) {
+                if !is_list && is_long(&part.filter) {
+                    return None;
+                }
                 parts.push_back(part);
                 ranges.push((self.next_number, range));
                 self.next_number += 1;
@@ -144,6 +152,14 @@ pub(super) fn part(index: usize, range: &RangePosition, shared: &Arc<[Expression
         from,
         location: range.location,
     })
+}
+
+/// Returns `true` if the URL of a part may be too long. The chain that the part would replace has a shorter one.
+fn is_long(filter: &PartFilter) -> bool {
+    let encoded = |byte: u8| if byte.is_ascii_alphanumeric() { 1 } else { 3 };
+    let characters = |one: &Expression| one.to_string().bytes().map(encoded).sum::<usize>();
+    let own: usize = filter.own().map(characters).sum();
+    own > LONG_CONDITION
 }
 
 impl<P> ScanStream<P> {
