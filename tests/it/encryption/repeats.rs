@@ -1,13 +1,19 @@
 //! Encrypted writes that are sent again, in doubt, or cancelled, and rows with absent values.
 
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use azure_table::encryption::{DataKey, KeyProvider, WrappedKey};
 use azure_table::operation::{Doubt, OperationKind, Resolution};
 use azure_table::testing::{Fault, FaultRule, ResponseTemplate};
-use azure_table::{NoRetry, Result, TableEntity};
+use azure_table::transport::BoxFuture;
+use azure_table::{NoRetry, Result, TableEntity, TableServiceClient};
 use futures::future::try_join_all;
+use futures::{FutureExt, TryStreamExt};
 
-use super::{Clinic, Patient, is_ciphertext, patient};
+use super::{Clinic, Keys, Patient, is_ciphertext, patient};
 
 /// Returns the base64 of the encrypted values in each request of this kind.
 fn ciphertexts(clinic: &Clinic, kind: OperationKind) -> Vec<Vec<String>> {
@@ -217,5 +223,64 @@ async fn cancelled_wrap_stops_no_other_call() -> Result<()> {
     assert_eq!(clinic.keys.calls(), (2, 0));
     assert_eq!(clinic.spy.of(OperationKind::Insert).len(), 1);
     is_ciphertext(&clinic.stored(2).await, "diagnosis", "2026-11");
+    Ok(())
+}
+
+/// A provider that panics, until it does not.
+#[derive(Clone, Debug)]
+struct Panicking(Keys, Arc<AtomicBool>);
+
+impl Panicking {
+    fn check(&self) {
+        assert!(!self.1.load(Ordering::Relaxed), "the provider panics");
+    }
+}
+
+impl KeyProvider for Panicking {
+    fn wrap<'a>(&'a self, data_key: &'a DataKey) -> BoxFuture<'a, Result<WrappedKey>> {
+        Box::pin(async move {
+            self.check();
+            self.0.wrap(data_key).await
+        })
+    }
+
+    fn unwrap<'a>(&'a self, wrapped: &'a WrappedKey) -> BoxFuture<'a, Result<DataKey>> {
+        Box::pin(async move {
+            self.check();
+            self.0.unwrap(wrapped).await
+        })
+    }
+}
+
+#[tokio::test]
+async fn panic_of_the_provider_reaches_the_caller_and_stops_no_later_call() -> Result<()> {
+    let clinic = Clinic::new().await;
+    clinic.insert(1..30).await;
+    let panics = Arc::new(AtomicBool::new(true));
+    let keys = Panicking(Keys::new("2026-11", 7), Arc::clone(&panics));
+    let service = TableServiceClient::from_transport(clinic.spy.clone())
+        .shared_reads(true)
+        .encryption(keys);
+    let patients = service.table::<Patient>("Patients")?;
+    let limit = Duration::from_secs(5);
+    macro_rules! panics {
+        ($call:expr) => {{
+            let call = AssertUnwindSafe(async { drop($call.await) });
+            let ended = tokio::time::timeout(limit, call.catch_unwind()).await;
+            assert!(ended.expect("it hangs").is_err(), stringify!($call));
+        }};
+    }
+    panics!(patients.insert(&patient(40)));
+    panics!(patients.bulk().insert([patient(41), patient(42)]));
+    panics!(patients.grouped().insert(&patient(43)));
+    panics!(patients.get(("north", 1)));
+    panics!(patients.query().all());
+    panics!(patients.query().page_size(5).scan().stream().try_collect::<Vec<_>>());
+    panics!(patients.get_many([("north", 1), ("north", 2)]).all());
+    panics.store(false, Ordering::Relaxed);
+    patients.insert(&patient(40)).await?;
+    patients.grouped().insert(&patient(43)).await?;
+    assert_eq!(patients.get(("north", 1)).await?, Some(patient(1)));
+    assert_eq!(patients.query().all().await?.len(), 31);
     Ok(())
 }
