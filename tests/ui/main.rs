@@ -76,7 +76,27 @@ fn normalized(text: &str) -> String {
             _ => format!("{line}\n"),
         };
     }
-    normalized
+    without_encrypted_columns(&normalized)
+}
+
+/// Removes the columns of the feature `encryption` from lists of types, with their places.
+///
+/// The other packages of a build decide if azure-table has the feature.
+fn without_encrypted_columns(text: &str) -> String {
+    let mut kept: Vec<String> = Vec::new();
+    let mut is_first_removed = false;
+    for line in text.lines() {
+        if line.ends_with("= note: `EncryptedColumn<E, T>`") {
+            is_first_removed = kept.pop().is_some_and(|place| place.starts_with("  --> "));
+            continue;
+        }
+        let is_next = std::mem::take(&mut is_first_removed);
+        kept.push(match line.strip_prefix("  ::: ") {
+            Some(place) if is_next => format!("  --> {place}"),
+            _ => line.to_owned(),
+        });
+    }
+    kept.iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// Compares the messages of each program in a folder with its file, or writes them there.
@@ -115,8 +135,6 @@ fn check(folder: &str) {
     assert!(different.is_empty(), "{}", different.join("\n"));
 }
 
-/// Not with the feature `full`: the compiler lists types of more features.
-#[cfg(not(feature = "full"))]
 #[test]
 #[cfg_attr(
     not(recorded_compiler),
