@@ -52,7 +52,7 @@ fn main() {
         return;
     }
     let ignored: Vec<_> = kinds().into_iter().filter(|(ran, ..)| !ran).collect();
-    println!("\nignored here, and the command that runs them (see CONTRIBUTING.md):");
+    println!("\nignored here, and the command that runs them (see tests/README.md):");
     for (_, name, command) in ignored {
         println!("  {name}\n      {command}");
     }

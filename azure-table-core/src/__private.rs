@@ -1,7 +1,7 @@
 //! The items that generated code may name, besides the derive's traits and `Column`. Not part of the public interface.
 //!
-//! Owns the functions that the impls of `#[derive(TableEntity)]` on a struct call. Those for enums of entities are in
-//! `__private/variant.rs`, for projections in `__private/projection.rs`, for the types of properties in
+//! Contains the functions that the impls of `#[derive(TableEntity)]` on a struct call. Those for enums of entities are
+//! in `__private/variant.rs`, for projections in `__private/projection.rs`, for the types of properties in
 //! `__private/property.rs`. Compile-time assertions are in `__private/assert.rs`, those on the types of stored fields
 //! in `__private/stored_field.rs`, of other fields in `__private/field.rs`, of the functions that attributes name in
 //! `__private/function.rs`. Absent values are handled in `__private/value.rs`.

@@ -1,7 +1,7 @@
 //! Converts between data and the bytes and text of the wire. Pure: no network, no clock.
 //!
-//! Owns JSON (`json`), OData's literals, paths and members (`odata`), URL text (`url`), multipart bodies (`batch_body`,
-//! `multipart`) and XML (`xml`). `protocol` knows what they mean.
+//! Contains JSON (`json`), OData's literals, paths and members (`odata`), URL text (`url`), multipart bodies
+//! (`batch_body`, `multipart`) and XML (`xml`). `protocol` knows what they mean.
 
 #[doc(hidden)]
 pub mod batch_body;

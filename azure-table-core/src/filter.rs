@@ -1,7 +1,7 @@
 //! Filters: typed columns, comparisons, and the values of a patch.
 //!
-//! Owns the expression tree that the client renders, the emulator parses and both evaluate. `codec/url.rs` encodes the
-//! text for a URL. The page of the public module is `azure-table/src/api/filter.rs`.
+//! Contains the expression tree that the client renders, the emulator parses and both evaluate. `codec/url.rs` encodes
+//! the text for a URL. The page of the public module is `azure-table/src/api/filter.rs`.
 
 pub mod access;
 pub mod assignment;

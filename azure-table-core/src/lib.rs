@@ -6,7 +6,7 @@
     reason = "they are for the interface of users, which this crate is not"
 )]
 
-// Paths such as `client/…` and `pipeline/…` in comments are those of azure-table.
+// Paths such as `client/…` and `pipeline/…` in comments refer to azure-table.
 
 #[doc(hidden)]
 pub mod __private;

@@ -1,7 +1,7 @@
 //! The interface to the network.
 //!
-//! Owns [`Transport`] and [`TransportError`], which contains the progress of a failed request. The default transport is
-//! that of `azure-table`. The emulator and test doubles also implement this trait, below the retry loop.
+//! Defines [`Transport`] and [`TransportError`], which contains the progress of a failed request. The default transport
+//! is in `azure-table`. The emulator and test doubles also implement this trait, below the retry loop.
 
 pub mod connection_limit;
 #[doc(hidden)]
@@ -124,7 +124,10 @@ impl fmt::Display for TransportError {
             Delivery::MaybeSent => f.write_str("the connection broke before the response arrived"),
             Delivery::ResponseCut => f.write_str("the response broke off"),
             Delivery::ResponseTooLong { bytes, limit } => {
-                write!(f, "a response of {bytes} bytes or more, the limit is {limit},")
+                write!(
+                    f,
+                    "a response of at least {bytes} bytes, more than the limit of {limit},"
+                )
             }
         }
     }

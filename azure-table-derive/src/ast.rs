@@ -1,6 +1,6 @@
 //! The derive input in structured form.
 //!
-//! Owns [`Struct`], a struct with its fields in their roles, and [`Entity`], one with keys. Borrows the input, for
+//! Defines [`Struct`], a struct with its fields in their roles, and [`Entity`], one with keys. Borrows the input, for
 //! spans. Reports only input of the wrong form. The fields of the keys are in `ast/key.rs`, the names of the constants
 //! in `ast/constant.rs`, rules over the result in `check.rs`. A field is in `ast/field.rs`, enums of entities in
 //! `ast/variants.rs`, the types of properties in `ast/property.rs`.
@@ -65,7 +65,7 @@ impl<'a> Struct<'a> {
     /// Reads a `#[derive(Projection)]`.
     pub(crate) fn projection(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Self> {
         let mut base = Self::read(ctxt, Kind::Projection, input)?;
-        // The constants named here are those of the entity.
+        // The constants named here belong to the entity.
         constant::name_sources(ctxt, &mut base.fields);
         Some(base)
     }

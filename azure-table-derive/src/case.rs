@@ -1,7 +1,7 @@
 //! Upper and lower case of names.
 //!
-//! Owns [`Case`], the rules of `rename_all`, and [`screaming_snake`], the form of the constants. For a field in
-//! snake_case the result is that of serde's `rename_all`. A field in camelCase is first split at its humps.
+//! Defines [`Case`], the rules of `rename_all`, and [`screaming_snake`], the form of the constants. For a field in
+//! snake_case the result equals serde's `rename_all`. A field in camelCase is first split at its humps.
 
 /// A rule of `rename_all`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

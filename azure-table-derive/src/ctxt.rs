@@ -1,6 +1,6 @@
 //! The collector of errors.
 //!
-//! Owns [`Ctxt`]: every stage reports here and continues, so that one compilation shows all errors, each at its own
+//! Defines [`Ctxt`]: every stage reports here and continues, so that one compilation shows all errors, each at its own
 //! place. The stages decide what is an error: `attr`, `ast`, `template`, `column`, `check`.
 
 use std::cell::RefCell;

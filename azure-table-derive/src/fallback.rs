@@ -1,7 +1,7 @@
 //! The impls of a type that has errors.
 //!
-//! Owns the code next to the compile errors: enough to check the rest of the program, so that the user sees the errors
-//! and not many others about a missing trait. None of it ever runs.
+//! Contains the code next to the compile errors: enough to check the rest of the program, so that the user sees the
+//! errors and not many others about a missing trait. None of it ever runs.
 
 use proc_macro2::TokenStream;
 use quote::quote;

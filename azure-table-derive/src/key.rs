@@ -1,6 +1,6 @@
 //! The two keys of an entity, and their pieces.
 //!
-//! Owns [`KeyName`] and [`KeyPiece`]. Their fields are in `ast/key.rs`, the grammar of templates in `template.rs`.
+//! Defines [`KeyName`] and [`KeyPiece`]. Their fields are in `ast/key.rs`, the grammar of templates in `template.rs`.
 
 /// One of the two keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

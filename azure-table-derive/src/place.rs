@@ -1,6 +1,6 @@
 //! The spans and the names of generated code.
 //!
-//! Owns the spans: compiler errors about a field's type should point at that type, so some generated tokens get its
+//! Contains the spans: compiler errors about a field's type should point at that type, so some generated tokens get its
 //! span. Also owns the names of locals, the paths of `azure_table`, which no name of the user can hide, and the
 //! frame of an impl.
 
@@ -75,7 +75,7 @@ pub(crate) fn local(name: &str) -> Ident {
     format_ident!("__{name}", span = Span::call_site())
 }
 
-/// The path of `azure_table`, and that of its hidden module for generated code.
+/// The path of `azure_table`, and the path of its hidden module for generated code.
 pub(crate) struct Paths {
     pub(crate) krate: TokenStream,
     pub(crate) private: TokenStream,

@@ -1,11 +1,11 @@
 //! The text of a key template: `"{state};{city}"`.
 //!
-//! Owns the grammar: `{field}`, `{field:04}` for four digits, text between the fields, `{{` and `}}` for braces. Two
-//! fields are never adjacent, because reading a key splits it into its fields again. `ast.rs` resolves the fields.
+//! Contains the grammar: `{field}`, `{field:04}` for four digits, text between the fields, `{{` and `}}` for braces.
+//! Two fields are never adjacent, because reading a key splits it into its fields again. `ast.rs` resolves the fields.
 
 /// The maximum length of a key, in UTF-16 code units; the same limit as `azure_table`'s `MAX_KEY_UNITS`.
 const MAX_KEY_UNITS: usize = 1_024;
-/// The maximum number of digits of a field: those of a `u128`.
+/// The maximum number of digits of a field: the digits of a `u128`.
 const MAX_WIDTH: usize = 39;
 
 /// A piece of a template.

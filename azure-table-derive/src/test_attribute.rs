@@ -1,6 +1,6 @@
 //! `#[azure_table::test]`: an async function with arguments as a test that creates them.
 //!
-//! Owns the options, the rules for the function, and the code. A trait of `azure_table::__private` interprets an
+//! Contains the options, the rules for the function, and the code. A trait of `azure_table::__private` interprets an
 //! argument by its type alone, so that aliases work. A table is named after its argument.
 
 use proc_macro2::{Ident, TokenStream};

@@ -1,6 +1,6 @@
 //! Durability: the state of an emulator in a folder, beside the memory that it answers from.
 //!
-//! Owns [`SyncPolicy`], the handle that keeps a folder open, and the thread that stores changes. All changes that
+//! Defines [`SyncPolicy`], the handle that keeps a folder open, and the thread that stores changes. All changes that
 //! accumulate while the disk is busy become one transaction. The folder and its lock are in `durable/folder.rs`, its
 //! tables in `durable/database.rs`. `store/journal.rs` has the order of changes and the waiting for them. No thread of
 //! an async runtime touches the disk, and no lock of the store is held meanwhile.

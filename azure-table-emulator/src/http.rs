@@ -1,6 +1,6 @@
 //! The emulator on a port, over HTTP/1.1 or HTTPS.
 //!
-//! Owns the listener, its address and its shutdown. A connection and the framing of messages are in
+//! Contains the listener, its address and its shutdown. A connection and the framing of messages are in
 //! `http/connection.rs`, the limits of all connections in `http/admission.rs`, TLS in `http/certificate.rs`. The
 //! emulator receives only complete requests.
 

@@ -1,8 +1,8 @@
 //! The in-process emulator and its setters.
 //!
-//! Owns [`Emulator`]: the setters `with_…`, the inspection of its state, and the transport. The setters of accounts and
-//! tokens are in `in_process/credentials.rs`, its tables in `in_process/contents.rs`, and the events of its observer in
-//! `response/observer.rs`. `service.rs` passes a request through its stages.
+//! Defines [`Emulator`]: the setters `with_…`, the inspection of its state, and the transport. The setters of accounts
+//! and tokens are in `in_process/credentials.rs`, its tables in `in_process/contents.rs`, and the events of its
+//! observer in `response/observer.rs`. `service.rs` passes a request through its stages.
 
 pub(crate) mod contents;
 mod credentials;
@@ -397,7 +397,7 @@ impl Emulator {
         EmulatorSnapshot::of(&self.service.store, self.settings().rules())
     }
 
-    /// Replaces the whole state with that of the snapshot, for all clones.
+    /// Replaces the whole state with the snapshot's, for all clones.
     ///
     /// Accounts and other settings stay. Later writes get Timestamps after all earlier ones, of this emulator and of
     /// the snapshot: an ETag from before matches no later entity.

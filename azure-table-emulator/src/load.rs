@@ -1,6 +1,6 @@
 //! Load: the latency of the modelled service and its capacity.
 //!
-//! Owns the shared vocabulary: [`Demand`], the work that a request needs, [`Busy`], its rejection for lack of
+//! Contains the shared vocabulary: [`Demand`], the work that a request needs, [`Busy`], its rejection for lack of
 //! capacity, and the counts of both. The constants of the servers are in `load/model.rs`, the decision about capacity
 //! in `load/stamp.rs`, the queue of a server in `load/range_server.rs`. `operations/entities.rs` and
 //! `operations/batch.rs` compute the demand of a request.

@@ -1,7 +1,7 @@
 //! Operations: the effect of each on the store, and its response.
 //!
-//! Owns [`OperationCall`], a parsed operation with its [`Caller`]: the order of checks, and the conditions. Each kind
-//! of resource has its own file; `operations/operation.rs` chooses among them.
+//! Defines [`OperationCall`], a parsed operation with its [`Caller`]: the order of checks, and the conditions. Each
+//! kind of resource has its own file; `operations/operation.rs` chooses among them.
 //!
 //! Not confirmed: the code for a delete without If-Match (the status is documented); the effect of a missing `Accept`
 //! on an operation without a response body (here none); If-None-Match on a merge.

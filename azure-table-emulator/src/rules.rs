@@ -1,14 +1,14 @@
 //! Rules: the limits, formats and responses of Table storage and Cosmos DB for Table, as two values of one type.
 //!
-//! Owns [`ServiceRules`]: each limit, and each form in which the two services differ. The rest of the emulator reads a
-//! rule and never checks for a specific service. Errors are in `rules/service_error.rs`, names of tables in
+//! Defines [`ServiceRules`]: each limit, and each form in which the two services differ. The rest of the emulator reads
+//! a rule and never checks for a specific service. Errors are in `rules/service_error.rs`, names of tables in
 //! `rules/table_name.rs`, versions of the protocol in `rules/version.rs`.
 //!
 //! Independent of the client on purpose: the numbers are repeated here, so that the emulator does not repeat an error
 //! of the core's `protocol/profile.rs` and `model`. A test below compares both. Not confirmed, for Cosmos DB: the
 //! codes for a reserved name, a RowKey that is too long, a batch that is too large and an unsupported method; its
-//! formula of an entity's size (that of Table storage here); its limit on the number of properties (252). Not imitated,
-//! for Cosmos DB: the order of tables, filters on Timestamp that do not work, request units.
+//! formula of an entity's size (the formula of Table storage here); its limit on the number of properties (252). Not
+//! imitated, for Cosmos DB: the order of tables, filters on Timestamp that do not work, request units.
 //!
 //! Source: REST "Understanding the Table service data model", "Performing entity group transactions", "Query timeout
 //! and pagination"; "Azure Cosmos DB for Table: frequently asked questions"; recorded responses of both.
@@ -34,7 +34,7 @@ pub(crate) const MAX_URL: usize = 32_767;
 
 /// Returns the reason for rejecting a URL of this length.
 pub(crate) fn url_too_long(length: usize) -> String {
-    format!("the URL has {length} characters, the limit is {MAX_URL}")
+    format!("the URL has {length} characters, more than the limit of {MAX_URL}")
 }
 
 /// The maximum size of a request body, in bytes.
@@ -47,7 +47,7 @@ pub(crate) const MAX_BATCH_OPERATIONS: usize = 100;
 pub(crate) const MAX_KEY_UNITS: usize = 1_024;
 /// The maximum length of a property's name, in UTF-16 units.
 pub(crate) const MAX_PROPERTY_NAME: usize = 255;
-/// The maximum number of properties of an entity, without those of the system.
+/// The maximum number of properties of an entity, without system properties.
 pub(crate) const MAX_PROPERTIES: usize = 252;
 /// The tenant of all tokens, and their user's object id.
 pub(crate) const TENANT: &str = "00000000-0000-0000-0000-000000000000";

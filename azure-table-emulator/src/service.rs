@@ -10,7 +10,7 @@
 //! | response | [`OperationResponse`] | `response.rs` |
 //!
 //! With a service model the operation waits for its turn (`load/stamp.rs`) before it reaches the store. The caller is
-//! authorized on arrival, with the stored access policies of that time. Timestamps are those of the turn.
+//! authorized on arrival, with the stored access policies of that time. Timestamps show the time of the turn.
 //!
 //! Not confirmed: which of several faults of a request is reported; the headers of throttling responses, and that a
 //! batch is rejected as a whole; that the responses for a partition and for its server are the same; that Cosmos DB's

@@ -1,6 +1,6 @@
 //! The settings of an emulator: accounts and tokens, its clock, the ends of pages.
 //!
-//! Owns [`EmulatorClock`]. Everything time-dependent in the emulator reads it once per request:
+//! Defines [`EmulatorClock`]. Everything time-dependent in the emulator reads it once per request:
 //!
 //! - Timestamps and ETags
 //! - the age of a request, the times of signatures and policies
@@ -9,11 +9,11 @@
 //!
 //! The system's time comes from `model/clock.rs`.
 //!
-//! Owns [`PageEnds`], so that tests see every kind of page that the live service returns. The content of a page is in
-//! `operations/query.rs`.
+//! Defines [`PageEnds`], so that tests see every kind of page that the live service returns. The content of a page is
+//! in `operations/query.rs`.
 //!
-//! Owns [`TimestampSkew`]: the Timestamps of servers whose clocks differ. No two of them are equal, because an ETag is
-//! derived from one.
+//! Defines [`TimestampSkew`]: the Timestamps of servers whose clocks differ. No two of them are equal, because an ETag
+//! is derived from one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -55,7 +55,7 @@ impl Settings {
         self.rules.unwrap_or(&STORAGE)
     }
 
-    /// Returns the Timestamp of a write at `time`, which is later than that of the previous write.
+    /// Returns the Timestamp of a write at `time`, which is later than the Timestamp of the previous write.
     pub(crate) fn timestamp(&self, time: DateTime) -> DateTime {
         self.timestamp_skew.as_ref().map_or(time, |skew| skew.of(time))
     }
@@ -255,7 +255,7 @@ impl TimestampSkew {
         }
     }
 
-    /// Returns the Timestamp of a write at `time`, which is later than that of the previous write.
+    /// Returns the Timestamp of a write at `time`, which is later than the Timestamp of the previous write.
     pub(crate) fn of(&self, time: DateTime) -> DateTime {
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         let first = time - self.most;

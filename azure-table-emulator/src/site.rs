@@ -1,6 +1,6 @@
 //! Sites: the account that a URL names, and the service at its host.
 //!
-//! Owns both forms of base URL: the account in the path, as emulators have it, and the account in the host name.
+//! Contains both forms of base URL: the account in the path, as emulators have it, and the account in the host name.
 //! `protocol/inbound/target.rs` parses the resource below, `store/site.rs` owns the value.
 //!
 //! Not confirmed: further segments of a path besides the recorded ones; the response to an unknown `comp`, or to one

@@ -1,6 +1,6 @@
 //! Snapshots: the store as a value, and as a file that a person can read, compare and write.
 //!
-//! Owns [`EmulatorSnapshot`], its conversion from and to a store, its file, and the lines of its text. A row is
+//! Defines [`EmulatorSnapshot`], its conversion from and to a store, its file, and the lines of its text. A row is
 //! `snapshot/entity.rs`, any other line `snapshot/line.rs`.
 //!
 //! A line is parsed by the same code as the body of an insert. So a file contains only what the service accepts, and

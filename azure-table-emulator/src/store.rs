@@ -1,6 +1,6 @@
 //! The store: accounts, their properties, their tables, their rows in order.
 //!
-//! Owns the changes of rows, their conditions and their atomicity, the uniqueness of Timestamps, and the names of
+//! Contains the changes of rows, their conditions and their atomicity, the uniqueness of Timestamps, and the names of
 //! tables that are being deleted. Accounts and their copy in the secondary are in `store/account.rs`, the rows of a
 //! table and their readers in `store/rows.rs`. The store does not know HTTP. One lock around it makes every write
 //! atomic. If the emulator is durable, each write is recorded as a value (`store/journal.rs`), and responses wait until
@@ -341,7 +341,7 @@ impl Store {
     }
 
     /// Applies all changes, or none. `timestamp` returns a unique Timestamp for a change at a time. The time is later
-    /// than that of the previous change.
+    /// than the Timestamp of the previous change.
     pub(crate) fn apply_stamped(
         &mut self,
         replica: Replica<'_>,

@@ -93,7 +93,7 @@ async fn send_to(
     emulator.send(request).await.unwrap()
 }
 
-/// Returns the names of a response's headers, except those of the message's framing.
+/// Returns the names of a response's headers, except the headers of the message's framing.
 fn header_names(response: &Response<Bytes>) -> Vec<&str> {
     let mut names: Vec<&str> = response.headers().keys().map(|name| name.as_str()).collect();
     names.sort_unstable();

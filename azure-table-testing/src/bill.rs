@@ -1,6 +1,6 @@
 //! The requests of a scenario, added up.
 //!
-//! Owns [`Bill`]. `spy.rs` adds each request and its response.
+//! Defines [`Bill`]. `spy.rs` adds each request and its response.
 
 use std::collections::BTreeMap;
 use std::fmt;

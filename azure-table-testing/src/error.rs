@@ -1,6 +1,6 @@
 //! Errors for mocks: return values for a test double of a repository.
 //!
-//! Owns [`error`] and [`error_in_doubt`]. For errors as the service causes them, use the client over a
+//! Defines [`error`] and [`error_in_doubt`]. For errors as the service causes them, use the client over a
 //! [`Script`](crate::Script) or [`Faults`](crate::Faults).
 
 use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind};

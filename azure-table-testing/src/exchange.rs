@@ -1,6 +1,6 @@
 //! One request and its outcome in stored form, without secrets.
 //!
-//! Owns [`Exchange`] and [`Outcome`]. `secrets.rs` defines the secrets; `spy.rs` and `recorder.rs` keep exchanges.
+//! Defines [`Exchange`] and [`Outcome`]. `secrets.rs` defines the secrets; `spy.rs` and `recorder.rs` keep exchanges.
 //!
 //! Only values that are known to be harmless are kept: headers by a list of names. The credential of a request is
 //! removed from the response too, because a rejection may repeat it.
@@ -104,7 +104,7 @@ impl Exchange {
         self.kind
     }
 
-    /// Returns the table of the request; for a batch, that of its first operation.
+    /// Returns the table of the request; for a batch, the table of its first operation.
     pub fn table(&self) -> Option<&str> {
         self.table.as_deref()
     }

@@ -1,6 +1,6 @@
 //! The result of an exploration.
 //!
-//! Owns [`Exploration`], and [`FailedSchedule`] with its story.
+//! Defines [`Exploration`], and [`FailedSchedule`] with its story.
 
 use std::fmt;
 use std::time::Duration;

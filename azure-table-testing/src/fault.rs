@@ -1,6 +1,6 @@
 //! The faults of one request.
 //!
-//! Owns [`Fault`] and its effect on a request and the response.
+//! Defines [`Fault`] and its effect on a request and the response.
 
 use std::io;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The conditions of a fault.
 //!
-//! Owns [`FaultRule`] and the decision for one request. `faults.rs` keeps the counts.
+//! Defines [`FaultRule`] and the decision for one request. `faults.rs` keeps the counts.
 
 use azure_table_core::model::operation_kind::OperationKind;
 

@@ -1,6 +1,6 @@
 //! The transport that injects faults.
 //!
-//! Owns the active rules, their counts, and the log. The effect of a fault is in `fault.rs`, its conditions in
+//! Contains the active rules, their counts, and the log. The effect of a fault is in `fault.rs`, its conditions in
 //! `fault_rule.rs`.
 //!
 //! Faults are rules at the transport, below the retry loop, so a test sees the effects of the network. Users, the fault
@@ -279,7 +279,7 @@ impl FaultRecord {
         self.kind
     }
 
-    /// Returns the table of the request; for a batch, that of its first operation.
+    /// Returns the table of the request; for a batch, the table of its first operation.
     pub fn table(&self) -> Option<&str> {
         self.table.as_deref()
     }

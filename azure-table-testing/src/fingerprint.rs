@@ -1,6 +1,6 @@
 //! The comparison of a request with a recorded one.
 //!
-//! Owns [`Fingerprint`]: the compared parts of a request, and a description of the differences between two. The
+//! Defines [`Fingerprint`]: the compared parts of a request, and a description of the differences between two. The
 //! compared parts are the method, the path below the account, the query, the location, the body, and the headers that
 //! change the meaning of the request.
 

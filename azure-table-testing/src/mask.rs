@@ -1,6 +1,6 @@
 //! Masks for values that are new in every run.
 //!
-//! Owns [`mask_guids`] and [`mask_times`], for [`Replay::masking`](crate::Replay::masking).
+//! Defines [`mask_guids`] and [`mask_times`], for [`Replay::masking`](crate::Replay::masking).
 
 /// Replaces every GUID, in upper or lower case, with `{guid}`.
 ///

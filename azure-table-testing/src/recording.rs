@@ -1,7 +1,7 @@
 //! The file of a recording.
 //!
-//! Owns [`Recorded`]: one exchange as one line of JSON, to a file and from it. The account's name does not occur in it.
-//! The account's URL is `https://account.invalid` in requests and responses, and rejections that repeat the name
+//! Defines [`Recorded`]: one exchange as one line of JSON, to a file and from it. The account's name does not occur in
+//! it. The account's URL is `https://account.invalid` in requests and responses, and rejections that repeat the name
 //! contain `account`. The compared parts of a request are in `fingerprint.rs`.
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The texts that a test keeps out of a recording.
 //!
-//! Owns [`Redaction`]: the texts, and the search for them in other text, in any encoding. Secrets that are always
+//! Defines [`Redaction`]: the texts, and the search for them in other text, in any encoding. Secrets that are always
 //! hidden are in `secrets.rs`.
 
 use azure_table_core::codec::url;

@@ -1,6 +1,6 @@
 //! A response that a test returns instead of the service's.
 //!
-//! Owns [`ResponseTemplate`]: its status, code, headers and rows, as a separate response and as a part of a batch's.
+//! Defines [`ResponseTemplate`]: its status, code, headers and rows, as a separate response and as a part of a batch's.
 //!
 //! Faults and scripts share this type: a rule replaces the service's response with it, and a step of a `Script` is a
 //! `Fault`. So a script needs no second list of failures. For a late response of a script, wrap the script in `Faults`.
@@ -91,7 +91,7 @@ impl ResponseTemplate {
 
     /// Creates the response to a get: 200 and the entity in its stored form, with minimal metadata.
     ///
-    /// Its ETag is that of the entity, or a fixed one. Its Timestamp is the beginning of 2020.
+    /// It has the entity's ETag, or a fixed one. Its Timestamp is the beginning of 2020.
     ///
     /// Source: REST "Query Entities".
     pub fn row<E: TableEntity + ?Sized>(entity: &E) -> Self {

@@ -1,6 +1,6 @@
 //! The parts of a request and its response that must not be kept.
 //!
-//! Owns [`Secrets`]. Headers are shown by a list of those that the protocol has, so an unforeseen credential is not
+//! Defines [`Secrets`]. Headers are shown by a list of those that the protocol has, so an unforeseen credential is not
 //! among them. The response is also searched for the credential, because a rejection may repeat it.
 
 use azure_table_core::codec::url;

@@ -120,7 +120,7 @@ impl Spy {
         self.state().kept.back().cloned()
     }
 
-    /// Removes the kept exchanges, and counts requests from 0 again, also those of the [`bill`](Self::bill).
+    /// Removes the kept exchanges, and counts requests from 0 again, also for the [`bill`](Self::bill).
     ///
     /// [`number`](Exchange::number) continues, so it stays unique.
     pub fn clear(&self) {

@@ -1,6 +1,6 @@
 //! The comparison of actual with expected requests of a test double.
 //!
-//! Owns [`Verdict`]: the faults that a [`Script`](crate::Script) or a [`Replay`](crate::Replay)
+//! Defines [`Verdict`]: the faults that a [`Script`](crate::Script) or a [`Replay`](crate::Replay)
 //! found. It reports them to the test by a panic.
 
 use azure_table_core::transport::{Delivery, TransportError};

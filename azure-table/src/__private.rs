@@ -1,6 +1,6 @@
 //! The items that generated code may name, besides the derive's traits and `Column`. Not part of the public interface.
 //!
-//! Most are those of the core. Owns what needs client and emulator at once: the items for a test of
+//! Most come from the core. Contains what needs client and emulator at once: the items for a test of
 //! `#[azure_table::test]` are in `__private/test.rs`, and for an exploration in `__private/explore.rs`.
 
 #[cfg(all(feature = "test-util", feature = "emulator"))]

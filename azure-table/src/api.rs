@@ -1,7 +1,7 @@
 //! The public modules.
 //!
-//! Owns their pages: each names its types, and when to use them. `lib.rs` exports the names of a typical program. Each
-//! name has one path.
+//! Contains their pages: each names its types, and when to use them. `lib.rs` exports the names of a typical program.
+//! Each name has one path.
 
 pub mod auth;
 pub mod batch;

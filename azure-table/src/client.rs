@@ -1,6 +1,6 @@
 //! The public calls: clients, operations, queries, batches, writes over queries.
 //!
-//! Owns the builders and their shapes. `protocol` builds the requests, `pipeline` sends them.
+//! Contains the builders and their shapes. `protocol` builds the requests, `pipeline` sends them.
 //!
 //! | layer, highest first | owns |
 //! |---|---|

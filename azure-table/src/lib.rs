@@ -1,3 +1,4 @@
+#![doc = include_str!("../docs/links/crate.md")]
 #![doc = include_str!("../docs/crate.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Fence`] | all batches of a partition in one order, none based on a stale state; snapshots of its rows |
 //! | [`Revision`] | snapshots of a partition whose batches need no order |
-//! | [`Leases`], [`Lease`] | at most one holder at a time, with a token that orders their writes |
+//! | [`Leases`], [`Lease`], [`LeaseEntry`] | at most one holder at a time, with a token that orders their writes |
 //! | [`Log`], [`LogReader`], [`LogStream`] | events in one order without a gap, an append with a key at most once |
 //! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
 //! | [`Sequence`] | numbers that are never returned twice |
@@ -44,6 +44,7 @@ mod conflict;
 mod expiry;
 mod fence;
 mod lease;
+mod lease_entry;
 mod log;
 mod queue;
 mod revision;
@@ -56,6 +57,7 @@ mod unique_in_table;
 pub use self::expiry::{Expiring, TablePerPeriod};
 pub use self::fence::Fence;
 pub use self::lease::{Lease, Leases};
+pub use self::lease_entry::LeaseEntry;
 pub use self::log::{Log, LogReader, LogStream};
 pub use self::queue::{Item, Queue};
 pub use self::revision::Revision;

@@ -1,6 +1,6 @@
 //! One call, attempt by attempt: authorize, send, classify, wait.
 //!
-//! Owns [`Pipeline`], which all calls of a client share. The loop over the attempts is `retry_loop`. One attempt is
+//! Defines [`Pipeline`], which all calls of a client share. The loop over the attempts is `retry_loop`. One attempt is
 //! `attempt`, or `hedged_attempt` if a slow read is sent twice. The decision after it is `next_step`; a lost write is
 //! read back in `reconciliation`. `shared_read` lets equal reads share a call.
 //!

@@ -1,4 +1,4 @@
-//! A workload: what the workers of some VMs send. Owns the numbers; keys and entities are `entity.rs`.
+//! A workload: what the workers of some VMs send. Contains the numbers; keys and entities are `entity.rs`.
 
 use std::collections::HashSet;
 

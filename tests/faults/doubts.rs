@@ -20,7 +20,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::{Request, Response};
 
-use super::patterns::Following;
+use azure_table_tests::promises::Following;
 
 /// A row that shows who wrote it.
 #[derive(TableEntity, Clone, Debug)]

@@ -50,7 +50,7 @@ async fn modify_writes_once_more_than_it_may_conflict() {
         let error = modify.max_conflicts(conflicts).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConditionNotMet, "{error}");
         let reported = format!(
-            "{} conflicting writes, the limit is {conflicts}: raise `max_conflicts`, or reduce concurrent writers",
+            "{} conflicting writes, more than the limit of {conflicts}: raise `max_conflicts`, or reduce concurrent writers",
             conflicts + 1
         );
         assert!(error.to_string().contains(&reported), "{error}");

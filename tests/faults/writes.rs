@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use azure_table::emulator::EmulatorClock;
 use azure_table::telemetry::{Event, Observer, OperationContext};
+use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
 use azure_table::{
     DynamicEntity, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableOperation, TableServiceClient,
@@ -21,6 +22,8 @@ enum Fate {
     LoseRequest,
     /// The service applies it, and the response is lost.
     LoseResponse,
+    /// The service applies it, another client replaces the lock `a`, and the response is lost.
+    Supersede,
     /// The service applies it, and answers 500.
     FailAfter,
 }
@@ -43,6 +46,13 @@ impl Transport for Lossy {
                 Fate::Pass => self.emulator.send(request).await,
                 Fate::LoseRequest => Err(lost()),
                 Fate::LoseResponse => self.emulator.send(request).await.and(Err(lost())),
+                Fate::Supersede => {
+                    let others = TableServiceClient::from_transport(self.emulator.clone());
+                    let response = self.emulator.send(request).await;
+                    let locks = others.table("Things").unwrap();
+                    locks.insert_or_replace(&Lock::of("a")).await.unwrap();
+                    response.and(Err(lost()))
+                }
                 Fate::FailAfter => {
                     let mut response = self.emulator.send(request).await?;
                     *response.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
@@ -267,6 +277,56 @@ async fn write_ids_of_a_batch_identify_each_row() {
         batch.push(replace).unwrap();
     }
     assert_eq!(batch.submit().await.unwrap().len(), 3);
+}
+
+/// A batch is atomic. But a pushed operation may have been applied by an earlier call.
+#[tokio::test(start_paused = true)]
+async fn one_own_row_shows_that_its_batch_was_applied() {
+    for is_pushed in [false, true] {
+        let (a, b) = (Lock::of("a"), Lock::of("b"));
+        let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::Supersede]).await;
+        truth.insert(&a).await.unwrap();
+        let stored = truth.get(("shard", "a")).versioned().await.unwrap().unwrap();
+        let mut batch = lossy.batch();
+        batch.replace(&stored).unwrap();
+        match is_pushed {
+            true => batch.push(TableOperation::insert(&b)).unwrap(),
+            false => batch.insert(&b).unwrap(),
+        };
+        let written = batch.submit().await;
+        if is_pushed {
+            let error = written.unwrap_err();
+            assert_eq!(kind_in_doubt(&error), Some(ErrorKind::ConditionNotMet), "{error}");
+            continue;
+        }
+        let own = truth.get(("shard", "b")).versioned().await.unwrap().unwrap();
+        let written = written.unwrap();
+        assert_eq!(written[0].etag(), None, "it has the ETag of another write");
+        assert_eq!(written[1].etag(), Some(&own.etag));
+    }
+}
+
+/// At most five requests read the rows of a batch. One own row among them suffices.
+#[tokio::test(start_paused = true)]
+async fn batch_around_thousands_of_rows_is_found_by_its_first() {
+    let emulator = Emulator::new();
+    let between = (0..6_000).map(|n| Lock::of(&format!("m{n:04}")));
+    emulator.seed("Things", between).unwrap();
+    for (behind, has_all, requests) in [("xyz", true, 5), ("uvwxyz", false, 6)] {
+        let faults = Faults::new(emulator.clone());
+        faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
+        let locks = TableServiceClient::from_transport(faults.clone())
+            .table::<Lock>("Things")
+            .unwrap();
+        let mut batch = locks.batch();
+        for of in ["a"].into_iter().chain(behind.split("").filter(|of| !of.is_empty())) {
+            batch.insert_or_replace(&Lock::of(of)).unwrap();
+        }
+        let written = batch.submit().await.unwrap();
+        assert!(written[0].etag().is_some());
+        assert!(written[1..].iter().all(|row| row.etag().is_some() == has_all));
+        assert_eq!(faults.requests(), requests);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,7 +4,7 @@
 //! samples (`document.rs`). All go through the public client, whose transport answers from a script. `bounds.rs` has
 //! texts that are too large or too deep on purpose.
 //!
-//! `PROPTEST_CASES` is the number of cases for each property, 256 by default. CONTRIBUTING names the number for a
+//! `PROPTEST_CASES` is the number of cases for each property, 256 by default. `tests/README.md` names the number for a
 //! longer run. A property with slow cases divides it.
 
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]

@@ -1,6 +1,7 @@
 //! The services on which the suite runs.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub const AZURITE_OAUTH: &str = "AZURE_TABLE_TEST_AZURITE_OAUTH";
 pub const AZURITE_CERTIFICATE: &str = "AZURE_TABLE_TEST_AZURITE_CERTIFICATE";
 /// A connection string of a live account. The suite creates and deletes tables named `t…` there.
 pub const LIVE: &str = "AZURE_TABLE_TEST_LIVE";
+/// The beginning of new names, unless a program sets another one.
+const PREFIX: &str = "t";
 
 /// A service under test.
 #[derive(Debug)]
@@ -44,6 +47,8 @@ pub struct Backend {
     by_table_sas: bool,
     /// The number of new names, if they must be the same in every run.
     names: Option<AtomicU32>,
+    /// The beginning of new names.
+    prefix: String,
 }
 
 /// A service in this process, recorded or not, or its recording.
@@ -52,6 +57,8 @@ enum Double {
     Emulator(Emulator),
     Recorder(Recorder),
     Replay(Replay),
+    /// The transport of another program.
+    Other(Arc<dyn Transport>),
 }
 
 impl Transport for Double {
@@ -60,6 +67,7 @@ impl Transport for Double {
             Self::Emulator(emulator) => emulator.send(request),
             Self::Recorder(recorder) => recorder.send(request),
             Self::Replay(replay) => replay.send(request),
+            Self::Other(transport) => transport.send(request),
         }
     }
 }
@@ -76,6 +84,7 @@ impl Backend {
             _server: None,
             by_table_sas: false,
             names: None,
+            prefix: PREFIX.to_owned(),
         }
     }
 
@@ -102,6 +111,7 @@ impl Backend {
             _server: None,
             by_table_sas: false,
             names: Some(AtomicU32::new(0)),
+            prefix: PREFIX.to_owned(),
         }
     }
 
@@ -120,6 +130,7 @@ impl Backend {
             _server: Some(server.spawn()),
             by_table_sas: false,
             names: None,
+            prefix: PREFIX.to_owned(),
         }
     }
 
@@ -166,6 +177,7 @@ impl Backend {
             _server: None,
             by_table_sas: false,
             names: None,
+            prefix: PREFIX.to_owned(),
         }
     }
 
@@ -177,6 +189,25 @@ impl Backend {
         Self::named("live account", LIVE)
     }
 
+    /// Returns the account of a client over the transport that all its clients share. New tables begin with the prefix.
+    pub fn of_account(
+        name: &'static str,
+        service: TableServiceClient,
+        transport: Arc<dyn Transport>,
+        prefix: &str,
+    ) -> Self {
+        Self {
+            name,
+            service,
+            double: Some(Double::Other(transport)),
+            network: None,
+            _server: None,
+            by_table_sas: false,
+            names: None,
+            prefix: prefix.to_owned(),
+        }
+    }
+
     fn named(name: &'static str, connection_string: &str) -> Self {
         Self {
             name,
@@ -186,6 +217,7 @@ impl Backend {
             _server: None,
             by_table_sas: false,
             names: None,
+            prefix: PREFIX.to_owned(),
         }
     }
 
@@ -273,9 +305,13 @@ impl Backend {
     /// Returns a name that no other test uses.
     pub fn fresh_name(&self) -> String {
         if let Some(names) = &self.names {
-            return format!("t{}fresh", names.fetch_add(1, Ordering::Relaxed));
+            return format!("{}{}fresh", self.prefix, names.fetch_add(1, Ordering::Relaxed));
         }
-        format!("t{}", azure_table::Guid::random().to_string().replace('-', ""))
+        format!(
+            "{}{}",
+            self.prefix,
+            azure_table::Guid::random().to_string().replace('-', "")
+        )
     }
 
     /// Creates a new, empty table.

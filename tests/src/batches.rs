@@ -157,7 +157,7 @@ pub async fn large_batches_are_measured_exactly(backend: &Backend) {
     let rejected = (0..100).find_map(|n| batch.insert(&row(n)).err()).unwrap();
     assert_eq!(rejected.rule(), BatchRule::Bytes);
     assert_eq!(rejected.index(), 13);
-    assert!(rejected.to_string().contains("the limit is 4194304"), "{rejected}");
+    assert!(rejected.to_string().contains("the limit of 4194304"), "{rejected}");
     assert_eq!(batch.submit().await.unwrap().len(), 13);
     backend.drop_table(&table).await;
 }

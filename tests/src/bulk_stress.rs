@@ -10,8 +10,8 @@ use azure_table::operation::OperationKind;
 use azure_table::{Bulk, BulkOutcome, DateTime, DynamicEntity, ETag, EdmValue, ErrorKind, Guid, TableOperation};
 use fastrand::Rng;
 
-use crate::Backend;
 use crate::keys::AWKWARD;
+use crate::{Backend, report};
 
 /// The number of seeds, and the variable that sets another one.
 const SEEDS: u64 = 1;
@@ -220,7 +220,6 @@ pub async fn random_bulks_have_the_result_of_single_writes(backend: &Backend) {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "which seeds there were, for whoever looks at a run")]
 async fn stress(backend: &Backend, seed: u64) {
     let mut source = Source::new(backend, seed);
     let table = backend.fresh_table::<DynamicEntity>().await;
@@ -256,11 +255,11 @@ async fn stress(backend: &Backend, seed: u64) {
             assert_eq!(found, expected, "seed {seed}: {key:?}");
         }
     }
-    println!(
+    report::remark(&format!(
         "{}, seed {seed}: {} rows, {rejected} operations refused",
         backend.name(),
         rows.len()
-    );
+    ));
     assert!(rejected > 50 && rows.len() > 500);
     backend.drop_table(&table).await;
 }

@@ -1,6 +1,6 @@
 //! The explorations of this crate's own operations and patterns, and of incorrect programs.
 //!
-//! Owns the list of all, for the tests (`tests/it/kit/explorations.rs`) and for `cargo program explorations`.
+//! Contains the list of all, for the tests (`tests/it/kit/explorations.rs`) and for `cargo program explorations`.
 
 use azure_table::testing::Exploration;
 

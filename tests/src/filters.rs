@@ -3,7 +3,7 @@
 use azure_table::{DynamicEntity, Filter};
 use serde_json::{Map, Value};
 
-use crate::{Backend, fixtures};
+use crate::{Backend, fixtures, report};
 
 /// A row of the vectors, through the serde form of entities.
 fn row(vector: &Value) -> DynamicEntity {
@@ -27,7 +27,6 @@ fn keys(rows: &[DynamicEntity]) -> Value {
 /// Every filter of the vectors selects the rows of its rule, or is rejected like by the live service. Filters without a
 /// known result are sent and printed, without an assertion. Azurite may differ if the vectors say so, and rejects with
 /// its own errors.
-#[expect(clippy::print_stdout, reason = "what is not asserted is shown")]
 pub async fn filters_of_the_vectors(backend: &Backend) {
     let vectors = fixtures::vectors("filters.json");
     let table = backend.fresh_table::<DynamicEntity>().await;
@@ -44,7 +43,10 @@ pub async fn filters_of_the_vectors(backend: &Backend) {
         if is_open || differs_here {
             open += 1;
             let found = found.map(|rows| keys(&rows).to_string()).map_err(|e| e.kind());
-            println!("not asserted: {} answers {filter} with {found:?}", backend.name());
+            report::remark(&format!(
+                "not asserted: {} answers {filter} with {found:?}",
+                backend.name()
+            ));
         } else if let Some(live) = live {
             rejected += 1;
             let Err(error) = found else {

@@ -18,6 +18,8 @@ pub mod bulk;
 pub mod bulk_stress;
 pub mod canned;
 #[cfg(feature = "suite")]
+pub mod conformance;
+#[cfg(feature = "suite")]
 pub mod entities;
 #[cfg(feature = "suite")]
 pub mod entity;
@@ -34,11 +36,13 @@ pub mod load;
 pub mod network;
 pub mod polls;
 pub mod process;
+pub mod promises;
 #[cfg(feature = "suite")]
 pub mod queries;
 pub mod report;
 #[cfg(feature = "suite")]
 pub mod sas;
+pub mod scenario;
 #[cfg(feature = "suite")]
 pub mod service;
 #[cfg(feature = "suite")]

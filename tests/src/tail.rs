@@ -1,8 +1,8 @@
 //! A tail of changes with concurrent writers, on a service with skewed Timestamps and lost responses.
 //!
-//! Owns [`TailStudy`] and its counts. `tests/faults/tail.rs` runs it at a small size, the example `tail` at full size.
-//! Both run on a paused clock, which the service's clock follows: a run of a minute takes seconds, and the same seed
-//! draws the same delays and faults.
+//! Defines [`TailStudy`] and its counts. `tests/faults/tail.rs` runs it at a small size, the example `tail` at full
+//! size. Both run on a paused clock, which the service's clock follows: a run of a minute takes seconds, and the same
+//! seed draws the same delays and faults.
 
 use std::collections::BTreeMap;
 use std::fmt;

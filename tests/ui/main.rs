@@ -138,7 +138,7 @@ fn check(folder: &str) {
 #[test]
 #[cfg_attr(
     not(recorded_compiler),
-    ignore = "the texts are those of Rust 1.95, this is another compiler"
+    ignore = "the texts come from Rust 1.95, this is another compiler"
 )]
 fn mistakes_have_the_recorded_messages() {
     check("fail");
@@ -148,7 +148,7 @@ fn mistakes_have_the_recorded_messages() {
 #[test]
 #[cfg_attr(
     not(recorded_compiler),
-    ignore = "the texts are those of Rust 1.95, this is another compiler"
+    ignore = "the texts come from Rust 1.95, this is another compiler"
 )]
 fn encrypted_field_without_the_feature_names_the_feature() {
     let libraries = Libraries::of_this_test();
@@ -169,7 +169,7 @@ fn encrypted_field_without_the_feature_names_the_feature() {
 #[test]
 #[cfg_attr(
     not(recorded_compiler),
-    ignore = "the texts are those of Rust 1.95, this is another compiler"
+    ignore = "the texts come from Rust 1.95, this is another compiler"
 )]
 fn mistakes_with_types_of_other_crates_have_the_recorded_messages() {
     check("full");
@@ -178,7 +178,7 @@ fn mistakes_with_types_of_other_crates_have_the_recorded_messages() {
 #[test]
 #[cfg_attr(
     not(recorded_compiler),
-    ignore = "the texts are those of Rust 1.95, this is another compiler"
+    ignore = "the texts come from Rust 1.95, this is another compiler"
 )]
 fn uses_beside_the_mistakes_compile() {
     check("pass");

@@ -91,7 +91,7 @@ pub const fn assert_untagged<V: TableEntity>(tag: &str) {
     );
 }
 
-/// Asserts that no flattened property has a name of another property: its own, an older one, or that of a piece.
+/// Asserts that no flattened property has a name of another property: its own, an older one, or a piece's name.
 #[track_caller]
 pub const fn assert_distinct(schema: &EntitySchema) {
     assert!(
@@ -180,7 +180,8 @@ const fn whole_name<'n>(property: &PropertySchema, which: usize, parts: Parts<'n
     whole
 }
 
-/// Returns `true` if `name` is `whole`, or for a chunked property that of one of its pieces, as in `model/chunked.rs`.
+/// Returns `true` if `name` is `whole`, or the name of one of the pieces of a chunked property, as in
+/// `model/chunked.rs`.
 const fn is_stored_as(whole: &[&str], is_chunked: bool, name: &[&str]) -> bool {
     let (mut whole, mut name) = (Bytes::of(whole), Bytes::of(name));
     while let Some(byte) = whole.next() {

@@ -2,8 +2,8 @@
 //!
 //! A direct call of an item of a module would be checked by its types alone, and the compiler could only report the
 //! type that it found. So the function is wrapped, and the call is a method of the wrapper. If it fits, the method is
-//! that of [`Named`] or [`Lent`]. Otherwise the method search continues along `Deref`, past functions that fit the
-//! contents of an `Option`, to [`Unfit`]. Its method has a bound that no type meets, and the error for that bound
+//! the method of [`Named`] or [`Lent`]. Otherwise the method search continues along `Deref`, past functions that fit
+//! the contents of an `Option`, to [`Unfit`]. Its method has a bound that no type meets, and the error for that bound
 //! shows what to write.
 
 use std::any::type_name;
@@ -309,7 +309,7 @@ pub trait Typed<T>: Rejected {}
 
 // Calls of these methods do not compile.
 impl<F, T> Unfit<F, T> {
-    /// Replaces that of [`Named`].
+    /// Replaces the method of [`Named`].
     pub fn call_from_wire(&self, _: &RowProperty<'_>) -> Result<T>
     where
         F: Reads<T>,
@@ -317,7 +317,7 @@ impl<F, T> Unfit<F, T> {
         F::rejected()
     }
 
-    /// Replaces that of [`Named`].
+    /// Replaces the method of [`Named`].
     pub fn edm_type(&self) -> EdmType
     where
         F: Typed<T>,
@@ -325,7 +325,7 @@ impl<F, T> Unfit<F, T> {
         F::rejected()
     }
 
-    /// Replaces those of [`Lent`].
+    /// Replaces the methods of [`Lent`].
     pub fn call_to_edm(&self) -> std::result::Result<Option<Edm<'static>>, ValueError>
     where
         F: Writes<T>,

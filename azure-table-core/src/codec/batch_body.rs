@@ -39,7 +39,7 @@ const AROUND: usize = 400;
 /// The body of a batch under construction: a change set, or one query.
 #[derive(Debug)]
 pub struct BatchBody {
-    /// The boundary of the batch, then that of its change set, if it has one.
+    /// The boundary of the batch, then the boundary of its change set, if it has one.
     boundaries: Vec<String>,
     text: Vec<u8>,
 }

@@ -1,6 +1,6 @@
 //! Parses `multipart/mixed` bodies and the HTTP messages inside of them.
 //!
-//! Owns the division of text into parts, with either kind of line end, as live responses mix them. `batch_body.rs`
+//! Contains the division of text into parts, with either kind of line end, as live responses mix them. `batch_body.rs`
 //! writes batches; `protocol` knows which status or body is expected.
 //!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.

@@ -1,6 +1,6 @@
 //! The vocabulary of OData that client, emulator and test kit share.
 //!
-//! Owns these files:
+//! Contains these files:
 //! - `literal`: literals;
 //! - `time`: times and ETags as text;
 //! - `value`: the values of properties, and the names of annotations;

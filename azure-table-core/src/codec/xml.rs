@@ -1,7 +1,7 @@
 //! XML, in which the service describes itself: its properties, its statistics, access policies, keys, and the errors of
 //! requests that never reached the tables.
 //!
-//! Owns [`Element`], a small tree without attributes, and its conversion from and to text. `protocol` knows what the
+//! Defines [`Element`], a small tree without attributes, and its conversion from and to text. `protocol` knows what the
 //! elements mean.
 //!
 //! quick-xml reads the text, within limits. Document types are rejected, and with them custom entities. So are trees
@@ -172,7 +172,7 @@ pub fn error(text: &str) -> Option<(String, Option<String>)> {
     Some((said("code")?, said("message")))
 }
 
-/// Formats an error as a document of the Table service. `prefix` is that of its elements, `m:` or empty.
+/// Formats an error as a document of the Table service. `prefix` is the prefix of its elements, `m:` or empty.
 pub fn error_document(prefix: &str, code: &str, message: &str) -> String {
     let namespace = prefix.trim_end_matches(':');
     let colon = if namespace.is_empty() { "" } else { ":" };

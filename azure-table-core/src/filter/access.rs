@@ -1,7 +1,7 @@
 //! The part of a table that the service reads for a filter.
 //!
-//! Owns [`AccessPath`] and derives it from the conditions on the keys. Only conditions that every row must meet count:
-//! a condition inside an `or` or a `not` narrows nothing.
+//! Defines [`AccessPath`] and derives it from the conditions on the keys. Only conditions that every row must meet
+//! count: a condition inside an `or` or a `not` narrows nothing.
 //!
 //! Source: "Design for querying" (storage table design guide): point query, range query, partition scan, table scan.
 

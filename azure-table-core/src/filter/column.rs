@@ -1,6 +1,6 @@
 //! Typed columns, which the derive creates as constants and filters compare.
 //!
-//! Owns [`Column`], its two roles and the comparisons. `model/operand.rs` defines the values to compare with.
+//! Defines [`Column`], its two roles and the comparisons. `model/operand.rs` defines the values to compare with.
 //!
 //! `Column<E, T, Stored>` and `Column<E, T, InKey>` are one struct. The role decides by a trait what can be compared
 //! and set, and how a value is read. Setting a key does not compile, and a column has the type of its field, including

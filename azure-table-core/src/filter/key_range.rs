@@ -104,7 +104,7 @@ impl<'f> KeyRange<'f> {
         self
     }
 
-    /// Returns `true` if all rows of this range sort before those of `other`, which does not start before it.
+    /// Returns `true` if all rows of this range sort before the rows of `other`, which does not start before it.
     fn ends_before(&self, other: &Self) -> bool {
         match self.is_partition_of(other) {
             true => self.rows.is_past(other.rows.from),
@@ -144,7 +144,7 @@ pub struct Furthest<'f> {
 }
 
 impl<'f> Furthest<'f> {
-    /// Returns `true` if the rows of all ranges sort before those of `next`, which starts before none of them.
+    /// Returns `true` if the rows of all ranges sort before the rows of `next`, which starts before none of them.
     pub fn ends_before(&self, next: &KeyRange<'f>) -> bool {
         [&self.wide, &self.narrow]
             .into_iter()

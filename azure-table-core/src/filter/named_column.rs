@@ -1,6 +1,6 @@
 //! Columns whose name and type are known at run time.
 //!
-//! Owns [`NamedColumn`] and the check of its operands. Columns of the derive are `filter/column.rs`.
+//! Defines [`NamedColumn`] and the check of its operands. Columns of the derive are `filter/column.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use crate::model::error_text::Shown;
 use crate::model::key::after_prefix;
 use crate::model::name::property_name_fault;
 
-/// A column whose name and type are known only at run time, such as those of a report, a configuration file or a search
+/// A column whose name and type are known only at run time, for example in a report, a configuration file or a search
 /// form.
 ///
 /// Comparisons check the type of their value: an Edm.Int32 value also fits an Edm.Int64 or Edm.Double column. The call

@@ -1,7 +1,7 @@
 //! Columns of a flattened field, and of one variant of an enum.
 //!
-//! Owns [`Nested`] and [`Variant`], which the derive creates as constants, and [`VariantColumn`]. They lead to columns
-//! of the whole entity.
+//! Defines [`Nested`] and [`Variant`], which the derive creates as constants, and [`VariantColumn`]. They lead to
+//! columns of the whole entity.
 
 use std::fmt;
 use std::marker::PhantomData;

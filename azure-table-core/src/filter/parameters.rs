@@ -1,6 +1,6 @@
 //! OData text with named parameters, whose values become literals.
 //!
-//! Owns the search for `@name` in a text. Literals are `filter/literal.rs`.
+//! Contains the search for `@name` in a text. Literals are `filter/literal.rs`.
 
 use std::fmt::Write as _;
 

@@ -5,7 +5,7 @@
 //! report (Azurite issues 1573, 1787 and 2450). Rejects functions and arithmetic, which the service does not have, and
 //! everything else that was not seen to work.
 //!
-//! The error texts are those of OData's parser, as far as they were seen:
+//! The error texts follow OData's parser, as far as they were seen:
 //! - an unexpected word (recording `entity_query_invalid_filter` of azure-data-tables, 2024);
 //! - a number as the whole filter (Azurite issue 1185);
 //! - a constant that is too large.

@@ -1,7 +1,7 @@
 //! Projections: some of the columns of an entity, read and written back.
 //!
-//! Owns the traits that the derive of `Projection` implements, and the values that a projection writes. The code that
-//! reads its fields is in `__private/projection.rs`.
+//! Contains the traits that the derive of `Projection` implements, and the values that a projection writes. The code
+//! that reads its fields is in `__private/projection.rs`.
 
 use std::fmt;
 

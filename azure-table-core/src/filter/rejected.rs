@@ -1,6 +1,6 @@
 //! Items that are mistaken for columns. Their comparisons do not compile, and the error names the remedy.
 //!
-//! Owns the rejected operations of flattened fields and of variants, [`Opaque`] and [`OtherRows`]. None of it is
+//! Contains the rejected operations of flattened fields and of variants, [`Opaque`] and [`OtherRows`]. None of it is
 //! documented or ever runs: it exists for the compiler's messages.
 //!
 //! Functions take a trait with one impl (`FilterOf<E>` for `Filter<E>`) instead
@@ -66,7 +66,7 @@ pub trait Known<E>: Rejected {}
 #[diagnostic::on_unimplemented(
     message = "the service cannot select the rows that belong to no other variant of `{Self}`",
     label = "the variant marked with #[table(other)]",
-    note = "read the rows of `{Self}` and select those of this variant by `match`, or write `Filter::raw(..)`"
+    note = "read the rows of `{Self}` and select this variant by `match`, or write `Filter::raw(..)`"
 )]
 pub trait Listed: Rejected {}
 

@@ -148,7 +148,7 @@ fn is_set_of_keys(condition: &Expression) -> bool {
     matches!(condition, Expression::Or(any) if any.iter().all(is_of_keys) && !is_exclusion(any))
 }
 
-/// Returns the conditions of a set of keys with their ranges, including those of nested sets.
+/// Returns the conditions of a set of keys with their ranges, including nested sets.
 fn set_of_keys(condition: &Expression) -> Option<Vec<(KeyRange<'_>, &Expression)>> {
     fn flatten<'a>(any: &'a VecDeque<Expression>, set: &mut Vec<(KeyRange<'a>, &'a Expression)>) -> bool {
         any.iter().all(|one| match one {

@@ -162,7 +162,7 @@ impl<E> Filter<E> {
     fn valid(expression: Expression, depth: usize) -> Self {
         if depth > MAX_DEPTH {
             return fault(format!(
-                "{depth} nested pairs of parentheses, the limit is {MAX_DEPTH}; join the conditions of one kind first"
+                "{depth} nested pairs of parentheses, more than the limit of {MAX_DEPTH}; join the conditions of one kind first"
             ));
         }
         Self {
@@ -366,7 +366,7 @@ mod tests {
             assert_eq!(expression.depth(), 100);
             assert_eq!(parse(&expression.to_string()).unwrap(), expression);
         }
-        let limit = "nested pairs of parentheses, the limit is 100";
+        let limit = "nested pairs of parentheses, more than the limit of 100";
         for filter in [alternating(103).unwrap(), alternating(100_000).unwrap(), negated(101)] {
             let error = into_expression(filter).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidInput);

@@ -1,8 +1,8 @@
 //! Comparisons that users look for and that columns do not have: operators, searches inside of a text, tests for
 //! absence.
 //!
-//! Owns the items whose compile errors explain this. None of it is documented or ever runs. Each trait has an impl for
-//! a type without values, which is never shown: without any impl the compiler would suggest to write one.
+//! Contains the items whose compile errors explain this. None of it is documented or ever runs. Each trait has an impl
+//! for a type without values, which is never shown: without any impl the compiler would suggest to write one.
 
 use std::cmp::Ordering;
 use std::convert::Infallible;

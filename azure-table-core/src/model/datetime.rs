@@ -1,6 +1,6 @@
 //! The EDM type `Edm.DateTime`.
 //!
-//! Owns [`DateTime`]: its range, its arithmetic and its conversions from and to the system's time. Its text is
+//! Defines [`DateTime`]: its range, its arithmetic and its conversions from and to the system's time. Its text is
 //! `datetime/iso8601.rs`, the calendar `datetime/civil.rs`, the shorter forms that the service accepts
 //! `datetime/forms.rs`. The time types of other crates are `property/{chrono,jiff,time}.rs`.
 

@@ -115,7 +115,7 @@ impl Attempt {
         self.parts.status
     }
 
-    /// Returns the service's error code; for a failed batch that of the failed operation.
+    /// Returns the service's error code; for a failed batch, the code of the failed operation.
     pub fn code(&self) -> Option<&str> {
         self.parts.code.as_deref()
     }

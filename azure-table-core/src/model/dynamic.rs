@@ -1,6 +1,6 @@
 //! Entities without a struct.
 //!
-//! Owns [`DynamicEntity`]: its properties, its conversion from and to any entity type. Its serde form is
+//! Defines [`DynamicEntity`]: its properties, its conversion from and to any entity type. Its serde form is
 //! `codec/json/dynamic.rs`.
 
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
 //! The eight value types of the service (EDM, the Entity Data Model) and values of them.
 //!
-//! Owns [`EdmType`], [`Edm`] and [`EdmValue`], and [`WireValue`] (a received value before it has a Rust type).
+//! Defines [`EdmType`], [`Edm`] and [`EdmValue`], and [`WireValue`] (a received value before it has a Rust type).
 //! `codec/json` writes values as JSON, `filter/literal.rs` as filter text.
 
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
 //! The format of encrypted values: AES-256-GCM with a data key that the value carries in wrapped form.
 //!
-//! Owns [`DataKey`], [`WrappedKey`], the key that encrypts ([`SealingKey`]) and the keys that decrypt a response
+//! Defines [`DataKey`], [`WrappedKey`], the key that encrypts ([`SealingKey`]) and the keys that decrypt a response
 //! ([`Opener`]). The guide `encryption` documents the bytes. Wrapping is asynchronous and the client's: nothing here
 //! waits.
 
@@ -268,7 +268,7 @@ impl Opener {
     /// Decrypts the value of a property.
     ///
     /// # Errors
-    /// - `InvalidResponse`: the value is not encrypted, or it is not that of this place.
+    /// - `InvalidResponse`: the value is not encrypted, or it was encrypted for another place.
     /// - `Other`, `Timeout`: the key provider did not unwrap its data key.
     pub fn open(
         &self,

@@ -1,7 +1,7 @@
 //! Entities: the traits of a derived struct, and their view of its stored form.
 //!
-//! Owns [`TableEntity`] (writing), [`ReadEntity`] (reading) and [`MetadataLevel`]. Both traits are easy to write by
-//! hand; see their examples. Owns also [`PropertyGroup`] and [`ReadPropertyGroup`], the properties of a flattened
+//! Defines [`TableEntity`] (writing), [`ReadEntity`] (reading) and [`MetadataLevel`]. Both traits are easy to write by
+//! hand; see their examples. Also defines [`PropertyGroup`] and [`ReadPropertyGroup`], the properties of a flattened
 //! field, and [`assert_reads`].
 //!
 //! Writing and reading are separate traits (as for properties and keys), so that borrowed fields can be written though
@@ -49,7 +49,7 @@ pub trait TableEntity {
     /// The types of the PartitionKey's fields as a tuple.
     type PartitionFields;
 
-    /// The types of all key fields as one tuple: those of the PartitionKey, then those of the RowKey.
+    /// The types of all key fields as one tuple: PartitionKey first, then RowKey.
     type KeyFields;
 
     /// The stored form.
@@ -58,7 +58,7 @@ pub trait TableEntity {
     /// The stored forms of the variants of an enum of entities; empty for any other type.
     const VARIANTS: &'static [&'static EntitySchema] = &[];
 
-    /// Returns the shape of this value's keys: that of the schema, except in an enum, whose variants differ.
+    /// Returns the shape of this value's keys: the schema's shape, except in an enum, whose variants differ.
     fn key_shape(&self) -> &'static KeyShape {
         &Self::SCHEMA.key
     }

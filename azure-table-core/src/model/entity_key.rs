@@ -1,6 +1,6 @@
 //! The key of one entity.
 //!
-//! Owns [`Key`] and [`IntoKey`]. `key_shape.rs` builds the texts.
+//! Defines [`Key`] and [`IntoKey`]. `key_shape.rs` builds the texts.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -160,7 +160,7 @@ impl<E> fmt::Debug for Key<E> {
 /// A value that identifies an entity of type `E`.
 ///
 /// Implemented for:
-/// - the flat tuple of its key fields: those of the PartitionKey, then those of the RowKey;
+/// - the flat tuple of its key fields: PartitionKey first, then RowKey;
 /// - the entity, and a [`Versioned`] one;
 /// - a [`Key`];
 /// - the result of [`Key::from_text`], whose error the call then returns.
@@ -228,7 +228,7 @@ impl<E: TableEntity> IntoKey<E> for &Versioned<E> {
     }
 }
 
-/// The key fields of an entity that is not [`Versioned`]: a tuple, or those of an enum.
+/// The key fields of an entity that is not [`Versioned`]: a tuple, or the fields of an enum.
 #[diagnostic::on_unimplemented(
     message = "a reference to an entity is its own key only if the compiler knows the type of its key fields",
     label = "not known to be an entity's own fields",
@@ -252,12 +252,12 @@ impl<E: TableEntity<KeyFields = ()>> IntoKey<E> for () {
     }
 }
 
-/// A tuple of key fields for which a call accepts a `G`: all fields, those of the PartitionKey first.
+/// A tuple of key fields for which a call accepts a `G`: all fields, PartitionKey first.
 ///
 /// Implemented for tuples of field types; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(
     message = "a key with the fields `{Self}` does not accept `{G}`",
-    label = "expected the tuple of the key's fields, those of the PartitionKey first",
+    label = "expected the tuple of the key's fields, PartitionKey first",
     note = "an enum of entities has no key tuple, since its variants' keys differ: use a reference to an entity, \
             `Key::from_text(..)?`, or `variant::<V>()`"
 )]

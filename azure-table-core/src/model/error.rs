@@ -1,6 +1,6 @@
 //! The one error type of all crates.
 //!
-//! Owns [`Error`], [`ErrorKind`] and their texts. Writes in doubt are `error/in_doubt.rs`, [`ValueError`] is
+//! Defines [`Error`], [`ErrorKind`] and their texts. Writes in doubt are `error/in_doubt.rs`, [`ValueError`] is
 //! `error/value_error.rs`, the headers of a response are `response_headers.rs`. The file of each operation
 //! decides when it fails; `protocol/response.rs` parses error responses.
 
@@ -31,7 +31,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The kind of a failure, to branch on.
 ///
-/// The kind is that of the last attempt, or [`InDoubt`](Self::InDoubt) if the write may have been applied. All other
+/// The last attempt decides the kind, or it is [`InDoubt`](Self::InDoubt) if the write may have been applied. All other
 /// kinds of a failed write mean that it was not applied. The service's own error code is [`Error::code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -62,7 +62,7 @@ pub enum ErrorKind {
     Timeout,
     /// No response from the network: connection refused or broken, or the host name is unknown.
     Connection,
-    /// The response is not that of a Table service, is too long, or does not fit the type that it is read into.
+    /// The response did not come from a Table service, is too long, or does not fit the type that it is read into.
     InvalidResponse,
     /// The write may have been applied: a response was lost, or the service failed while it processed the write.
     ///
@@ -118,9 +118,9 @@ impl Error {
     ///
     /// ```
     /// use azure_table::{Error, ErrorKind};
-    /// let error = Error::invalid_input("rating 11: the limit is 10");
+    /// let error = Error::invalid_input("rating 11 exceeds the limit of 10");
     /// assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    /// assert_eq!(error.to_string(), "rating 11: the limit is 10");
+    /// assert_eq!(error.to_string(), "rating 11 exceeds the limit of 10");
     /// ```
     pub fn invalid_input(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::InvalidInput, message)
@@ -130,7 +130,7 @@ impl Error {
     ///
     /// ```
     /// use azure_table::{Error, ErrorKind};
-    /// let error = Error::condition_not_met("the header changed during 3 reads, the limit is 2");
+    /// let error = Error::condition_not_met("the header changed during 3 reads, more than the limit of 2");
     /// assert_eq!((error.kind(), error.status()), (ErrorKind::ConditionNotMet, None));
     /// ```
     pub fn condition_not_met(message: impl Into<Cow<'static, str>>) -> Self {
@@ -139,7 +139,7 @@ impl Error {
 
     /// Creates an error of the kind [`Other`](ErrorKind::Other) from an error of the program's own code.
     ///
-    /// As with [`std::io::Error::other`], `Display` and [`source`](StdError::source) are those of `error`, and
+    /// As with [`std::io::Error::other`], `Display` and [`source`](StdError::source) come from `error`, and
     /// [`get_ref`](Self::get_ref) returns `error` itself. An [`Error`] of this crate is returned unchanged, kind
     /// included.
     ///
@@ -266,7 +266,7 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         let source = self.inner.source.as_deref()?;
         match self.inner.kind {
-            // The error's own text already has that of the source.
+            // The error's own text already contains the source's text.
             ErrorKind::Other => source.source(),
             _ => Some(source),
         }

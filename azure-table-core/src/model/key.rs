@@ -1,6 +1,6 @@
 //! Key text: the types that can be part of a key, and the order of their text.
 //!
-//! Owns [`TableKey`], [`ReadTableKey`] and the service's rules for key text. Each file of `key/` is a codec, such as
+//! Defines [`TableKey`], [`ReadTableKey`] and the service's rules for key text. Each file of `key/` is a codec, such as
 //! `digits.rs` for integers and ticks. Types of other crates have theirs beside their property, in `property/`.
 //! `key_shape.rs` joins several fields into one key, and `entity_key.rs` has the whole key of an entity.
 
@@ -43,10 +43,10 @@ pub const MAX_KEY_UNITS: usize = 1_024;
 /// | [`Escaped<T>`](escaped::Escaped) | the text of `T`, with all characters that keys forbid escaped |
 /// | [`PercentEscaped<T>`](crate::model::key::escaped::PercentEscaped) | the same, with `%` escaped as well |
 /// | [`Bucket<N>`](crate::model::key::bucket::Bucket) | 4 digits |
-/// | [`Base64Url<T>`](base64url::Base64Url) | base64url of bytes; its order is *not* that of the values |
-/// | `&T`, `Box<T>` | that of `T` |
+/// | [`Base64Url<T>`](base64url::Base64Url) | base64url of bytes; it does *not* sort like the values |
+/// | `&T`, `Box<T>` | the text of `T` |
 ///
-/// The times of the features `chrono-04`, `jiff-02` and `time-03` have the text of `DateTime`, their dates that of
+/// The times of the features `chrono-04`, `jiff-02` and `time-03` have the text of `DateTime`, their dates the text of
 /// `Day` (`2010-10-23`). `uuid::Uuid` has the text of `Guid`, and `ulid::Ulid` its 26 characters.
 ///
 /// Not keys: `f32` and `f64`, `Decimal`, `IpAddr` and `Url`. Their text does not sort as they do, or contains a `/`.
@@ -152,7 +152,7 @@ pub fn key_text_fault(text: &str) -> Option<String> {
     }
     if text.len() > MAX_KEY_UNITS && utf16_len(text) > MAX_KEY_UNITS {
         return Some(format!(
-            "it has {} UTF-16 units, the limit is {MAX_KEY_UNITS}",
+            "it has {} UTF-16 units, more than the limit of {MAX_KEY_UNITS}",
             utf16_len(text)
         ));
     }

@@ -1,6 +1,6 @@
 //! The mapping between the fields of an entity and its PartitionKey and RowKey.
 //!
-//! Owns [`KeyShape`] (a constant that the derive emits), [`KeyWriter`] and [`KeyParts`]. Field texts come from
+//! Defines [`KeyShape`] (a constant that the derive emits), [`KeyWriter`] and [`KeyParts`]. Field texts come from
 //! [`TableKey`].
 //!
 //! Key templates are data, and the code that joins and splits keys is here. The rules of a template are therefore
@@ -99,7 +99,7 @@ impl KeyWriter {
         writer
     }
 
-    /// Adds the next field, in the order of the shape: those of the PartitionKey, then those of the RowKey.
+    /// Adds the next field, in the order of the shape: PartitionKey first, then RowKey.
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::model::error::ErrorKind::InvalidInput): the value has no key text, or the shape has
@@ -294,7 +294,7 @@ impl<'a> KeyParts<'a> {
     /// Returns the value of the `index`th key field.
     ///
     /// # Errors
-    /// - [`InvalidResponse`](crate::model::error::ErrorKind::InvalidResponse): the text is not that of a `T`.
+    /// - [`InvalidResponse`](crate::model::error::ErrorKind::InvalidResponse): the text is not the key of a `T`.
     pub fn read<T: ReadTableKey>(&self, index: usize) -> Result<T> {
         let text = self.parts[..self.count].get(index).ok_or_else(|| {
             Error::invalid_response(format!(

@@ -1,6 +1,6 @@
 //! The PartitionKeys at which the rest of a range is split.
 //!
-//! Owns the arithmetic of keys: characters in the order of UTF-16 units, the characters that keys vary by
+//! Contains the arithmetic of keys: characters in the order of UTF-16 units, the characters that keys vary by
 //! ([`Alphabet`]), and interpolation between two keys. The scan of `client/query` decides which range is split.
 //!
 //! A bound needs no row. Two ranges that meet at a bound are told apart by the service (`lt` and `ge`), so a bad bound

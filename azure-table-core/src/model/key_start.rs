@@ -1,6 +1,6 @@
 //! The beginning of a key, and the position of the rows under it among all others.
 //!
-//! Owns [`KeyStart`] and [`Start`], which `key_shape.rs` builds from fields and `prefix.rs` from texts.
+//! Defines [`KeyStart`] and [`Start`], which `key_shape.rs` builds from fields and `prefix.rs` from texts.
 //! `client/query/key_condition.rs` builds the condition of a query.
 
 use std::cmp::Ordering;

@@ -1,7 +1,7 @@
 //! The texts of an entity's two keys.
 //!
-//! Owns [`KeyTexts`]. `key_shape.rs` builds them from fields; a [`Key`](crate::model::entity_key::Key) adds the type of
-//! the entity.
+//! Defines [`KeyTexts`]. `key_shape.rs` builds them from fields; a [`Key`](crate::model::entity_key::Key) adds the type
+//! of the entity.
 
 use std::cell::Cell;
 use std::fmt;

@@ -172,7 +172,7 @@ fn unusual_name_fault(name: &str) -> Option<String> {
     // A name of at most 255 bytes has at most 255 UTF-16 units: only longer ones are counted.
     if name.len() > MAX_PROPERTY_NAME && utf16_len(name) > MAX_PROPERTY_NAME {
         return Some(format!(
-            "it has {} UTF-16 units, the limit is {MAX_PROPERTY_NAME}",
+            "it has {} UTF-16 units, more than the limit of {MAX_PROPERTY_NAME}",
             utf16_len(name)
         ));
     }

@@ -1,7 +1,7 @@
 //! The values accepted for a field: in a key tuple, in a filter and in a patch.
 //!
-//! Owns [`Operand`] and its impls for the types of this crate and of the standard library. Those of points in time and
-//! of other crates are beside their property (`property/moment.rs`, `property/uuid.rs`).
+//! Defines [`Operand`] and its impls for the types of this crate and of the standard library. The impls for points in
+//! time and of other crates are beside their property (`property/moment.rs`, `property/uuid.rs`).
 //!
 //! One trait covers everything that may replace a field's value: the value, a reference to it, `&str` for `String`, the
 //! plain `T` for `Descending<T>`. Key tuples, partitions and filters share it. A filter on an `Option<T>` compares with

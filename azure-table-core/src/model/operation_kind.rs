@@ -1,6 +1,6 @@
 //! The operations of the client.
 //!
-//! Owns [`OperationKind`], and the facts about each operation that are known before any call. The request of an
+//! Defines [`OperationKind`], and the facts about each operation that are known before any call. The request of an
 //! operation is in `protocol`, its builder in `client/ops`.
 
 /// An operation of the client.

@@ -115,7 +115,7 @@ impl<E> KeyPrefix<E> {
     /// #     rows.insert(&Row::Expense(Expense { account: "ada".into(), expense: expense() })).await?;
     /// #     rows.insert(&Row::Item(Item { account: "ada".into(), expense: expense(), number: 1 })).await?;
     /// # }
-    /// // The expense and its items, without those of `e10`.
+    /// // The expense and its items, without the items of `e10`.
     /// let expense = Key::<Expense>::prefix(("ada", "e1"))?.into_enum();
     /// let items = Key::<Item>::prefix(("ada", "e1"))?.into_enum();
     /// let read: Vec<Row> = rows.query().key_prefixes([expense, items]).all().await?;
@@ -179,7 +179,7 @@ impl<E: TableEntity> Key<E> {
     /// Returns the prefix of the keys of all entities with these leading fields.
     ///
     /// Pass the fields from the left: a later field without those before it does not compile.
-    /// [`KeyPrefix::from_text`] creates prefixes of text. [`KeyPrefix::into_enum`] turns those of a variant into
+    /// [`KeyPrefix::from_text`] creates prefixes of text. [`KeyPrefix::into_enum`] turns the prefixes of a variant into
     /// prefixes of its enum.
     ///
     /// ```

@@ -1,8 +1,8 @@
 //! The Rust types that are properties, and their EDM types.
 //!
-//! Owns the traits [`Property`] (writing) and [`ReadProperty`] (reading), and their impls for the types that are an EDM
-//! value without conversion. They are two traits so that a borrowed field can be written though it cannot be read. All
-//! other types are in the files of `property/`: `moment.rs` has points in time, `date.rs` dates without a time, and
+//! Contains the traits [`Property`] (writing) and [`ReadProperty`] (reading), and their impls for the types that are an
+//! EDM value without conversion. They are two traits so that a borrowed field can be written though it cannot be read.
+//! All other types are in the files of `property/`: `moment.rs` has points in time, `date.rs` dates without a time, and
 //! each foreign crate has its own file.
 
 mod binary;
@@ -80,7 +80,7 @@ pub use crate::model::property::text::one_character;
 /// value of `Utc::now()`. Round it beforehand by [`DateTime::truncate`], or use [`DateTime`] in the entity.
 ///
 /// The text of a `Decimal` or an `IpAddr` does not sort as its value does (`10` before `9`). Comparisons of order on
-/// such a column do not compile: see [`SORTED`](Self::SORTED). Equality is that of the text: `1.5` and `1.50` are
+/// such a column do not compile: see [`SORTED`](Self::SORTED). Equality compares the text: `1.5` and `1.50` are
 /// different, unless `Decimal::normalize` is applied before they are written.
 ///
 /// A value that the service sends as text is read by its text, whatever its EDM type: `2026-01-02T03:04:05Z` in an
@@ -133,7 +133,7 @@ pub trait Property {
     /// The type that a filter compares a column of this type with.
     ///
     /// It is an owned type that can be read: mostly the type itself, `String` for all text, `Vec<u8>` for bytes. For
-    /// `Option<T>` it is that of `T`, since absence cannot be queried.
+    /// `Option<T>` it is the column of `T`, since absence cannot be queried.
     type Compared: Property;
 
     /// The type in the service.

@@ -1,6 +1,6 @@
 //! Writes the properties of an entity, and checks the service's limits.
 //!
-//! Owns [`PropertyWriter`] and the limits on names, values, number and size. The sink encodes the values
+//! Defines [`PropertyWriter`] and the limits on names, values, number and size. The sink encodes the values
 //! (`codec/json/write.rs`).
 
 use std::borrow::Cow;
@@ -240,7 +240,7 @@ impl<'a> PropertyWriter<'a> {
             Edm::String(text) if text.len() > MAX_STRING_UNITS && utf16_len(text) > MAX_STRING_UNITS => {
                 let units = utf16_len(text);
                 let why = format!(
-                    "property `{}`: the text has {units} UTF-16 units, the limit is {MAX_STRING_UNITS}",
+                    "property `{}`: the text has {units} UTF-16 units, more than the limit of {MAX_STRING_UNITS}",
                     name()
                 );
                 self.rare().exceed(why);
@@ -248,7 +248,7 @@ impl<'a> PropertyWriter<'a> {
             Edm::Binary(bytes) if bytes.len() > MAX_BINARY_BYTES => {
                 let bytes = bytes.len();
                 let why = format!(
-                    "property `{}`: it has {bytes} bytes, the limit is {MAX_BINARY_BYTES}",
+                    "property `{}`: it has {bytes} bytes, more than the limit of {MAX_BINARY_BYTES}",
                     name()
                 );
                 self.rare().exceed(why);
@@ -288,13 +288,13 @@ pub fn writer<'a>(sink: &'a mut dyn PropertySink, partition_key: &str, row_key: 
 pub fn finish(mut writer: PropertyWriter<'_>) -> Result<Option<Box<Rare>>> {
     if writer.count > MAX_PROPERTIES {
         return Err(Error::invalid_input(format!(
-            "the entity has {} properties, the limit is {MAX_PROPERTIES}",
+            "the entity has {} properties, more than the limit of {MAX_PROPERTIES}",
             writer.count
         )));
     }
     if writer.size > MAX_ENTITY_BYTES {
         let size = writer.size;
-        let why = format!("the entity has {size} bytes (estimated), the limit is {MAX_ENTITY_BYTES}");
+        let why = format!("the entity has {size} bytes (estimated), more than the limit of {MAX_ENTITY_BYTES}");
         writer.rare().exceed(why);
     }
     if let Some(unsealed) = writer.rare.as_mut().and_then(|rare| rare.unsealed.as_mut()) {

@@ -1,6 +1,6 @@
 //! A received entity before it has a Rust type.
 //!
-//! Owns [`Row`] and [`RowProperty`]: names, values and annotations, borrowed from the text of the response.
+//! Defines [`Row`] and [`RowProperty`]: names, values and annotations, borrowed from the text of the response.
 //! `codec/json` fills a row and reuses it for the next one; a [`ReadEntity`](crate::model::entity::ReadEntity) reads
 //! it.
 //!

@@ -1,6 +1,6 @@
 //! The values that identify a row within its partition: the fields of the RowKey.
 //!
-//! Owns [`IntoRowKey`]. Whole keys are `entity_key.rs`, partitions `partition.rs`.
+//! Defines [`IntoRowKey`]. Whole keys are `entity_key.rs`, partitions `partition.rs`.
 
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::{self, Key};
@@ -9,14 +9,14 @@ use crate::model::key::TableKey;
 use crate::model::key_shape::KeyWriter;
 use crate::model::operand::Operand;
 
-/// A value that is the RowKey of an entity. `P` are the fields of its PartitionKey, `K` those of both keys.
+/// A value that is the RowKey of an entity. `P` are the fields of its PartitionKey, `K` the fields of both keys.
 ///
 /// For a RowKey of one field it is that value, otherwise the tuple of all fields. An enum of entities takes the text of
 /// the RowKey.
 ///
 /// Implemented for the types accepted for a field; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a RowKey of an entity with the key fields `{K}`, of which `{P}` are those of the PartitionKey",
+    message = "`{Self}` is not a RowKey of an entity with the key fields `{K}`, of which `{P}` form the PartitionKey",
     label = "expected the value of the RowKey's one field, or the tuple of all its fields",
     note = "an enum of entities takes the text of the RowKey, since its variants' keys differ"
 )]
@@ -27,7 +27,7 @@ pub trait IntoRowKey<P, K> {
 
 // `do_not_recommend`: otherwise a compile error lists the impls. The label says what is expected.
 
-/// The impl for each split of the fields in those of the PartitionKey and those of the RowKey.
+/// The impl for each split of the fields in PartitionKey and RowKey.
 macro_rules! splits {
     ([$($p:ident)*] []) => {
         #[diagnostic::do_not_recommend]

@@ -1,6 +1,6 @@
 //! The schema of an entity type, as data: names, types, the form of its keys.
 //!
-//! Owns [`EntitySchema`] and its parts, their text, and the check which rows of an older schema a newer one cannot
+//! Defines [`EntitySchema`] and its parts, their text, and the check which rows of an older schema a newer one cannot
 //! read. The derive emits a schema as a constant.
 
 use std::fmt;
@@ -67,7 +67,7 @@ impl EntitySchema {
         Self { properties, ..self }
     }
 
-    /// Returns every stored property with its full name, including those of flattened fields.
+    /// Returns every stored property with its full name, including flattened fields.
     fn stored(&self) -> Vec<(String, &'static PropertySchema)> {
         let mut stored = Vec::new();
         collect("", self.properties, self.groups, &mut stored);

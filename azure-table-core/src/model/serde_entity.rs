@@ -1,6 +1,6 @@
 //! serde structs as entities.
 //!
-//! Owns [`SerdeEntity`] and its forms. `write.rs` converts what a value serializes to keys and properties, `read.rs`
+//! Defines [`SerdeEntity`] and its forms. `write.rs` converts what a value serializes to keys and properties, `read.rs`
 //! deserializes a value from the properties of a row. There is no JSON value in between. The handle of a table with
 //! exact types is created in `client/serde_handle.rs`.
 

@@ -1,7 +1,7 @@
 //! The rows whose Timestamps the code of a thread reads, for an exploration.
 //!
-//! All Timestamps of a service come from one clock, so those of two rows show which was written first. An exploration
-//! otherwise takes writes to different rows as equal in both orders.
+//! All Timestamps of a service come from one clock, so the Timestamps of two rows show which was written first. An
+//! exploration otherwise takes writes to different rows as equal in both orders.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

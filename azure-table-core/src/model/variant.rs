@@ -1,6 +1,6 @@
 //! The variants of an enum of entities.
 //!
-//! Owns [`VariantOf`] and [`MarkedVariantOf`]. The enum's `ReadEntity` reads rows as the enum, `filter/nested.rs`
+//! Defines [`VariantOf`] and [`MarkedVariantOf`]. The enum's `ReadEntity` reads rows as the enum, `filter/nested.rs`
 //! selects them by variant, and `client/query/gather.rs` sorts the rows of a query by variant.
 
 use std::marker::PhantomData;
@@ -49,7 +49,7 @@ pub trait VariantOf<E>: Sized {
     fn of(entity: E) -> Result<Self, E>;
 }
 
-/// The entity of a variant whose rows have a mark, which distinguishes them from those of the other variants.
+/// The entity of a variant whose rows have a mark, which distinguishes them from the rows of other variants.
 ///
 /// Derived like [`VariantOf`], except for the variant marked `other`. Handles of `TableClient::variant` and
 /// `TableBatch::variant` write the mark:

@@ -1,7 +1,7 @@
-//! The marks that distinguish the rows of one variant of an enum of entities from those of the others.
+//! The marks that distinguish the rows of one variant of an enum of entities from the rows of the others.
 //!
-//! Owns [`VariantMark`], its use by a handle to the rows of a variant ([`MarkedVariant`]), and the entity with its mark
-//! ([`AsVariant`]). The enum's own reading and writing is code of the derive, which calls the same functions.
+//! Defines [`VariantMark`], its use by a handle to the rows of a variant ([`MarkedVariant`]), and the entity with its
+//! mark ([`AsVariant`]). The enum's own reading and writing is code of the derive, which calls the same functions.
 //!
 //! `variant::<V>()` returns a `TableClient<V>`, so it works wherever a table does. The mark is data in the settings of
 //! its pipeline: writes wrap their entity, and reads check the row and remove the tag. A const assertion rejects
@@ -20,7 +20,7 @@ use crate::model::property_writer::PropertyWriter;
 use crate::model::row::{Row, RowProperty};
 use crate::model::schema::EntitySchema;
 
-/// The mark that distinguishes the rows of one variant of an enum of entities from those of its other variants.
+/// The mark that distinguishes the rows of one variant of an enum of entities from the rows of its other variants.
 ///
 /// See [`MarkedVariantOf`](crate::model::variant::MarkedVariantOf).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +192,7 @@ pub fn write_marked_key<V: TableEntity + ?Sized>(
             let row_key = texts.row_key();
             if !row_key.starts_with(prefix) {
                 return Err(Error::invalid_input(format!(
-                    "RowKey {row_key:?}: that of the variant `{variant}` begins with {prefix:?}"
+                    "RowKey {row_key:?}: the RowKey of the variant `{variant}` begins with {prefix:?}"
                 )));
             }
         }

@@ -1,8 +1,9 @@
 //! The stored access policies of a table: named parts of shared access signatures that can be changed or revoked later.
 //!
-//! Owns [`StoredAccessPolicy`] as a value, the limits on a table's list, and its XML in both directions. The response
-//! to a read and the body of a write are the same document. Not confirmed: that the service rejects two policies with
-//! the same name, as this crate does. (It rejected six with the same name, but six exceed the limit anyway.)
+//! Defines [`StoredAccessPolicy`] as a value, the limits on a table's list, and its XML in both directions. The
+//! response to a read and the body of a write are the same document. Not confirmed: that the service rejects two
+//! policies with the same name, as this crate does. (It rejected six with the same name, but six exceed the limit
+//! anyway.)
 //!
 //! Source: REST "Get Table ACL", "Set Table ACL", "Define a stored access policy"; recorded bodies.
 
@@ -132,7 +133,10 @@ pub fn list_from_xml(document: &[u8]) -> Result<Vec<StoredAccessPolicy>, ValueEr
 pub fn check_list(policies: &[StoredAccessPolicy]) -> Result<()> {
     let invalid = |why: String| Err(Error::invalid_input(format!("access policies: {why}")));
     if policies.len() > MAX_POLICIES {
-        return invalid(format!("{} policies, the limit is {MAX_POLICIES}", policies.len()));
+        return invalid(format!(
+            "{} policies, more than the limit of {MAX_POLICIES}",
+            policies.len()
+        ));
     }
     for (index, policy) in policies.iter().enumerate() {
         let id = &policy.id;
@@ -218,7 +222,10 @@ mod tests {
         let long = "é".repeat(64);
         assert!(check_list(&named(&["1", "2", "3", "4", &long])).is_ok());
         for (ids, why) in [
-            (&["1", "2", "3", "4", "5", "6"][..], "6 policies, the limit is 5"),
+            (
+                &["1", "2", "3", "4", "5", "6"][..],
+                "6 policies, more than the limit of 5",
+            ),
             (&[""], "an id has 0 characters"),
             (&[&*"x".repeat(65)], "an id has 65 characters, it must have 1 to 64"),
             (&["a\n"], "control characters"),

@@ -3,7 +3,7 @@
 /// The suffix of the account name in the URL of its secondary.
 pub const SECONDARY: &str = "-secondary";
 
-/// An account as a URL names it: in its path, as those of emulators do, or in its host.
+/// An account as a URL names it: in its path, as with emulators, or in its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressedAccount<'u> {
     pub name: &'u str,

@@ -1,6 +1,6 @@
 //! Entity group transactions: the rules, and the operations.
 //!
-//! Owns the rules of a transaction. They are checked as it grows, so that [`RejectedOperation`] can return the
+//! Contains the rules of a transaction. They are checked as it grows, so that [`RejectedOperation`] can return the
 //! operation. `batch_request.rs` builds the request, `batch_response.rs` reads the response. The multipart text is
 //! `codec/multipart.rs`.
 //!
@@ -215,6 +215,13 @@ impl ChangeSet {
             .map_err(|Broken { rule, error }| self.reject(operation, rule, error))
     }
 
+    /// Adds an operation that no other call has.
+    pub fn add_unshared(&mut self, operation: TableOperation) -> Result<(), RejectedOperation> {
+        self.add(operation)?;
+        self.operations.set_last_unshared();
+        Ok(())
+    }
+
     /// Returns an operation that is not added.
     pub fn reject(&self, operation: TableOperation, rule: BatchRule, error: Error) -> RejectedOperation {
         RejectedOperation(Box::new(RejectedInner {
@@ -230,7 +237,7 @@ impl ChangeSet {
         operation.check().map_err(|e| self.invalid(e))?;
         self.kept.check(operation).map_err(|e| self.invalid(e))?;
         if self.len() == MAX_BATCH_OPERATIONS {
-            let why = format!("the batch is full: the limit is {MAX_BATCH_OPERATIONS} operations");
+            let why = format!("the batch is full: it can have {MAX_BATCH_OPERATIONS} operations");
             return Err(self.rejected(BatchRule::Operations, why, operation));
         }
         operation
@@ -248,7 +255,7 @@ impl ChangeSet {
         let place = match self.write(operation, limit) {
             Ok(Ok(place)) => place,
             Ok(Err(bytes)) => {
-                let why = format!("the batch would have {bytes} bytes, the limit is {limit}");
+                let why = format!("the batch would have {bytes} bytes, more than the limit of {limit}");
                 return Err(self.rejected(BatchRule::Bytes, why, operation));
             }
             Err(e) => return Err(self.invalid(e)),
@@ -328,7 +335,7 @@ impl ChangeSet {
             body: b"",
             write_id,
             if_match: None,
-            facts: WriteFacts::default(),
+            facts: WriteFacts::unshared(may_have_id),
         };
         let bytes = place.bytes();
         self.placed(&written, row, place);
@@ -593,7 +600,9 @@ mod tests {
             prop_assert_eq!(straight.bytes(), by_operation.bytes());
             let shown = |set: ChangeSet| {
                 let (_, sent) = set.into_call();
-                sent.row_writes().map(|row| format!("{row:?}")).collect::<Vec<_>>()
+                // Only the batch knows that no other call has an operation.
+                let unmarked = |row: RowWrite<'_>| format!("{row:?}").replace("is_unshared: true", "is_unshared: false");
+                sent.row_writes().map(unmarked).collect::<Vec<_>>()
             };
             prop_assert_eq!(shown(straight), shown(by_operation));
         }
@@ -658,7 +667,7 @@ mod tests {
             left -= "\"P00\":\"\",".len() * (left / 30_000);
             let rejected = set.add(filling(&fill, left + 1)).unwrap_err();
             assert_eq!(rejected.rule(), BatchRule::Bytes);
-            let why = format!("the batch would have {} bytes, the limit is {most}", most + 1);
+            let why = format!("the batch would have {} bytes, more than the limit of {most}", most + 1);
             assert!(rejected.to_string().contains(&why), "{rejected}");
             set.add(filling(&fill, left)).unwrap();
             assert_eq!(set.bytes(), most);

@@ -1,6 +1,6 @@
 //! The request of a batch: its body, boundaries and headers.
 //!
-//! Owns the headers inside and around the body, which `codec/batch_body.rs` writes. The rules are in `batch.rs`.
+//! Contains the headers inside and around the body, which `codec/batch_body.rs` writes. The rules are in `batch.rs`.
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};

@@ -112,7 +112,7 @@ pub fn only(response: Response<Bytes>) -> Result<Response<Bytes>> {
     };
     let mut only = Response::new(response.body().slice_ref(message.body));
     *only.status_mut() = status;
-    // The headers of the batch apply to its only part, except those of the body's format.
+    // The headers of the batch apply to its only part, except headers about the body's format.
     only.headers_mut().clone_from(response.headers());
     for form in [CONTENT_TYPE, CONTENT_LENGTH, TRANSFER_ENCODING] {
         only.headers_mut().remove(form);

@@ -219,7 +219,7 @@ fn without_address(settings: &Settings<'_>) -> Error {
     };
     match Endpoint::parse(url, None) {
         Err(other) => fault(format!("it has {name} and no TableEndpoint: {other}")),
-        // A custom address, such as that of an emulator.
+        // A custom address, for example of an emulator.
         Ok(_) => fault(format!(
             "it has {name} and neither AccountName nor TableEndpoint: add the TableEndpoint of the account"
         )),

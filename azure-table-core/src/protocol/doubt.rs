@@ -1,7 +1,7 @@
 //! A write in doubt as a value that can be stored, and the judgement of stored rows by it.
 //!
-//! Owns [`Doubt`], its text and [`Resolution`]. The evidence of one row is that of `read_back.rs`, with a hash in place
-//! of the written values. `client/ops/resolve_doubt.rs` reads the rows.
+//! Defines [`Doubt`], its text and [`Resolution`]. `read_back.rs` defines the evidence of one row, here with a hash in
+//! place of the written values. `client/ops/resolve_doubt.rs` reads the rows.
 
 use std::any::Any;
 use std::fmt;
@@ -193,7 +193,7 @@ impl Error {
     /// write, or when its runtime shuts down. And for the other rows of a grouped or bulk batch that failed at one row,
     /// and for a delete that was sent again alone: its doubt would be about the last request only.
     ///
-    /// A method of several writes, such as those of `patterns`, returns the doubt of the write that failed. See its
+    /// A method of several writes, such as a method of `patterns`, returns the doubt of the write that failed. See its
     /// [`table`](Doubt::table) and [`keys`](Doubt::keys).
     pub fn doubt(&self) -> Option<Doubt> {
         let parts = self.parts();
@@ -285,7 +285,7 @@ pub struct ReadTime {
 struct Times {
     /// The start of the call, or earlier.
     started: DateTime,
-    /// The time after which none of its requests is applied any more: a later row is that of another write.
+    /// The time after which none of its requests is applied any more: a later row belongs to another write.
     latest: DateTime,
     /// That time is over.
     is_over: bool,
@@ -297,7 +297,7 @@ impl<'a> Judge<'a> {
     /// Creates the judge of a doubt.
     ///
     /// # Errors
-    /// - `InvalidInput`: the write was sent to another account or service, or the endpoint is that of a secondary.
+    /// - `InvalidInput`: the write was sent to another account or service, or the endpoint belongs to a secondary.
     pub fn new(doubt: &'a Doubt, endpoint: &Endpoint) -> Result<Self> {
         let doubt = &*doubt.parts;
         let (own, own_service) = place(endpoint);
@@ -312,7 +312,7 @@ impl<'a> Judge<'a> {
         // A row that the secondary does not have yet looks like one that was never written.
         if endpoint.primary_of_secondary().is_some() {
             return Err(Error::invalid_input(
-                "the address of this client is that of the secondary, which lags behind: resolve a write in doubt with \
+                "the address of this client belongs to the secondary, which lags behind: resolve a write in doubt with \
                  a client of the primary",
             ));
         }
@@ -358,6 +358,7 @@ impl<'a> Judge<'a> {
             facts: WriteFacts {
                 is_echoed: false,
                 needs_write_id: row.needs_write_id || times.is_none(),
+                is_unshared: false,
             },
         };
         let is_in_time = |stored: &DynamicEntity| {

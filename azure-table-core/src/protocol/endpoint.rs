@@ -135,7 +135,7 @@ impl Endpoint {
         &self.base
     }
 
-    /// Returns the base URL of a location, or that of the primary if the secondary's is unknown.
+    /// Returns the base URL of a location, or of the primary if the secondary's is unknown.
     pub fn base_of(&self, location: Location) -> &str {
         match location {
             Location::Secondary => self.secondary().unwrap_or(&self.base),
@@ -235,7 +235,7 @@ fn absolute(base: &str, path: &str) -> Result<Uri> {
         let why = match length > MAX_URL {
             true => {
                 format!(
-                    "the request's URL has {length} characters, the limit is {MAX_URL}: its filter is too long; `get_many` \
+                    "the request's URL has {length} characters, more than the limit of {MAX_URL}: its filter is too long; `get_many` \
                      reads keys one by one, `fan_out` queries in parts"
                 )
             }

@@ -1,6 +1,6 @@
 //! The parts of HTTP requests that several operations share: headers, versions and bodies.
 //!
-//! Owns the frame of requests in OData and in XML. Addresses are in `endpoint.rs`, calls in `request.rs`.
+//! Contains the frame of requests in OData and in XML. Addresses are in `endpoint.rs`, calls in `request.rs`.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};

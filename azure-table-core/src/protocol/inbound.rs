@@ -1,7 +1,8 @@
 //! Requests as they are received: the method, the target and the operation of a request or of a part of a batch.
 //!
-//! Owns [`Inbound`]. Faults are values: the emulator reports them in its order and with its codes, test doubles treat a
-//! faulty request as an unknown operation. `inbound/target.rs` parses URLs, `inbound/batch.rs` the bodies of batches.
+//! Defines [`Inbound`]. Faults are values: the emulator reports them in its order and with its codes, test doubles
+//! treat a faulty request as an unknown operation. `inbound/target.rs` parses URLs, `inbound/batch.rs` the bodies of
+//! batches.
 //!
 //! Source: REST "Payload format for Table service operations", "Merge Entity".
 
@@ -35,7 +36,7 @@ pub struct Inbound<'r> {
 #[derive(Debug)]
 pub enum Headers<'r> {
     Own(&'r HeaderMap),
-    /// Those of a part of a batch.
+    /// The headers of a part of a batch.
     Part(Message<'r>),
 }
 
@@ -183,7 +184,8 @@ impl<'r> Inbound<'r> {
         })
     }
 
-    /// Returns the table of the operation: for a batch that of its first operation, for a creation the new one.
+    /// Returns the table of the operation: for a batch, the table of its first operation; for a creation, the new
+    /// table.
     pub fn table(&self) -> Option<String> {
         match (self.target.as_ref().ok()?, self.verb) {
             (Target::Batch, _) => self.batch()?.operations.first()?.table(),

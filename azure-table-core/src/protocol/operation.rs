@@ -1,6 +1,6 @@
 //! One write or read of one entity, as a value.
 //!
-//! Owns [`TableOperation`] and the request of each kind, alone or in a batch. `table_result.rs` has its result.
+//! Defines [`TableOperation`] and the request of each kind, alone or in a batch. `table_result.rs` has its result.
 //!
 //! A merge is sent as `PATCH`, which proxies know, not as `MERGE`. On Cosmos DB it is tunnelled through `POST`. Bodies
 //! repeat the keys because a body without properties is known to be accepted only in that form. Writes accept
@@ -8,6 +8,8 @@
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge Entity",
 //! "Delete Entity", "Query Entities".
+
+mod combined;
 
 use std::fmt;
 
@@ -330,6 +332,7 @@ impl TableOperation {
         WriteFacts {
             is_echoed: encoded.is_some_and(Encoded::is_echoed),
             needs_write_id: self.if_match_etag().is_some() || encoded.is_some_and(Encoded::needs_write_id),
+            is_unshared: false,
         }
     }
 }

@@ -1,6 +1,6 @@
-//! URLs of other Azure services that are used by mistake for that of the Table service.
+//! URLs of other Azure services that are used by mistake for the URL of the Table service.
 //!
-//! Derives the address of the tables from that of Blob, Queue or File storage, or of another API of Cosmos DB.
+//! Derives the address of the tables from an address of Blob, Queue or File storage, or of another API of Cosmos DB.
 
 use crate::protocol::endpoint::is_showable;
 

@@ -1,7 +1,7 @@
 //! The differences between the services that speak this protocol, in one place.
 //!
-//! Owns [`Profile`] and its [`ProfileRules`]. All other code reads the rules and never checks for a specific service.
-//! `endpoint.rs` derives the profile from a URL. The emulator has its own rules for each service.
+//! Defines [`Profile`] and its [`ProfileRules`]. All other code reads the rules and never checks for a specific
+//! service. `endpoint.rs` derives the profile from a URL. The emulator has its own rules for each service.
 //!
 //! Source: "Azure Cosmos DB for Table FAQ"; REST "Understanding the Table service data model"; recorded answers of
 //! both.
@@ -71,9 +71,9 @@ pub struct ProfileRules {
     pub is_ordered: bool,
     /// A filter on Timestamp selects the rows that meet it.
     pub filters_timestamps: bool,
-    /// The account has roles of its own, apart from those of Azure.
+    /// The account has roles of its own, apart from Azure's roles.
     pub has_own_roles: bool,
-    /// The audience of tokens by the suffix of the endpoint's host. The first is that of the public cloud.
+    /// The audience of tokens by the suffix of the endpoint's host. The first belongs to the public cloud.
     pub token_audiences: &'static [(&'static str, &'static str)],
 }
 

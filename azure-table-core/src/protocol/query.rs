@@ -125,7 +125,7 @@ impl QueryRequest {
         Err(Error::invalid_input(why))
     }
 
-    /// Builds `GET /table()` or `GET /Tables`. The options are the same for every page; the position is that of this
+    /// Builds `GET /table()` or `GET /Tables`. The options are the same for every page; the position belongs to this
     /// page.
     pub fn call(&self, endpoint: &Endpoint, from: Option<&Continuation>) -> Result<Call> {
         let mut path = url::PathAndQuery::new(match &self.list {

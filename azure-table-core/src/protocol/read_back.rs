@@ -1,11 +1,15 @@
 //! The reconciliation of a write whose response was lost: the stored rows show whether it was applied.
 //!
-//! Owns the query for the rows, and the [`Verdict`]. `pipeline/next_step.rs` decides when to read back.
+//! Contains the query for the rows, and the [`Verdict`]. `pipeline/next_step.rs` decides when to read back.
 //!
 //! A row is ours if it has the content that we wrote and was not last written before our first attempt, by the
 //! service's clock. With a write id, a row is ours if it has that id. For a write under an ETag, and for an insert
 //! inside `modify`, only the id counts: two writers that increment the same counter write the same content, and only
 //! one of them succeeded.
+//!
+//! A batch is atomic, so one of its rows with our id shows that all were applied, even if others have replaced or
+//! deleted the rest. But an operation that was built elsewhere may have been applied by an earlier call, with the same
+//! id. So only the id of an operation that the batch built itself counts for the other rows.
 //!
 //! A row that still has the ETag of our condition shows that nothing of ours was applied, whatever the clocks say. So
 //! does a row that was last written before our first attempt and differs from our content, and a row with our content
@@ -86,8 +90,9 @@ pub fn keeps_an_etag(writes: &[RowWrite<'_>], stored: &[DynamicEntity]) -> bool 
 
 /// Judges a write by the stored rows, none of which keeps the ETag that its write requires.
 ///
-/// `first_sent` is the time of the first attempt or earlier, by the service's clock.
-pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: DateTime) -> Verdict {
+/// `first_sent` is the time of the first attempt or earlier, by the service's clock. `has_all` is `false` if further
+/// rows may be stored.
+pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: DateTime, has_all: bool) -> Verdict {
     let evidence: Vec<(&RowWrite<'_>, Evidence)> = writes
         .iter()
         .map(|write| {
@@ -98,8 +103,12 @@ pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: Date
             )
         })
         .collect();
-    // A batch is atomic, so one unchanged row is enough. This check is first: an upsert with content that another
-    // client wrote as well looks like ours.
+    // No clock decides more than an id.
+    if evidence.iter().any(|(write, evidence)| is_proof(write, evidence)) {
+        return Verdict::Applied(rows(evidence));
+    }
+    // A batch is atomic, so one unchanged row is enough. This check precedes that of the contents: an upsert with
+    // content that another client wrote as well looks like ours.
     if evidence.iter().any(|(_, evidence)| *evidence == Evidence::Untouched) {
         return Verdict::NotApplied;
     }
@@ -115,14 +124,26 @@ pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: Date
     if !is_known_by_id && writes.iter().any(is_left) {
         return Verdict::Unknown;
     }
-    if has_written && written.all(|(_, evidence)| matches!(evidence, Evidence::Ours(_))) {
-        let rows = evidence.into_iter().map(|(_, evidence)| match evidence {
-            Evidence::Ours(row) => row,
-            Evidence::Untouched | Evidence::Nothing => WrittenRow::default(),
-        });
-        return Verdict::Applied(rows.collect());
+    if has_all && has_written && written.all(|(_, evidence)| matches!(evidence, Evidence::Ours(_))) {
+        return Verdict::Applied(rows(evidence));
     }
     Verdict::Unknown
+}
+
+/// Returns `true` if this row alone shows that its batch was applied.
+fn is_proof(write: &RowWrite<'_>, evidence: &Evidence) -> bool {
+    write.facts.is_unshared && write.write_id.is_some() && matches!(evidence, Evidence::Ours(_))
+}
+
+/// Returns the written rows. One that is not ours was deleted, or others have written it since.
+fn rows(evidence: Vec<(&RowWrite<'_>, Evidence)>) -> Vec<WrittenRow> {
+    evidence
+        .into_iter()
+        .map(|(_, evidence)| match evidence {
+            Evidence::Ours(row) => row,
+            Evidence::Untouched | Evidence::Nothing => WrittenRow::default(),
+        })
+        .collect()
 }
 
 fn of_write<'a>(write: &RowWrite<'_>, stored: &'a [DynamicEntity]) -> Option<&'a DynamicEntity> {
@@ -161,8 +182,8 @@ pub fn evidence(
         return Evidence::Untouched;
     }
     match (is_older, has_content(row)) {
-        // Slightly older, and with our content: either it was there before, or the time of the response is not that of
-        // the rows. This is inconclusive.
+        // Slightly older, and with our content: either it was there before, or the time of the response does not come
+        // from the rows. This is inconclusive.
         (true, true) => Evidence::Nothing,
         (true, false) => Evidence::Untouched,
         (false, true) if write.write_id.is_none() && !write.facts.needs_write_id => ours(),
@@ -198,6 +219,7 @@ pub fn is_same(a: &EdmValue, b: &EdmValue) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::guid::Guid;
     use crate::protocol::operation::TableOperation;
 
     const LONG_BEFORE: &str = "2025-12-31T23:45:00Z";
@@ -223,7 +245,7 @@ mod tests {
     }
 
     fn judged(operations: &[TableOperation], stored: &[DynamicEntity]) -> Verdict {
-        judge(&writes(operations), stored, SENT.parse().unwrap())
+        judge(&writes(operations), stored, SENT.parse().unwrap(), true)
     }
 
     fn applied(etags: &[Option<&str>]) -> Verdict {
@@ -248,7 +270,7 @@ mod tests {
         assert_eq!(
             judged(&insert(), &[stored("r", "ours", BEFORE)]),
             Verdict::Unknown,
-            "of before, or those of a wrong clock"
+            "of before, or of a wrong clock"
         );
         assert_eq!(
             judged(&insert(), &[stored("r", "ours", LONG_BEFORE)]),
@@ -263,7 +285,7 @@ mod tests {
         assert_eq!(judged(&delete, &[stored("r", "x", BEFORE)]), Verdict::NotApplied);
     }
 
-    /// The service's time of a row may equal that of the request itself, to the tick.
+    /// The service's time of a row may equal the time of the request itself, to the tick.
     #[test]
     fn row_written_at_the_time_of_the_request_is_not_older() {
         let insert = || [TableOperation::insert(&entity("r", "ours"))];
@@ -326,6 +348,47 @@ mod tests {
         assert_eq!(judged(&batch, &covered), Verdict::Unknown);
         let before = [stored("c", "old", BEFORE)];
         assert_eq!(judged(&batch, &before), Verdict::NotApplied);
+    }
+
+    #[test]
+    fn one_own_id_proves_a_batch_that_built_its_operations() {
+        let id = Guid::random();
+        let batch = [
+            TableOperation::replace(&entity("a", "1")),
+            TableOperation::insert(&entity("b", "2")),
+        ];
+        let judged = |is_unshared, rows: &[DynamicEntity], has_all| {
+            let mut writes = writes(&batch);
+            for write in &mut writes {
+                write.write_id = Some(id);
+                write.facts.is_unshared = is_unshared;
+            }
+            judge(&writes, rows, SENT.parse().unwrap(), has_all)
+        };
+        let mut own = stored("b", "2", AFTER);
+        own.insert("Write", id);
+        let proven = applied(&[None, Some("2")]);
+        for other in [stored("a", "theirs", AFTER), stored("a", "wrong clock", BEFORE)] {
+            assert_eq!(judged(true, &[other, own.clone()], true), proven);
+        }
+        assert_eq!(judged(true, &[own.clone()], true), proven, "deleted since");
+        assert_eq!(judged(true, &[own.clone()], false), proven, "not read");
+        // An earlier call may have written the row, and this batch may have failed.
+        let theirs = stored("a", "theirs", AFTER);
+        assert_eq!(judged(false, &[theirs.clone(), own], true), Verdict::Unknown);
+        assert_eq!(judged(true, &[theirs], true), Verdict::Unknown, "no row is left");
+    }
+
+    /// Its other rows may be stored on further pages.
+    #[test]
+    fn contents_show_nothing_unless_all_rows_were_read() {
+        let insert = [TableOperation::insert(&entity("r", "ours"))];
+        let row = [stored("r", "ours", AFTER)];
+        let judged = |has_all| judge(&writes(&insert), &row, SENT.parse().unwrap(), has_all);
+        assert_eq!(
+            (judged(true), judged(false)),
+            (applied(&[Some("ours")]), Verdict::Unknown)
+        );
     }
 
     /// A row of the same content that another client wrote is next to one that shows that nothing was applied.

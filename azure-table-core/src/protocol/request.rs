@@ -1,7 +1,7 @@
 //! A call: the request of an operation with the facts that the pipeline needs.
 //!
-//! Owns [`Call`] and [`RowWrites`], the writes that it carries until it has its response. `read_back.rs` uses them if
-//! the response is lost.
+//! Defines [`Call`] and [`RowWrites`], the writes that it carries until it has its response. `read_back.rs` uses them
+//! if the response is lost.
 
 use std::borrow::Cow;
 use std::sync::Arc;

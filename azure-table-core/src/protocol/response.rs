@@ -1,7 +1,7 @@
 //! Error responses in all their forms.
 //!
-//! Owns the parsing of error bodies and of the headers that all responses share. Source: REST "Status and error codes"
-//! and the forms seen of Storage and Cosmos DB.
+//! Contains the parsing of error bodies and of the headers that all responses share. Source: REST "Status and error
+//! codes" and the forms seen of Storage and Cosmos DB.
 //!
 //! Input from outside is bounded: 64 MiB per response, 1,024 members per entity, 64 levels of skipped JSON, 16 levels
 //! and 4,096 elements of XML, 100 levels of a filter, 1,000 characters of an error text. Each limit is far above what

@@ -1,7 +1,7 @@
 //! A write of one row: the request and the row that it left.
 //!
-//! Owns [`RowWrite`], the facts that decide whether a write in doubt was applied, and [`WrittenRow`]. The verdict is in
-//! `read_back.rs`, the writes of a call are in `request.rs`.
+//! Defines [`RowWrite`], the facts that decide whether a write in doubt was applied, and [`WrittenRow`]. The verdict is
+//! in `read_back.rs`, the writes of a call are in `request.rs`.
 
 use bytes::Bytes;
 
@@ -31,6 +31,17 @@ pub struct WriteFacts {
     pub is_echoed: bool,
     /// Only its write id can show that it was applied: others may write the same content.
     pub needs_write_id: bool,
+    /// No other call has its write id: the batch built the operation. So the id shows that the batch was applied.
+    pub is_unshared: bool,
+}
+
+impl WriteFacts {
+    pub(crate) fn unshared(is_unshared: bool) -> Self {
+        Self {
+            is_unshared,
+            ..Self::default()
+        }
+    }
 }
 
 /// The contents of a lost response to a write of a row; empty for a deleted row.

@@ -1,7 +1,7 @@
 //! Builders of shared access signatures, signed with an account key or with a user delegation key.
 //!
-//! Owns the builders [`TableSas`] and [`AccountSas`], and their validation. `sas_token.rs` is the signature as text,
-//! `sas_parameters.rs` the text to sign.
+//! Contains the builders [`TableSas`] and [`AccountSas`], and their validation. `sas_token.rs` is the signature as
+//! text, `sas_parameters.rs` the text to sign.
 
 use zeroize::Zeroizing;
 
@@ -206,7 +206,7 @@ impl TableSas {
 
     /// Signs with a user delegation key instead of the account key.
     ///
-    /// The signature grants only those of its permissions that the owner of the key has too. It ends no later than the
+    /// The signature grants only the permissions that the owner of the key has too. It ends no later than the
     /// key, so within 7 days. It cannot have a stored policy.
     ///
     /// Not yet verified against the live service.

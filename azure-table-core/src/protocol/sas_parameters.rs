@@ -1,6 +1,6 @@
 //! Shared access signatures: their parameters, and the strings to sign.
 //!
-//! Owns [`SasParameters`], the query parameters of a signature, and the pure strings-to-sign of all kinds, shared by
+//! Defines [`SasParameters`], the query parameters of a signature, and the pure strings-to-sign of all kinds, shared by
 //! the generator (`sas_builder.rs`), the emulator and their tests.
 //!
 //! Source: REST "Create a service SAS", "Create an account SAS", "Create a user delegation SAS".

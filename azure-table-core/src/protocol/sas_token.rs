@@ -1,6 +1,6 @@
 //! Shared access signatures as credentials.
 //!
-//! Owns [`SasToken`], the text of a signature. The builders are `sas_builder.rs`, the text to sign is
+//! Defines [`SasToken`], the text of a signature. The builders are `sas_builder.rs`, the text to sign is
 //! `sas_parameters.rs`.
 
 use std::borrow::Cow;
@@ -89,7 +89,7 @@ impl SasToken {
     /// let parts = sas.sign(&key)?.parts();
     /// assert_eq!((parts.table.as_deref(), parts.policy.as_deref()), (Some("Orders"), Some("readers")));
     /// assert_eq!(parts.from, Some(("ada".to_owned(), String::new())));
-    /// assert_eq!((parts.permissions.as_str(), parts.expiry), ("", None)); // those of the policy
+    /// assert_eq!((parts.permissions.as_str(), parts.expiry), ("", None)); // the policy has them
     /// # Ok::<(), azure_table::Error>(())
     /// ```
     pub fn parts(&self) -> SasParts {

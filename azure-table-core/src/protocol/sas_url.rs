@@ -1,7 +1,7 @@
 //! A URL with a shared access signature, as the portal shows it.
 //!
-//! Owns [`SasUrl`]. Decides which segment of the path is an account and which a table. Errors show table names and the
-//! URL of the primary only: the rest of the URL may contain the signature.
+//! Defines [`SasUrl`]. Decides which segment of the path is an account and which a table. Errors show table names and
+//! the URL of the primary only: the rest of the URL may contain the signature.
 //!
 //! Source: REST "Delegating access with a shared access signature"; "Use the Azurite emulator", both kinds of URL.
 
@@ -63,7 +63,7 @@ impl SasUrl {
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::model::error::ErrorKind::InvalidInput): the URL has no signature or no account, has
-    ///   parts that no table's URL has, or is that of a secondary or another service. The error never shows the
+    ///   parts that no table's URL has, or belongs to a secondary or another service. The error never shows the
     ///   signature.
     pub fn new(url: impl AsRef<str>) -> Result<Self> {
         let url = url.as_ref();
@@ -208,7 +208,7 @@ fn shown(name: &str, otherwise: &str) -> String {
     }
 }
 
-/// Returns `true` if the path of a URL has two segments, or names the table of the signature. So the error is that of a
+/// Returns `true` if the path of a URL has two segments, or names the table of the signature. So the error is about a
 /// table's URL.
 fn names_table(url: &str) -> bool {
     parts(url).is_ok_and(|parts| parts.path.len() > 1 || parts.token_table().is_some())
@@ -225,8 +225,8 @@ fn check_is_for(table: &TableName, signed: &str) -> Result<()> {
     )))
 }
 
-/// Checks that the URL is not that of a secondary. The client would send its writes there, and the signature is valid
-/// for the primary too.
+/// Checks that the URL does not belong to a secondary. The client would send its writes there, and the signature is
+/// valid for the primary too.
 fn check_is_primary(endpoint: &Endpoint, table: Option<&TableName>) -> Result<()> {
     let Some(primary) = endpoint.primary_of_secondary() else {
         return Ok(());
@@ -237,7 +237,7 @@ fn check_is_primary(endpoint: &Endpoint, table: Option<&TableName>) -> Result<()
         _ => "the account's name without `-secondary`".to_owned(),
     };
     Err(invalid(&format!(
-        "the address is that of the secondary: use {primary} with the same signature, and `location_mode` to read from the \
+        "the address belongs to the secondary: use {primary} with the same signature, and `location_mode` to read from the \
          secondary"
     )))
 }

@@ -116,7 +116,7 @@ mod enabled {
             if bytes.len() > MAX_BINARY_BYTES {
                 exceeds.get_or_insert_with(|| {
                     format!(
-                        "property `{}`: it has {} bytes, and {} encrypted; the limit is {MAX_BINARY_BYTES}",
+                        "property `{}`: it has {} bytes, and {} encrypted, more than the limit of {MAX_BINARY_BYTES}",
                         value.name,
                         value.bytes.len(),
                         bytes.len()
@@ -128,7 +128,7 @@ mod enabled {
         }
         if size > MAX_ENTITY_BYTES {
             exceeds.get_or_insert_with(|| {
-                format!("the entity has {size} bytes (estimated, encrypted), the limit is {MAX_ENTITY_BYTES}")
+                format!("the entity has {size} bytes (estimated, encrypted), more than the limit of {MAX_ENTITY_BYTES}")
             });
         }
         let Ok(encoded) = &operation.encoded else { return Ok(()) };

@@ -1,6 +1,6 @@
 //! The operations of a batch, by their position in its body.
 //!
-//! Owns [`SentBatch`], which interprets the response and reconciles a lost one. No operation is kept as a value: a
+//! Defines [`SentBatch`], which interprets the response and reconciles a lost one. No operation is kept as a value: a
 //! batch has its body, and the keys in one allocation.
 
 use std::ops::Range;
@@ -54,7 +54,7 @@ impl Operations {
         self.places.reserve(operations);
     }
 
-    /// Adds an operation of the same partition. `body` is the range of its own body in that of the batch.
+    /// Adds an operation of the same partition. `body` is the range of its own body in the batch's body.
     pub fn add(&mut self, row: &RowWrite<'_>, body: Range<usize>) {
         if self.places.is_empty() {
             row.partition_key.clone_into(&mut self.partition_key);
@@ -73,6 +73,13 @@ impl Operations {
             row_key: start..self.row_keys.len(),
             body,
         });
+    }
+
+    /// Records that no other call has the last operation.
+    pub fn set_last_unshared(&mut self) {
+        if let Some(last) = self.places.last_mut() {
+            last.facts.is_unshared = true;
+        }
     }
 
     fn write_id(&self, index: usize) -> Option<Guid> {

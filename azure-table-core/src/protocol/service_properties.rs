@@ -1,7 +1,7 @@
 //! Properties of the service: logging, metrics, and access from browsers.
 //!
-//! Owns [`ServiceProperties`] as a value and its XML in both directions. The response to a read and the body of a write
-//! are the same document. `analytics.rs` has logging and metrics, `cors.rs` the rules for browsers, each with its
+//! Defines [`ServiceProperties`] as a value and its XML in both directions. The response to a read and the body of a
+//! write are the same document. `analytics.rs` has logging and metrics, `cors.rs` the rules for browsers, each with its
 //! limits.
 //!
 //! Each file has a value with its XML and its limits, because the emulator parses the documents of the client and vice
@@ -134,7 +134,7 @@ pub fn check(properties: &ServiceProperties) -> Result<()> {
     let rules = properties.cors.as_deref().unwrap_or_default();
     if rules.len() > MAX_CORS_RULES {
         return Err(Error::invalid_input(format!(
-            "CORS: {} rules, the limit is {MAX_CORS_RULES}",
+            "CORS: {} rules, more than the limit of {MAX_CORS_RULES}",
             rules.len()
         )));
     }
@@ -226,7 +226,7 @@ mod tests {
         for (properties, why) in [
             (
                 ServiceProperties::default().cors(vec![rule(); 6]),
-                "6 rules, the limit is 5",
+                "6 rules, more than the limit of 5",
             ),
             (ServiceProperties::default().hour_metrics(metrics(0)), "0 days"),
             (
@@ -243,11 +243,11 @@ mod tests {
             (cors(CorsRule::new(["*"], ["get"])), "method \"get\""),
             (
                 cors(CorsRule::new(names(65, ""), ["GET"])),
-                "65 allowed origins, the limit is 64",
+                "65 allowed origins, more than the limit of 64",
             ),
             (
                 cors(CorsRule::new(["x".repeat(257)], ["GET"])),
-                "257 characters, the limit is 256",
+                "257 characters, more than the limit of 256",
             ),
             (cors(CorsRule::new(["a,b"], ["GET"])), "without commas"),
             (
@@ -255,14 +255,14 @@ mod tests {
                     allowed_headers: names(65, ""),
                     ..rule()
                 }),
-                "65 allowed headers, the limit is 64",
+                "65 allowed headers, more than the limit of 64",
             ),
             (
                 cors(CorsRule {
                     exposed_headers: names(3, "*"),
                     ..rule()
                 }),
-                "3 exposed headers with * at their end, the limit is 2",
+                "3 exposed headers with * at their end, more than the limit of 2",
             ),
             (
                 cors(CorsRule {

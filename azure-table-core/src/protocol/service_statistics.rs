@@ -1,7 +1,7 @@
 //! Statistics of the service: the replication to its secondary.
 //!
-//! Owns [`ServiceStatistics`] as a value and its XML in both directions. Only the secondary reports them, and only for
-//! accounts with a readable secondary (RA-GRS, RA-GZRS).
+//! Defines [`ServiceStatistics`] as a value and its XML in both directions. Only the secondary reports them, and only
+//! for accounts with a readable secondary (RA-GRS, RA-GZRS).
 //!
 //! Source: REST "Get Table Service Stats"; recorded bodies.
 

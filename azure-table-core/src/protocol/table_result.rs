@@ -1,6 +1,6 @@
 //! The result of one operation.
 //!
-//! Owns [`TableResult`]. It comes from the response to a single operation or from a part of a batch response. If the
+//! Defines [`TableResult`]. It comes from the response to a single operation or from a part of a batch response. If the
 //! response to a write was lost, it comes from the rows that were read back. Source: REST "Insert Entity", "Query
 //! Entities", "Performing entity group transactions".
 //!
@@ -138,7 +138,8 @@ impl TableResult {
 
     /// Returns the ETag of the entity: the new one after a write, the stored one after a get.
     ///
-    /// `None` after a delete and when no entity was found.
+    /// `None` after a delete and when no entity was found. Also `None` in a batch whose response was lost, if others
+    /// have written or deleted this row since: the write ids of the other rows show that the batch was applied.
     pub fn etag(&self) -> Option<&ETag> {
         self.etag.as_ref()
     }

@@ -1,6 +1,6 @@
 //! User delegation keys of Entra ID for shared access signatures: the request and the key.
 //!
-//! Owns [`UserDelegationKey`] and [`KeyInfo`] as values, the XML of both in both directions, and the request.
+//! Defines [`UserDelegationKey`] and [`KeyInfo`] as values, the XML of both in both directions, and the request.
 //! `sas_parameters.rs` builds the string that such a key signs. Not confirmed: the response for tables, which is
 //! assumed to be the same as for blobs, and that `Start` may be missing in a request (it is always written).
 //!
@@ -31,7 +31,7 @@ pub const MAX_LIFE: Duration = Duration::from_secs(7 * 24 * 3_600);
 ///
 /// `Debug` never shows it, and it is overwritten when it is dropped.
 ///
-/// Its signatures grant only those of their permissions that the identity has too, and they end with the key.
+/// Its signatures grant only the permissions that the identity has too, and they end with the key.
 /// `TableServiceClient::user_delegation_key` requests it,
 /// [`TableSas::sign_delegated`](crate::protocol::sas_builder::TableSas::sign_delegated) signs with it.
 ///
@@ -248,7 +248,7 @@ impl KeyInfo {
         if life > MAX_LIFE {
             let hours = life.as_secs().div_ceil(3_600);
             return invalid(format!(
-                "it would be valid for {hours} hours, the limit is 168 (7 days)"
+                "it would be valid for {hours} hours, more than the limit of 168 (7 days)"
             ));
         }
         Ok(())
@@ -342,7 +342,10 @@ mod tests {
         let week = 7 * 24 * 3_600;
         assert!(info(0, week).check().is_ok());
         for (info, why) in [
-            (info(0, week + 1), "it would be valid for 169 hours, the limit is 168"),
+            (
+                info(0, week + 1),
+                "it would be valid for 169 hours, more than the limit of 168",
+            ),
             (info(5, 5), "is not after its start"),
         ] {
             let error = info.check().unwrap_err().to_string();

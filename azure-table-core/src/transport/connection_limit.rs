@@ -1,7 +1,7 @@
 //! The number of connections that a transport may use concurrently.
 //!
-//! Owns [`ConnectionLimit`] and the wait for a turn. An attempt holds a permit from before it sends until its response
-//! is read to the end. A connection that is idle in the pool needs none.
+//! Defines [`ConnectionLimit`] and the wait for a turn. An attempt holds a permit from before it sends until its
+//! response is read to the end. A connection that is idle in the pool needs none.
 
 use std::error::Error as StdError;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! The traces of an injected fault, for a server that responds through the transport with the fault.
 //!
-//! Owns the two types that a response or an error carries. The faults belong to `azure-table-testing` (`fault.rs`).
+//! Contains the two types that a response or an error carries. The faults belong to `azure-table-testing` (`fault.rs`).
 
 use std::fmt;
 

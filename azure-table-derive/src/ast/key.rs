@@ -11,7 +11,7 @@ use crate::ctxt::Ctxt;
 use crate::key::{KeyName, KeyPiece};
 use crate::template::{Piece, Template};
 
-/// Returns the pieces of a key: its own field, or those of its template.
+/// Returns the pieces of a key: its own field, or the fields of its template.
 pub(crate) fn key_pieces(
     ctxt: &Ctxt,
     key: KeyName,

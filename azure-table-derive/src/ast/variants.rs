@@ -1,6 +1,6 @@
 //! An enum of entities as derive input.
 //!
-//! Owns [`Variants`] and the mark that distinguishes the variants.
+//! Defines [`Variants`] and the mark that distinguishes the variants.
 
 use proc_macro2::Ident;
 use syn::ext::IdentExt;

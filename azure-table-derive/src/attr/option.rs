@@ -1,6 +1,6 @@
 //! A parsed option.
 //!
-//! Owns [`Attr`], and the rule that an option is used once unless its row says otherwise.
+//! Defines [`Attr`], and the rule that an option is used once unless its row says otherwise.
 
 use proc_macro2::Ident;
 

@@ -1,6 +1,6 @@
 //! The places at which each option can be used.
 //!
-//! Owns [`Kind`], the combinations of derives and items, and the errors for names at other places. The options
+//! Defines [`Kind`], the combinations of derives and items, and the errors for names at other places. The options
 //! themselves are in `attr/table.rs`.
 
 use crate::attr::suggestion::unknown;
@@ -79,7 +79,7 @@ impl Placements {
     /// Returns the error for a name that is accepted at another place.
     fn elsewhere(&self, kind: Kind, spot: Spot, name: &str) -> Option<String> {
         if spot != Spot::Item && name == "name" {
-            // It is meant as the other name of a field or variant, more likely than that of the table.
+            // It is meant as the other name of a field or variant, more likely than of the table.
             return None;
         }
         let item = kind.item();

@@ -1,6 +1,6 @@
 //! Suggestions for unknown names.
 //!
-//! Owns the error for an unknown attribute, and the similarity of names, which `ast.rs` also uses for fields.
+//! Contains the error for an unknown attribute, and the similarity of names, which `ast.rs` also uses for fields.
 
 /// Names of attributes in other libraries.
 const OTHER_WORDS: &[(&str, &str)] = &[

@@ -2,7 +2,7 @@
 //!
 //! A row has the option's name, the field that stores it, the type of its value, the kinds of items that accept it, and
 //! the parser of its value. It generates the field, its parsing, and the option's part of the errors for unknown and
-//! misplaced names. The order of the rows is that of the names in errors.
+//! misplaced names. The rows have the order of the names in errors.
 
 use syn::{Attribute, ExprPath, LitStr, Path, Type};
 

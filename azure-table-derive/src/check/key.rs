@@ -69,7 +69,7 @@ pub(crate) fn check_count(ctxt: &Ctxt, entity: &Entity<'_>) {
         ctxt.error(
             &entity.base.input.ident,
             format!(
-                "the keys have {count} fields, the limit is {MAX_KEY_FIELDS}: combine some in one field, with a type \
+                "the keys have {count} fields, more than the limit of {MAX_KEY_FIELDS}: combine some in one field, with a type \
                  that implements TableKey"
             ),
         );

@@ -147,7 +147,8 @@ pub(crate) fn property_name_fault(name: &str) -> Option<String> {
         return Some(format!("it contains {wrong:?}, which is not a letter, digit or `_`"));
     }
     let units = name.encode_utf16().count();
-    (units > MAX_PROPERTY_NAME).then(|| format!("it has {units} UTF-16 units and the limit is {MAX_PROPERTY_NAME}"))
+    (units > MAX_PROPERTY_NAME)
+        .then(|| format!("it has {units} UTF-16 units, more than the limit of {MAX_PROPERTY_NAME}"))
 }
 
 /// Returns `true` for a name that the service reserves.

@@ -1,6 +1,6 @@
 //! The code of the generated constants.
 //!
-//! A constant has the visibility of its field, that of a variant has the visibility of its enum. Their names are in
+//! A constant has the visibility of its field; for a variant, the visibility of its enum. Their names are in
 //! `ast/constant.rs`.
 
 use proc_macro2::{Ident, TokenStream};

@@ -1,6 +1,6 @@
 //! The code that names the type of a field with a bound.
 //!
-//! Owns the traits by which a type is named. A type that does not fit is named in the schema, where the value is
+//! Contains the traits by which a type is named. A type that does not fit is named in the schema, where the value is
 //! written and where it is read. All of these name the same trait at the type, as `<Type as Trait>::item`: the compiler
 //! reports the same error for each, and shows it once. The spelling of the type selects the trait, and with it the
 //! remedy.

@@ -19,7 +19,7 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
         (!base.borrows()).then(|| read_group(base)),
     );
     let constants = constants(base, &generics);
-    // Those of a generic group are checked when it is written.
+    // The properties of a generic group are checked when it is written.
     let assertions = encrypted_assertions(base).filter(|_| !base.is_generic());
     let assertions = assertions.map(|assertion| quote!(const _: () = #assertion;));
     let assertions: TokenStream = assertions.collect();

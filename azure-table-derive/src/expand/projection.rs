@@ -101,7 +101,7 @@ fn source(field: &Field<'_>) -> Place {
     }
 }
 
-/// Generates fallbacks for the constants that the entity does not have: its own constants hide those of a trait.
+/// Generates fallbacks for the constants that the entity does not have: its own constants hide a trait's constants.
 fn absent(base: &Struct<'_>) -> TokenStream {
     let private = base.paths().private;
     let constants = base.fields.iter().filter_map(|field| field.constant.as_ref());

@@ -110,8 +110,8 @@ fn number(index: usize) -> Ident {
     Ident::new(&format!("__D{index}"), proc_macro2::Span::call_site())
 }
 
-/// Generates the discriminants as constants. The compiler provides those of an enum of unit variants; those of an enum
-/// with a catch-all are counted here. `convert` converts them to the stored value.
+/// Generates the discriminants as constants. The compiler provides them for an enum of unit variants; the discriminants
+/// of an enum with a catch-all are counted here. `convert` converts them to the stored value.
 fn numbers(choice: &Choice<'_>, convert: &str) -> TokenStream {
     let Paths { private, .. } = Paths::of(&choice.attrs);
     let (ident, convert) = (&choice.input.ident, Ident::new(convert, proc_macro2::Span::call_site()));
@@ -190,7 +190,7 @@ fn choice_key(choice: &Choice<'_>) -> TokenStream {
     quote!(#write #read)
 }
 
-/// Generates the impls of a newtype: those of its field.
+/// Generates the impls of a newtype, which use its field's impls.
 pub(crate) fn newtype(newtype: &Newtype<'_>) -> TokenStream {
     let Paths { private, .. } = Paths::of(&newtype.attrs);
     let (member, ty) = (&newtype.member, newtype.ty);

@@ -248,7 +248,7 @@ fn property_name_must_be_an_identifier() {
         );
     }
     let long = "é".repeat(256);
-    assert!(field(&format!("rename = {long:?}")).contains("it has 256 UTF-16 units and the limit is 255"));
+    assert!(field(&format!("rename = {long:?}")).contains("it has 256 UTF-16 units, more than the limit of 255"));
     assert!(mistakes(&with("", &format!("#[table(rename = {:?})] x: i32", "é".repeat(255)))).is_empty());
 }
 

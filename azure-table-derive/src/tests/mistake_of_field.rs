@@ -1,4 +1,4 @@
-//! One test for each error in the options of a field and in those of reading, by its message.
+//! One test for each error in the options of a field and in the options for reading, by its message.
 
 use super::{mistakes, one, with};
 

@@ -88,6 +88,6 @@ fn keys_have_at_most_eight_fields() {
     assert!(mistakes(&input(8)).is_empty());
     assert_eq!(
         one(&input(9)),
-        "the keys have 9 fields, the limit is 8: combine some in one field, with a type that implements TableKey"
+        "the keys have 9 fields, more than the limit of 8: combine some in one field, with a type that implements TableKey"
     );
 }

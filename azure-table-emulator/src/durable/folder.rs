@@ -1,6 +1,6 @@
 //! The folder of a durable emulator: its files, its lock, its format.
 //!
-//! Owns [`EmulatorFolder`], the names in the folder, and the errors that name it. A folder has two files:
+//! Defines [`EmulatorFolder`], the names in the folder, and the errors that name it. A folder has two files:
 //!
 //! - `tables-1.redb`: the tables (`durable/database.rs`), with the format in its name, so that any version of this
 //!   crate can tell a newer format from damage
@@ -94,7 +94,7 @@ impl EmulatorFolder {
     /// Only one format exists so far, so each folder either has the current format or is rejected as newer.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check).
+    /// The errors of [`check`](Self::check).
     pub fn upgrade(folder: impl AsRef<Path>) -> io::Result<Self> {
         Self::check(folder)
     }

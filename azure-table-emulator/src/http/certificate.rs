@@ -1,6 +1,6 @@
 //! The certificate of an HTTPS server.
 //!
-//! Owns [`ServerCertificate`] and the TLS settings: rustls with the ring provider, set here and not for the process,
+//! Defines [`ServerCertificate`] and the TLS settings: rustls with the ring provider, set here and not for the process,
 //! and HTTP/1.1 only.
 
 use std::fmt;
@@ -29,8 +29,8 @@ pub struct ServerCertificate {
 impl ServerCertificate {
     /// Creates a certificate from PEM: the certificate chain and the private key.
     ///
-    /// The server's own certificate comes first, then those of its authorities, if any. The key is unencrypted PKCS #8,
-    /// PKCS #1 or SEC1. One text may hold both: pass it twice.
+    /// The server's own certificate comes first, then the certificates of its authorities, if any. The key is
+    /// unencrypted PKCS #8, PKCS #1 or SEC1. One text may hold both: pass it twice.
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): a text is not PEM or lacks the

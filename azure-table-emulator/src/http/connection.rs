@@ -1,6 +1,6 @@
 //! One connection: HTTP messages, from bytes to a complete request and back.
 //!
-//! Owns the time and size limits of an incoming request. hyper answers invalid HTTP with 400, 414 or 431, or not at
+//! Contains the time and size limits of an incoming request. hyper answers invalid HTTP with 400, 414 or 431, or not at
 //! all. The emulator sees complete requests only, so an interrupted one changes nothing.
 
 use std::error::Error;

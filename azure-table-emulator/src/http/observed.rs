@@ -1,4 +1,4 @@
-//! The responses of an emulator on a port: those of a transport in front of it, and those to incomplete requests.
+//! The responses of an emulator on a port, from a transport in front of it, and to incomplete requests.
 //!
 //! Reports each outcome, also of a request that no caller waits for any more. The event is in `response/observer.rs`.
 

@@ -1,7 +1,7 @@
 //! The tables of an emulator without a client: listed, read and filled as text, deleted.
 //!
-//! Owns [`EmulatorTable`] and the methods for any account. They take no time, regardless of the service model. Entities
-//! as lines are those of a snapshot (`snapshot/entity.rs`).
+//! Defines [`EmulatorTable`] and the methods for any account. They take no time, regardless of the service model.
+//! Entities as lines are the lines of a snapshot (`snapshot/entity.rs`).
 
 use std::time::Duration;
 
@@ -110,7 +110,8 @@ impl Emulator {
 
     /// Deletes the tables of all accounts, all or none.
     ///
-    /// Their names are available immediately, also those of tables that were being deleted. Service properties stay.
+    /// Their names are available immediately, also the names of tables that were being deleted. Service properties
+    /// stay.
     ///
     /// # Errors
     /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the
@@ -122,7 +123,8 @@ impl Emulator {
 
     /// Deletes the tables of one account, all or none.
     ///
-    /// Their names are available immediately, also those of tables that were being deleted. Service properties stay.
+    /// Their names are available immediately, also the names of tables that were being deleted. Service properties
+    /// stay.
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the account does not exist. Tables
@@ -170,7 +172,7 @@ impl Emulator {
         Error::invalid_input(format!("account {account:?} does not exist, the accounts are {known}"))
     }
 
-    /// Returns the account with the rules of the table: those of Cosmos DB if it was created at such a URL.
+    /// Returns the account with the rules of the table: Cosmos DB's if it was created at such a URL.
     fn replica_of<'a>(&self, account: &'a str, table: &str) -> Replica<'a> {
         let replica = Replica::primary(account, self.settings().rules());
         let other = Replica::primary(account, &COSMOS);

@@ -1,6 +1,6 @@
 //! The accounts and tokens that an emulator accepts.
 //!
-//! Owns their setters. `access.rs` checks requests against them.
+//! Contains their setters. `access.rs` checks requests against them.
 
 use azure_table_core::model::error::{Error, Result};
 use azure_table_core::protocol::signature::SigningKey;
@@ -55,7 +55,7 @@ impl Emulator {
     /// expiry (`exp`) after the time of the emulator's clock. Repeated calls add audiences. Tokens for Storage have the
     /// audience `https://storage.azure.com`, for Cosmos DB `https://cosmos.azure.com`.
     ///
-    /// URLs and permissions are those of [`token`](Self::token). Rejected tokens get a 401 that names the
+    /// URLs and permissions are the same as with [`token`](Self::token). Rejected tokens get a 401 that names the
     /// token authority (from version 2020-12-06 on), and text that is not a token a 400.
     ///
     /// ```

@@ -28,7 +28,8 @@ impl Emulator {
     ///
     /// [`SyncPolicy`] defines what a response waits for, and what survives a kill or a power failure. After a failed
     /// write to the disk the emulator stops: each request gets 500 `InternalError`, with the reason. Then open the
-    /// folder again: it has the acknowledged changes, except under [`SyncPolicy::Interval`] those of the last interval.
+    /// folder again: it has the acknowledged changes, except, under [`SyncPolicy::Interval`], the changes of the last
+    /// interval.
     ///
     /// Only one process can have a folder open. It is released when the last clone is dropped, which stores pending
     /// changes and blocks its thread meanwhile, usually for a few milliseconds. [`seed`](Self::seed) and
@@ -75,7 +76,7 @@ impl Emulator {
     /// Feature `emulator-durable`.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open); [`InvalidInput`](io::ErrorKind::InvalidInput) also if the folder is of Table
+    /// The errors of [`open`](Self::open); [`InvalidInput`](io::ErrorKind::InvalidInput) also if the folder is of Table
     /// storage.
     pub fn open_cosmos(folder: impl AsRef<Path>, sync: SyncPolicy) -> io::Result<Self> {
         Self::cosmos().kept_in(folder.as_ref(), sync)

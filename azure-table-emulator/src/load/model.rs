@@ -1,6 +1,6 @@
 //! The service model: the capacity of its servers, as constants and presets with their sources.
 //!
-//! Owns [`ServiceModel`] and [`RangeSplits`]. `load/range_server.rs` and `load/stamp.rs` apply them to requests.
+//! Defines [`ServiceModel`] and [`RangeSplits`]. `load/range_server.rs` and `load/stamp.rs` apply them to requests.
 //!
 //! Source: "How to get the most out of Windows Azure Tables" (Windows Azure Storage Team, 2010), Figures 3, 4, 6, 8,
 //! 9, 12, 13 and 15; "Scalability and performance targets for Table storage".
@@ -123,7 +123,7 @@ impl ServiceModel {
     /// - a maximum wait of 1 s
     ///
     /// A server then handles 2,500 inserts/s, or about 4,950 entities/s in batches of 100, so a partition reaches its
-    /// own limit before that of its server.
+    /// own limit before its server's.
     ///
     /// Source: "Scalability and performance targets for Table storage".
     pub fn azure_storage() -> Self {

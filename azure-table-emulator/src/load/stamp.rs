@@ -1,7 +1,7 @@
 //! The servers of an emulator, of all accounts: their capacity and their load.
 //!
-//! A request passes the limit of its account, then that of its partition, then the queue of its range server. If one
-//! rejects it, it uses none of them. All random numbers come from one seed, in the order of the requests.
+//! A request passes the limit of its account, then the limit of its partition, then the queue of its range server. If
+//! one rejects it, it uses none of them. All random numbers come from one seed, in the order of the requests.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
 //! Entity group transactions: several changes as one, or a single query in a batch.
 //!
-//! Owns the rules of a batch and the multipart response. Each operation is checked by itself, but only the request
+//! Contains the rules of a batch and the multipart response. Each operation is checked by itself, but only the request
 //! around them has a credential. `protocol/inbound/batch.rs` parses the parts, `operations.rs` each operation, and
 //! `store.rs` makes all changes or none.
 //!
@@ -38,7 +38,7 @@ fn http_part(boundary: &str, rules: &ServiceRules) -> String {
 pub(crate) struct BatchCalls<'a> {
     caller: &'a Caller<'a>,
     request: &'a Inbound<'a>,
-    /// `None` if the body is not that of a batch.
+    /// `None` if the body is not a batch.
     batch: Option<&'a Batch<'a>>,
     calls: Vec<Result<(OperationCall<'a>, Result<Change>)>>,
 }

@@ -1,6 +1,6 @@
 //! CORS: requests that browsers send for pages of other origins.
 //!
-//! Owns the preflight request, which needs no signature, and the headers of the response to the request itself. The
+//! Contains the preflight request, which needs no signature, and the headers of the response to the request itself. The
 //! rules belong to the account (`operations/documents.rs`); the first matching one applies. The rules block no request:
 //! the browser does. Not confirmed: the form of a rejection (JSON here); the exposed headers of an error, and those
 //! that match a prefix; that a name at the end of a rule's list that the response does not have is still listed.

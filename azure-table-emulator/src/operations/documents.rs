@@ -1,7 +1,7 @@
 //! Operations with XML bodies: properties and statistics of the service, a table's access policies, user delegation
 //! keys.
 //!
-//! Owns their parsing, effects and responses. The documents are in `protocol/service_properties.rs`,
+//! Contains their parsing, effects and responses. The documents are in `protocol/service_properties.rs`,
 //! `protocol/service_statistics.rs`, `protocol/access_policy.rs` and `protocol/user_delegation_key.rs`.
 //! `operations/cors.rs` applies the rules for browsers, `access/sas.rs` the policies and keys. Logging and metrics have
 //! no effect.

@@ -3,7 +3,7 @@
 //! Decides which members an entity has at each level, and their order. The text of JSON is in `json_text.rs`. The
 //! properties of a row are encoded when they are stored (`store/members.rs`). The parsing side is `codec/json/read.rs`.
 //!
-//! Source: REST "Payload format for Table service operations"; the member order is that of recorded answers.
+//! Source: REST "Payload format for Table service operations"; the members have the order of recorded responses.
 
 use azure_table_core::codec::odata::time::TimeText;
 use azure_table_core::codec::url;

@@ -1,7 +1,7 @@
 //! Rows that are stored before the first request.
 //!
-//! Owns [`seed`] and [`seed_lines`]. They bypass HTTP and signatures, and nothing else: the rows are the same as after
-//! an upsert by a client.
+//! Defines [`seed`] and [`seed_lines`]. They bypass HTTP and signatures, and nothing else: the rows are the same as
+//! after an upsert by a client.
 
 use azure_table_core::model::datetime::DateTime;
 use azure_table_core::model::edm::Edm;

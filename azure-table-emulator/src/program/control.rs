@@ -1,8 +1,8 @@
 //! The control port: a small HTTP API for controlling the emulator, by a program in any language or by a person.
 //!
-//! Owns the listener and the time limits. The limit on connections is in `control/connections.rs`. `control/access.rs`
-//! authorizes requests, the routes are in `control/routes.rs`, the page for people in `control/page.rs`. It changes the
-//! emulator only through the library's public methods.
+//! Contains the listener and the time limits. The limit on connections is in `control/connections.rs`.
+//! `control/access.rs` authorizes requests, the routes are in `control/routes.rs`, the page for people in
+//! `control/page.rs`. It changes the emulator only through the library's public methods.
 
 mod access;
 mod connections;

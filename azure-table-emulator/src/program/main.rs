@@ -4,7 +4,7 @@
 //! cargo run --release -p azure-table-emulator -- --port 10002 --account contoso:@key.txt
 //! ```
 //!
-//! Owns the exit codes. Options are in `options.rs`, the life of the server in `serve.rs`, its first lines in
+//! Contains the exit codes. Options are in `options.rs`, the life of the server in `serve.rs`, its first lines in
 //! `introduction.rs`, all other lines in `output.rs`, signals in `stop.rs`, and the commands for a folder in
 //! `folder.rs`. The control port is in `control.rs`. The service is the library's.
 

@@ -1,6 +1,6 @@
 //! Continuation tokens: a position in a table, as text that is opaque to clients.
 //!
-//! The shape is that of the service: `1!`, the length of the rest, `!`, base64 with `-` for `=`. Cosmos DB has other
+//! The service has the same shape: `1!`, the length of the rest, `!`, base64 with `-` for `=`. Cosmos DB has other
 //! forms. For rows it is the id of a row, 16 bytes whose second half is its number, in a JSON object, from the second
 //! page on in an array, and with counts instead if the query has a filter; the second header is `NA`. For tables it is
 //! an id, and with a filter also the number of pages and of tables so far. The emulator keeps no state for a token, so
@@ -26,7 +26,7 @@ const NEXT_ROW: &str = "x-ms-continuation-nextrowkey";
 const NEXT_TABLE: &str = "x-ms-continuation-nexttablename";
 /// The text around a row's position in a token of Cosmos DB.
 const AROUND_ROW: [&str; 2] = ["{\"token\":\"", "\",\"range\":{\"min\":\"\",\"max\":\"FF\"}}"];
-/// The texts before an id, the number of pages and that of items, in tokens of filtered queries.
+/// The texts before an id, the number of pages and of items, in tokens of filtered queries.
 const COUNTED: [&str; 3] = ["+RID:~", "#RT:", "#TRC:"];
 /// The text after the counts of rows.
 const BEHIND_COUNTS: &str = "#ISV:2#IEO:65599#QCF:8#FPC:AQE=";

@@ -1,6 +1,6 @@
 //! Options: the query string of a request.
 //!
-//! Owns `$filter`, `$select`, `$top`, `$format` and the continuation parameters.
+//! Contains `$filter`, `$select`, `$top`, `$format` and the continuation parameters.
 //! Not confirmed: the code for a `$top` that is not a number (the status of more than 1000 is documented); `$top=0`,
 //! here a page without rows and without a continuation (as requested in Azurite's issue 1428); `$select=*`, which means
 //! all properties here.

@@ -1,6 +1,6 @@
 //! Errors as responses, with the texts and in the form of each service.
 //!
-//! Owns the bodies of errors, and the texts of Cosmos DB that differ from those of Storage (`rules/service_error.rs`).
+//! Contains the bodies of errors, and the texts of Cosmos DB that differ from Storage's (`rules/service_error.rs`).
 //!
 //! Source: REST "Status and error codes"; recorded error bodies of both services.
 
@@ -115,8 +115,8 @@ fn repeats_level(service_error: &ServiceError, form: &ErrorForm) -> bool {
         )
 }
 
-/// Returns `true` if an error has the media type that the request accepts, as it was sent: those of a shared access
-/// signature (recorded of seven SDKs).
+/// Returns `true` if an error has the media type that the request accepts, as it was sent, as do errors about a shared
+/// access signature (recorded of seven SDKs).
 fn repeats_accept(service_error: &ServiceError) -> bool {
     is_one_of(
         service_error,

@@ -1,12 +1,12 @@
 //! Errors of the service, with its own texts.
 //!
-//! Owns status, code and text of each, and the part of the service that raises it: that determines the headers and the
-//! index in a batch. The body around them is in `response/error.rs`. Not confirmed: the headers of the mismatches of
-//! shared access signatures other than that of the permission, the text of a protocol that accepts no token, and the
-//! responses to preflight requests beyond their statuses.
+//! Contains status, code and text of each, and the part of the service that raises it: that determines the headers and
+//! the index in a batch. The body around them is in `response/error.rs`. Not confirmed: the headers of the mismatches
+//! of shared access signatures other than the text about the permission, the text of a protocol that accepts no token,
+//! and the responses to preflight requests beyond their statuses.
 //!
 //! Source: REST "Table service error codes", "Common REST API error codes", "SAS error codes", "Authorize with
-//! Microsoft Entra ID". The texts are those of live responses if one was seen, otherwise of these pages.
+//! Microsoft Entra ID". The texts come from live responses if one was seen, otherwise from these pages.
 
 use std::borrow::Cow;
 
@@ -280,7 +280,7 @@ service_errors! {
     AUTHORIZATION_FAILURE = 403 "AuthorizationFailure", Store,
         "This request is not authorized to perform this operation.";
     /// Recorded, with the headers of the store's errors. That the four below have the same headers is not confirmed;
-    /// their texts are those of REST "SAS error codes".
+    /// their texts come from REST "SAS error codes".
     PERMISSION_MISMATCH = 403 "AuthorizationPermissionMismatch", Store,
         "This request is not authorized to perform this operation using this permission.";
     RESOURCE_TYPE_MISMATCH = 403 "AuthorizationResourceTypeMismatch", Store,

@@ -1,7 +1,7 @@
 //! A row as a line of a snapshot.
 //!
-//! Owns the line in both directions. Values are parsed and checked like an insert of the same JSON (`request/body.rs`);
-//! this file locates a fault in the line.
+//! Contains the line in both directions. Values are parsed and checked like an insert of the same JSON
+//! (`request/body.rs`); this file locates a fault in the line.
 
 use azure_table_core::codec::json::write::Object;
 use azure_table_core::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
@@ -99,7 +99,7 @@ fn members(line: &str) -> std::result::Result<Vec<Member<'_>>, Fault> {
         MemberFault::Duplicate(at, name) => Fault::at(at, format!("property {}: it occurs twice", Shown(name))),
         MemberFault::TooMany(at) => Fault::at(
             at,
-            format!("more than {most} properties, the limit is {MAX_PROPERTIES}"),
+            format!("more than {most} properties; an entity has at most {MAX_PROPERTIES}"),
         ),
     })
 }

@@ -1,6 +1,6 @@
 //! The lines of a snapshot other than rows: the first one, accounts and tables.
 //!
-//! Owns their JSON in both directions, the version of the format, and the positions of faults in any line. Default
+//! Contains their JSON in both directions, the version of the format, and the positions of faults in any line. Default
 //! values are not written and can be omitted.
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Accounts, and their copy in the secondary, which lags behind the primary.
 //!
-//! Owns the contents of an account, and the application of an effect to it, which is the same in both locations.
+//! Contains the contents of an account, and the application of an effect to it, which is the same in both locations.
 //! Without a lag there is no copy: both locations share one state. Not confirmed: the properties of a new account (here
 //! everything is off).
 

@@ -1,8 +1,8 @@
 //! The journal: changes of the store in their order, until they are on the disk.
 //!
-//! Owns the number of each change, the progress of storing them, and the waiting of responses and threads for that. The
-//! writer is in `durable`; this file has no I/O. A change gets its number under the lock of the store. So a caller who
-//! reads, then looks up the newest number, waits for everything that was read.
+//! Contains the number of each change, the progress of storing them, and the waiting of responses and threads for that.
+//! The writer is in `durable`; this file has no I/O. A change gets its number under the lock of the store. So a caller
+//! who reads, then looks up the newest number, waits for everything that was read.
 //!
 //! After a failed write nothing more is stored: all waiting callers get the failure, and so do all later ones.
 

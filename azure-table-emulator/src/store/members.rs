@@ -1,6 +1,6 @@
 //! The properties of a row as the JSON members of responses: a page is mostly a copy of them.
 //!
-//! Owns the text of a property, and the stored form of rows: the text at minimal metadata, preceded by an index of
+//! Contains the text of a property, and the stored form of rows: the text at minimal metadata, preceded by an index of
 //! types and lengths, so that annotations can be skipped and values can be decoded. `operations/payload.rs` chooses the
 //! members of a response and their order.
 //!
@@ -37,7 +37,7 @@ const USUAL_TEXT: usize = 48;
 pub(crate) type Properties = Vec<(Box<str>, EdmValue)>;
 
 /// Properties in their order, in one allocation: the length of the index, the index, the text. For each property the
-/// index has its type, the length of its name and that of its value. In the text, commas separate the members.
+/// index has its type, the lengths of its name and its value. In the text, commas separate the members.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Members(Box<[u8]>);
 

@@ -1,8 +1,8 @@
 //! One stored entity: its keys, its properties in order, its ETag.
 //!
-//! Owns the limits on an entity as a whole. `model/row_id.rs` orders rows, `store.rs` changes them, `store/members.rs`
-//! encodes their properties, `operations/payload.rs` writes them as JSON. Not confirmed: that the 1 MiB limit uses
-//! the published formula, as this file does.
+//! Contains the limits on an entity as a whole. `model/row_id.rs` orders rows, `store.rs` changes them,
+//! `store/members.rs` encodes their properties, `operations/payload.rs` writes them as JSON. Not confirmed: that the 1
+//! MiB limit uses the published formula, as this file does.
 
 use std::borrow::Cow;
 

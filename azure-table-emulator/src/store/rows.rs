@@ -1,7 +1,7 @@
 //! The rows of a table in order, and the queries that read them in several turns.
 //!
-//! Owns both orders: that of the keys, which point reads and ranges of keys always use, and that of insertion, if the
-//! service has it ([`Places`]).
+//! Contains both orders: the order of keys, which point reads and ranges of keys always use, and the order of
+//! insertion, if the service has it ([`Places`]).
 //!
 //! Ensures that such a query sees one state of the table: every write preserves the previous row for each of them. A
 //! query that ends in its first turn is not registered, and adds no cost to writes.
@@ -154,7 +154,7 @@ impl Rows {
     /// Returns the rows of a range of keys, and perhaps others of its partition or table, from a place on. They are in
     /// the order of insertion, and replaced by those in `changed`.
     ///
-    /// A range of few rows is read by its keys. A table that never kept the order of insertion has that of the keys.
+    /// A range of few rows is read by its keys. A table that never kept the order of insertion has the order of keys.
     pub(crate) fn by_place<'a>(
         &'a self,
         changed: &'a Changed,
@@ -240,7 +240,7 @@ impl Clone for Rows {
 /// The place of a row without one.
 const NONE: u64 = 0;
 
-/// The order in which the rows of a table were inserted, which is that of pages on Cosmos DB.
+/// The order in which the rows of a table were inserted, which pages on Cosmos DB have.
 ///
 /// Places are numbers from 1 on, also per partition. An updated row keeps its place, a new one is last.
 ///

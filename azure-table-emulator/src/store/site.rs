@@ -1,6 +1,6 @@
 //! The account that a request addresses, in its location.
 //!
-//! Owns [`Site`], the value that all later stages use. `site.rs` finds it in a URL.
+//! Defines [`Site`], the value that all later stages use. `site.rs` finds it in a URL.
 
 use azure_table_core::protocol::inbound::target::Paths;
 
@@ -53,7 +53,7 @@ impl Site {
         Replica::primary(&self.account, self.rules)
     }
 
-    /// Returns `true` if two names are those of the same table.
+    /// Returns `true` if two names belong to the same table.
     pub(crate) fn is_same_table(&self, one: &str, other: &str) -> bool {
         self.rules.table_key(one) == self.rules.table_key(other)
     }

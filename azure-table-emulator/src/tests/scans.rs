@@ -202,7 +202,7 @@ async fn url_of_more_than_32767_characters_is_rejected() {
     assert_eq!(longest.status(), 200);
     let too_long = send(&emulator, "GET", &query_of(32_768), &[], "").await;
     assert_eq!((too_long.status().as_u16(), body(&too_long)), (414, ""));
-    let why = "the URL has 32768 characters, the limit is 32767".to_owned();
+    let why = "the URL has 32768 characters, more than the limit of 32767".to_owned();
     assert_eq!(sink.try_iter().collect::<Vec<_>>(), [None, Some(why)]);
 }
 

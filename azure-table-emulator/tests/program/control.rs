@@ -252,7 +252,7 @@ async fn clock_is_set_advanced_and_reset() {
     // At the last time of all, rows would keep their ETags.
     let (status, error) = port.rejected("PUT /clock", "{\"now\":\"9999-12-31T23:59:59Z\"}");
     assert!(
-        status == 400 && error.contains("9999-12-31T23:59:59Z, the limit is 9000-01-01"),
+        status == 400 && error.contains("9999-12-31T23:59:59Z, later than the limit of 9000-01-01"),
         "{error}"
     );
     port.ok("PUT /clock", "{\"now\":\"8999-12-31T23:59:59Z\"}");

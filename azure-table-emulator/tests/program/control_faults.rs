@@ -172,7 +172,7 @@ fn faults_that_mean_nothing_are_rejected() {
         ("{\"fault\":\"loseRequest\",\"nth\":0}", "nth: 0, it must be 1 or more"),
         (
             "{\"fault\":\"loseRequest\",\"nth\":1,\"every\":2}",
-            "nth, first, every, probability: 2 of them, the limit is 1",
+            "nth, first, every, probability: 2 of them, at most 1 is allowed",
         ),
         (
             "{\"fault\":\"loseRequest\",\"probability\":1.5}",
@@ -180,7 +180,7 @@ fn faults_that_mean_nothing_are_rejected() {
         ),
         (
             &"{\"fault\":\"loseRequest\"}".repeat(101),
-            "rules: 101, the limit is 100",
+            "rules: 101, more than the limit of 100",
         ),
     ] {
         let (status, error) = port.rejected("PUT /faults", rule);

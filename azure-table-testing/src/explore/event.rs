@@ -1,7 +1,7 @@
 //! The requests of a run: those that wait, and those that were chosen.
 //!
-//! Owns their identities. A request is identified by its client and its number among that client's requests, which are
-//! equal in runs that differ only in the order of requests that commute.
+//! Contains their identities. A request is identified by its client and its number among that client's requests, which
+//! are equal in runs that differ only in the order of requests that commute.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::explore::footprint::Footprint;
 /// The name of the body's own client.
 pub const MAIN: &str = "main";
 
-/// A request of a run: the client's name and the number of the request among those of the client, from 0.
+/// A request of a run: the client's name and the number of the request among the client's requests, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId {
     pub client: Arc<str>,

@@ -1,6 +1,6 @@
 //! The rows that a request reads and writes.
 //!
-//! Owns [`Footprint`]. A request that cannot be parsed touches everything: the search then runs more orders than
+//! Defines [`Footprint`]. A request that cannot be parsed touches everything: the search then runs more orders than
 //! necessary, never fewer. A query reads the whole range of its filter, whatever page it requests.
 
 use std::borrow::Cow;

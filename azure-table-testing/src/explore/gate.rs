@@ -1,7 +1,7 @@
 //! The gate at which the requests of a run wait.
 //!
-//! Owns [`Gate`], and the transport of each client in front of it. The runtime calls [`Gate::at_rest`] when all tasks
-//! are blocked. Then one waiting request is chosen, and everything runs until it rests again.
+//! Defines [`Gate`], and the transport of each client in front of it. The runtime calls [`Gate::at_rest`] when all
+//! tasks are blocked. Then one waiting request is chosen, and everything runs until it rests again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -34,7 +34,7 @@ pub trait Chooser: Send {
 pub enum End {
     /// All possible continuations were run in another order.
     Pruned,
-    /// The requests differ from those of the previous run after the same choices, as described.
+    /// The requests differ from the previous run's after the same choices, as described.
     Differs(String),
     /// The choices of a replay name a request that does not wait.
     NoSuchRequest(String),

@@ -1,11 +1,11 @@
 //! The races of a run: pairs of steps that could also have happened in the other order.
 //!
-//! Owns [`Dependence`], the rule which two steps commute. Two steps that commute lead to the same state in either
+//! Defines [`Dependence`], the rule which two steps commute. Two steps that commute lead to the same state in either
 //! order, so one order stands for both. That holds only if their tasks share nothing but the service. The test declares
 //! that with `isolated`, and each task has its own client. Otherwise no two steps commute, and every order is run.
 //! Writes to two rows do not commute either if a run reads the Timestamps of both.
 //!
-//! Owns the happens-before order of a run's events, and the points to backtrack to, as in source sets.
+//! Contains the happens-before order of a run's events, and the points to backtrack to, as in source sets.
 //!
 //! Source: Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial order reduction", POPL 2014, section 5.
 

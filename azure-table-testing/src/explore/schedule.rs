@@ -1,8 +1,8 @@
 //! The choices of a run as text, and a run with the choices of such a text.
 //!
-//! Owns [`Schedule`]. `a*2 b:lost a` chooses two requests of the client `a`, then one of `b` that never arrives, then
-//! one of `a`. `b:unanswered` loses the response, `clock` advances the clock, and `b.2` is the second of the waiting
-//! requests of `b`.
+//! Defines [`Schedule`]. `a*2 b:lost a` chooses two requests of the client `a`, then one of `b` that never arrives,
+//! then one of `a`. `b:unanswered` loses the response, `clock` advances the clock, and `b.2` is the second of the
+//! waiting requests of `b`.
 
 use std::fmt;
 use std::str::FromStr;

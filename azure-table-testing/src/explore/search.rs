@@ -1,6 +1,6 @@
 //! One exploration: runs until every order was tried, a bound is reached, or one fails.
 //!
-//! Owns the order of the search: first without faults, then with one more each time. So the first failure has the
+//! Contains the order of the search: first without faults, then with one more each time. So the first failure has the
 //! fewest faults. A search begins again when a run reads Timestamps, since they show the order of writes. The caller
 //! executes the runs.
 

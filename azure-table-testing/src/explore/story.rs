@@ -1,6 +1,6 @@
 //! A run as a story: one line for each request.
 //!
-//! Owns [`StoryLine`], the line of an event, and the table of all lines. Bodies are shortened. A condition names the
+//! Defines [`StoryLine`], the line of an event, and the table of all lines. Bodies are shortened. A condition names the
 //! line in which the task received the ETag.
 
 use std::fmt::{self, Write as _};

@@ -1,6 +1,6 @@
 //! Every order with few switches between tasks, to shorten a failed run.
 //!
-//! Owns [`FewSwitches`]. It prunes nothing, so the first failure that it finds has the fewest switches.
+//! Defines [`FewSwitches`]. It prunes nothing, so the first failure that it finds has the fewest switches.
 
 use crate::explore::event::{Choice, Event, Waiting};
 use crate::explore::gate::{Chooser, End};

@@ -1,6 +1,6 @@
 //! The tree of choices, walked depth first.
 //!
-//! Owns [`Tree`]: one node for each step of the run, with the steps that remain to be tried there. A run follows the
+//! Defines [`Tree`]: one node for each step of the run, with the steps that remain to be tried there. A run follows the
 //! existing nodes and adds further ones. Orders that differ only in steps that commute are run once: a node gets
 //! another step only for a race (`races.rs`), and a step that was tried sleeps until a step follows that it does not
 //! commute with.

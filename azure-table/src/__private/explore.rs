@@ -1,6 +1,6 @@
 //! Explorations: a body that runs repeatedly, each time with another order of its requests.
 //!
-//! Owns the settings of an exploration, and the arguments of `#[azure_table::test(explore)]`. One run is in
+//! Contains the settings of an exploration, and the arguments of `#[azure_table::test(explore)]`. One run is in
 //! `explore/run.rs`, its service in `explore/simulation.rs`. The search is in `azure-table-testing`; it knows neither
 //! client nor emulator.
 

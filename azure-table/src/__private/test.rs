@@ -1,6 +1,6 @@
 //! The items that the code of `#[azure_table::test]` uses.
 //!
-//! Owns the runtime of a test, its emulator with the transports in front of it, and [`TestArgument`]: the possible
+//! Contains the runtime of a test, its emulator with the transports in front of it, and [`TestArgument`]: the possible
 //! arguments of a test.
 //!
 //! The attribute determines each argument by its type through a trait, so that aliases work and the compiler reports an

@@ -45,7 +45,7 @@
 //! }
 //! ```
 //!
-//! All attributes of the derives: [the guide to entities](crate::guide::entities).
+//! First steps with the derives: [the guide to entities](crate::guide::entities).
 
 #[doc(inline)]
 pub use azure_table_core::codec::json::json_text;

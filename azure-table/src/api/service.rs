@@ -5,7 +5,7 @@
 //! | [`ServiceProperties`], [`CorsRule`], [`Logging`], [`Metrics`] | logging, metrics and CORS of the service |
 //! | [`ServiceStatistics`], [`GeoReplicationStatus`] | the replication to the secondary |
 //! | [`StoredAccessPolicy`] | permissions that a SAS names, revocable |
-//! | [`Creation`] | outcomes of `create_table_if_not_exists`; those of deletes are a [`Deletion`](crate::Deletion) |
+//! | [`Creation`] | outcomes of `create_table_if_not_exists`; of a delete: [`Deletion`](crate::Deletion) |
 //! | [`RecreateProgress`] | steps of [`TableClient::recreate_table`](crate::TableClient::recreate_table) |
 //!
 //! [`TableServiceClient::properties`](crate::TableServiceClient::properties) and `set_properties` read and change the

@@ -152,7 +152,7 @@ impl<E> TableBatch<E> {
         let written = self.written(entity);
         match self.pipeline.settings.check_variant().is_ok() && self.change_set.insert(&written) {
             true => Ok(self),
-            false => self.push(TableOperation::insert(&written)),
+            false => self.build(TableOperation::insert(&written)),
         }
     }
 
@@ -161,7 +161,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn insert_echo(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.push(TableOperation::insert_echo(&self.written(entity)))
+        self.build(TableOperation::insert_echo(&self.written(entity)))
     }
 
     /// Adds a replace.
@@ -171,7 +171,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn replace(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.push(TableOperation::replace(&self.written(entity)))
+        self.build(TableOperation::replace(&self.written(entity)))
     }
 
     /// Adds a merge.
@@ -181,7 +181,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn merge(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.push(TableOperation::merge(&self.written(entity)))
+        self.build(TableOperation::merge(&self.written(entity)))
     }
 
     /// Adds an insert-or-replace: inserts the entity, or replaces the stored one.
@@ -189,7 +189,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn insert_or_replace(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.push(TableOperation::insert_or_replace(&self.written(entity)))
+        self.build(TableOperation::insert_or_replace(&self.written(entity)))
     }
 
     /// Adds an insert-or-merge: inserts the entity, or merges it into the stored one.
@@ -197,7 +197,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn insert_or_merge(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.push(TableOperation::insert_or_merge(&self.written(entity)))
+        self.build(TableOperation::insert_or_merge(&self.written(entity)))
     }
 
     /// Adds a patch: a write of single columns of a stored entity.
@@ -271,6 +271,15 @@ impl<E> TableBatch<E> {
         Ok(self)
     }
 
+    /// Adds an operation that was built for this batch: its write id shows that this batch was applied.
+    fn build(&mut self, operation: TableOperation) -> Result<&mut Self, RejectedOperation> {
+        match self.pipeline.settings.check_variant() {
+            Ok(()) => self.change_set.add_unshared(operation)?,
+            Err(e) => return Err(self.change_set.reject(operation, BatchRule::Valid, e)),
+        }
+        Ok(self)
+    }
+
     /// Returns the number of operations.
     pub fn len(&self) -> usize {
         self.change_set.len()
@@ -334,7 +343,7 @@ impl<E> TableBatch<E> {
 /// It is that batch: what is added through it stays there.
 #[must_use = "nothing is added until a method is called"]
 pub struct VariantBatch<'b, V> {
-    /// The operations of the batch, exchanged with those of `batch` until this value is dropped.
+    /// The operations of the batch, exchanged with the operations of `batch` until this value is dropped.
     outer: &'b mut ChangeSet,
     batch: TableBatch<V>,
 }

@@ -1,6 +1,6 @@
 //! The effective settings of a client, to be read or logged.
 //!
-//! Owns [`EffectiveSettings`] and its text. The settings themselves are `pipeline/settings.rs`, their setters
+//! Defines [`EffectiveSettings`] and its text. The settings themselves are `pipeline/settings.rs`, their setters
 //! `client/settings.rs`.
 
 use std::fmt::{self, Display};

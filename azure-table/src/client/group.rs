@@ -12,7 +12,7 @@
 //! | `ticket.rs` | the acceptance of a write, and the future of its caller |
 //! | `epoch.rs` | the writes that a flush waits for |
 //!
-//! The write of a batch is that of a bulk (`client/partition_writes`), with its search for the row that makes a batch
+//! A batch is written as in a bulk (`client/partition_writes`), with its search for the row that makes a batch
 //! fail, its sending rate and its order of rows. A handle's pipeline knows its group by `pipeline/write_group.rs`.
 
 mod callers;

@@ -1,6 +1,6 @@
 //! Queries: the request for rows of a table, before it is sent.
 //!
-//! Owns [`TableQuery`]. The streams of its pages and rows are `query/entity_stream.rs`. Sorting rows by variant is
+//! Defines [`TableQuery`]. The streams of its pages and rows are `query/entity_stream.rs`. Sorting rows by variant is
 //! `query/gather.rs`.
 
 use std::fmt;
@@ -425,7 +425,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         }
     }
 
-    /// Returns the options of its calls: those of the client, overridden by its own.
+    /// Returns the options of its calls: the client's, overridden by its own.
     fn call_options(&self) -> CallOptions {
         self.settings
             .pipeline

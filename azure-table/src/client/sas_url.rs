@@ -120,7 +120,7 @@ impl<E> TableClient<E> {
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, or its path does not end with the
-    ///   name of a table. Or the signature is for another table, or the address is that of a secondary. The error never
+    ///   name of a table. Or the signature is for another table, or the address belongs to a secondary. The error never
     ///   shows the signature.
     ///
     /// Source: REST "Delegating access with a shared access signature".

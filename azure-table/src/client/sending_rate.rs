@@ -1,6 +1,6 @@
 //! The sending rate of a bulk or a group, derived from the service's throttling responses.
 //!
-//! Owns the rates of the account and of throttled partitions. Nothing is delayed before the first throttled batch.
+//! Contains the rates of the account and of throttled partitions. Nothing is delayed before the first throttled batch.
 //! Between two throttled batches the limit of their scope was reached. The limit is the number of entities accepted in
 //! between, divided by the time. The bulk sends slightly below it, then slowly faster until the next throttled batch
 //! measures it again.

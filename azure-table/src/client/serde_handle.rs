@@ -1,6 +1,6 @@
 //! Tables of serde structs.
 //!
-//! Owns the handle that writes them with exact types, and their references in a bulk. The entity itself is
+//! Contains the handle that writes them with exact types, and their references in a bulk. The entity itself is
 //! `model/serde_entity.rs`.
 
 use azure_table_core::model::serde_entity::{AnnotatedEntity, SerdeEntity};

@@ -32,7 +32,7 @@ use crate::pipeline::{MaybeTransport, Pipeline};
 
 /// A client for the Table service of one account. Clones are cheap and share the connections and the credential.
 ///
-/// Calls need a tokio runtime with I/O and time enabled, such as that of `#[tokio::main]`. Without one they panic.
+/// Calls need a tokio runtime with I/O and time enabled, such as the one of `#[tokio::main]`. Without one they panic.
 ///
 /// ```no_run
 /// use azure_table::{DynamicEntity, TableServiceClient};
@@ -72,8 +72,8 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the address is not that of a Table service, or its account
-    ///   is not the account of the key.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the address does not belong to a Table service, or its
+    ///   account is not the account of the key.
     pub fn new(endpoint: &str, credential: impl Credential) -> Result<Self> {
         let account = key_of(&credential).map(AccountKey::account);
         let endpoint = Endpoint::parse(endpoint, account)?;
@@ -140,7 +140,7 @@ impl TableServiceClient {
 
     /// Returns the connection string of this client, **including its secret**: key or signature.
     ///
-    /// The string contains the full endpoints, that of the secondary included.
+    /// The string contains the full endpoints, including the secondary's.
     ///
     /// # Errors
     /// - [`Unsupported`](crate::ErrorKind::Unsupported): the credential is neither an account key nor a shared access
@@ -366,15 +366,15 @@ impl TableServiceClient {
     ///   minutes after the error, when no request is in flight any more.
     /// - `Unknown`: anything else.
     ///
-    /// If no response came at all, another process cannot compare the clocks: only a write id decides there. Equal
-    /// content that another writer wrote while the request was in flight counts as applied. See [`Doubt`] for an
-    /// example.
+    /// If no response came at all, another process cannot compare the clocks: only a write id decides there. A `Date`
+    /// that differs from this machine's clock by more than 15 minutes shows nothing. Equal content that another writer
+    /// wrote while the request was in flight counts as applied. See [`Doubt`] for an example.
     ///
     /// Each read must see all earlier writes. This is not confirmed for Cosmos DB accounts with weaker consistency
     /// levels.
     ///
     /// # Errors
-    /// - `InvalidInput`: the write was sent to another account or service, or this client's address is that of the
+    /// - `InvalidInput`: the write was sent to another account or service, or this client's address belongs to the
     ///   secondary.
     /// - The errors of [`get`](TableClient::get). The doubt can be resolved again.
     ///

@@ -1,7 +1,7 @@
 //! The form in which rows are read: an entity, a projection, a tuple of columns, or the result of a closure.
 //!
-//! Owns the value that holds the columns to request and the function to read them, so that builders and streams never
-//! branch on it.
+//! Contains the value that holds the columns to request and the function to read them, so that builders and streams
+//! never branch on it.
 //!
 //! `get` and `query` share `versioned`, `project`, `select` and `resolve` through this value. Streams see only the
 //! result.

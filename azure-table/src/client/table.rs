@@ -18,7 +18,7 @@ use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
 use crate::pipeline::options::CallOptions;
 
-// rustdoc lists the methods of a type in the order of modules: first those of entities.
+// rustdoc lists the methods of a type in the order of modules: first the methods of entities.
 mod entity_verbs;
 
 mod access_policies;
@@ -39,7 +39,7 @@ impl<E> TableClient<E> {
 
     /// Returns a handle to the same table that applies `options` to every call.
     ///
-    /// Options that are set override those of this handle; headers are merged by name. See [`CallOptions`].
+    /// Options that are set override this handle's options; headers are merged by name. See [`CallOptions`].
     #[must_use]
     pub fn with(&self, options: &CallOptions) -> Self {
         self.changed(|pipeline| {
@@ -202,7 +202,7 @@ impl<E> TableClient<E> {
     ///
     /// # Errors
     /// The errors of the method of the same name. For a [`get`](TableOperation::get), reading the entity from the
-    /// result returns those of [`get`](Self::get).
+    /// result returns the errors of [`get`](Self::get).
     pub fn execute(&self, operation: TableOperation) -> ExecuteOperation {
         ExecuteOperation::new(&self.pipeline, &self.table, operation)
     }

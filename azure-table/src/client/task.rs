@@ -27,7 +27,7 @@ impl<T: Send + 'static> Running<T> {
 
     /// Spawns the future. Like every call, it needs a tokio runtime.
     pub(crate) fn in_task(work: BoxFuture<'static, Result<T>>) -> Self {
-        // Keeps the spans of the task below those of its owner.
+        // Keeps the spans of the task below its owner's.
         #[cfg(feature = "tracing")]
         let work = tracing::Instrument::in_current_span(work);
         Self::InTask(Task(tokio::spawn(work)))

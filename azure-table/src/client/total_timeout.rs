@@ -1,6 +1,6 @@
 //! The time limit of a whole stream or bulk operation.
 //!
-//! Owns [`TotalTimeout`] and its setter. The limit of one call is the core's `transport/deadline.rs`.
+//! Defines [`TotalTimeout`] and its setter. The limit of one call is the core's `transport/deadline.rs`.
 
 use std::task::Context;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Rows that expire: one by one, or a table at a time.
 //!
-//! Owns [`Expiring`] and [`TablePerPeriod`].
+//! Defines [`Expiring`] and [`TablePerPeriod`].
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -21,8 +21,8 @@ use azure_table::{
 /// time to several calls. A machine whose clock is a minute off reads and sweeps a minute too early or too late. Rows
 /// without the property are neither found by [`query`](Self::query) nor swept.
 ///
-/// **Cost.** [`get`](Self::get): one read. [`query`](Self::query): that of the query; the service filters out rows past
-/// their deadline. [`sweep`](Self::sweep): one request per 1,000 expired rows to find them, more if the service
+/// **Cost.** [`get`](Self::get): one read. [`query`](Self::query): the cost of the query; the service filters out rows
+/// past their deadline. [`sweep`](Self::sweep): one request per 1,000 expired rows to find them, more if the service
 /// examines many others, and one batch for up to 100 rows of a partition.
 ///
 /// | call | requests | entities |

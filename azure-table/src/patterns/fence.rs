@@ -1,9 +1,9 @@
 //! A partition whose batches are guarded by one row.
 //!
-//! Owns [`Fence`].
+//! Defines [`Fence`].
 
 use azure_table::{
-    ETag, ErrorKind, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery, Versioned,
+    DateTime, ETag, ErrorKind, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery, Versioned,
 };
 
 use super::conflict::on_primary;
@@ -26,16 +26,18 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 /// A [`snapshot`](Self::snapshot) has the rows of any number of pages as they were at one moment, if all writes of the
 /// partition go through fences.
 ///
-/// **Cost.** [`open`](Self::open): one read; two more requests for a new header. [`with_header`](Self::with_header):
-/// none. [`transact`](Self::transact): one batch of the operations and the header; one more read and batch per
-/// conflict. A batch has up to 99 operations besides the header. [`snapshot`](Self::snapshot): the pages and two reads;
-/// the pages and one read again for each transaction that interrupts it.
+/// **Cost.** [`open`](Self::open): one read; two more requests for a new header. [`with_header`](Self::with_header) and
+/// [`with_new_header`](Self::with_new_header): none. [`transact`](Self::transact): one batch of the operations and
+/// the header; one more read and batch per conflict. A batch has up to 99 operations besides the header.
+/// [`snapshot`](Self::snapshot): the pages and two reads; the pages and one read again for each transaction that
+/// interrupts it.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
 /// | `open`, new header | Get, Insert, Get | 2 |
 /// | `open` | Get | 1 |
 /// | `transact`, one operation | Batch | 2 |
+/// | `transact`, one operation and a new header | Batch | 2 |
 /// | `transact` after a conflict | Batch, Get, Batch | 5 |
 /// | `snapshot`, 2 rows | Get, Query, Get | 4 |
 /// | `snapshot`, 2 pages of 1 row | Get, Query, Query, Get | 4 |
@@ -93,6 +95,8 @@ pub struct Fence<H> {
     /// The key of the header before any closure changed it, once it was needed.
     key: Option<Key<H>>,
     header: Versioned<H>,
+    /// The header has no ETag yet: the first transaction inserts it.
+    is_new: bool,
     /// The header differs from the stored one: a closure changed it, and the change was not written.
     is_stale: bool,
     conflicts: u32,
@@ -120,10 +124,52 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     ///
     /// If the header has changed since, the first [`transact`](Self::transact) reads it again.
     pub fn with_header(table: &TableClient<H>, header: Versioned<H>) -> Self {
+        Self::new(table, header, false)
+    }
+
+    /// Creates the fence of a header that does not exist yet. It sends nothing: the first [`transact`](Self::transact)
+    /// inserts the header, in the batch of its operations.
+    ///
+    /// If another transaction inserted the header first, this one conflicts with it: the closure is called again with
+    /// the stored header. With [`max_conflicts(0)`](Self::max_conflicts), the call fails with
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists).
+    ///
+    /// After a call that failed for another reason, create the fence again.
+    ///
+    /// ```
+    /// use azure_table::patterns::Fence;
+    /// use azure_table::{DynamicEntity, Emulator, ErrorKind, TableOperation, TableServiceClient};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// let orders = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Orders")?;
+    /// orders.create_table().await?;
+    ///
+    /// let lines = |_: &mut DynamicEntity| Ok(vec![TableOperation::insert(&DynamicEntity::new("7", "line 1"))]);
+    /// let header = || DynamicEntity::new("7", "$header");
+    /// Fence::with_new_header(&orders, header()).transact(lines).await?; // one request
+    ///
+    /// let mut again = Fence::with_new_header(&orders, header()).max_conflicts(0);
+    /// assert_eq!(again.transact(lines).await.unwrap_err().kind(), ErrorKind::AlreadyExists);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_new_header(table: &TableClient<H>, new: H) -> Self {
+        // The service assigns ETag and Timestamp.
+        let header = Versioned {
+            entity: new,
+            etag: ETag::new(""),
+            timestamp: DateTime::from_unix_seconds(0),
+        };
+        Self::new(table, header, true)
+    }
+
+    fn new(table: &TableClient<H>, header: Versioned<H>, is_new: bool) -> Self {
         Self {
             table: on_primary(table),
             key: None,
             header,
+            is_new,
             is_stale: false,
             conflicts: CONFLICTS,
         }
@@ -143,6 +189,31 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
         &self.header
     }
 
+    /// Returns the ETag of the [`header`](Self::header), or `None` if no transaction inserted it yet.
+    ///
+    /// The ETag identifies the state of the partition: two fences with the same ETag have read the same state.
+    ///
+    /// ```
+    /// use azure_table::patterns::Fence;
+    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// let orders = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Orders")?;
+    /// orders.create_table().await?;
+    ///
+    /// let mut order = Fence::with_new_header(&orders, DynamicEntity::new("7", "$header"));
+    /// assert_eq!(order.etag(), None);
+    /// order.transact(|_| Ok(Vec::new())).await?;
+    /// let reader = Fence::open(&orders, &DynamicEntity::new("7", "$header")).await?;
+    /// assert_eq!(reader.etag(), order.etag());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn etag(&self) -> Option<&ETag> {
+        (!self.is_new).then_some(&self.header.etag)
+    }
+
     /// Reads the header again.
     ///
     /// # Errors
@@ -151,7 +222,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
         let key = self.key()?;
         let read = self.table.get(key.clone()).versioned().await?;
         self.header = read.ok_or_else(|| missing(&key))?;
-        self.is_stale = false;
+        (self.is_new, self.is_stale) = (false, false);
         Ok(())
     }
 
@@ -184,8 +255,8 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// times, so it must have no side effects.
     ///
     /// # Errors
-    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): more conflicts than [`max_conflicts`](Self::max_conflicts)
-    ///   allows.
+    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet), for a new header [`AlreadyExists`](ErrorKind::AlreadyExists):
+    ///   more conflicts than [`max_conflicts`](Self::max_conflicts) allows.
     /// - The error of an operation, with its [`batch_index`](crate::Error::batch_index): the header is 0, the
     ///   operations follow from 1. Nothing was written.
     /// - [`InvalidInput`](ErrorKind::InvalidInput): an operation has another partition, there are more than 99, or two
@@ -210,7 +281,10 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
                 )));
             }
             let mut batch = self.table.batch();
-            batch.replace(&self.header)?;
+            match self.is_new {
+                true => batch.insert(&self.header.entity)?,
+                false => batch.replace(&self.header)?,
+            };
             for operation in operations {
                 batch.push(operation)?;
             }
@@ -219,7 +293,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
                 Ok(results) => {
                     if let Some(etag) = results.first().and_then(|result| result.etag()) {
                         self.header.etag = etag.clone();
-                        self.is_stale = false;
+                        (self.is_new, self.is_stale) = (false, false);
                     }
                     return Ok(());
                 }
@@ -242,13 +316,14 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
 impl<H: TableEntity + ReadEntity> VersionRow for Fence<H> {
     async fn read(&mut self) -> Result<Option<ETag>> {
         self.refresh().await?;
-        Ok(Some(self.header.etag.clone()))
+        Ok(self.etag().cloned())
     }
 }
 
 /// Returns `true` if another transaction came first, and this one was certainly not applied.
 fn is_conflict(error: &azure_table::Error) -> bool {
-    error.kind() == ErrorKind::ConditionNotMet && error.batch_index() == Some(0)
+    let is_other_header = matches!(error.kind(), ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists);
+    is_other_header && error.batch_index() == Some(0)
 }
 
 fn missing<H>(key: &Key<H>) -> azure_table::Error {

@@ -1,6 +1,7 @@
 //! Leases: at most one holder at a time.
 //!
-//! Owns [`Leases`], [`Lease`] and the row of a lease. The rule for its times is in `term.rs`.
+//! Defines [`Leases`], [`Lease`] and the row of a lease. Leases that are shared by several holders are in
+//! `lease_entry.rs`, the rule for its times is in `term.rs`.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use futures_util::future::{Either, select};
 use tokio::time::Instant;
 
 use super::conflict::on_primary;
+use super::lease_entry::LeaseEntry;
 use super::term::{Term, service_time};
 
 /// The leases in a table, with their duration.
@@ -20,11 +22,13 @@ use super::term::{Term, service_time};
 ///
 /// For others, a lease ends a [margin](Self::margin) after its duration, by the service's clock. Its holder stops a
 /// margin before the end, by its own clock. So the clocks must run at the same speed, within the margin, but need not
-/// show the same time. A suspended process cannot stop in time, and its later writes must be rejected: store the token
-/// with your writes, and reject a lower one.
+/// show the same time. A suspended process cannot stop in time, and its later writes must be rejected: store the
+/// token with your writes, and reject a lower one.
 ///
-/// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each [`renew`](Lease::renew) and
-/// [`release`](Lease::release): one write. [`run`](Lease::run) renews after a third of the duration.
+/// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each [`renew`](Lease::renew)
+/// and [`release`](Lease::release): one write. [`run`](Lease::run) renews after a third of the duration. Holders that
+/// share the leases of a partition [`list`](Self::list) them by one query per 1,000, and take or
+/// [`request`](Self::request) an entry by one write.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -33,6 +37,13 @@ use super::term::{Term, service_time};
 /// | `acquire`, held | Get | 1 |
 /// | `renew` | Replace | 1 |
 /// | `release` | Replace | 1 |
+/// | `create` | Insert | 1 |
+/// | `list`, 2 leases | Query | 2 |
+/// | `acquire_entry` | Replace | 1 |
+/// | `request` | Replace | 1 |
+/// | `renew` after a request | Replace, Get, Replace | 3 |
+/// | `renew` after a request, updated by `list` | Replace | 1 |
+/// | `resume` | Replace | 1 |
 ///
 /// **Crash.** The lease is free a margin after its duration. A lost response to `acquire` or `renew` is read back.
 ///
@@ -58,33 +69,37 @@ use super::term::{Term, service_time};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Leases {
-    table: TableClient<LeaseRow>,
+    pub(super) table: TableClient<LeaseRow>,
     term: Term,
 }
 
-/// An acquired lease. If it is dropped, it is free after its duration; [`release`](Self::release) frees it immediately.
+/// An acquired lease. If it is dropped, it is free after its duration; [`release`](Self::release) frees it
+/// immediately.
 #[derive(Debug)]
 pub struct Lease {
     of: Leases,
-    row: Versioned<LeaseRow>,
+    pub(super) row: Versioned<LeaseRow>,
     valid_until: Instant,
 }
 
 /// The row of a lease. Its Timestamp is the start of the lease.
 #[derive(TableEntity, Clone, Debug)]
-struct LeaseRow {
+pub(super) struct LeaseRow {
     #[table(partition_key)]
-    partition: String,
+    pub(super) partition: String,
     #[table(row_key)]
-    name: String,
+    pub(super) name: String,
     #[table(rename = "Holder")]
-    holder: Option<String>,
+    pub(super) holder: Option<String>,
+    /// The holder for which the lease is free once it is released.
+    #[table(rename = "NextHolder")]
+    pub(super) next_holder: Option<String>,
     #[table(rename = "Token")]
-    token: i64,
+    pub(super) token: i64,
     #[table(rename = "Milliseconds")]
-    milliseconds: i64,
+    pub(super) milliseconds: i64,
     #[table(write_id, rename = "Write")]
-    write: Option<Guid>,
+    pub(super) write: Option<Guid>,
 }
 
 impl Leases {
@@ -120,14 +135,29 @@ impl Leases {
             .versioned()
             .context(&context)
             .await?;
-        let Some(mut row) = read else {
+        let Some(row) = read else {
             return self.insert(partition_key, row_key, holder).await;
         };
-        let term = Term::stored(row.milliseconds).with_margin(self.term.margin());
-        if row.holder.is_some() && !term.is_over(&row, service_time(&context)) {
-            return Ok(None);
+        let entry = self.entry(row, &context);
+        match entry.is_free_for(holder) {
+            true => self.take(entry.row, holder).await,
+            false => Ok(None),
         }
+    }
+
+    /// Returns the entry of a row, by the service's time of the response.
+    pub(super) fn entry(&self, row: Versioned<LeaseRow>, context: &OperationContext) -> LeaseEntry {
+        let term = Term::stored(row.milliseconds).with_margin(self.term.margin());
+        LeaseEntry {
+            is_over: term.is_over(&row, service_time(context)),
+            row,
+        }
+    }
+
+    /// Writes this holder into the row, under its ETag.
+    pub(super) async fn take(&self, mut row: Versioned<LeaseRow>, holder: &str) -> Result<Option<Lease>> {
         row.holder = Some(holder.to_owned());
+        row.next_holder = None;
         row.token += 1;
         row.milliseconds = self.term.milliseconds();
         let mut lease = Lease {
@@ -139,15 +169,25 @@ impl Leases {
         Ok(lease.write_once().await?.then_some(lease))
     }
 
+    /// Returns the row of a lease that nobody has held.
+    pub(super) fn new_row(&self, partition_key: &str, row_key: &str) -> LeaseRow {
+        LeaseRow {
+            partition: partition_key.to_owned(),
+            name: row_key.to_owned(),
+            holder: None,
+            next_holder: None,
+            token: 0,
+            milliseconds: self.term.milliseconds(),
+            write: None,
+        }
+    }
+
     /// Inserts the row of a lease that did not exist.
     async fn insert(&self, partition_key: &str, row_key: &str, holder: &str) -> Result<Option<Lease>> {
         let entity = LeaseRow {
-            partition: partition_key.to_owned(),
-            name: row_key.to_owned(),
             holder: Some(holder.to_owned()),
             token: 1,
-            milliseconds: self.term.milliseconds(),
-            write: None,
+            ..self.new_row(partition_key, row_key)
         };
         let valid_until = self.term.valid_until();
         let etag = self.table.insert_if_not_exists(&entity).await?;
@@ -164,7 +204,7 @@ impl Leases {
 }
 
 impl Lease {
-    /// Returns the number of this lease, which is higher than that of every earlier lease.
+    /// Returns the number of this lease, which is higher than the number of every earlier lease.
     ///
     /// Store it with your writes, and never replace a higher one: see the
     /// [guide](crate::guide::patterns#writes-fenced-by-a-lease).
@@ -196,9 +236,10 @@ impl Lease {
 
     /// Runs `work`, and renews the lease after each third of its duration.
     ///
-    /// Returns `None` if the lease was lost, or could not be renewed before its end. In that case `work` was dropped at
-    /// the end for the holder, which is before the end for others. Like every future, it is dropped at an `await`. A
-    /// failed renewal is retried as long as there is time. When the work ends, this method awaits a renewal in flight.
+    /// Returns `None` if the lease was lost, or could not be renewed before its end. In that case `work` was dropped
+    /// at the end for the holder, which is before the end for others. Like every future, it is dropped at an `await`.
+    /// A failed renewal is retried as long as there is time. When the work ends, this method awaits a renewal in
+    /// flight.
     pub async fn run<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         loop {
@@ -223,7 +264,7 @@ impl Lease {
                 // Renewed, or to be retried.
                 Ok(Ok(true) | Err(_)) => {}
                 Ok(Ok(false)) => {
-                    self.valid_until = Instant::now();
+                    self.end();
                     return None;
                 }
                 Err(_) => return None,
@@ -231,16 +272,21 @@ impl Lease {
         }
     }
 
+    /// Notes that another holder has the lease.
+    pub(super) fn end(&mut self) {
+        self.valid_until = Instant::now();
+    }
+
     /// Writes the row under its ETag. Returns `false` if another holder has the lease.
     async fn write(&mut self) -> Result<bool> {
         if self.write_once().await? {
             return Ok(true);
         }
-        // An earlier write of this lease may have been applied although its response was lost. Another holder would
-        // have raised the token.
+        // An earlier write of this lease may have been applied although its response was lost, or the lease was
+        // requested. Another holder would have raised the token.
         let read = self.of.table.get(&self.row).versioned().await?;
         match read.filter(|read| read.token == self.row.token && read.holder.is_some()) {
-            Some(read) => self.row.etag = read.etag,
+            Some(read) => (self.row.next_holder, self.row.etag) = (read.entity.next_holder, read.etag),
             None => return Ok(false),
         }
         self.write_once().await

@@ -1,6 +1,6 @@
 //! Events in one order, each with a number.
 //!
-//! Owns [`Log`], [`LogReader`], [`LogStream`], the header and the rows of a log. Its transactions use `fence.rs`.
+//! Defines [`Log`], [`LogReader`], [`LogStream`], the header and the rows of a log. Its transactions use `fence.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -99,7 +99,7 @@ struct LogRow {
 }
 
 impl LogRow {
-    /// Returns the position of the first event, and that of the next.
+    /// Returns the position of the first event, and of the next.
     fn positions(&self) -> Range<u64> {
         self.first.unsigned_abs()..self.next.unsigned_abs()
     }
@@ -166,7 +166,7 @@ impl<T> Log<T> {
         }
     }
 
-    /// Reads the position of the first stored event, and that of the next event.
+    /// Reads the position of the first stored event, and of the next event.
     ///
     /// # Errors
     /// - The errors of [`Fence::refresh`].
@@ -331,7 +331,7 @@ pub struct LogReader<T> {
 }
 
 impl<T> LogReader<T> {
-    /// Reads the position of the first stored event, and that of the next event. Returns `0..0` if no log exists.
+    /// Reads the position of the first stored event, and of the next event. Returns `0..0` if no log exists.
     ///
     /// # Errors
     /// - The errors of [`get`](TableClient::get).

@@ -1,6 +1,6 @@
 //! Work items in rows, and the workers that hold them.
 //!
-//! Owns [`Queue`], [`Item`] and the row of an item. The rule for its times is in `term.rs`.
+//! Defines [`Queue`], [`Item`] and the row of an item. The rule for its times is in `term.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,6 +1,6 @@
 //! A row that every transaction of a partition writes, for partitions without a fence.
 //!
-//! Owns [`Revision`] and its row. The check is `snapshot.rs`.
+//! Defines [`Revision`] and its row. The check is `snapshot.rs`.
 
 use azure_table::{ETag, Guid, Key, Result, TableClient, TableEntity, TableOperation, TableQuery};
 
@@ -33,7 +33,8 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 ///
 /// Two rows around the partition that hold the same version, such as `!` and `~`, would save both reads. They do not
 /// keep the promise: a batch in doubt is sent again with the version of its first attempt. If another transaction comes
-/// between the two, a reader finds equal versions around torn pages. An ETag is new each time.
+/// between the two, a reader finds equal versions around torn pages. An ETag is new each time. Behind a
+/// [`Fence`](super::Fence) such rows are sound: see the guide [`membership`](crate::guide::membership).
 ///
 /// ```
 /// use azure_table::patterns::Revision;

@@ -1,6 +1,6 @@
 //! Numbers that are never returned twice.
 //!
-//! Owns [`Sequence`] and its row.
+//! Defines [`Sequence`] and its row.
 
 use std::ops::RangeInclusive;
 
@@ -26,7 +26,7 @@ use super::conflict::on_primary;
 ///
 /// Rows that only need to sort by time need no sequence: with the feature `ulid-3` or `uuid-1` a key field is a
 /// `ulid::Ulid` or a UUID of version 7, which is created without a request. Two of the same millisecond are not
-/// ordered, and neither are those of two machines whose clocks differ.
+/// ordered, nor are IDs of two machines whose clocks differ.
 ///
 /// ```
 /// use azure_table::patterns::Sequence;

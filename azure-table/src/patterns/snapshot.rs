@@ -1,6 +1,6 @@
 //! Rows of several pages from one moment: they are read between two reads of one row.
 //!
-//! Owns the check for `fence.rs` and `revision.rs`. It compares the ETag of that row, which the service assigns. A
+//! Contains the check for `fence.rs` and `revision.rs`. It compares the ETag of that row, which the service assigns. A
 //! version inside the row would not do: a batch in doubt may be applied twice, and another one between the two.
 
 use azure_table::{CallOptions, Column, ETag, Error, LocationMode, ReadEntity, Result, TableClient, TableEntity};
@@ -81,7 +81,7 @@ impl<E: TableEntity, P> Rows<E, P> {
         let shown = |version: Option<ETag>| version.map_or("absent".to_owned(), |etag| etag.to_string());
         Error::condition_not_met(format!(
             "no snapshot: the row ({partition_key:?}, {row_key:?}) changed during each of {changes} reads, from {} to {}; \
-             the limit is {most}: raise `max_conflicts`, or select fewer rows",
+             `max_conflicts` is {most}: raise it, or select fewer rows",
             shown(first),
             shown(last)
         ))

@@ -1,7 +1,7 @@
 //! The time for which a holder has a row, by two clocks.
 //!
-//! Owns [`Term`]: its form in the row, its end for the holder by the holder's clock, and its end for all others by the
-//! service's. It begins with the Timestamp of the row. The files that use it define who holds a row, and why.
+//! Defines [`Term`]: its form in the row, its end for the holder by the holder's clock, and its end for all others by
+//! the service's. It begins with the Timestamp of the row. The files that use it define who holds a row, and why.
 
 use std::time::Duration;
 

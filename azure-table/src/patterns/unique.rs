@@ -1,6 +1,6 @@
 //! Values that at most one entity of a partition has.
 //!
-//! Owns [`Unique`] and its rows.
+//! Defines [`Unique`] and its rows.
 
 use azure_table::{
     ErrorKind, Guid, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery, Versioned,

@@ -304,7 +304,7 @@ fn ask_for_time(request: &mut Request<Bytes>, limit: Duration) -> Result<()> {
 fn clock_advice(ours: SystemTime, service: SystemTime) -> String {
     match service.duration_since(ours) {
         Ok(behind) => format!(
-            "the clock of this machine is {} min behind the service's, the limit is 15 min: set the clock",
+            "the clock of this machine is {} min behind the service's, more than the limit of 15 min: set the clock",
             behind.as_secs() / 60
         ),
         Err(ahead) => format!(

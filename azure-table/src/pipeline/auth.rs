@@ -1,6 +1,6 @@
 //! The credential of a client, applied to each attempt anew.
 //!
-//! Owns [`Credential`], which other crates may implement, and the context it receives. The credentials are in
+//! Defines [`Credential`], which other crates may implement, and the context it receives. The credentials are in
 //! `shared_key.rs` (account keys), `sas.rs` (shared access signatures) and `entra.rs` (Entra ID tokens).
 //! `renewing.rs` caches a fetched value until it expires. `protocol/signature.rs` builds the strings to sign.
 
@@ -139,12 +139,12 @@ pub struct AuthorizationFailure<'a> {
 }
 
 impl AuthorizationFailure<'_> {
-    /// Returns the HTTP status, 401 or 403; for a batch, that of the rejected operation.
+    /// Returns the HTTP status, 401 or 403; for a batch, of the rejected operation.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// Returns the service's error code, such as `AuthenticationFailed`; for a batch, that of the rejected operation.
+    /// Returns the service's error code, such as `AuthenticationFailed`; for a batch, of the rejected operation.
     pub fn code(&self) -> Option<&str> {
         self.code
     }

@@ -1,6 +1,6 @@
 //! The record of a call's attempts, for its caller to read afterwards, also on success.
 //!
-//! Owns [`OperationContext`], to which calls add their attempts. `observer.rs` reports events while a call runs.
+//! Defines [`OperationContext`], to which calls add their attempts. `observer.rs` reports events while a call runs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,7 +1,7 @@
 //! The data keys of a client.
 //!
-//! Owns [`KeyProvider`] and [`DataKeys`]: the current data key, which encrypts, and the keys that decrypt. The codec is
-//! synchronous, so a call gets the data key before it encodes, and the keys of a response before it is decoded. The
+//! Defines [`KeyProvider`] and [`DataKeys`]: the current data key, which encrypts, and the keys that decrypt. The codec
+//! is synchronous, so a call gets the data key before it encodes, and the keys of a response before it is decoded. The
 //! format is `model/encryption.rs` of the core.
 
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! The end of one request of a call.
 //!
-//! Owns [`Ended`], which `attempt.rs` returns and the retry loop, the history and the spans read. Its [`Rejection`] is
-//! the effective status and code, in a batch those of the failed operation. The wait that a response requests is here.
+//! Defines [`Ended`], which `attempt.rs` returns and the retry loop, the history and the spans read. Its [`Rejection`]
+//! is the effective status and code; in a batch, of the failed operation. The wait that a response requests is here.
 
 use std::time::{Duration, SystemTime};
 

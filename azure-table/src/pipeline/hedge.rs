@@ -1,6 +1,6 @@
 //! The hedging of slow reads: a second request for a read whose response is late.
 //!
-//! Owns [`Hedge`], the setting, and [`Hedging`], the state that all calls of a client share: the extra requests that
+//! Defines [`Hedge`], the setting, and [`Hedging`], the state that all calls of a client share: the extra requests that
 //! they have earned, and their latencies. `hedged_attempt.rs` sends the two requests.
 
 use std::fmt;
@@ -29,7 +29,7 @@ const MIN_PERCENTILE: u8 = 50;
 /// - **Extra requests**: at most a [`share`](Self::share) of the reads that the service answered, 0.05 by default. Up
 ///   to 10 unused extra requests are saved. A new client has none: with the default share, its first 20 reads are not
 ///   hedged.
-/// - **Location**: that of the first request. In a [`LocationMode`](crate::LocationMode) with both locations, the
+/// - **Location**: the first request's. In a [`LocationMode`](crate::LocationMode) with both locations, the
 ///   other one. A 404 of the secondary is no result while the primary may still respond.
 /// - **Limits**: a second request counts toward `max_in_flight` and `max_connections`, and has an `attempt_timeout` of
 ///   its own.
@@ -56,6 +56,9 @@ const MIN_PERCENTILE: u8 = 50;
 /// println!("{}", urgent.settings().hedge());       // after 50ms, at most 5 % more requests
 /// # Ok::<(), azure_table::Error>(())
 /// ```
+///
+/// For example, 1 of 100 reads takes 200 ms, and all others take 10 ms. A hedge after 20 ms reduces the 99th percentile
+/// from 200 ms to 30 ms, with 1 % more requests.
 ///
 /// Source: Dean and Barroso, "The Tail at Scale" (2013).
 #[derive(Clone, Copy, Debug, PartialEq)]

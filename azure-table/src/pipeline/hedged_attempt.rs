@@ -1,6 +1,6 @@
 //! One attempt of a read that may be sent twice.
 //!
-//! Owns the race of the two requests: when the second one is sent, which of the two ends the attempt, and the
+//! Contains the race of the two requests: when the second one is sent, which of the two ends the attempt, and the
 //! cancelling of the other. The delay and the number of extra requests are `hedge.rs`, one request is `attempt.rs`.
 //!
 //! HTTP/1.1 has one request on a connection: the second one has another connection by itself. Dropping the future of a

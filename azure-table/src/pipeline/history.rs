@@ -1,7 +1,7 @@
 //! The history of a call.
 //!
-//! Owns [`CallHistory`], which grows with each attempt and completes the errors of the call, and [`CallResponse`], the
-//! result of a call with its history.
+//! Defines [`CallHistory`], which grows with each attempt and completes the errors of the call, and [`CallResponse`],
+//! the result of a call with its history.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +53,7 @@ pub(crate) struct CallHistory {
     /// The headers of the last response, if it rejects.
     pub(crate) headers: ResponseHeaders,
     pub(crate) client_request_id: Arc<str>,
-    /// Advice about the last rejection, such as that of the credential.
+    /// Advice about the last rejection, for example from the credential.
     pub(crate) advice: Option<String>,
     /// The call is the only operation of a batch: an error of the operation is an error of the call.
     is_enclosed: bool,
@@ -83,7 +83,7 @@ impl CallHistory {
         }
     }
 
-    /// Reads the end of an attempt, which replaces that of the attempt before.
+    /// Reads the end of an attempt, which replaces the end of the attempt before.
     pub(crate) fn read(&mut self, ended: &Ended, call: &Call) {
         self.location = ended.location;
         let response = ended.outcome.as_ref().ok();

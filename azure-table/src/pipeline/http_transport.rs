@@ -60,7 +60,7 @@ pub struct HttpTransport {
     limit: Option<ConnectionLimit>,
 }
 
-/// Shows no settings: those of a proxy may contain a password.
+/// Shows no settings: a proxy's URL may contain a password.
 impl fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("HttpTransport")

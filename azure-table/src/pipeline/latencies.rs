@@ -1,6 +1,6 @@
 //! The distribution of recent latencies.
 //!
-//! Owns [`Latencies`], a histogram whose buckets grow with the latency. It keeps a number of recent latencies, not a
+//! Defines [`Latencies`], a histogram whose buckets grow with the latency. It keeps a number of recent latencies, not a
 //! period of time, whatever the traffic. Every read of a hedging client needs a percentile, so no list is sorted.
 
 use std::mem;

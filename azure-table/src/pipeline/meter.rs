@@ -1,6 +1,6 @@
 //! The cost of a client's calls, as visible to the client.
 //!
-//! Owns the counts. The amount that the service bills for them is unknown here.
+//! Contains the counts. The amount that the service bills for them is unknown here.
 
 use std::collections::BTreeMap;
 use std::fmt;

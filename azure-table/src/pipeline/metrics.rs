@@ -1,6 +1,6 @@
 //! OpenTelemetry metrics. Feature `opentelemetry-033`.
 //!
-//! Owns the names, units and buckets. The values come as events. The metrics have few dimensions: never keys, never
+//! Contains the names, units and buckets. The values come as events. The metrics have few dimensions: never keys, never
 //! ids.
 //!
 //! Source: OpenTelemetry semantic conventions 1.44, database client metrics.

@@ -1,6 +1,6 @@
 //! The next step of a call after an attempt that failed.
 //!
-//! Owns the decision as two pure functions, without I/O, clock and features. [`classify`] decides from the failure
+//! Contains the decision as two pure functions, without I/O, clock and features. [`classify`] decides from the failure
 //! where that is enough, and [`plan`] decides from the result of the retry policy. The policy runs between them,
 //! because it may draw jitter and spend a budget. The tables of their tests are the specification. `retry_loop.rs`
 //! executes the steps, and `protocol/read_back.rs` decides whether a stored row shows a write.

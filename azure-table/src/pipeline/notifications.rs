@@ -1,7 +1,7 @@
 //! The notifications of one call: its history, observers, context and spans receive each step here.
 //!
-//! Owns the moment and the content of each notification. Their receivers are `history.rs`, `observer.rs`, `context.rs`
-//! and `trace.rs`.
+//! Contains the moment and the content of each notification. Their receivers are `history.rs`, `observer.rs`,
+//! `context.rs` and `trace.rs`.
 
 use std::time::Duration;
 
@@ -128,7 +128,7 @@ impl<'a> Notifications<'a> {
             (Ok(_), Some(rejection)) if self.call.expects(rejection.status, rejection.code.as_deref()) => None,
             (Ok((response, _)), Some(rejection)) => Some(match response.status().as_u16() {
                 400.. => response::error(response),
-                // The rejection is that of an operation in the batch.
+                // The service rejected an operation in the batch.
                 _ => Error::of_response(rejection.status, rejection.code.clone(), None, None),
             }),
             (Ok(_), None) => None,

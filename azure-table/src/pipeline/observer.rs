@@ -1,6 +1,6 @@
 //! The events that observers of a client receive while its calls run.
 //!
-//! Owns [`Observer`] and [`Event`]. `meter.rs` counts costs and `trace.rs` records spans, both from the same events.
+//! Defines [`Observer`] and [`Event`]. `meter.rs` counts costs and `trace.rs` records spans, both from the same events.
 
 use std::fmt;
 use std::sync::Arc;
@@ -222,7 +222,7 @@ pub struct Completed<'a> {
     pub elapsed: Duration,
     /// The number of attempts.
     pub attempts: u32,
-    /// The HTTP status of the last response; for a failed batch, that of the operation that failed.
+    /// The HTTP status of the last response; for a failed batch, of the operation that failed.
     pub status: Option<u16>,
     /// The service's error code, if it rejected the request.
     pub code: Option<&'a str>,

@@ -1,6 +1,6 @@
 //! The options of a call.
 //!
-//! Owns [`CallOptions`] and their setters on every call builder.
+//! Defines [`CallOptions`] and their setters on every call builder.
 //!
 //! The options are behind a pointer, and most calls have none, so builders and streams stay small. A read that a
 //! write depends on carries `for_write`, so that the write decides on the primary's rows; only `Pipeline::mode` reads
@@ -54,7 +54,7 @@ pub(crate) struct OptionValues {
     pub(crate) attempt_timeout: Option<Duration>,
     /// The caller's own id for the call.
     pub(crate) client_request_id: Option<String>,
-    /// Headers in addition to those of the operation.
+    /// Headers in addition to the operation's.
     pub(crate) headers: Headers,
     /// The context that records the attempts of the call.
     pub(crate) context: Option<OperationContext>,
@@ -269,7 +269,7 @@ impl CallOptions {
     /// - **Errors**: each caller gets the error of the request, with its attempts and its client request ID. A call
     ///   whose `timeout` elapses fails alone, with the attempts that ended before.
     /// - **Dropped calls**: the request continues as long as another caller waits. Otherwise the client cancels it.
-    /// - **Telemetry**: observers, metrics and spans see the request as one call, that of the first caller. Each caller
+    /// - **Telemetry**: observers, metrics and spans see the request as one call, the first caller's. Each caller
     ///   has an [`Event::Read`](crate::telemetry::Event::Read) and its own `context`.
     ///
     /// A client with a changed setting, such as another [`observer`](crate::TableServiceClient::observer), shares no

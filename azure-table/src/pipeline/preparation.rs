@@ -79,7 +79,7 @@ fn checked(id: &str) -> Result<&str> {
     }
     if id.len() > MAX_CLIENT_REQUEST_ID {
         return invalid(format!(
-            "it has {} characters, the limit is {MAX_CLIENT_REQUEST_ID}",
+            "it has {} characters, more than the limit of {MAX_CLIENT_REQUEST_ID}",
             id.len()
         ));
     }

@@ -1,6 +1,6 @@
 //! The reconciliation of a write in doubt: the client reads its rows back.
 //!
-//! Owns the reads. The client reads before it sends a write again, so that the write is not applied twice. It also
+//! Contains the reads. The client reads before it sends a write again, so that the write is not applied twice. It also
 //! reads after a repeated write was rejected, because an earlier attempt may have caused the rejection
 //! (`next_step.rs`). `protocol/read_back.rs` judges the rows.
 //!
@@ -30,10 +30,27 @@ use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::skew::{seconds_between, shifted};
 
-/// The maximum number of pages read for a batch. Its range may contain any number of other rows.
-const MOST_PAGES: usize = 5;
+/// The maximum number of requests to read back a batch. Its range may contain any number of other rows.
+const MOST_READS: usize = 5;
 /// The drift between two readings of the clocks, and the fraction that a `Date` omits, in seconds.
 const DRIFT: i64 = 2;
+
+/// The rows of a write, as they were read back.
+#[derive(Default)]
+struct Stored {
+    rows: Vec<DynamicEntity>,
+    /// The seconds by which the service's clock is ahead of this machine's, at least. `None` if the last response has
+    /// no date.
+    offset: Option<i64>,
+    /// No other row of the write is stored.
+    has_all: bool,
+}
+
+impl Stored {
+    fn has(&self, write: &RowWrite<'_>) -> bool {
+        self.rows.iter().any(|row| row.row_key == write.row_key)
+    }
+}
 
 impl Pipeline {
     /// Reads back a write that was first sent at `first_sent`, by this machine's clock.
@@ -51,11 +68,15 @@ impl Pipeline {
         let writes = &*call.rows.iter().collect::<Vec<_>>();
         let diagnostics = &mut notifications.history.diagnostics;
         let verdict = match self.stored(table, writes, deadline, options, diagnostics).await {
-            Ok(Some((rows, _))) if read_back::keeps_an_etag(writes, &rows) => Verdict::NotApplied,
-            Ok(Some((rows, Some(offset)))) => {
+            Ok(Stored { rows, .. }) if read_back::keeps_an_etag(writes, &rows) => Verdict::NotApplied,
+            Ok(Stored {
+                rows,
+                offset: Some(offset),
+                has_all,
+            }) => {
                 let first_sent = shifted(first_sent, offset - DRIFT);
-                let verdict =
-                    DateTime::try_from(first_sent).map(|first_sent| read_back::judge(writes, &rows, first_sent));
+                let verdict = DateTime::try_from(first_sent)
+                    .map(|first_sent| read_back::judge(writes, &rows, first_sent, has_all));
                 match verdict {
                     // If the date is wrong, the row of this very write looks old.
                     Ok(Verdict::NotApplied) if is_beyond_clocks(offset) => Verdict::Unknown,
@@ -63,16 +84,14 @@ impl Pipeline {
                     Err(_) => Verdict::Unknown,
                 }
             }
-            // A caller without permission to read gets no verdict, and neither does a batch with too many other rows in
-            // its range, or a response without a date.
-            Ok(Some((_, None)) | None) | Err(_) => Verdict::Unknown,
+            // A caller without permission to read gets no verdict, and neither does a response without a date.
+            Ok(Stored { offset: None, .. }) | Err(_) => Verdict::Unknown,
         };
         notifications.read_back(&verdict);
         verdict
     }
 
-    /// Returns the rows of a write, and the seconds by which the service's clock is ahead of this machine's, at least.
-    /// `None` instead of the seconds if a response has no date.
+    /// Returns the rows of a write.
     async fn stored(
         &self,
         table: &str,
@@ -80,32 +99,48 @@ impl Pipeline {
         deadline: &Deadline,
         options: &CallOptions,
         diagnostics: &mut Diagnostics,
-    ) -> Result<Option<(Vec<DynamicEntity>, Option<i64>)>> {
+    ) -> Result<Stored> {
         let mut options = options.clone().for_write();
         if let ([write], true) = (writes, options.get().via_batch) {
             options.get_mut().timeout = deadline.remaining();
             return self.stored_row(table, write, &options, diagnostics).await;
         }
         let Some(request) = read_back::request(table, writes) else {
-            return Ok(None);
+            return Ok(Stored::default());
         };
-        let mut rows = Vec::new();
+        let mut stored = Stored::default();
         let mut from = None;
-        for _ in 0..MOST_PAGES {
+        for reads in 1..=MOST_READS {
             // Each page is a call, with the time that the previous ones left.
             options.get_mut().timeout = deadline.remaining();
             let call = request.call(&self.endpoint, from.as_ref())?;
             let (response, offset) = self.read_within(call, &options, diagnostics).await?;
             let next = continuation::of(response.headers())?;
-            rows.extend(query::read_response(response, MetadataLevel::Minimal, |row| {
-                DynamicEntity::read(row).map(Some)
-            })?);
-            match next {
-                None => return Ok(Some((rows, offset))),
-                next => from = next,
+            stored.offset = offset;
+            stored
+                .rows
+                .extend(query::read_response(response, MetadataLevel::Minimal, |row| {
+                    DynamicEntity::read(row).map(Some)
+                })?);
+            stored.has_all = next.is_none();
+            if stored.has_all {
+                break;
+            }
+            from = next;
+            // Few rows behind many others are read one by one.
+            let left: Vec<_> = writes.iter().filter(|write| !stored.has(write)).collect();
+            if left.len() <= MOST_READS - reads {
+                for write in left {
+                    options.get_mut().timeout = deadline.remaining();
+                    let row = self.stored_row(table, write, &options, diagnostics).await?;
+                    stored.rows.extend(row.rows);
+                    stored.offset = row.offset;
+                }
+                stored.has_all = true;
+                break;
             }
         }
-        Ok(None)
+        Ok(stored)
     }
 
     /// Returns the same for one row whose keys may not fit into the URL of a query.
@@ -115,12 +150,16 @@ impl Pipeline {
         write: &RowWrite<'_>,
         options: &CallOptions,
         diagnostics: &mut Diagnostics,
-    ) -> Result<Option<(Vec<DynamicEntity>, Option<i64>)>> {
+    ) -> Result<Stored> {
         let key = (write.partition_key, write.row_key);
         let call = get::call(&self.endpoint, table, key, None, MetadataLevel::Minimal)?;
         let (response, offset) = self.read_within(call, options, diagnostics).await?;
         let row = get::read_response(response, MetadataLevel::Minimal, DynamicEntity::read)?;
-        Ok(Some((row.into_iter().collect(), offset)))
+        Ok(Stored {
+            rows: row.into_iter().collect(),
+            offset,
+            has_all: true,
+        })
     }
 
     /// Runs a read within a call. Returns its response, with the seconds by which the service's clock is ahead.

@@ -165,7 +165,7 @@ impl ReqwestTransportBuilder {
     }
 }
 
-/// Shows no settings: those of reqwest may contain a proxy's password.
+/// Shows no settings: reqwest's may contain a proxy's password.
 impl fmt::Debug for ReqwestTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ReqwestTransport")

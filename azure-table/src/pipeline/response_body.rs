@@ -12,7 +12,8 @@ use bytes::{Bytes, BytesMut};
 ///
 /// Source: REST "Understanding the Table service data model", "Query timeout and pagination".
 const MAX_RESPONSE: usize = 64 << 20;
-/// The maximum buffer reserved for an announced length: that of a large page. A larger announcement reserves no more.
+/// The maximum buffer reserved for an announced length: the length of a large page. A larger announcement reserves no
+/// more.
 const MAX_RESERVED: usize = 4 << 20;
 
 /// The part of a body that has arrived.

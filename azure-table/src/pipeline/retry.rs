@@ -1,7 +1,7 @@
 //! Retry policies.
 //!
-//! Owns [`RetryPolicy`], its input [`FailedAttempt`] and its result [`Decision`]. The folder holds the policies of this
-//! crate: `exponential.rs`, `linear.rs`, the decorators (`decorator.rs`) and the budget of retries (`budget.rs`).
+//! Defines [`RetryPolicy`], its input [`FailedAttempt`] and its result [`Decision`]. The folder holds the policies of
+//! this crate: `exponential.rs`, `linear.rs`, the decorators (`decorator.rs`) and the budget of retries (`budget.rs`).
 //! `reconciliation.rs` reads back a write that is in doubt.
 //!
 //! The policy decides whether and when the client retries. The retry loop enforces four rules that no policy can break:
@@ -173,7 +173,7 @@ pub struct FailedAttempt<'a> {
 pub(crate) enum Failure<'a> {
     /// No complete response arrived.
     Transport(Delivery),
-    /// A response with this status and error code. For a batch, those of the operation that failed.
+    /// A response with this status and error code. For a batch, of the operation that failed.
     Response(u16, Option<&'a str>),
 }
 

@@ -1,8 +1,8 @@
 //! The retry loop: all attempts of one call.
 //!
-//! Owns the order of a call: prepare, send, classify, ask the policy, wait, read back. `attempt.rs` sends one request,
-//! `hedged_attempt.rs` one or two, `next_step.rs` is the decision after it, `reconciliation.rs` the read of a lost
-//! write. `notifications.rs` reports the steps.
+//! Contains the order of a call: prepare, send, classify, ask the policy, wait, read back. `attempt.rs` sends one
+//! request, `hedged_attempt.rs` one or two, `next_step.rs` is the decision after it, `reconciliation.rs` the read of a
+//! lost write. `notifications.rs` reports the steps.
 
 use std::mem;
 use std::pin::pin;

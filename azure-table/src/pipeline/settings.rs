@@ -1,6 +1,6 @@
 //! The settings of all calls of a client.
 //!
-//! Owns [`ClientSettings`], which the setters of the clients change.
+//! Defines [`ClientSettings`], which the setters of the clients change.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ const USER_AGENT: &str = concat!("azure-table/", env!("CARGO_PKG_VERSION"));
 pub(crate) struct ClientSettings {
     /// The `User-Agent` that begins with the application id, if one is set.
     user_agent: Option<String>,
-    /// The options of all calls; those of a table or a call override them.
+    /// The options of all calls; the options of a table or a call override them.
     pub(crate) defaults: CallOptions,
     /// Signs requests with this machine's time even if the service's differs.
     pub(crate) keeps_clock: bool,

@@ -1,6 +1,6 @@
 //! Reads of the same entity that share a request.
 //!
-//! Owns [`SharedReads`], the reads of a client that wait for a request. Of equal reads, one request is in flight at
+//! Defines [`SharedReads`], the reads of a client that wait for a request. Of equal reads, one request is in flight at
 //! most. A read that starts meanwhile waits for the next request, and shares it with all others that wait. It never
 //! joins the request in flight, whose response may be older than the caller's own last write. So each read returns a
 //! state of the entity between its start and its end, as a request of its own would.

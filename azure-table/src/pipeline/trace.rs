@@ -1,8 +1,8 @@
 //! The spans of calls and attempts, in the terms of OpenTelemetry. Without the feature `tracing` they are empty types.
 //!
-//! Owns the names of spans and fields. Each call is a span, named `{operation} {table}`. Each attempt is a span inside
-//! it, without the wait before the next one. A batch of grouped writes has its own span, which follows from those of
-//! its callers; a write that was sent alone is in the span of its caller.
+//! Contains the names of spans and fields. Each call is a span, named `{operation} {table}`. Each attempt is a span
+//! inside it, without the wait before the next one. A batch of grouped writes has its own span, which follows from the
+//! spans of its callers; a write that was sent alone is in the span of its caller.
 //!
 //! A retry is an event of level WARN. So is the end of a call that failed; any other end is one of level DEBUG. A
 //! rejection that is a valid result, such as the 404 of a `get`, is not a failure. Spans and events never contain keys,

@@ -218,6 +218,11 @@ operations! {
     Yes "pages" => |c| c.things.query().prefetch(1).pages().try_collect::<Vec<_>>();
     Yes "fan_out" => |c| c.things.query().fan_out().partitions(["a", "b"]).all();
     Yes "scan" => |c| c.things.query().scan().ranges(["b"]).stream().try_collect::<Vec<_>>();
+    Yes "pages of a scan" => |c| async move {
+        let mut pages = c.things.query().scan().ranges(["b"]).stream();
+        while pages.try_next_page().await?.is_some() {}
+        Ok::<_, azure_table::Error>(())
+    };
     Yes "scan that finds its ranges" => |c| c.things.query().scan().stream().try_collect::<Vec<_>>();
     Yes "partition_keys" => |c| c.things.query().scan().partition_keys().try_collect::<Vec<_>>();
     Yes "changes" => |c| c.things.changes().max_polls(1).stream().try_collect::<Vec<_>>();

@@ -26,7 +26,7 @@ use azure_table::{CallOptions, Emulator, LocationMode, TableServiceClient};
 use self::check::{ROWS, State, check};
 use self::client::{Client, FIRST_SLOT, Notes};
 use super::matrix::model::{Cell, PARTITION};
-use super::matrix::scenario::BlindResend;
+use azure_table_tests::scenario::BlindResend;
 
 /// The number of histories besides those of the regressions. With hedged or shared reads, only the regressions run.
 const SEEDS: u64 = 1;

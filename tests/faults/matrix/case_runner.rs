@@ -18,8 +18,8 @@ use super::operation::{Entry, Given, On, Origin, Promise};
 use super::operations::{policy, properties, retention};
 use super::options::{Between, Inspector, Options};
 use super::report::Report;
-use super::scenario::{LAG, Ledger, MODES, Mode, Scenario};
 use super::{TABLES, operation};
+use azure_table_tests::scenario::{LAG, Ledger, MODES, Mode, Scenario};
 
 pub(crate) const LOCATIONS: [LocationMode; 3] = [
     LocationMode::PrimaryOnly,

@@ -21,7 +21,6 @@ mod operation;
 mod operations;
 mod options;
 mod report;
-pub(crate) mod scenario;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -34,7 +33,7 @@ use self::case_runner::{CaseRunner, LOCATIONS};
 use self::check::Broken;
 use self::options::Between;
 use self::report::Report;
-use self::scenario::{BlindResend, Mode, Scenario};
+use azure_table_tests::scenario::{BlindResend, Mode, Scenario};
 
 /// The number of random cases of an operation and a fault.
 const SEEDS: u64 = 1;
@@ -60,7 +59,9 @@ fn run(seeds: u64, only: &[&str], between: Between) -> Report {
         .filter(|(_, entry)| wanted.as_ref().is_none_or(|name| name == entry.name))
     {
         for (index, scenario) in scenarios.iter().enumerate() {
-            if scenario.concerns(entry) && (only.is_empty() || only.contains(&scenario.name)) {
+            if (entry.is_batch || scenario.concerns_single_requests())
+                && (only.is_empty() || only.contains(&scenario.name))
+            {
                 let seeds = if entry.is_paced {
                     seeds.div_ceil(SHARE_OF_BULKS)
                 } else {

@@ -7,7 +7,7 @@ use azure_table::LocationMode;
 
 use super::case_runner::LOCATIONS;
 use super::check::Broken;
-use super::scenario::{MODES, Mode};
+use azure_table_tests::scenario::{MODES, Mode};
 
 #[derive(Default)]
 pub(crate) struct Report {

@@ -307,6 +307,23 @@ async fn too_many_failures_interrupt_a_bulk() {
 }
 
 #[tokio::test]
+async fn more_than_a_thousand_failures_interrupt_a_bulk_by_default() {
+    let (_, table, truth) = readings().await;
+    let many: Vec<_> = (0..1_001)
+        .map(|at| reading(["a", "b", "c"][(at % 3) as usize], at, 1))
+        .collect();
+    assert_eq!(truth.bulk().insert(&many).await.unwrap().applied(), 1_001);
+    assert_eq!(table.bulk().insert(&many[1..]).await.unwrap().rejected(), 1_000);
+    let interrupted = table.bulk().insert(&many).await.unwrap_err();
+    assert_eq!(interrupted.report().rejected(), 1_001);
+    let unlimited = || table.bulk().max_failures(usize::MAX).insert(&many);
+    assert_eq!(unlimited().await.unwrap().leftovers().len(), 1_001);
+    let mut outcomes = unlimited().outcomes();
+    while outcomes.next().await.is_some() {}
+    assert!(outcomes.finish().unwrap().leftovers().is_empty(), "they were yielded");
+}
+
+#[tokio::test]
 async fn debug_text_of_ended_bulk_shows_some_leftovers_and_their_number() {
     let (_, table, truth) = readings().await;
     truth.insert(&reading("a", 4_000, 1)).await.unwrap();

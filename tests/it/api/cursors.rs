@@ -125,9 +125,7 @@ async fn last_rows_are_read_within_a_limit_of_pages() -> Result<()> {
     let error = of_a().last_rows(2, 3).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(
-        error
-            .to_string()
-            .contains("more than 3 pages, the limit is `max_pages`"),
+        error.to_string().contains("more than 3 pages: raise `max_pages`"),
         "{error}"
     );
     assert_eq!(spy.requests(), 3);

@@ -242,6 +242,25 @@ async fn stopped_scan_sends_no_more_requests() {
     assert_eq!(keys.by_ref().try_collect::<Vec<_>>().await.unwrap().len(), 3);
 }
 
+/// Only a page that a limit cuts short is read again.
+#[tokio::test(start_paused = true)]
+async fn position_is_behind_each_page_of_a_scan() {
+    let (_, table) = table_of((0..4).map(|n| n.to_string()), 5, 10).await;
+    let mut rows = table.query().limit(15).scan().concurrency(1).stream();
+    rows.try_next().await.unwrap().unwrap();
+    let start = rows.position().clone();
+    let rest = rows.try_next_page().await.unwrap().unwrap();
+    assert_eq!(rest.len(), 9, "the rest of the page");
+    let behind = rows.position().clone();
+    assert_ne!(behind, start);
+    let cut = rows.try_next_page().await.unwrap().unwrap();
+    assert_eq!((cut.len(), rows.progress().rows), (5, 15));
+    assert_eq!(rows.position(), &behind, "half of the page is left");
+    assert!(rows.try_next_page().await.unwrap().is_none());
+    let rest = table.query().limit(15).scan().resume_from(behind).stream();
+    assert_eq!(rest.try_collect::<Vec<_>>().await.unwrap().len(), 10);
+}
+
 /// At the deadline, the position has the rows that were yielded.
 #[tokio::test(start_paused = true)]
 async fn scan_resumes_after_its_total_timeout() {

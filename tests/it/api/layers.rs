@@ -110,7 +110,7 @@ fn files_are_small_and_open_with_a_comment() {
         let lines = file.lines();
         assert!(
             lines <= MOST_LINES,
-            "{}: {lines} lines, the limit is {MOST_LINES}",
+            "{}: {lines} lines, more than the limit of {MOST_LINES}",
             file.path
         );
     }

@@ -70,7 +70,9 @@ async fn modify_that_always_conflicts_is_an_error() {
     let error = modify.max_conflicts(3).await.unwrap_err();
     assert_eq!((error.kind(), runs), (ErrorKind::ConditionNotMet, 4));
     assert!(
-        error.to_string().contains("4 conflicting writes, the limit is 3"),
+        error
+            .to_string()
+            .contains("4 conflicting writes, more than the limit of 3"),
         "{error}"
     );
 }

@@ -23,22 +23,23 @@ enum Documented {
     RejectedThere,
 }
 
-/// Returns the rows of the table: the operation, and its entries for Storage, Cosmos DB, Azurite and the emulator.
+/// Returns each operation of the table with its entries for Storage, Cosmos DB, Azurite and the emulator.
 fn rows() -> Vec<(&'static str, Vec<Documented>)> {
     let table = GUIDE.split("# Operations").last().unwrap();
     table
         .lines()
         .filter(|line| line.starts_with("| `"))
-        .map(|line| {
+        .flat_map(|line| {
             let mut cells = line.trim_matches('|').split('|').map(str::trim);
-            let name = cells.next().unwrap().trim_matches('`');
-            let documented = cells.map(|cell| match cell.trim_end_matches(['¹', '²']) {
+            let names = cells.next().unwrap().split('`').skip(1).step_by(2);
+            let documented = cells.map(|cell| match cell {
                 "✓" => Documented::Works,
                 "–" => Documented::RejectedHere,
                 "✗" => Documented::RejectedThere,
                 _ => unreachable!("{line}"),
             });
-            (name, documented.collect())
+            let documented: Vec<_> = documented.collect();
+            names.map(move |name| (name, documented.clone()))
         })
         .collect()
 }

@@ -139,7 +139,7 @@ async fn set_too_long_for_a_url_is_planned_and_rejected() {
     let error = query.clone().all().await.unwrap_err().to_string();
     for text in [plan.to_string(), error] {
         assert!(
-            text.contains("the limit is 65534") && text.contains("`fan_out`"),
+            text.contains("more than the limit of 65534") && text.contains("`fan_out`"),
             "{text}"
         );
     }

@@ -153,7 +153,7 @@ async fn delegation_key_needs_a_token() {
     let week = in_an_hour() + Duration::from_secs(7 * 24 * 3_600);
     let error = storage.user_delegation_key(week).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    assert!(error.to_string().contains("the limit is 168"), "{error}");
+    assert!(error.to_string().contains("the limit of 168"), "{error}");
     assert!(canned.sent().is_empty());
 }
 

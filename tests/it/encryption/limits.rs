@@ -32,7 +32,7 @@ async fn value_over_64_kib_is_rejected_before_a_request() -> Result<()> {
     assert_eq!(clinic.patients.get(("north", 1)).await?, Some(large(1, most)));
     clinic.spy.clear();
     let why = format!(
-        "property `Scan`: it has {} bytes, and 65537 encrypted; the limit is 65536",
+        "property `Scan`: it has {} bytes, and 65537 encrypted, more than the limit of 65536",
         most + 1
     );
     let mut batch = clinic.patients.batch();
@@ -91,7 +91,7 @@ async fn entity_over_1_mib_is_rejected_before_a_request() -> Result<()> {
     };
     let error = clinic.patients.typed::<Wide>().insert(&wide).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    assert!(error.to_string().contains("the limit is 1048576"), "{error}");
+    assert!(error.to_string().contains("the limit of 1048576"), "{error}");
     assert_eq!(clinic.spy.requests(), 0);
     Ok(())
 }

@@ -140,3 +140,21 @@ async fn lost_response_is_reconciled_by_the_ciphertext() -> Result<()> {
     clinic.is_silent();
     Ok(())
 }
+
+#[tokio::test]
+async fn combined_operations_keep_what_is_encrypted() -> Result<()> {
+    let clinic = Clinic::new().await;
+    let mut later = patient(1);
+    later.diagnosis = "secret later".into();
+    let insert = TableOperation::insert(&patient(1));
+    let both = insert.then(TableOperation::replace(&later).unconditionally())?.unwrap();
+    clinic.patients.execute(both).await?;
+    is_ciphertext(&clinic.stored(1).await, "diagnosis", "2026-11");
+    assert_eq!(clinic.patients.get(("north", 1)).await?, Some(later));
+    let merges = [patient(1), patient(1)].map(|patient| TableOperation::insert_or_merge(&patient));
+    let [first, next] = merges;
+    let error = first.then(next).unwrap_err();
+    assert!(error.to_string().contains("they have encrypted properties"), "{error}");
+    clinic.is_silent();
+    Ok(())
+}

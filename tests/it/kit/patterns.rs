@@ -112,6 +112,21 @@ async fn fence_has_the_documented_cost() -> Result<()> {
     costs
         .of("`transact`, one operation", fence.transact(insert("a")))
         .await?;
+    let lone = Row {
+        group: "other".into(),
+        ..row("$h")
+    };
+    let mut new = Fence::with_new_header(&rows, lone);
+    let beside = |header: &mut Row| {
+        let line = Row {
+            group: header.group.clone(),
+            ..row("a")
+        };
+        Ok(vec![TableOperation::insert(&line)])
+    };
+    costs
+        .of("`transact`, one operation and a new header", new.transact(beside))
+        .await?;
     costs
         .of("`transact` after a conflict", other.transact(insert("b")))
         .await?;
@@ -227,6 +242,25 @@ async fn leases_have_the_documented_cost() -> Result<()> {
     costs.of("`acquire`, held", leases.acquire("g", "l", "b")).await?;
     costs.of("`renew`", lease.renew()).await?;
     costs.of("`release`", lease.release()).await?;
+    costs.of("`create`", leases.create("g", "m")).await?;
+    let entries = costs.of("`list`, 2 leases", leases.list("g")).await?;
+    let lease = costs
+        .of("`acquire_entry`", leases.acquire_entry(&entries[0], "a"))
+        .await?;
+    let mut lease = lease.expect("it is free");
+    let entries = leases.list("g").await?;
+    assert!(costs.of("`request`", leases.request(&entries[0], "b")).await?);
+    costs.of("`renew` after a request", lease.renew()).await?;
+    leases.acquire_entry(&entries[1], "a").await?.expect("it is free");
+    let entries = leases.list("g").await?;
+    let mut second = leases.resume(&entries[1], "a").await?.expect("it is the same name");
+    assert!(leases.request(&leases.list("g").await?[1], "b").await?);
+    assert!(second.update(&leases.list("g").await?[1]));
+    costs
+        .of("`renew` after a request, updated by `list`", second.renew())
+        .await?;
+    let entries = leases.list("g").await?;
+    costs.of("`resume`", leases.resume(&entries[0], "a")).await?;
     costs.check("lease.rs");
     Ok(())
 }
@@ -451,5 +485,46 @@ async fn item_is_valid_for_the_shorter_time_while_it_is_not_known_which_holds() 
     cut_off(&faults, item.extend(Duration::from_secs(1))).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(!item.is_valid());
+    Ok(())
+}
+
+#[derive(TableEntity, Clone, Debug)]
+#[table(row_key = "$header")]
+struct Header {
+    #[table(partition_key)]
+    group: String,
+    rows: i64,
+}
+
+/// The header of a table of several kinds.
+#[derive(TableEntity, Debug)]
+#[table(tag = "Kind")]
+enum Kinds {
+    Header(Header),
+    Row(Row),
+}
+
+#[tokio::test]
+async fn header_of_a_fence_keeps_the_mark_of_its_variant() -> Result<()> {
+    let table = TableServiceClient::from_transport(Emulator::new()).table::<Kinds>("Rows")?;
+    table.create_table().await?;
+    let new = Header {
+        group: "g".into(),
+        rows: 0,
+    };
+    let mut fence = Fence::with_new_header(&table.variant(), new);
+    for expected in 1..=2 {
+        fence
+            .transact(|header: &mut Header| {
+                header.rows += 1;
+                Ok(Vec::new())
+            })
+            .await?;
+        let rows = table.query().partition("g").all().await?;
+        assert!(
+            matches!(&rows[..], [Kinds::Header(header)] if header.rows == expected),
+            "{rows:?}"
+        );
+    }
     Ok(())
 }

@@ -138,8 +138,8 @@ async fn snapshot_is_read_again_after_each_transaction_that_interrupts_it() -> R
     let last = rows.get(("g's", "$header")).await?.unwrap().etag.unwrap();
     assert_eq!(error.kind(), ErrorKind::ConditionNotMet);
     let text = format!(
-        "no snapshot: the row (\"g's\", \"$header\") changed during each of 3 reads, from {first} to {last}; the limit is 2: \
-         raise `max_conflicts`, or select fewer rows"
+        "no snapshot: the row (\"g's\", \"$header\") changed during each of 3 reads, from {first} to {last}; `max_conflicts` is 2: \
+         raise it, or select fewer rows"
     );
     assert_eq!(error.to_string(), text);
     assert_ne!(first, last);
@@ -275,6 +275,35 @@ async fn fence_writes_no_other_header_than_its_own() -> Result<()> {
     let headers: TableClient<Header> = rows.typed();
     let stored = [headers.get(("g's",)).await?, headers.get(("other",)).await?];
     assert_eq!(stored.map(|header| header.unwrap().rows), [1, 0]);
+    Ok(())
+}
+
+/// The closure of the second one is called again, with the header that the first one stored.
+#[tokio::test]
+async fn fence_with_a_new_header_inserts_it_or_continues_with_the_stored_one() -> Result<()> {
+    let rows = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Rows")?;
+    rows.create_table().await?;
+    let headers: TableClient<Header> = rows.typed();
+    let [mut first, mut second] = [(); 2].map(|()| Fence::with_new_header(&headers, header()));
+    assert_eq!(first.etag(), None);
+    let add = |header: &mut Header| {
+        header.rows += 1;
+        let name = header.rows.to_string();
+        Ok(vec![TableOperation::insert(&DynamicEntity::new("g's", name))])
+    };
+    first.transact(add).await?;
+    let stored = headers.get(("g's",)).versioned().await?.unwrap();
+    assert_eq!((first.etag(), stored.rows), (Some(&stored.etag), 1));
+
+    second.transact(add).await?;
+    assert_eq!(second.header().rows, 2);
+    first.refresh().await?;
+    assert_eq!(first.etag(), second.etag());
+    assert_eq!(first.snapshot(rows.query()).await?.len(), 2);
+
+    let mut late = Fence::with_new_header(&headers, header()).max_conflicts(0);
+    let error = late.transact(add).await.unwrap_err();
+    assert_eq!((error.kind(), error.batch_index()), (ErrorKind::AlreadyExists, Some(0)));
     Ok(())
 }
 

@@ -1,8 +1,6 @@
 //! A scan that finds its own ranges yields every row once: any keys, page sizes, concurrency, stops and faults.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
@@ -86,23 +84,17 @@ async fn resume_after_each_page<T: Ord + Clone + std::fmt::Debug>(
 ) {
     let mut pages = 0;
     loop {
-        let read_rows = Arc::new(AtomicU64::new(0));
-        let latest = Arc::clone(&read_rows);
-        let scan_to_page = scan().on_progress(move |progress, _| latest.store(progress.rows, Ordering::Relaxed));
-        let mut rows = stream(scan_to_page);
+        let mut rows = stream(scan());
         let mut seen = BTreeSet::new();
-        let mut is_over = true;
         let mut read = 0;
-        while let Some(row) = rows.try_next().await.unwrap() {
-            assert!(seen.insert(row));
-            // The row was the last of its page.
-            if read_rows.load(Ordering::Relaxed) == seen.len() as u64 {
-                read += 1;
-                if read > pages {
-                    is_over = false;
-                    break;
-                }
+        let mut is_over = false;
+        while read <= pages && !is_over {
+            let page = rows.try_next_page().await.unwrap();
+            is_over = page.is_none();
+            for row in page.into_iter().flatten() {
+                assert!(seen.insert(row));
             }
+            read += 1;
         }
         if is_over {
             assert_eq!(&seen, all);

@@ -68,7 +68,7 @@ fn assert_reported(name: &str, error: &Error, (status, code): (u16, &str), index
 #[tokio::test]
 #[cfg_attr(
     not(recordings),
-    ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see CONTRIBUTING.md"
+    ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see tests/README.md"
 )]
 async fn recorded_failures_are_reported_at_their_index() {
     let exchanges = exchanges();
@@ -117,7 +117,7 @@ async fn recorded_failures_are_reported_at_their_index() {
 #[tokio::test]
 #[cfg_attr(
     not(recordings),
-    ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see CONTRIBUTING.md"
+    ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see tests/README.md"
 )]
 async fn recorded_reads_in_a_batch_equal_a_get() {
     let exchanges = exchanges();
@@ -170,7 +170,7 @@ async fn recorded_reads_in_a_batch_equal_a_get() {
 #[tokio::test]
 #[cfg_attr(
     not(recordings),
-    ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see CONTRIBUTING.md"
+    ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see tests/README.md"
 )]
 async fn recorded_echoes_are_read() {
     let exchanges = exchanges();

@@ -113,7 +113,7 @@ fn assert_rejected(name: &str, response: &Value, error: &Error) {
 #[tokio::test]
 #[cfg_attr(
     not(recordings),
-    ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see CONTRIBUTING.md"
+    ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see tests/README.md"
 )]
 async fn every_recorded_response_is_decoded_without_loss() {
     let exchanges = exchanges();

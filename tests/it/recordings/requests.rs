@@ -296,7 +296,7 @@ async fn document(name: &str, url: &str, body: &str, is_cosmos: bool, difference
 #[tokio::test]
 #[cfg_attr(
     not(recordings),
-    ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see CONTRIBUTING.md"
+    ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see tests/README.md"
 )]
 async fn every_recorded_request_is_sent_or_its_difference_is_named() {
     let exchanges = exchanges();

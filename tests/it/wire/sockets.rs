@@ -172,7 +172,7 @@ async fn announced_body_of_ten_gigabytes_is_rejected_unread(network: Network) {
     let server = Sockets::pouring(network, head, vec![b' '; 1 << 16]).await;
     let error = server.lost_write().await;
     assert_eq!(kind_in_doubt(&error), Some(ErrorKind::InvalidResponse));
-    let expected = "a response of 10000000000 bytes or more, the limit is 67108864, at http://127.0.0.1:";
+    let expected = "a response of at least 10000000000 bytes, more than the limit of 67108864, at http://127.0.0.1:";
     assert!(error.to_string().contains(expected), "{error}");
     assert!(source(&error).contains("`page_size`"), "{}", source(&error));
     assert!(server.written() < BUFFERS, "{}", server.written());
@@ -191,7 +191,9 @@ async fn endless_body_is_cut_at_the_limit(network: Network) {
     let error = server.lost_write().await;
     assert_eq!(kind_in_doubt(&error), Some(ErrorKind::InvalidResponse));
     assert!(
-        error.to_string().contains("the limit is 67108864, at http://"),
+        error
+            .to_string()
+            .contains("more than the limit of 67108864, at http://"),
         "{error}"
     );
     assert!(
@@ -204,7 +206,9 @@ async fn endless_body_is_cut_at_the_limit(network: Network) {
     let server = Sockets::pouring(network, "HTTP/1.0 201 Created\r\n\r\n", vec![b' '; 1 << 16]).await;
     let error = server.lost_write().await;
     assert!(
-        error.to_string().contains("the limit is 67108864, at http://"),
+        error
+            .to_string()
+            .contains("more than the limit of 67108864, at http://"),
         "{error}"
     );
 }
@@ -218,7 +222,7 @@ async fn read_with_a_response_beyond_the_limit_is_not_retried(network: Network) 
         (ErrorKind::InvalidResponse, 1),
         "{error}"
     );
-    let expected = "a response of 67108865 bytes or more, the limit is 67108864, at http://";
+    let expected = "a response of at least 67108865 bytes, more than the limit of 67108864, at http://";
     assert!(error.to_string().contains(expected), "{error}");
     assert!(!error.may_have_applied());
 }

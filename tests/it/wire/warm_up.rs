@@ -81,12 +81,12 @@ async fn warm_up_beyond_a_limit_is_rejected_unsent(network: Network) {
         (
             &server.service,
             257,
-            "257 connections: the limit is 256, by `max_connections` of the transport",
+            "257 connections: at most 256 are possible, by `max_connections` of the transport",
         ),
         (
             &in_flight,
             11,
-            "11 connections: the limit is 10, by `max_in_flight` of the client",
+            "11 connections: at most 10 are possible, by `max_in_flight` of the client",
         ),
     ] {
         let error = service.warm_up(connections).await.unwrap_err();

@@ -12,7 +12,9 @@
 //! end and checks the status.
 //!
 //! Servers alternate in 7 rounds, and the medians are compared. The A/A ratio is that of two processes of the emulator.
-//! CPU is that of the server's process (`/proc`). The bench runs on Linux, with `taskset` and Node.
+//! CPU is the CPU time of the server's process (`/proc`). Other programs on the machine change the rates, and less so
+//! the CPU per request. Each part takes at most 25 seconds, `disk` about three minutes. The bench runs on Linux, with
+//! `taskset` and Node.
 
 #![expect(
     clippy::unwrap_used,

@@ -2,7 +2,7 @@
 //! observes every last version, and memory, sockets and tasks do not grow. Writes are grouped, reads hedged and shared.
 //!
 //! `cargo program soak -- 600` runs for ten minutes, the default, and prints its counts every ten
-//! seconds. Client and service are one process, so the figures include both. Owns the figures and their bounds;
+//! seconds. Client and service are one process, so the figures include both. Contains the figures and their bounds;
 //! `worker.rs` and `tail.rs` are the clients.
 
 #![expect(

@@ -1,10 +1,9 @@
 //! The promises of the patterns, in every order and with every fault.
 //!
-//! Owns those of `Fence`, `Sequence` and `Leases`, and the shared code.
+//! Contains those of `Fence`, `Sequence` and `Leases`, and the shared code.
 
 mod expiry;
 mod log;
-mod place;
 mod queue;
 mod snapshot;
 mod unique;
@@ -15,12 +14,10 @@ use std::time::Duration;
 use azure_table::patterns::{Fence, Leases, Sequence};
 use azure_table::testing::explore;
 use azure_table::{DynamicEntity, Guid, TableClient, TableEntity, TableOperation};
-use futures::future::join;
+use futures::future::{join, join3};
 
-pub use self::place::{Place, Promise};
-
-use self::place::at;
 use super::{Case, Tally};
+use crate::promises::{Place, Promise, at};
 
 /// Returns the cases of every pattern.
 pub fn all() -> impl Iterator<Item = &'static Case> {
@@ -39,10 +36,14 @@ pub fn promises() -> impl Iterator<Item = &'static Promise> {
         .chain(&snapshot::PROMISES)
 }
 
-const ALL: [Case; 5] = [
+const ALL: [Case; 7] = [
     Case {
         name: "`Fence`: two transactions",
         explore: |faults| explore(at(fence)).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`Fence`: two transactions with a new header",
+        explore: |faults| explore(at(fence_of_new_header)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Sequence`: two tasks take two numbers each",
@@ -51,6 +52,10 @@ const ALL: [Case; 5] = [
     Case {
         name: "`Leases`: two tasks acquire a free one",
         explore: |faults| explore(at(lease)).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`Leases`: one is requested, and released for that holder",
+        explore: |faults| explore(at(lease_on_request)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Leases`: the clock jumps over the end",
@@ -74,10 +79,14 @@ const ALL: [Case; 5] = [
     },
 ];
 
-const PROMISES: [Promise; 4] = [
+const PROMISES: [Promise; 6] = [
     Promise {
         name: "`Fence`: two transactions",
         hold: |place| Box::pin(fence(place)),
+    },
+    Promise {
+        name: "`Fence`: two transactions with a new header",
+        hold: |place| Box::pin(fence_of_new_header(place)),
     },
     Promise {
         name: "`Sequence`: two tasks take two numbers each",
@@ -86,6 +95,10 @@ const PROMISES: [Promise; 4] = [
     Promise {
         name: "`Leases`: two tasks acquire a free one",
         hold: |place| Box::pin(lease(place)),
+    },
+    Promise {
+        name: "`Leases`: one is requested, and released for that holder",
+        hold: |place| Box::pin(lease_on_request(place)),
     },
     Promise {
         name: "`Leases`: two holders work",
@@ -132,14 +145,27 @@ struct Header {
     write: Option<Guid>,
 }
 
+/// Opens the fences with a header that the first of them inserts.
 async fn fence(place: Place) {
+    transactions(place, async |table, new| Fence::open(&table, &new).await).await;
+}
+
+/// The first transaction inserts the header.
+async fn fence_of_new_header(place: Place) {
+    transactions(place, async |table, new| Ok(Fence::with_new_header(&table, new))).await;
+}
+
+async fn transactions(
+    place: Place,
+    open: impl AsyncFn(TableClient<Header>, Header) -> azure_table::Result<Fence<Header>>,
+) {
     let add = async |(table, name): (TableClient<Header>, &str)| {
         let new = Header {
             group: "g".into(),
             rows: 0,
             write: None,
         };
-        let mut fence = Fence::open(&table, &new).await?;
+        let mut fence = open(table, new).await?;
         let row = DynamicEntity::new("g", name);
         fence
             .transact(|header| {
@@ -197,6 +223,43 @@ async fn lease(place: Place) {
     free_lease(&place).await;
     let (a, b) = join(acquire((a, "a")), acquire((b, "b"))).await;
     assert!(a.is_none() || a != b, "both had the token {a:?}");
+}
+
+/// A released lease is free for the holder that requested it, and for no other.
+async fn lease_on_request(place: Place) {
+    let leases = |table: &TableClient<DynamicEntity>| Leases::new(table, TIME);
+    let [a, b] = clients(&place);
+    let c = place.client("c").dynamic_table(TABLE).unwrap();
+    let behind = leases(&place.behind().dynamic_table(TABLE).unwrap());
+    behind.create("p", "lease").await.unwrap();
+    let Ok(Some(mut held)) = leases(&a).acquire("p", "lease", "a").await else {
+        return;
+    };
+    let hand_over = async {
+        let is_own = held.renew().await;
+        assert!(!matches!(is_own, Ok(false)), "a request took the lease from its holder");
+        let _ = held.release().await;
+    };
+    let request = async {
+        let entries = leases(&b).list("p").await.ok()?;
+        let is_requested = leases(&b).request(&entries[0], "b").await.ok()?;
+        is_requested.then(|| entries[0].token())
+    };
+    let take = async {
+        if let Ok(entries) = leases(&c).list("p").await {
+            let _ = leases(&c).acquire_entry(&entries[0], "c").await;
+        }
+    };
+    let ((), requested, ()) = join3(hand_over, request, take).await;
+    let stored = &behind.list("p").await.unwrap()[0];
+    if let Some(token) = requested {
+        assert_eq!(
+            stored.token(),
+            token,
+            "another holder has the requested lease: {stored:?}"
+        );
+        assert_eq!(stored.next_holder(), Some("b"), "the request was lost: {stored:?}");
+    }
 }
 
 /// Holders that share memory to notice each other, and work for a while.

@@ -1,6 +1,6 @@
 //! The layers of a folder of sources: its files and folders, in the order of their imports.
 //!
-//! Owns the check that the tests of all layers share.
+//! Contains the check that the tests of all layers share.
 
 use crate::sources::{SourceFile, Sources};
 

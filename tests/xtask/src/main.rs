@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use xtask::sources::{Sources, root};
-use xtask::{language, readme};
+use xtask::{language, links, readme};
 
 /// Maintains this repository.
 #[derive(Parser)]
@@ -22,7 +22,9 @@ enum Command {
     },
     /// Print the counts that `tests/it/api/language.rs` allows.
     Language,
-    /// Write README.md from the documentation of the crate.
+    /// Write the definitions of the guides' links.
+    Links,
+    /// Write the READMEs of the repository and of the registry from the documentation of the crate.
     Readme,
 }
 
@@ -30,9 +32,17 @@ fn main() -> io::Result<()> {
     match Command::parse() {
         Command::Figures { root: other } => figures::print(&Sources::read(other.as_deref().unwrap_or(root()))),
         Command::Language => print!("{}", language::table(&language::counts())),
+        Command::Links => {
+            for (path, text) in links::generated() {
+                std::fs::write(path, text)?;
+            }
+            println!("the links of {} are written", links::GUIDES);
+        }
         Command::Readme => {
-            std::fs::write(root().join("README.md"), readme::generated())?;
-            println!("README.md is written from {}", readme::SOURCE);
+            for place in [readme::Place::Repository, readme::Place::Registry] {
+                std::fs::write(root().join(place.file()), readme::generated(place))?;
+                println!("{} is written from {}", place.file(), readme::SOURCE);
+            }
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The sources of the crates as text: only product code, and the imports of each file.
 //!
-//! Owns the parser that the tests of the layers and `cargo xtask figures` share. It parses Rust as far as needed:
+//! Contains the parser that the tests of the layers and `cargo xtask figures` share. It parses Rust as far as needed:
 //! comments, literals and unit tests are blanked, and a path belongs to the file of its longest module. A parent that
 //! imports its child is an import too.
 

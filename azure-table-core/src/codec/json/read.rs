@@ -1,7 +1,7 @@
 //! Reads entities and pages from JSON into rows.
 //!
-//! Owns the names that are not properties (`odata.…`, `…@odata.type`, the keys, Timestamp). A row is filled in one pass
-//! and reused for the next row of the page. All its text is borrowed from the body.
+//! Contains the names that are not properties (`odata.…`, `…@odata.type`, the keys, Timestamp). A row is filled in one
+//! pass and reused for the next row of the page. All its text is borrowed from the body.
 //!
 //! The reader is our own, not a serde visitor, since entities need the digits of a number unchanged. `5` is Int32,
 //! `5.0` is Double, and a Double must not be rounded twice. This must hold whatever features of serde_json another
@@ -34,7 +34,7 @@ const USUAL_MEMBERS: usize = 16;
 
 /// Reads one entity, requested at this metadata level, and passes it to `read`.
 ///
-/// `etag` is that of the response header, used if the body has none.
+/// `etag` is the ETag of the response header, used if the body has none.
 pub fn entity<T>(
     body: &[u8],
     metadata: MetadataLevel,
@@ -165,7 +165,7 @@ impl<'a> RowMember<'a> {
     }
 }
 
-/// Reads the value of an annotation and the name after it, if it is that of the annotated property.
+/// Reads the value of an annotation and the name after it, if it is the annotated property's name.
 ///
 /// The service writes each annotation right before its property.
 fn annotated<'a>(

@@ -5,7 +5,7 @@ const HIGH: u64 = ONES << 7;
 
 /// Sets the high bit of the bytes that equal `byte`.
 ///
-/// It may also set that of bytes after the first match, but never before it, since subtraction borrows upwards.
+/// It may also set the bit of bytes after the first match, but never before it, since subtraction borrows upwards.
 const fn equals(word: u64, byte: u8) -> u64 {
     let difference = word ^ (ONES * byte as u64);
     difference.wrapping_sub(ONES) & !difference & HIGH
@@ -51,7 +51,7 @@ fn length_before<const LINES: bool>(bytes: &[u8]) -> usize {
     bytes.len() - rest.len() + rest.iter().position(stops).unwrap_or(rest.len())
 }
 
-/// Returns `true` if the name is that of an annotation. It has an `@` or a `.`, which no property name has.
+/// Returns `true` if the name belongs to an annotation. It has an `@` or a `.`, which no property name has.
 pub fn is_annotation(name: &[u8]) -> bool {
     name.chunks(8).any(|chunk| {
         let word = word(chunk);

@@ -1,6 +1,6 @@
 //! A pull reader for JSON. Pieces are borrowed from the text if they have no escapes.
 //!
-//! Owns the grammar (RFC 8259) and its limits: nesting at most `MAX_DEPTH`. Does not own the meaning of names.
+//! Contains the grammar (RFC 8259) and its limits: nesting at most `MAX_DEPTH`. Does not own the meaning of names.
 //! serde_json is the oracle of its tests. It replaces a serde visitor because entities need the digits of a number
 //! unchanged, whatever features of serde_json another crate turns on.
 

@@ -69,7 +69,7 @@ pub fn append(
     *bytes = object.end();
     match bytes.len() - before {
         body if body > MOST_ENCODED => Err(Error::invalid_input(format!(
-            "the entity has {body} bytes of JSON, the limit is {MOST_ENCODED}"
+            "the entity has {body} bytes of JSON, more than the limit of {MOST_ENCODED}"
         ))),
         _ => rare,
     }
@@ -91,7 +91,7 @@ thread_local! {
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// A limit far above that of any service, which is checked where the service is known.
+/// A limit far above the limit of any service, which is checked where the service is known.
 const MOST_ENCODED: usize = 1 << 30;
 
 /// The largest buffer that is kept.
@@ -360,7 +360,7 @@ mod tests {
             body(&many)
                 .unwrap_err()
                 .to_string()
-                .contains("253 properties, the limit is 252")
+                .contains("253 properties, more than the limit of 252")
         );
     }
 
@@ -371,21 +371,21 @@ mod tests {
             written.rare.and_then(|rare| rare.exceeds).unwrap_or_default()
         };
         let mut large = with("V", "x".repeat(32_769).as_str());
-        let first = "property `V`: the text has 32769 UTF-16 units, the limit is 32768";
+        let first = "property `V`: the text has 32769 UTF-16 units, more than the limit of 32768";
         assert_eq!(&*exceeds(&large), first);
         large.insert("W", vec![0_u8; 65_537]);
         assert_eq!(&*exceeds(&large), first);
         let binary = with("V", vec![0_u8; 65_537]);
         assert_eq!(
             &*exceeds(&binary),
-            "property `V`: it has 65537 bytes, the limit is 65536"
+            "property `V`: it has 65537 bytes, more than the limit of 65536"
         );
         assert_eq!(&*exceeds(&with("V", "é".repeat(32_768).as_str())), "");
         let mut many = DynamicEntity::new("p", "r");
         for n in 0..17 {
             many.insert(format!("P{n}"), vec![0_u8; 65_536]);
         }
-        assert!(exceeds(&many).contains("(estimated), the limit is 1048576"));
+        assert!(exceeds(&many).contains("(estimated), more than the limit of 1048576"));
     }
 
     proptest! {

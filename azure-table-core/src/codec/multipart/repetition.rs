@@ -1,6 +1,6 @@
 //! A part that repeats the one before except for a few values, as most parts of a batch response do.
 //!
-//! Owns [`Repetition`]. `multipart.rs` reads parts line by line and knows what they mean.
+//! Defines [`Repetition`]. `multipart.rs` reads parts line by line and knows what they mean.
 //!
 //! The parts of a response differ only in ETag and address. Only the text around these is compared, and only a part of
 //! another form is read line by line. A property test checks that both ways agree.

@@ -1,6 +1,6 @@
 //! The members of an entity's object: properties, and annotations of their types.
 //!
-//! Owns [`members`], which reads the members of an object with their positions. Rows of pages are read by
+//! Defines [`members`], which reads the members of an object with their positions. Rows of pages are read by
 //! `codec/json/read.rs`, which borrows and keeps no positions.
 
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
 //! Times as text, and the ETags that contain them.
 //!
-//! Owns the two forms of a time (the fewest digits, all seven), and the text of an ETag. Calendars and parsing are
+//! Contains the two forms of a time (the fewest digits, all seven), and the text of an ETag. Calendars and parsing are
 //! `model/datetime`.
 
 use std::fmt;

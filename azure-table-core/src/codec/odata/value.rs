@@ -1,6 +1,6 @@
 //! The values of properties in JSON, and the annotations of their types.
 //!
-//! Owns which values are quoted, and which need a type annotation. Requests and responses differ in escapes and in
+//! Decides which values are quoted, and which need a type annotation. Requests and responses differ in escapes and in
 //! doubles: each is a [`Dialect`].
 
 use crate::model::datetime;

@@ -1,6 +1,6 @@
 //! The Gregorian calendar: the days since 0001-01-01 as year, month and day, and back.
 //!
-//! Owns the day count of dates in the years 1 to 9999. Hours, minutes and fractions are `iso8601.rs`; the calendar
+//! Contains the day count of dates in the years 1 to 9999. Hours, minutes and fractions are `iso8601.rs`; the calendar
 //! types of keys are `key/calendar.rs`. The arithmetic counts years from March, so that the leap day is the last day of
 //! a year.
 

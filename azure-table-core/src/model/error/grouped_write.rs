@@ -1,4 +1,4 @@
-//! The error of a write that was sent in a batch with those of other callers.
+//! The error of a write that was sent in a batch with the writes of other callers.
 
 use crate::model::error::Error;
 

@@ -1,6 +1,6 @@
 //! An error in doubt: the write may have been applied.
 //!
-//! Owns the flag and the last failure behind it. The flag hides that failure from callers, so that no branch on a
+//! Contains the flag and the last failure behind it. The flag hides that failure from callers, so that no branch on a
 //! conflict handles a write that may have caused it. The client itself asks the cause.
 
 use super::{Error, ErrorInternals, ErrorParts};

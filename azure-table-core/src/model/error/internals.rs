@@ -1,6 +1,7 @@
 //! The internals of an error, for the crates above.
 //!
-//! Owns [`ErrorParts`] and [`ErrorInternals`]: a trait, because a method of [`Error`] would be public to users as well.
+//! Defines [`ErrorParts`] and [`ErrorInternals`]: a trait, because a method of [`Error`] would be public to users as
+//! well.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -47,7 +48,7 @@ pub trait ErrorInternals: Sized {
 
     fn parts_mut(&mut self) -> &mut ErrorParts;
 
-    // Cold, so that the code that leads here is apart from that of calls without errors.
+    // Cold, so that the code that leads here stays apart from calls without errors.
     #[cold]
     fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self::of_parts(ErrorParts {

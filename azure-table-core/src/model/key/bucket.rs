@@ -1,6 +1,6 @@
 //! A number that spreads a hot key over several partitions.
 //!
-//! Owns [`Bucket`] and its hash. The hash must never change, because rows are found by it.
+//! Defines [`Bucket`] and its hash. The hash must never change, because rows are found by it.
 
 use std::fmt::{self, Write as _};
 

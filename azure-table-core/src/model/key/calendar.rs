@@ -1,7 +1,7 @@
 //! Calendar dates as key text: partitions of a year, a month, a week or a day.
 //!
-//! Owns [`Year`], [`Month`], [`Week`] and [`Day`]: the valid dates, and the date of a time. `calendar/fields.rs` turns
-//! their fields into text, ascending and descending.
+//! Defines [`Year`], [`Month`], [`Week`] and [`Day`]: the valid dates, and the date of a time. `calendar/fields.rs`
+//! turns their fields into text, ascending and descending.
 
 mod fields;
 

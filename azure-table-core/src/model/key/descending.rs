@@ -1,6 +1,6 @@
 //! Keys that sort in reverse order.
 //!
-//! Owns [`Descending`] and the trait of the types it takes. The digits themselves are `digits.rs`, the dates
+//! Defines [`Descending`] and the trait of the types it takes. The digits themselves are `digits.rs`, the dates
 //! `calendar.rs`.
 
 use std::cmp::{Ordering, Reverse};
@@ -52,7 +52,7 @@ pub trait DescendingKey: TableKey + Sized {
 /// assert_eq!(key, "2521794455999999999");
 /// ```
 ///
-/// Source: the log-tail pattern of "Azure Storage Table design guide"; the digits are those of the study of 2010.
+/// Source: the log-tail pattern of "Azure Storage Table design guide"; the digits follow the study of 2010.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Descending<T>(pub T);

@@ -1,8 +1,8 @@
 //! Integers and times as key text: decimal digits of a fixed width.
 //!
-//! Owns the text of `u8` to `u64`, of `i8` to `i64` and of the ticks of [`DateTime`] and [`Duration`], ascending and
-//! descending. Each of these values is first mapped to an unsigned number in the order of the values ([`Numbered`]).
-//! Its digits are the key.
+//! Contains the text of `u8` to `u64`, of `i8` to `i64` and of the ticks of [`DateTime`] and [`Duration`], ascending
+//! and descending. Each of these values is first mapped to an unsigned number in the order of the values
+//! ([`Numbered`]). Its digits are the key.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::model::property::duration;
 
 /// A type with an unsigned number for each value, in the order of the values.
 trait Numbered: Copy {
-    /// The number of the greatest value. That of the least is 0.
+    /// The number of the greatest value. The least has the number 0.
     const GREATEST: u64;
     /// The digits of `GREATEST`.
     const WIDTH: usize = Self::GREATEST.ilog10() as usize + 1;

@@ -1,7 +1,7 @@
 //! Any text as key text, reversibly and in its order.
 //!
-//! Owns [`Escaped`] and [`PercentEscaped`] and the table of their escapes. A character that is not permitted in a key
-//! becomes its next lower permitted neighbour and an index, and so does that neighbour itself. The escapes are
+//! Defines [`Escaped`] and [`PercentEscaped`] and the table of their escapes. A character that is not permitted in a
+//! key becomes its next lower permitted neighbour and an index, and so does that neighbour itself. The escapes are
 //! prefix-free and sort as their characters do, so whole texts keep their order.
 
 use std::fmt;

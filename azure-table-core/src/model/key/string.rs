@@ -1,8 +1,8 @@
 //! Text as key text: unchanged.
 //!
-//! Owns the impls for owned and borrowed text, `char`, `bool` and [`Guid`], whose own texts sort as they do, and for
-//! references and boxes. `key_shape.rs` detects forbidden characters and keys that are too long. `escaped.rs` accepts
-//! text with such characters.
+//! Contains the impls for owned and borrowed text, `char`, `bool` and [`Guid`], whose own texts sort as they do, and
+//! for references and boxes. `key_shape.rs` detects forbidden characters and keys that are too long. `escaped.rs`
+//! accepts text with such characters.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

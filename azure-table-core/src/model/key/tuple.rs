@@ -1,7 +1,7 @@
 //! Several values as one key field: `(A, B)` to `(A, B, C, D)`.
 //!
 //! The texts of the parts are joined by a space, the least character that a key may have. A part that is the beginning
-//! of another therefore sorts before it, and the order of the texts is that of the tuples. For the same reason no part
+//! of another therefore sorts before it, and the texts sort like the tuples. For the same reason no part
 //! may contain a space. Templates, which name the literals between fields, are `key_shape.rs`.
 
 use crate::model::error::ValueError;

@@ -1,7 +1,7 @@
 //! Bytes: Edm.Binary.
 //!
-//! Owns the impls for growing, shared and fixed-size bytes; `&[u8]` is written through `[u8]` and `pointer.rs`. All but
-//! `[u8; N]` are compared with a `Vec<u8>`.
+//! Contains the impls for growing, shared and fixed-size bytes; `&[u8]` is written through `[u8]` and `pointer.rs`. All
+//! but `[u8; N]` are compared with a `Vec<u8>`.
 
 use std::borrow::Cow;
 

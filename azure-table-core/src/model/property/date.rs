@@ -1,6 +1,6 @@
 //! Dates without a time of day: Edm.DateTime at midnight in UTC, and text such as `2010-10-23` as a key.
 //!
-//! Owns [`Day`] as a property. The dates of other crates are stored as a `Day`, by `moment.rs`.
+//! Defines [`Day`] as a property. The dates of other crates are stored as a `Day`, by `moment.rs`.
 
 use crate::model::edm::{Edm, EdmType, WireValue};
 use crate::model::error::ValueError;
@@ -32,7 +32,7 @@ impl ReadProperty for Day {
     }
 }
 
-/// Returns the day with these numbers, which are those of `date`.
+/// Returns the day with these numbers, which come from `date`.
 #[cfg(any(feature = "chrono-04", feature = "jiff-02", feature = "time-03"))]
 pub(super) fn day_of(
     year: impl TryInto<u16>,

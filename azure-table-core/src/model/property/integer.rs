@@ -1,6 +1,6 @@
 //! Integers of other sizes than the service's two: written widened, checked when they are read.
 //!
-//! Owns the impls for `i8`, `i16`, `u8`, `u16` (Edm.Int32) and `u32`, `u64` (Edm.Int64; `u64` is checked when it is
+//! Contains the impls for `i8`, `i16`, `u8`, `u16` (Edm.Int32) and `u32`, `u64` (Edm.Int64; `u64` is checked when it is
 //! written as well). `i32` and `i64` need no conversion and are in `property.rs`.
 
 use crate::model::edm::{Edm, EdmType, WireValue};

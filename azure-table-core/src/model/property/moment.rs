@@ -1,7 +1,7 @@
 //! Times and dates of other types than this crate's: properties and parts of keys like [`DateTime`] and `Day`, and
 //! operands like `DateTime`.
 //!
-//! Owns the code that all of them share. A type needs `TryFrom` (or `From`) to and from the type that is stored:
+//! Contains the code that all of them share. A type needs `TryFrom` (or `From`) to and from the type that is stored:
 //! `SystemTime` has it in `datetime.rs`, the types of other crates in `chrono.rs`, `jiff.rs` and `time.rs`.
 
 use std::fmt::Display;

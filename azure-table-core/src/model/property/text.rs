@@ -1,7 +1,7 @@
 //! Text: Edm.String.
 //!
-//! Owns the impls for owned and borrowed text and for one character. `&str` and `Box<str>` are written through `str`
-//! and `pointer.rs`. All of them are compared with a `String`, so that `.eq("x")` works on every text column.
+//! Contains the impls for owned and borrowed text and for one character. `&str` and `Box<str>` are written through
+//! `str` and `pointer.rs`. All of them are compared with a `String`, so that `.eq("x")` works on every text column.
 
 use std::borrow::Cow;
 use std::sync::Arc;

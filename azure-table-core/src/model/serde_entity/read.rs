@@ -1,6 +1,7 @@
 //! Deserializes a value from the properties of a row.
 //!
-//! Owns the choice of the members that a value receives, and their types in serde. All text is borrowed from the row.
+//! Contains the choice of the members that a value receives, and their types in serde. All text is borrowed from the
+//! row.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;

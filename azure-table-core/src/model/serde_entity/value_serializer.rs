@@ -1,6 +1,6 @@
 //! One value of serde's data model, as an EDM value or as the members of an entity.
 //!
-//! Owns the rules of the types. What a value may be depends on its [`Place`].
+//! Contains the rules of the types. What a value may be depends on its [`Place`].
 
 use std::borrow::Cow;
 use std::fmt;

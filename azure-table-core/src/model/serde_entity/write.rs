@@ -1,7 +1,7 @@
 //! Serializes a value to keys and properties.
 //!
-//! Owns the choice between keys, properties and members that are not sent. A value is serialized twice: first for its
-//! keys and to find names that occur twice, then for its properties. The types of values are `value_serializer.rs`.
+//! Contains the choice between keys, properties and members that are not sent. A value is serialized twice: first for
+//! its keys and to find names that occur twice, then for its properties. The types of values are `value_serializer.rs`.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -1,6 +1,6 @@
 //! The facts about a write in doubt, as they are stored.
 //!
-//! Owns [`DoubtParts`], the facts of a row and of an attempt, and the hash of an entity. `doubt.rs` has the public
+//! Defines [`DoubtParts`], the facts of a row and of an attempt, and the hash of an entity. `doubt.rs` has the public
 //! type, its text and the judgement.
 
 use std::time::{Duration, SystemTime};
@@ -69,7 +69,7 @@ pub(super) struct DoubtfulRow {
 
 /// Returns the seconds by which the service's clock was ahead at the end of an attempt.
 ///
-/// A slow response says little about the clock, and one without an id may be that of a proxy. A date that is far off is
+/// A slow response says little about the clock, and one without an id may come from a proxy. A date that is far off is
 /// wrong, or this machine's clock is.
 pub(super) fn seconds_ahead(attempt: &Attempt) -> Option<i64> {
     attempt.request_id().filter(|_| attempt.elapsed() <= MOST_ELAPSED)?;

@@ -1,6 +1,6 @@
 //! The resource that a request addresses, by its path and the parameters `restype` and `comp`.
 //!
-//! Owns [`Target`] and the faults of paths as values. `codec/odata/path.rs` writes paths.
+//! Defines [`Target`] and the faults of paths as values. `codec/odata/path.rs` writes paths.
 //!
 //! Source: REST "Addressing Table service resources", "Set Table Service Properties", "Get Table Service Stats", "Set
 //! Table ACL", "Get User Delegation Key".
@@ -36,7 +36,7 @@ pub enum Target {
 pub enum TargetFault {
     Path,
     Keys,
-    /// Further segments before the keys, which may be those of an entity.
+    /// Further segments before the keys, which may belong to an entity.
     Segments {
         is_entity: bool,
     },

@@ -1,6 +1,6 @@
 //! Logging and metrics of the service.
 //!
-//! Owns [`Logging`] and [`Metrics`], their limits and their elements.
+//! Defines [`Logging`] and [`Metrics`], their limits and their elements.
 //! Not confirmed: whether `IncludeAPIs` may be missing where metrics are on (read as `false`).
 //!
 //! Source: REST "Set Table Service Properties".

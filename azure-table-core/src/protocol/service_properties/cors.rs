@@ -1,7 +1,7 @@
 //! CORS rules: requests that browsers send for pages of other origins.
 //!
-//! Owns [`CorsRule`], its limits and its element. Not confirmed: the service's limit of 2 KiB for all rules together,
-//! which is not checked here since it is not documented how it counts.
+//! Defines [`CorsRule`], its limits and its element. Not confirmed: the service's limit of 2 KiB for all rules
+//! together, which is not checked here since it is not documented how it counts.
 //!
 //! Source: REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage".
 
@@ -120,18 +120,18 @@ impl CorsRule {
             let prefixes = items.iter().filter(is_prefix).count();
             if items.len() - prefixes > MAX_CORS_NAMES {
                 let found = items.len() - prefixes;
-                return invalid(format!("{found} {what}, the limit is {MAX_CORS_NAMES}"));
+                return invalid(format!("{found} {what}, more than the limit of {MAX_CORS_NAMES}"));
             }
             if prefixes > MAX_CORS_PREFIXES {
                 return invalid(format!(
-                    "{prefixes} {what} with * at their end, the limit is {MAX_CORS_PREFIXES}"
+                    "{prefixes} {what} with * at their end, more than the limit of {MAX_CORS_PREFIXES}"
                 ));
             }
             for item in items {
                 let length = item.chars().count();
                 if length > MAX_CORS_TEXT {
                     return invalid(format!(
-                        "one of the {what} has {length} characters, the limit is {MAX_CORS_TEXT}"
+                        "one of the {what} has {length} characters, more than the limit of {MAX_CORS_TEXT}"
                     ));
                 }
                 let is_text = |c: char| c != ',' && !c.is_control() && !c.is_whitespace();
@@ -142,7 +142,7 @@ impl CorsRule {
         }
         let seconds = self.max_age.as_secs();
         if i32::try_from(seconds).is_err() {
-            return invalid(format!("{seconds} seconds of age, the limit is {}", i32::MAX));
+            return invalid(format!("{seconds} seconds of age, more than the limit of {}", i32::MAX));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The authorization of requests to the control port.
 //!
-//! Owns the check of the token, and the two against other web sites: of `Host`, because a foreign name may lead to this
-//! machine (DNS rebinding), and of `Origin`, because a page of another site may send requests.
+//! Contains the check of the token, and the two against other web sites: of `Host`, because a foreign name may lead to
+//! this machine (DNS rebinding), and of `Origin`, because a page of another site may send requests.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -94,7 +94,7 @@ impl Access {
             return false;
         };
         let name = authority.host();
-        // A name with its port is that of a forwarded port on another machine.
+        // A name with its port belongs to a forwarded port on another machine.
         if self.names.contains(&host) {
             return true;
         }

@@ -1,7 +1,7 @@
 //! The rules of faults as JSON.
 //!
-//! Owns the form of a rule and its limits. The faults and their rules belong to the test kit (`azure_table::testing`).
-//! This file has those that a client of a port can distinguish.
+//! Contains the form of a rule and its limits. The faults and their rules belong to the test kit
+//! (`azure_table::testing`). This file has those that a client of a port can distinguish.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -180,7 +180,7 @@ impl FaultRules {
         let mut own = self.rules();
         let count = rules.len() + if replace { 0 } else { own.active.len() };
         if count > MOST_RULES {
-            return Err(format!("rules: {count}, the limit is {MOST_RULES}"));
+            return Err(format!("rules: {count}, more than the limit of {MOST_RULES}"));
         }
         if replace {
             self.faults.clear();
@@ -237,7 +237,7 @@ impl RuleJson {
         let count = chosen.iter().flatten().count() + usize::from(self.probability.is_some());
         if count > 1 {
             return Err(format!(
-                "nth, first, every, probability: {count} of them, the limit is 1"
+                "nth, first, every, probability: {count} of them, at most 1 is allowed"
             ));
         }
         for (name, value) in ["nth", "first", "every"].into_iter().zip(chosen) {

@@ -1,6 +1,6 @@
 //! The load of the emulated service: a model of its latencies and limits, set while the program runs.
 //!
-//! Owns the transport that applies the current model, and the model as JSON. The models belong to the library.
+//! Contains the transport that applies the current model, and the model as JSON. The models belong to the library.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;

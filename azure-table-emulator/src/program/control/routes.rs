@@ -1,7 +1,7 @@
 //! The routes of the control port.
 //!
-//! Owns paths and methods, and the checks before them; the routes themselves are in `routes/*.rs`. Lists are lines of
-//! JSON, anything else is one object. A response is sent once everything that it shows is durable.
+//! Contains paths and methods, and the checks before them; the routes themselves are in `routes/*.rs`. Lists are lines
+//! of JSON, anything else is one object. A response is sent once everything that it shows is durable.
 
 mod clock;
 mod faults;

@@ -17,7 +17,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Reads the accounts of the environment, and those of the options after them.
+    /// Reads the accounts of the environment, and the accounts of the options after them.
     pub(super) fn all(in_options: &[String]) -> Result<Vec<Self>, String> {
         let in_environment = env::var(VARIABLE).unwrap_or_default();
         let in_environment = in_environment.split(';').filter(|text| !text.is_empty());

@@ -21,7 +21,7 @@ Usage: {usage}
 Commands for a folder of --data that no process serves:
   check    Verify it, and count its contents
   upgrade  Convert it to the format of this version
-  import   Replace its tables with those of a snapshot
+  import   Replace its tables with the tables of a snapshot
   export   Write its tables as a snapshot
 
 {all-args}{after-help}";
@@ -46,7 +46,7 @@ Guide, with curl examples: https://docs.rs/azure-table/latest/azure_table/guide/
     override_usage = USAGE,
     help_template = TEMPLATE,
     after_help = AFTER_HELP,
-    // A script may add options to those of a container's entry point: the last one counts.
+    // A script may add options to a container's entry point: the last one counts.
     args_override_self = true,
     disable_help_flag = true,
     disable_version_flag = true,

@@ -1,7 +1,7 @@
 //! One run of an exploration's body.
 //!
-//! Owns the runtime of a run, its paused clock, and its panics, which are not printed: a failed run is reported once,
-//! at the end.
+//! Contains the runtime of a run, its paused clock, and its panics, which are not printed: a failed run is reported
+//! once, at the end.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;

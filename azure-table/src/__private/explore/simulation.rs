@@ -1,6 +1,6 @@
 //! The service of one run, and its clients.
 //!
-//! Owns [`Simulation`], and an emulator whose clock follows tokio's.
+//! Defines [`Simulation`], and an emulator whose clock follows tokio's.
 
 use std::iter;
 use std::sync::Arc;

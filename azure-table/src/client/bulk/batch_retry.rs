@@ -14,7 +14,7 @@ use crate::pipeline::retry::exponential::{ExponentialRetry, RETRIES};
 /// may survive, whatever the jitter.
 const BATCH_RETRIES: u32 = RETRIES + 1;
 
-/// Returns the retry policy of batches with these options, which contain those of the client.
+/// Returns the retry policy of batches with these options, which contain the client's.
 ///
 /// It is the policy that was set, without its budget, or the default one with more retries.
 pub(crate) fn batch_policy(options: &CallOptions) -> Arc<dyn RetryPolicy> {

@@ -1,7 +1,7 @@
 //! The outcomes of a bulk, individually and as counts.
 //!
-//! Owns the [`Counts`] of all bulk writes, so that both reports use the same words, and [`FirstOf`], which shortens the
-//! lists in their texts.
+//! Contains the [`Counts`] of all bulk writes, so that both reports use the same words, and [`FirstOf`], which shortens
+//! the lists in their texts.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -266,7 +266,42 @@ impl BulkReport {
 
     /// Returns the number of operations at the start of the source that were all applied or rejected.
     ///
-    /// Another process can resume after them. Operations after them may have been applied, too.
+    /// Another process can resume after them: it skips as many operations of a source that yields the same ones in the
+    /// same order. Operations after them may have been applied, too, so use upserts: the service rejects a repeated
+    /// insert. Rejected operations before them are not sent again, so record each when its outcome arrives. The number
+    /// does not grow past an operation that is in doubt or was not sent.
+    ///
+    /// ```
+    /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// # use azure_table::emulator::ServiceModel;
+    /// # use std::sync::atomic::{AtomicU64, Ordering};
+    /// # use std::time::Duration;
+    /// # static SETTLED: AtomicU64 = AtomicU64::new(0);
+    /// # fn saved() -> u64 { SETTLED.load(Ordering::Relaxed) }
+    /// # fn save(settled: u64) { SETTLED.store(settled, Ordering::Relaxed); }
+    /// # #[derive(TableEntity, Clone)]
+    /// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32, value: f64 }
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let slow = ServiceModel::new().write_latency(Duration::from_millis(100));
+    /// # let service = TableServiceClient::from_transport(Emulator::new().service_model(slow));
+    /// # let readings = service.table::<Reading>("Readings")?;
+    /// # readings.create_table().await?;
+    /// # let rows = (0..50_000).map(|n| Reading { sensor: format!("s{}", n % 7), at: n, value: 0.5 });
+    /// # let crashed = readings.bulk().insert_or_replace(rows.clone()).on_progress(|so_far| save(so_far.settled()));
+    /// # assert!(tokio::time::timeout(Duration::from_millis(250), crashed).await.is_err());
+    /// # assert!((1..50_000).contains(&saved()), "{}", saved());
+    /// let before = saved();                           // from a file, for example; 0 at first
+    /// let report = readings
+    ///     .bulk()
+    ///     .insert_or_replace(rows.skip(before as usize))
+    ///     .on_progress(move |so_far| save(before + so_far.settled()))
+    ///     .await?;
+    /// # assert_eq!((report.applied(), saved()), (50_000 - before, 50_000));
+    /// # assert_eq!(readings.query().count().await?, 50_000);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn settled(&self) -> u64 {
         self.settled
     }

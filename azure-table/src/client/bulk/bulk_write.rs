@@ -1,6 +1,6 @@
 //! The writes of a bulk, as a future of their report or as a stream of outcomes.
 //!
-//! Owns the reading of the source: it reads as many operations as the engine would send now.
+//! Contains the reading of the source: it reads as many operations as the engine would send now.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -248,6 +248,46 @@ impl<S, X> fmt::Debug for BulkWrite<'_, S, X> {
 ///
 /// Batches are sent while it is polled. A batch in flight that is not polled for the `attempt_timeout`, 60 s by
 /// default, ends in doubt.
+///
+/// This program stops at a time or a signal, and prints the report:
+/// ```
+/// # use azure_table::{BulkOutcome, Emulator, TableEntity, TableServiceClient};
+/// # use azure_table::emulator::ServiceModel;
+/// # use std::time::Duration;
+/// # #[derive(TableEntity, Clone)]
+/// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32, value: f64 }
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> azure_table::Result<()> {
+/// # let slow = ServiceModel::new().write_latency(Duration::from_millis(100));
+/// # let service = TableServiceClient::from_transport(Emulator::new().service_model(slow));
+/// # let readings = service.table::<Reading>("Readings")?;
+/// # readings.create_table().await?;
+/// # let mut rows = (0..50_000).map(|n| Reading { sensor: format!("s{}", n % 7), at: n, value: 0.5 });
+/// # let stop = tokio::time::sleep(Duration::from_millis(250));
+/// let mut outcomes = readings.bulk().insert_or_replace(&mut rows).outcomes();
+/// tokio::pin!(stop);                              // any future: a signal, a timer
+/// loop {
+///     tokio::select! {
+///         outcome = outcomes.next() => match outcome {
+///             Some(BulkOutcome::Leftover(left)) => eprintln!("{left}"),
+///             Some(_) => {}
+///             None => break,
+///         },
+///         () = &mut stop => break,
+///     }
+/// }
+/// let report = outcomes.finish().unwrap_or_else(|interrupted| {
+///     eprintln!("{interrupted}");
+///     interrupted.into_parts().1
+/// });
+/// println!("{report}");                           // applied, in doubt, not attempted
+/// # assert!(report.applied() > 0 && report.in_doubt() > 0 && report.not_attempted() > 0, "{report}");
+/// # assert_eq!(report.leftovers().len() as u64, report.in_doubt() + report.not_attempted());
+/// # let read = report.applied() + report.in_doubt() + report.not_attempted();
+/// # assert_eq!(rows.next().map(|row| u64::from(row.at)), Some(read));
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is written until it is polled"]
 pub struct BulkOutcomes<'h, S, X = Error>(BulkWrite<'h, S, X>);
 

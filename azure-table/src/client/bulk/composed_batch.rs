@@ -1,7 +1,8 @@
 //! The batches that leave the queue of a bulk.
 //!
-//! Owns [`ComposedBatch`]: as long as a source stays with one partition, its inserts are written into the body of their
-//! batch when they are read. All other operations wait as values, since a source may mix any number of partitions.
+//! Defines [`ComposedBatch`]: as long as a source stays with one partition, its inserts are written into the body of
+//! their batch when they are read. All other operations wait as values, since a source may mix any number of
+//! partitions.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The engine of all bulk writes: it takes planned operations, and returns an outcome for each.
 //!
-//! Owns the batches in flight, the sending rate and the end: the limit of failures, the total timeout, cancellation.
-//! The limits are `engine_settings.rs`, the order of operations `queue.rs`, the writing of a batch
+//! Contains the batches in flight, the sending rate and the end: the limit of failures, the total timeout,
+//! cancellation. The limits are `engine_settings.rs`, the order of operations `queue.rs`, the writing of a batch
 //! `client/partition_writes`. Knows no source and no query: those push operations and poll for outcomes
 //! (`bulk_write.rs`, `writer.rs`, `client/query_writes`). Spawns no task, so an owner that stops polling has a correct
 //! report.
@@ -68,7 +68,7 @@ pub(crate) enum Input {
 pub(crate) struct Engine {
     pipeline: Arc<Pipeline>,
     table: TableName,
-    /// The options of the calls, those of the client included.
+    /// The options of the calls, the client's included.
     options: CallOptions,
     pub(crate) settings: EngineSettings,
     pub(crate) input: Input,
@@ -96,7 +96,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Creates an engine. `options` are those of its calls, the client's included.
+    /// Creates an engine. Its calls have these `options`, the client's included.
     pub(crate) fn new(
         pipeline: &Arc<Pipeline>,
         table: &TableName,

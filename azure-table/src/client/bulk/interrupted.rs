@@ -35,7 +35,7 @@ impl<R, A> Interrupted<R, A> {
         Self(Box::new((error, report)))
     }
 
-    /// Returns the error that ended the writes: one that concerns no single row, or that of a source or a closure.
+    /// Returns the error that ended the writes: one that concerns no single row, or one from a source or a closure.
     pub fn error(&self) -> &A {
         &self.0.0
     }

@@ -1,6 +1,6 @@
 //! The queue of operations that wait for their batch, by partition.
 //!
-//! Owns the turns of partitions: full batches first, then the partition that has waited longest. The order inside a
+//! Contains the turns of partitions: full batches first, then the partition that has waited longest. The order inside a
 //! partition is `client/partition_writes/partition_queue.rs`.
 
 use std::collections::{HashMap, VecDeque};

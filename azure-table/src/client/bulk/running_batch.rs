@@ -65,7 +65,7 @@ impl RunningBatch {
         }
     }
 
-    /// Returns its operations and their outcomes so far. `error` is that of operations without a response.
+    /// Returns its operations and their outcomes so far. `error` is the error of operations without a response.
     pub(crate) fn cancel(self, error: &Arc<Error>) -> Option<Batch> {
         drop(self.write);
         self.batch.inspect(|batch| batch.outcomes.cancel(error))

@@ -1,7 +1,7 @@
 //! The callers of a batch, who receive its outcomes.
 //!
-//! Owns the text of a shared error for each of them: it names the caller's own operation and row, and the size of the
-//! batch.
+//! Contains the text of a shared error for each of them: it names the caller's own operation and row, and the size of
+//! the batch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -159,7 +159,7 @@ impl Committer {
         Arc::new(pipeline)
     }
 
-    /// Returns the options of a batch. Those of its callers are equal, but for what each has for itself.
+    /// Returns the options of a batch. The options of its callers are equal, but for what each has for itself.
     fn batch_options(&self, batch: &[Write]) -> CallOptions {
         let mut options = match batch.first() {
             Some(first) if !first.owner.options.is_empty() => {
@@ -207,7 +207,7 @@ impl fmt::Debug for Committer {
 struct LaneTask {
     committer: Arc<Committer>,
     key: Arc<str>,
-    /// The lane is gone, and its key may be that of another one.
+    /// The lane is gone, and its key may belong to another one.
     is_over: bool,
 }
 

@@ -1,8 +1,8 @@
 //! The writes of a group that wait, by partition, and the limits of all of them.
 //!
-//! Owns the order: a write is accepted at its first poll, and waits behind all others of its partition. A write that
-//! finds the group full waits outside, and those outside are accepted in their order. Knows neither tasks nor requests:
-//! `committer.rs` runs a task for each lane as long as it has writes.
+//! Contains the order: a write is accepted at its first poll, and waits behind all others of its partition. A write
+//! that finds the group full waits outside, and those outside are accepted in their order. Knows neither tasks nor
+//! requests: `committer.rs` runs a task for each lane as long as it has writes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -123,7 +123,7 @@ pub(super) struct Lanes {
     /// Writes with smaller numbers were flushed: they wait for no company.
     flushed: u64,
     pub(super) is_closed: bool,
-    /// The runtime of the tasks, as long as there are any. Those of another one might never run.
+    /// The runtime of the tasks, as long as there are any. Tasks of another runtime might never run.
     pub(super) runtime: Option<runtime::Id>,
     /// The limits of pending writes, and the counts.
     statistics: GroupStatistics,

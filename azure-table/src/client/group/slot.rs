@@ -1,6 +1,6 @@
 //! One write between its caller and its batch.
 //!
-//! Owns the stages of a write: it waits, it is in a request, it has its result; or its caller has withdrawn it. The
+//! Contains the stages of a write: it waits, it is in a request, it has its result; or its caller has withdrawn it. The
 //! caller and the task of the partition take each step under one lock, so a write that was withdrawn is never sent.
 
 use std::mem;

@@ -1,6 +1,6 @@
 //! The callers' side of a group: it accepts a write and returns the future of its caller.
 //!
-//! Owns the caller's own time limit, and the withdrawal of a write whose caller is dropped.
+//! Contains the caller's own time limit, and the withdrawal of a write whose caller is dropped.
 
 use std::future::Future;
 use std::pin::Pin;

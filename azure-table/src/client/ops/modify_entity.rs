@@ -1,6 +1,6 @@
 //! Reads an entity, changes it and writes it under its ETag; repeats all of it after a conflicting write.
 //!
-//! Owns the loop and the results of the closure. The future is a handwritten state machine, because the type of an
+//! Contains the loop and the results of the closure. The future is a handwritten state machine, because the type of an
 //! `async` block has no name. The builder could hold such a block only as a `Box<dyn Future>`. With `+ Send` the box
 //! accepts no closure or entity that stays on its thread. Without `+ Send` the builder cannot be spawned. Either way
 //! the closure cannot borrow.
@@ -299,7 +299,7 @@ where
         self.conflicts += 1;
         if self.conflicts > self.most_conflicts {
             let why = format!(
-                "{} conflicting writes, the limit is {}: raise `max_conflicts`, or reduce concurrent writers",
+                "{} conflicting writes, more than the limit of {}: raise `max_conflicts`, or reduce concurrent writers",
                 self.conflicts, self.most_conflicts
             );
             return Err(error.with_message(why));

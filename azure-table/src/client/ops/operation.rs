@@ -1,8 +1,8 @@
 //! The operation that all builders are based on.
 //!
-//! Owns options, boxing and polling. A builder's own file holds only its request and its response, as a [`Spec`]. The
-//! boxed future knows neither: it carries bytes, so that no entity type needs to be `'static` or `Send` and the loop is
-//! compiled once.
+//! Contains options, boxing and polling. A builder's own file holds only its request and its response, as a [`Spec`].
+//! The boxed future knows neither: it carries bytes, so that no entity type needs to be `'static` or `Send` and the
+//! loop is compiled once.
 
 use std::fmt;
 use std::mem;
@@ -123,7 +123,7 @@ impl<S: Spec> Operation<S> {
         }
     }
 
-    /// Sets the options, which already contain those of the client.
+    /// Sets the options, which already contain the client's.
     pub(crate) fn of_options(mut self, options: CallOptions) -> Self {
         self.options = options;
         self

@@ -1,6 +1,6 @@
 //! An operation of several calls, as one builder that is a future.
 //!
-//! Owns boxing and polling, as `operation.rs` does for one call. A procedure's own file holds its [`Arguments`], which
+//! Boxes and polls, as `operation.rs` does for one call. A procedure's own file holds its [`Arguments`], which
 //! define the calls.
 
 use std::fmt;
@@ -26,7 +26,7 @@ use crate::pipeline::options::CallOptions;
 pub(crate) struct Procedure<A: Arguments> {
     /// The arguments, until it starts.
     arguments: Option<A>,
-    /// The options of this call; they override those of the client.
+    /// The options of this call; they override the client's.
     pub(crate) options: CallOptions,
     pipeline: Arc<Pipeline>,
     running: Option<BoxFuture<'static, Result<A::Output>>>,

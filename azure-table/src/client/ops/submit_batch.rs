@@ -67,7 +67,7 @@ impl SubmitBatch {
         &self.operation.spec.sent
     }
 
-    /// Sets the options, which already contain those of the client.
+    /// Sets the options, which already contain the client's.
     pub(crate) fn of_options(self, options: CallOptions) -> Self {
         Self {
             operation: self.operation.of_options(options),
@@ -97,10 +97,13 @@ impl Spec for SubmitSpec {
     #[cfg(feature = "encryption")]
     fn seal(&mut self, endpoint: &Endpoint, table: &str, key: &SealingKey) -> Result<()> {
         let mut change_set = ChangeSet::new(endpoint, table);
-        for mut operation in self.unsealed.take().into_iter().flatten() {
+        for (index, mut operation) in self.unsealed.take().into_iter().flatten().enumerate() {
             sealing::seal(&mut operation, table, key)?;
             // Its size may break a rule that it did not break before.
-            change_set.add(operation)?;
+            match self.sent.row_write(index).facts.is_unshared {
+                true => change_set.add_unshared(operation)?,
+                false => change_set.add(operation)?,
+            }
         }
         let (call, sent) = change_set.into_call();
         (self.call, self.sent) = (Some(call), sent);

@@ -51,7 +51,7 @@ fn within_limits(pipeline: &Pipeline, connections: usize) -> Result<usize> {
     ] {
         if let Some(limit) = limit.filter(|limit| *limit < connections) {
             return Err(Error::invalid_input(format!(
-                "warm-up of {connections} connections: the limit is {limit}, by {setting}"
+                "warm-up of {connections} connections: at most {limit} are possible, by {setting}"
             )));
         }
     }

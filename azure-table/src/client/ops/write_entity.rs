@@ -84,7 +84,7 @@ write_operation! {
 }
 
 impl ExecuteOperation {
-    /// Sets the options, which already contain those of the client.
+    /// Sets the options, which already contain the client's.
     pub(crate) fn of_options(self, options: CallOptions) -> Self {
         Self {
             operation: self.operation.of_options(options),

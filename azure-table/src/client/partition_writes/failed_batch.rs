@@ -1,7 +1,7 @@
 //! The next step after a batch that failed.
 //!
-//! Owns the decision as a pure function. The table of its tests is the specification. `partition_write.rs` executes the
-//! steps.
+//! Contains the decision as a pure function. The table of its tests is the specification. `partition_write.rs` executes
+//! the steps.
 
 use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind};
 

@@ -1,6 +1,6 @@
 //! The operations of a write, shared by the write and its owner.
 //!
-//! Owns the memory of operations in flight. The body of a batch contains them, so an operation in a batch that was
+//! Contains the memory of operations in flight. The body of a batch contains them, so an operation in a batch that was
 //! composed is its place there. It is a value again if the batch failed, or if it is left over. Otherwise each
 //! operation of a bulk would be in memory twice, and the batches in flight would leave the cache of the processor.
 

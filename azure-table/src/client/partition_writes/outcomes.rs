@@ -1,7 +1,7 @@
 //! The outcomes of the operations of a write.
 //!
-//! Owns [`Outcomes`], by which a write reports while it runs, and the outcomes that a bulk keeps. Those of callers who
-//! wait for their own are `client/group/callers.rs`.
+//! Defines [`Outcomes`], by which a write reports while it runs, and the outcomes that a bulk keeps. The outcomes of
+//! callers who wait for their own are `client/group/callers.rs`.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

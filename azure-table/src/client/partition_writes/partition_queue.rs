@@ -1,8 +1,8 @@
 //! The operations of one partition that wait for their batch.
 //!
-//! Owns the order: operations on one row are sent one after the other, never two in flight and never two in a batch.
-//! Operations of a partition keep their order as far as that allows. Knows no other partition: `bulk/queue.rs` has the
-//! turns of a bulk, `client/group` those of a group.
+//! Contains the order: operations on one row are sent one after the other, never two in flight and never two in a
+//! batch. Operations of a partition keep their order as far as that allows. Knows no other partition: `bulk/queue.rs`
+//! has the turns of a bulk, `client/group` the turns of a group.
 //!
 //! An operation after another on the same row waits for its batch; all others may be sent. So any sequence of writes
 //! ends as if sent one by one, which a property test verifies. Rows are compared by hash. Two rows with one hash are

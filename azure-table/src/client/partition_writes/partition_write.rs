@@ -1,7 +1,7 @@
 //! Operations on one partition, with an outcome for each.
 //!
-//! Owns the division into batches and the search for the operation that causes a batch to fail (`failed_batch.rs`). A
-//! batch is applied completely or not at all, so the failed operation is removed and the others are sent again. Also
+//! Contains the division into batches and the search for the operation that causes a batch to fail (`failed_batch.rs`).
+//! A batch is applied completely or not at all, so the failed operation is removed and the others are sent again. Also
 //! owns the outcomes so far, which an owner reads when it cancels. Knows nothing of the source of the operations.
 //!
 //! The row at the reported index is removed, and the others are sent again. After the first two failures all of them
@@ -62,7 +62,7 @@ pub(crate) struct PartitionWrite<O> {
 }
 
 impl<O: Outcomes> PartitionWrite<O> {
-    /// Creates the write. `options` are those of its calls, `outcomes` receives the outcome of each operation.
+    /// Creates the write. Its calls have these `options`, and `outcomes` receives the outcome of each operation.
     pub(crate) fn new(
         pipeline: &Arc<Pipeline>,
         table: &TableName,

@@ -1,6 +1,6 @@
 //! A tail of changes: the rows that were inserted or updated since a position.
 //!
-//! Owns [`Changes`], its settings and its plan. The polls are `changes/change_stream.rs`, the position
+//! Defines [`Changes`], its settings and its plan. The polls are `changes/change_stream.rs`, the position
 //! `changes/change_position.rs`, and the versions that were yielded already `changes/change_window.rs`.
 
 use std::fmt;
@@ -141,7 +141,7 @@ impl<E: TableEntity + ReadEntity> TableClient<E> {
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Yields the selected rows as they are inserted or updated: see [`Changes`](crate::query::Changes).
     ///
-    /// The conditions and the row type are those of the query. Each row always has its ETag and Timestamp. A limit ends
+    /// The conditions and the row type come from the query. Each row always has its ETag and Timestamp. A limit ends
     /// the stream after this number of rows. The position then still lies before the poll that found them, so a stream
     /// that resumes from it yields them again.
     ///
@@ -227,7 +227,7 @@ impl<E: TableEntity, P> Changes<E, P> {
         self
     }
 
-    /// Limits the rows received per second, those of the overlap included, to leave room for other clients.
+    /// Limits the rows received per second, including the rows of the overlap, to leave room for other clients.
     ///
     /// No limit by default. Pages are then not prefetched, unless the query [enables it](TableQuery::prefetch).
     pub fn max_rate(mut self, rows_per_second: u32) -> Self {

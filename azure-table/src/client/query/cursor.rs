@@ -1,7 +1,7 @@
 //! Cursors: the position of a row in the order of the keys, for pages that link both ways.
 //!
-//! Owns [`Cursor`], its text and signature, and the condition of the rows on either side of it. The methods of a query
-//! that take one are in `key_order.rs`. A [`Continuation`](crate::Continuation) leads forward only.
+//! Defines [`Cursor`], its text and signature, and the condition of the rows on either side of it. The methods of a
+//! query that take one are in `key_order.rs`. A [`Continuation`](crate::Continuation) leads forward only.
 
 use std::cmp::Ordering;
 
@@ -111,8 +111,8 @@ impl Cursor {
     /// Parses the text of [`signed`](Self::signed).
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the text has no signature, or not that of this key. Or the
-    ///   key is shorter than 32 bytes.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the text has no signature, or the signature of another key.
+    ///   Or the key is shorter than 32 bytes.
     pub fn verified(text: &str, key: &[u8]) -> Result<Self> {
         let unsigned = || Error::invalid_input("the cursor is not signed with this key");
         let (text, found) = text.split_once('.').ok_or_else(unsigned)?;

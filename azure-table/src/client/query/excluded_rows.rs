@@ -10,7 +10,7 @@ use crate::client::query::TableQuery;
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Leaves out the rows whose RowKeys begin with `prefix`, such as those that a pattern stores beside the entities.
     ///
-    /// The service filters them, so limits, pages and counts are those of the remaining rows. It still reads them. Each
+    /// The service filters them, so limits, pages and counts apply to the remaining rows. It still reads them. Each
     /// call excludes one more prefix, with two comparisons.
     ///
     /// ```

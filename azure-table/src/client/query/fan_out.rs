@@ -77,7 +77,7 @@ use crate::pipeline::options::call_options;
 #[must_use = "nothing is sent until it is read"]
 pub struct FanOut<E, P = E> {
     query: TableQuery<E, P>,
-    /// The conditions set in addition to those of the filter.
+    /// The conditions set in addition to the filter's.
     conditions: Option<PartConditions>,
     concurrency: usize,
     order: Order,

@@ -1,6 +1,6 @@
 //! Sorts the rows of a query by variant, across all its pages.
 //!
-//! Owns [`Gather`] for the slots `Option`, `Vec` and tuples of slots, and [`TableQuery::gather`]. Parents with their
+//! Defines [`Gather`] for the slots `Option`, `Vec` and tuples of slots, and [`TableQuery::gather`]. Parents with their
 //! children are `gather/families.rs`. `VariantOf` maps a type to its variant.
 //!
 //! A variant is identified by its type. The derive implements `VariantOf<Enum>` for each type that exactly one variant
@@ -70,7 +70,7 @@ pub(crate) mod families;
 #[diagnostic::on_unimplemented(
     message = "rows of `{E}` cannot be gathered as `{Self}`",
     label = "expected a slot, or a tuple of one to eight slots",
-    note = "a slot is `Option<A>`, `Vec<A>` or `Families<A, B>`, where the types are those of variants of `{E}`: \
+    note = "a slot is `Option<A>`, `Vec<A>` or `Families<A, B>`, where the types belong to variants of `{E}`: \
             `let (customer, orders): (Option<Customer>, Vec<Order>) = query.gather().await?`"
 )]
 pub trait Gather<E>: Sized {

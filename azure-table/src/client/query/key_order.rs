@@ -81,7 +81,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             }
         }
         Err(in_query(Error::invalid_input(format!(
-            "the query has more than {max_pages} pages, the limit is `max_pages`: raise it, or select a shorter range"
+            "the query has more than {max_pages} pages: raise `max_pages`, or select a shorter range"
         ))))
     }
 

@@ -1,6 +1,6 @@
 //! Streams the pages of a query.
 //!
-//! Owns the walk from continuation to continuation, for entities and for tables. The end is a page without a
+//! Contains the walk from continuation to continuation, for entities and for tables. The end is a page without a
 //! continuation, not a page without rows. At most two pages are held: the current one and the next one ([`Prefetch`]).
 //!
 //! Prefetch runs in a task that sees bytes only. The task knows no entity type and is aborted with its stream. Prefetch
@@ -112,7 +112,7 @@ impl Prefetch {
             0 => Ok(Self::Never),
             1 => Ok(Self::FromStart),
             more => Err(Error::invalid_input(format!(
-                "prefetch {more}: the limit is 1, because a stream holds two pages"
+                "prefetch {more}: at most 1 is possible, because a stream holds two pages"
             ))),
         }
     }

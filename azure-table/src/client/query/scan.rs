@@ -1,6 +1,6 @@
 //! Reads a whole table in ranges of partitions, concurrently and resumably.
 //!
-//! Owns [`Scan`] and its checks. The rows are `scan/scan_stream.rs`. The ranges that a scan finds are
+//! Defines [`Scan`] and its checks. The rows are `scan/scan_stream.rs`. The ranges that a scan finds are
 //! `scan/scan_ranges.rs`.
 
 use std::collections::VecDeque;
@@ -101,7 +101,7 @@ total_timeout!(
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Reads the whole table concurrently in ranges of PartitionKeys: see [`Scan`].
     ///
-    /// The conditions and the row type are those of the query.
+    /// The conditions and the row type come from the query.
     pub fn scan(self) -> Scan<E, P> {
         Scan {
             query: self,
@@ -280,7 +280,7 @@ impl<E: TableEntity, P> Scan<E, P> {
     }
 }
 
-/// Distinguishes the position of a list of PartitionKeys from that of the rows of the same query.
+/// Distinguishes the position of a list of PartitionKeys from the position of the rows of the same query.
 const LIST: u64 = 0x7061_7274_6974_696f;
 
 /// A scan that was checked, with a chain for the rest of each range.

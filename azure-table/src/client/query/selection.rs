@@ -67,7 +67,7 @@ pub(crate) struct Walk<P> {
     pub(crate) from: Option<Continuation>,
     /// The identity of the query.
     pub(crate) identity: u64,
-    /// The options of its writes: those of the table, combined with those of the query.
+    /// The options of its writes: the table's, combined with the query's.
     pub(crate) options: CallOptions,
     /// The time limit of all pages and writes.
     pub(crate) total: TotalTimeout,

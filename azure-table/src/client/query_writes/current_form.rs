@@ -1,6 +1,6 @@
 //! Rewrites a stored row in the current form of its struct, an entity or a projection.
 //!
-//! Owns the properties that the struct does not know, and the check for a row that is up to date.
+//! Contains the properties that the struct does not know, and the check for a row that is up to date.
 //!
 //! Updates and upgrades over a query keep properties that the struct does not know. This differs from `modify`, whose
 //! caller has seen the row. A property that the struct knew and no longer writes is removed by a replace with the rest
@@ -42,7 +42,7 @@ impl Form {
     /// Returns the form of a row that was read with this key.
     ///
     /// # Errors
-    /// - `InvalidInput`: the row cannot be written, or its key is that of another row.
+    /// - `InvalidInput`: the row cannot be written, or its key belongs to another row.
     pub(crate) fn of<E: TableEntity, P: UpdatableRow<E>>(row: &P, version: &RowVersion<E>) -> Result<Self> {
         match row.updated() {
             Updated::Entity(entity) => Self::of_entity(entity, version),

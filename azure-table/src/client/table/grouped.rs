@@ -1,4 +1,4 @@
-//! Handles whose writes are sent in batches with those of other callers.
+//! Handles whose writes are sent in batches with the writes of other callers.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl<E> TableClient<E> {
     ///   then mentions the throttling.
     ///
     /// Batches run in tasks of the tokio runtime in which their writes were polled. While a group has writes of one
-    /// runtime, those of another runtime are sent one by one. Call `grouped` once per runtime. If all handles are
+    /// runtime, writes of another runtime are sent one by one. Call `grouped` once per runtime. If all handles are
     /// dropped, writes that were sent continue.
     ///
     /// The context of each caller receives the attempts of the whole batch, so do not add up the costs of several

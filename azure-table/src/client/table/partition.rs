@@ -1,6 +1,6 @@
 //! A handle to one partition of a table.
 //!
-//! Owns [`PartitionClient`]. It adds the PartitionKey to the arguments of its methods; the calls are those of the
+//! Defines [`PartitionClient`]. It adds the PartitionKey to the arguments of its methods; the calls come from the
 //! table.
 
 use std::fmt;

@@ -108,7 +108,7 @@ impl<E: TableEntity> TableClient<E> {
 
     /// Reads all rows that a condition or a query selects, changes each with the closure and writes it back.
     ///
-    /// The closure returns the same as that of [`modify`](Self::modify): nothing, which saves the row; a
+    /// The closure returns the same as with [`modify`](Self::modify): nothing, which saves the row; a
     /// [`Change`](crate::Change); or a `Result` of either. An `Err` ends the operation.
     ///
     /// Properties that the struct does not declare stay in the row, unlike with `modify` and `replace`. A field that

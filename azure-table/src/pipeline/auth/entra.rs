@@ -1,8 +1,8 @@
 //! Entra ID tokens as a credential.
 //!
-//! Owns [`EntraCredential`]: it selects the scope and tenant of a token, sends it over HTTPS only, and decides which
+//! Defines [`EntraCredential`]: it selects the scope and tenant of a token, sends it over HTTPS only, and decides which
 //! challenges of the service it trusts. `renewing.rs` decides when to fetch a token, and `challenge.rs` parses a
-//! challenge. Tokens come from an implementation of `TokenCredential`, such as those of the crate azure_identity.
+//! challenge. Tokens come from an implementation of `TokenCredential`, for example from the crate azure_identity.
 //!
 //! Source: REST "Authorize with Microsoft Entra ID"; "Authorize access to tables using Microsoft Entra ID"; "Azure
 //! Cosmos DB for Table data plane security".
@@ -41,7 +41,7 @@ const DEFAULT_SCOPE: &str = "/.default";
 /// the token, it fetches a new one. Clones share their tokens, also between accounts. Concurrent calls that need a
 /// token share one fetch.
 ///
-/// The scope is that of the endpoint's cloud and service, such as `https://storage.azure.com/.default` or
+/// The scope fits the endpoint's cloud and service, such as `https://storage.azure.com/.default` or
 /// `https://cosmos.azure.com/.default`. If the service requests another scope, the credential accepts it if it is one
 /// of these or the service's own host.
 ///
@@ -277,7 +277,7 @@ impl EntraCredential {
                 endpoint.profile()
             ),
             (_, Some(Audience { scope, .. })) => format!(
-                "the service rejects the token: its scope is {}, and its tenant must be that of the account's \
+                "the service rejects the token: its scope is {}, and its tenant must be the tenant of the account's \
                  subscription",
                 Shown(&scope)
             ),

@@ -220,7 +220,7 @@ impl HttpTransportBuilder {
 
     /// Authenticates with this certificate if the server or an `https` proxy asks for one.
     ///
-    /// `pem` contains the certificate, those of its authorities if necessary, and the private key, in PEM.
+    /// `pem` contains the certificate, the certificates of its authorities if necessary, and the private key, in PEM.
     #[cfg(feature = "rustls-no-provider")]
     pub fn client_certificate(mut self, pem: impl AsRef<[u8]>) -> Self {
         self.tls.client_certificate = Some(pem.as_ref().to_vec());
@@ -271,7 +271,7 @@ impl HttpTransportBuilder {
     }
 }
 
-/// Shows no settings: those of a proxy may contain a password.
+/// Shows no settings: a proxy's URL may contain a password.
 impl fmt::Debug for HttpTransportBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpTransportBuilder").finish_non_exhaustive()

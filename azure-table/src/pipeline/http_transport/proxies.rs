@@ -37,10 +37,10 @@ pub(super) fn kind(proxy: &Uri) -> Option<ProxyKind> {
 }
 
 impl Proxies {
-    /// Returns the proxies of the settings, otherwise those of the environment.
+    /// Returns the proxies of the settings, otherwise of the environment.
     ///
     /// # Errors
-    /// - `InvalidInput`: a URL is not that of a supported proxy. Without this check hyper-util would connect directly.
+    /// - `InvalidInput`: a URL does not name a supported proxy. Without this check hyper-util would connect directly.
     pub(super) fn new(settings: &ProxySettings) -> Result<Self> {
         let ProxySettings { all, http, https, no } = settings;
         let urls = [all, http, https].into_iter().flatten();

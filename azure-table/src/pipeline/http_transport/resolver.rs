@@ -1,4 +1,4 @@
-//! The addresses of a host: fixed ones, those of a function, or those of the operating system.
+//! The addresses of a host: fixed, from a function, or from the operating system.
 
 use std::collections::HashMap;
 use std::io;

@@ -172,7 +172,7 @@ fn decision_of_the_policy_becomes_a_step() {
         (Insert,               in_doubt(), code(503, "ServerBusy"), stop,  Fail),
         (Insert,               second(),   status(400),             stop,  Fail),
         (Insert,               one,        status(501),             stop,  Fail),
-        // The location of a retry is that of the mode, or the policy's if the mode has it.
+        // The mode decides the location of a retry, or the policy if the mode has its location.
         (Get, first(PrimaryThenSecondary),        status(500), retry,                    resend_to(Location::Secondary, false)),
         (Get, at_secondary(SecondaryThenPrimary), status(500), retry,                    resend_to(Location::Primary, false)),
         (Get, at_secondary(SecondaryOnly),        status(500), retry,                    resend_to(Location::Secondary, false)),

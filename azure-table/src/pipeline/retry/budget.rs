@@ -1,6 +1,6 @@
 //! The budget of retries that successful calls earn.
 //!
-//! Owns [`RetryBudget`]. The policy that spends it is [`WithBudget`](super::decorator::WithBudget).
+//! Defines [`RetryBudget`]. The policy that spends it is [`WithBudget`](super::decorator::WithBudget).
 //!
 //! The balance is one number that returns to a floor over time, as water in a leaking tank with a constant inflow. So
 //! recent traffic counts, old traffic does not, and no list of calls is kept.

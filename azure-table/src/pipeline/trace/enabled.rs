@@ -69,7 +69,7 @@ impl CallSpan {
         call.instrument(self.span.clone())
     }
 
-    /// Reports a retry, as an event in the current span: that of the call, or the caller's if spans of calls are
+    /// Reports a retry, as an event in the current span: the call's, or the caller's if spans of calls are
     /// filtered out.
     pub(crate) fn retrying(&self, wait: Duration, ended: &Ended, history: &CallHistory) {
         let Some(failed) = history.diagnostics.attempts().last() else {
@@ -177,7 +177,7 @@ impl TraceSpan {
         Self(span)
     }
 
-    /// Creates the span of an attempt, inside that of its call.
+    /// Creates the span of an attempt, inside its call's span.
     pub(crate) fn of_attempt(number: u32, is_hedge: bool) -> Self {
         Self(info_span!(
             target: "azure_table",

@@ -121,6 +121,17 @@ pub(super) const ENTRIES: &[Entry] = &[
     })
     .pages(PAGES)
     .concurrent(),
+    Entry::new("pages of a scan", &["ScanStream::try_next_page"], |_| {
+        rows(Parts::Partitions, |on| async move {
+            let (mut pages, mut view) = (query(&on).scan().ranges([OTHER_PARTITION]).stream(), View::new());
+            while let Some(page) = pages.try_next_page().await? {
+                view.extend(page.iter().map(shown));
+            }
+            Ok(sorted(view))
+        })
+    })
+    .pages(PAGES)
+    .concurrent(),
     Entry::new("scan that finds its ranges", &[], |_| {
         rows(Parts::Partitions, |on| async move {
             let rows: Vec<_> = query(&on).scan().concurrency(3).stream().try_collect().await?;

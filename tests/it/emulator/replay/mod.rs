@@ -75,7 +75,7 @@ impl Tally {
 #[tokio::test]
 #[cfg_attr(
     not(recordings),
-    ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see CONTRIBUTING.md"
+    ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see tests/README.md"
 )]
 async fn every_recorded_exchange_is_answered_as_it_was_live() {
     let mut lines = vec![format!(

@@ -1,7 +1,7 @@
 //! A recorded session, repeated on a separate emulator.
 //!
-//! Owns the parts of a request that were not recorded: a signature, the time, and the state that the session assumes,
-//! which is created first. Versions and positions are translated between the two.
+//! Contains the parts of a request that were not recorded: a signature, the time, and the state that the session
+//! assumes, which is created first. Versions and positions are translated between the two.
 
 use azure_table::Emulator;
 use azure_table::emulator::EmulatorClock;

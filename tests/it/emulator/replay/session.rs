@@ -1,6 +1,6 @@
 //! A recorded session: requests, responses and times.
 //!
-//! Owns the parser of the files. `masked.rs` reconstructs requests that were not recorded.
+//! Contains the parser of the files. `masked.rs` reconstructs requests that were not recorded.
 
 use std::collections::BTreeMap;
 

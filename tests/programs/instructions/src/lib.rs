@@ -1,6 +1,6 @@
 //! Operations of the client on a transport in the process, on one thread, for counters.
 //!
-//! Owns the entity, the prepared responses and the operations. `bin/operation.rs` runs one of them for callgrind,
+//! Contains the entity, the prepared responses and the operations. `bin/operation.rs` runs one of them for callgrind,
 //! `bin/allocations.rs` counts allocations, and `run` compares both with `counts.json`.
 
 use std::fmt::Write as _;

@@ -80,7 +80,7 @@ fn current(steered: &Steered) -> Response {
 /// Rejects a time after the end of the clock.
 fn check(member: &str, time: DateTime) -> Result<(), Rejection> {
     if time > LAST {
-        let why = format!("{member}: the clock would show {time}, the limit is {LAST}");
+        let why = format!("{member}: the clock would show {time}, later than the limit of {LAST}");
         return Err(Rejection::bad_request(why));
     }
     Ok(())

@@ -39,7 +39,7 @@ fn failed_batch_has_the_next_step_of_the_table() {
         (PerCaller, 3, Some(1), Row,        doubt, deletes, SendAlone),
         (PerCaller, 1, None,    Row,        doubt, deletes, Remove(0)),
         (Together,  3, Some(1), Row,        doubt, deletes, Fail),
-        // A missing permission may be that of one of several callers.
+        // A missing permission may concern one of several callers.
         (Removing,  3, Some(1), Permission, sure,  writes,  Stop),
         (Together,  3, Some(1), Permission, sure,  writes,  Stop),
         (PerCaller, 3, Some(1), Permission, sure,  writes,  Remove(1)),

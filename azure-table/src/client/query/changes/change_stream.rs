@@ -1,6 +1,6 @@
 //! The polls of a tail of changes.
 //!
-//! Owns [`ChangeStream`], its waits, and the moves of its position. A poll is one chain of pages. Its first response
+//! Defines [`ChangeStream`], its waits, and the moves of its position. A poll is one chain of pages. Its first response
 //! has the service's time, from which the next poll reads: less the time of that request, so that it is never later
 //! than the start of the poll, and less the overlap. Rows written after a page was read, however long the poll takes,
 //! have later Timestamps than that. A failed page is requested again, in the same poll.
@@ -86,7 +86,7 @@ pub struct ChangeProgress {
     pub duplicates: u64,
     /// The number of rows yielded.
     pub changes: u64,
-    /// The number of rows whose version is remembered: those of the overlap and of the current poll.
+    /// The number of rows whose version is remembered: the rows of the overlap and of the current poll.
     pub remembered: usize,
 }
 

@@ -1,6 +1,6 @@
 //! The ranges of a scan that finds its own: when one is split, and into how many.
 //!
-//! Owns [`ScanRanges`], the estimates of the ranges in progress. The bounds are the core's `model/key_split.rs`.
+//! Defines [`ScanRanges`], the estimates of the ranges in progress. The bounds are the core's `model/key_split.rs`.
 //!
 //! After a page, the rest of its range is split while fewer ranges are read than the concurrency allows. The rest
 //! becomes new ranges with conditions of their own, from the last row that was read. The chain of the range ends, since

@@ -1,6 +1,6 @@
 //! The rows of a scan, with its position and its progress.
 //!
-//! Owns [`ScanStream`]. With a page it decides what follows: the next page of the range, its end, or the ranges that
+//! Defines [`ScanStream`]. With a page it decides what follows: the next page of the range, its end, or the ranges that
 //! replace its rest (`scan_ranges.rs`). The position changes once the rows of the page were yielded.
 
 use std::collections::VecDeque;
@@ -70,7 +70,7 @@ enum Next {
     Ranges(Vec<NumberedRange>),
 }
 
-/// A range with its number, which is that of its chain.
+/// A range with the number of its chain.
 type NumberedRange = (usize, RangePosition);
 
 /// The ranges that a scan finds.
@@ -194,6 +194,38 @@ impl<P> ScanStream<P> {
         poll_fn(|cx| self.poll_row(cx)).await.transpose()
     }
 
+    /// Returns the rows of the next page that has any, or `None` after the last page.
+    ///
+    /// Then [`position`](Self::position) is behind this page, so a program that processes whole pages repeats none
+    /// after it resumes. The rows of a page are of one range, in the order of their keys. After
+    /// [`try_next`](Self::try_next), returns the rest of its page.
+    ///
+    /// ```
+    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
+    /// # table.create_table().await?;
+    /// # for pk in ["alpha", "golf", "tango"] { table.insert(&DynamicEntity::new(pk, "1")).await?; }
+    /// let mut rows = table.query().page_size(2).scan().stream();
+    /// let mut stored = None;
+    /// let mut count = 0;
+    /// while let Some(page) = rows.try_next_page().await? {
+    ///     count += page.len(); // process the page
+    ///     stored = Some(rows.position().to_string());
+    /// }
+    /// assert_eq!(count, 3);
+    /// # assert!(stored.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`Scan`](crate::query::Scan).
+    pub async fn try_next_page(&mut self) -> Result<Option<Vec<P>>> {
+        poll_fn(|cx| self.poll_page(cx)).await.transpose()
+    }
+
     /// Returns the position to resume from, after the pages whose rows were all yielded.
     ///
     /// A resumed scan yields the rows of a half-read page again.
@@ -207,18 +239,34 @@ impl<P> ScanStream<P> {
     }
 
     fn poll_row(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<P>>> {
+        if let Some(Err(e)) = ready!(self.poll_rows(cx)) {
+            return Poll::Ready(Some(Err(e)));
+        }
+        let row = self.rows.next();
+        self.yielded(usize::from(row.is_some()));
+        Poll::Ready(row.map(Ok))
+    }
+
+    fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<P>>>> {
+        let ready = ready!(self.poll_rows(cx));
+        Poll::Ready(ready.map(|ready| {
+            ready?;
+            let rows: Vec<P> = self.rows.by_ref().take(self.wanted).collect();
+            self.yielded(rows.len());
+            Ok(rows)
+        }))
+    }
+
+    /// Waits until rows of a page are left. Returns `None` after the last page.
+    fn poll_rows(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<()>>> {
         loop {
             if self.wanted == 0 {
                 self.pages.clear();
+                self.rows = Vec::new().into_iter();
                 return Poll::Ready(None);
             }
-            if let Some(row) = self.rows.next() {
-                self.wanted -= 1;
-                self.progress.rows += 1;
-                if self.rows.as_slice().is_empty() {
-                    self.page_read();
-                }
-                return Poll::Ready(Some(Ok(row)));
+            if !self.rows.as_slice().is_empty() {
+                return Poll::Ready(Some(Ok(())));
             }
             self.rows = Vec::new().into_iter();
             let Some(page) = ready!(self.pages.poll_page(cx)) else {
@@ -227,6 +275,14 @@ impl<P> ScanStream<P> {
             if let Err(e) = self.take_page(page) {
                 return Poll::Ready(Some(Err(e)));
             }
+        }
+    }
+
+    fn yielded(&mut self, rows: usize) {
+        self.wanted -= rows;
+        self.progress.rows += rows as u64;
+        if rows > 0 && self.rows.as_slice().is_empty() {
+            self.page_read();
         }
     }
 

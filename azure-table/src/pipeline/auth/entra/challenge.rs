@@ -1,6 +1,6 @@
 //! The service's challenge for a token: the header `WWW-Authenticate`.
 //!
-//! Owns its parser. `entra.rs` decides whether to trust it.
+//! Contains its parser. `entra.rs` decides whether to trust it.
 //!
 //! A challenge does not choose the audience of a token. The service may name the tenant. As scope it may name its own
 //! audience in any cloud, its own host, or the scope set by the user. Anything else would send tokens for other
@@ -12,7 +12,7 @@
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, Uri};
 
-/// The maximum length of a tenant's name: that of a DNS name.
+/// The maximum length of a tenant's name: the maximum of a DNS name.
 const MAX_TENANT: usize = 253;
 
 /// A challenge for a token.

@@ -1,4 +1,4 @@
-//! The faults of the matrix, and the transports around the emulator.
+//! The faults under which operations, patterns and systems are tested, and the transports around the emulator.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,32 +11,37 @@ use azure_table::{DateTime, Emulator};
 use bytes::Bytes;
 use http::{Method, Request, Response};
 
-use super::operation::Entry;
-
 /// The lag of the secondary: two to three cases.
-pub(crate) const LAG: Duration = Duration::from_secs(9);
+pub const LAG: Duration = Duration::from_secs(9);
 /// The offset of a wrong clock.
 const SKEW: Duration = Duration::from_secs(3_600);
 
 /// One or more faults.
 #[derive(Clone, Debug)]
-pub(crate) struct Scenario {
-    pub(crate) name: &'static str,
-    pub(crate) faults: Vec<Fault>,
+pub struct Scenario {
+    /// The name in reports.
+    pub name: &'static str,
+    /// The faults; each is rare if there are several.
+    pub faults: Vec<Fault>,
 }
 
 /// The frequency of the faults.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Mode {
+pub enum Mode {
+    /// The first request only.
     Once,
+    /// Every request.
     Always,
+    /// Some requests, by a seed.
     Random,
 }
 
-pub(crate) const MODES: [Mode; 3] = [Mode::Once, Mode::Always, Mode::Random];
+/// All of them.
+pub const MODES: [Mode; 3] = [Mode::Once, Mode::Always, Mode::Random];
 
 impl Scenario {
-    pub(crate) fn all(emulator: &Emulator, applied: &Arc<AtomicU64>) -> Vec<Self> {
+    /// Returns every scenario. `applied` counts the writes that a service with a wrong clock applied.
+    pub fn all(emulator: &Emulator, applied: &Arc<AtomicU64>) -> Vec<Self> {
         let seconds = Duration::from_secs;
         // The secondary does not catch up because of a wrong clock.
         let skewed = |clock: EmulatorClock| {
@@ -96,12 +101,13 @@ impl Scenario {
         single.chain([mixed]).collect()
     }
 
-    /// Faults of a batch's parts apply only to batches.
-    pub(crate) fn concerns(&self, entry: &Entry) -> bool {
-        entry.is_batch || !matches!(self.faults[..], [Fault::FailBatchPart(_)])
+    /// Returns `true` if the fault can happen to a request of one operation, not only to one part of a batch.
+    pub fn concerns_single_requests(&self) -> bool {
+        !matches!(self.faults[..], [Fault::FailBatchPart(_)])
     }
 
-    pub(crate) fn over(&self, service: impl Transport + 'static, mode: Mode, seed: u64) -> Faults {
+    /// Puts the faults in front of a service.
+    pub fn over(&self, service: impl Transport + 'static, mode: Mode, seed: u64) -> Faults {
         let faults = Faults::with_seed(service, seed);
         // Each of several faults is rare, so that some requests succeed.
         let chance = if self.faults.len() == 1 { 0.5 } else { 0.04 };
@@ -126,13 +132,14 @@ fn drip(bytes: usize, millis: u64) -> Fault {
 
 /// The last transport in front of the service. It counts the writes that were applied.
 #[derive(Clone, Debug)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     service: Emulator,
     applied: Arc<AtomicU64>,
 }
 
 impl Ledger {
-    pub(crate) fn new(service: &Emulator, applied: &Arc<AtomicU64>) -> Self {
+    /// Adds the writes of `service` to `applied`.
+    pub fn new(service: &Emulator, applied: &Arc<AtomicU64>) -> Self {
         Self {
             service: service.clone(),
             applied: Arc::clone(applied),
@@ -164,7 +171,7 @@ impl Transport for Ledger {
 
 /// A broken retry: sends every failed write again, without reading it back.
 #[derive(Clone, Debug)]
-pub(crate) struct BlindResend(pub(crate) Faults);
+pub struct BlindResend(pub Faults);
 
 impl Transport for BlindResend {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {

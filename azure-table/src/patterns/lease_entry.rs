@@ -1,0 +1,177 @@
+//! Leases that several holders share among themselves.
+//!
+//! Defines [`LeaseEntry`], and what [`Leases`] and [`Lease`] do with it: list the leases of a partition, take a free
+//! one, ask a holder to hand one over, and resume the lease of an earlier process.
+
+use azure_table::telemetry::OperationContext;
+use azure_table::{ErrorKind, Result, Versioned};
+
+use super::lease::{Lease, LeaseRow, Leases};
+
+/// A lease as [`Leases::list`] read it.
+#[derive(Clone, Debug)]
+pub struct LeaseEntry {
+    pub(super) row: Versioned<LeaseRow>,
+    /// The duration of the lease was over when it was read.
+    pub(super) is_over: bool,
+}
+
+impl LeaseEntry {
+    /// Returns the RowKey of the lease.
+    pub fn row_key(&self) -> &str {
+        &self.row.name
+    }
+
+    /// Returns the last holder, unless it released the lease. Its duration may be over.
+    pub fn holder(&self) -> Option<&str> {
+        self.row.holder.as_deref()
+    }
+
+    /// Returns the holder that [requested](Leases::request) the lease.
+    pub fn next_holder(&self) -> Option<&str> {
+        self.row.next_holder.as_deref()
+    }
+
+    /// Returns the [token](Lease::token) of the last holder, or 0 if nobody has held the lease.
+    pub fn token(&self) -> i64 {
+        self.row.token
+    }
+
+    /// Returns `true` if this holder could acquire the lease when it was read.
+    ///
+    /// A lease whose duration is over is free for everyone. A released one is free for the holder that requested it,
+    /// or for everyone if nobody did.
+    pub fn is_free_for(&self, holder: &str) -> bool {
+        let is_released = self.holder().is_none() && self.next_holder().is_none_or(|next| next == holder);
+        self.is_over || is_released
+    }
+}
+
+/// Leases that several processes share, such as the partitions of a queue.
+///
+/// Each process lists all of them, renews its own, takes free ones, and [requests](Self::request) one from a process
+/// that has more than its share. The guide [`durable_execution`](crate::guide::durable_execution) has such a process.
+///
+/// ```
+/// use std::time::Duration;
+/// use azure_table::patterns::Leases;
+/// use azure_table::{Emulator, TableServiceClient};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// # let queues = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Queues")?;
+/// # queues.create_table().await?;
+/// let leases = Leases::new(&queues, Duration::from_secs(30));
+/// leases.create("queues", "queue-0").await?;
+/// let entry = &leases.list("queues").await?[0];
+/// let mut lease = leases.acquire_entry(entry, "worker-1").await?.expect("it is free");
+///
+/// // Worker 2 requests the lease. Worker 1 notices it when it renews, and releases the lease.
+/// let entry = &leases.list("queues").await?[0];
+/// assert!(leases.request(entry, "worker-2").await?);
+/// assert!(lease.renew().await?);
+/// assert_eq!(lease.next_holder(), Some("worker-2"));
+/// lease.release().await?;
+///
+/// let entry = &leases.list("queues").await?[0];
+/// assert!(entry.is_free_for("worker-2") && !entry.is_free_for("worker-3"));
+/// # Ok(())
+/// # }
+/// ```
+impl Leases {
+    /// Inserts the row of a free lease. Returns `false` if it exists.
+    ///
+    /// # Errors
+    /// - The errors of [`insert`](crate::TableClient::insert).
+    pub async fn create(&self, partition_key: &str, row_key: &str) -> Result<bool> {
+        let row = self.new_row(partition_key, row_key);
+        Ok(self.table.insert_if_not_exists(&row).await?.is_some())
+    }
+
+    /// Reads the leases of a partition.
+    ///
+    /// It sends one request per 1,000 leases. The partition must have no other rows.
+    ///
+    /// # Errors
+    /// - The errors of [`TableQuery`](crate::TableQuery).
+    pub async fn list(&self, partition_key: &str) -> Result<Vec<LeaseEntry>> {
+        let context = OperationContext::new();
+        let query = self.table.query().partition(partition_key).versioned();
+        let rows = query.context(&context).all().await?;
+        Ok(rows.into_iter().map(|row| self.entry(row, &context)).collect())
+    }
+
+    /// Acquires a lease without reading it again. Returns `None` if it was not [free](LeaseEntry::is_free_for) for
+    /// this holder, or has changed since.
+    ///
+    /// # Errors
+    /// - [`InDoubt`](ErrorKind::InDoubt): the lease may be held, until its duration is over. The holder can
+    ///   [`resume`](Self::resume) it.
+    pub async fn acquire_entry(&self, entry: &LeaseEntry, holder: &str) -> Result<Option<Lease>> {
+        match entry.is_free_for(holder) {
+            true => self.take(entry.row.clone(), holder).await,
+            false => Ok(None),
+        }
+    }
+
+    /// Acquires a lease that an earlier process had under the same name, before its duration is over.
+    ///
+    /// Returns `None` if the entry has another holder, or has changed since. The caller ensures that no other process
+    /// uses the name: this one has ended, or never knew that it acquired the lease. The new lease has a higher token.
+    ///
+    /// # Errors
+    /// - The errors of [`acquire_entry`](Self::acquire_entry).
+    pub async fn resume(&self, entry: &LeaseEntry, holder: &str) -> Result<Option<Lease>> {
+        match entry.holder() == Some(holder) {
+            true => self.take(entry.row.clone(), holder).await,
+            false => Ok(None),
+        }
+    }
+
+    /// Asks the holder of a lease to release it for `holder`.
+    ///
+    /// The holder sees it in [`next_holder`](Lease::next_holder). Its lease stays valid, and it can renew. Returns
+    /// `false` if the lease has no holder, is requested already, or has changed since it was read.
+    ///
+    /// The request is a write of the row. So if the holder has crashed, its lease is free for others a duration after
+    /// the request.
+    ///
+    /// # Errors
+    /// - The errors of [`replace`](crate::TableClient::replace).
+    pub async fn request(&self, entry: &LeaseEntry, holder: &str) -> Result<bool> {
+        if entry.holder().is_none() || entry.next_holder().is_some() {
+            return Ok(false);
+        }
+        let mut row = entry.row.clone();
+        row.next_holder = Some(holder.to_owned());
+        match self.table.replace(&row).await {
+            Ok(_) => Ok(true),
+            Err(e) if e.kind() == ErrorKind::ConditionNotMet => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+impl Lease {
+    /// Returns the holder that [requested](Leases::request) the lease, as of the last renewal or
+    /// [`update`](Self::update).
+    pub fn next_holder(&self) -> Option<&str> {
+        self.row.next_holder.as_deref()
+    }
+
+    /// Takes over the request of a listed entry. Returns `false` if another holder has the lease.
+    ///
+    /// It sends nothing. The next renewal or release needs one request, where it would need three after a request
+    /// that it did not know of.
+    pub fn update(&mut self, entry: &LeaseEntry) -> bool {
+        let is_own = entry.token() == self.token() && entry.holder().is_some();
+        if is_own {
+            self.row.next_holder.clone_from(&entry.row.next_holder);
+            self.row.etag.clone_from(&entry.row.etag);
+        } else if entry.token() >= self.token() {
+            self.end();
+        }
+        // An entry that was read before this lease was acquired has a lower token.
+        is_own || entry.token() < self.token()
+    }
+}

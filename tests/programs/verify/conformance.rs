@@ -1,0 +1,72 @@
+//! The conformance suite, one function at a time.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+
+use azure_table_tests::Backend;
+use azure_table_tests::{
+    batches, bulk, bulk_stress, entities, errors, filters, keys, queries, sas, service, tables, via_batch,
+};
+use futures::FutureExt as _;
+
+use crate::account::{Account, Identity};
+
+/// The function that changes the properties of the service.
+const CHANGES_PROPERTIES: &str = "service::properties_are_set_and_read";
+
+type Run = for<'a> fn(&'a Backend) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// A function of the suite.
+pub(crate) struct Test {
+    pub(crate) name: &'static str,
+    group: &'static str,
+    run: Run,
+}
+
+macro_rules! list {
+    ($($group:ident { $($module:ident: $($test:ident),+;)+ })+) => {
+        /// Returns all functions.
+        pub(crate) fn all() -> Vec<Test> {
+            vec![$($($(Test {
+                name: concat!(stringify!($module), "::", stringify!($test)),
+                group: stringify!($group),
+                run: |backend| Box::pin($module::$test(backend)),
+            },)+)+)+]
+        }
+    };
+}
+
+azure_table_tests::conformance_suite!(list);
+
+impl Test {
+    /// Returns the reason why the function cannot run on an account.
+    pub(crate) fn obstacle(&self, account: &Account, change_properties: bool) -> Option<&'static str> {
+        let by_key = self.group.starts_with("by_the_key_alone");
+        if by_key && !matches!(account.identity, Identity::Key(_)) {
+            return Some("needs the account key");
+        }
+        if self.group == "by_the_key_alone_and_not_live" && account.is_live {
+            return Some("a live account takes up to 30 s, or needs a readable secondary");
+        }
+        if self.changes_properties() && !change_properties {
+            return Some("changes the service properties: --change-properties");
+        }
+        None
+    }
+
+    pub(crate) fn changes_properties(&self) -> bool {
+        self.name == CHANGES_PROPERTIES
+    }
+
+    /// Runs the function. A panic is its failure.
+    pub(crate) async fn run(&self, backend: &Backend) -> Result<(), String> {
+        let outcome = AssertUnwindSafe((self.run)(backend)).catch_unwind().await;
+        outcome.map_err(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            text.or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("it panicked")
+                .to_owned()
+        })
+    }
+}

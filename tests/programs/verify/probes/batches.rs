@@ -1,0 +1,138 @@
+//! Probes of batches.
+
+use super::access::READ;
+use crate::probe::{Auth, Body, Line, Needs, Probe, batch, get, insert};
+
+/// Two change sets with an insert each.
+const TWO_SETS: &str = "\
+--batch_1
+Content-Type: multipart/mixed; boundary=changeset_1
+
+--changeset_1
+Content-Type: application/http
+Content-Transfer-Encoding: binary
+
+POST /<T> HTTP/1.1
+Accept: application/json;odata=minimalmetadata
+Content-Type: application/json
+
+{\"PartitionKey\":\"<K>\",\"RowKey\":\"first\"}
+--changeset_1--
+--batch_1
+Content-Type: multipart/mixed; boundary=changeset_2
+
+--changeset_2
+Content-Type: application/http
+Content-Transfer-Encoding: binary
+
+POST /<T> HTTP/1.1
+Accept: application/json;odata=minimalmetadata
+Content-Type: application/json
+
+{\"PartitionKey\":\"<K>\",\"RowKey\":\"second\"}
+--changeset_2--
+--batch_1--
+";
+
+pub(super) const PROBES: &[Probe] = &[
+    Probe::of(
+        Line(
+            "such a URL inside of a batch, where no HTTP server sees it",
+            "400 `InvalidInput` for the whole batch",
+        ),
+        &[batch(Body::Changes(&[
+            "DELETE /<T>(PartitionKey='<K>',RowKey='<x*32800>')\nIf-Match: *",
+        ]))],
+    ),
+    Probe::of(
+        Line(
+            "a part of a change set whose `Content-Length` is no number",
+            "is rejected as a broken part (recorded with an empty body, which could be the cause)",
+        ),
+        &[batch(Body::Changes(&[
+            "POST /<T>\nContent-Length: x\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"r\"}",
+        ]))],
+    ),
+    Probe::of(
+        Line(
+            "more than 100 changes in a batch, a second change set",
+            "202 with `99:…` in its only part; 202 with a rejected change set after the first",
+        ),
+        &[
+            batch(Body::Repeated(
+                101,
+                "POST /<T>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"<i>\"}",
+            )),
+            batch(Body::Batch(TWO_SETS)),
+            get("<T>()?$filter=PartitionKey%20eq%20'<K>'"),
+        ],
+    )
+    .body(),
+    Probe::of(
+        Line(
+            "a rejection of the first operation of a batch",
+            "`0:` precedes the text of faults found while the batch is read, not of those that the store finds; on \
+             Cosmos DB of both",
+        ),
+        &[
+            insert("there", "").setup(),
+            // Found while the batch is read, and found by the store.
+            batch(Body::Changes(&[
+                "POST /<T>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"new\",\"A@odata.type\":\"Edm.Guid\",\"A\":\"x\"}",
+                "POST /<T>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"other\"}",
+            ])),
+            batch(Body::Changes(&[
+                "POST /<T>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"there\"}",
+                "POST /<T>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"other\"}",
+            ])),
+        ],
+    ),
+    Probe::of(
+        Line(
+            "an operation of a batch that a shared access signature does not allow",
+            "202, rejected in its part like any other failure",
+        ),
+        &[batch(Body::Changes(&[
+            "POST /<T>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"r\"}",
+        ]))
+        .auth(Auth::Sas(READ))],
+    )
+    .needs(Needs::Key),
+    Probe::of(
+        Line(
+            "a batch that cannot be read, a query among changes",
+            "400 `InvalidInput`",
+        ),
+        &[
+            batch(Body::Batch("text")),
+            batch(Body::Batch(
+                "--batch_1\nContent-Type: text/plain\n\ntext\n--batch_1--\n",
+            )),
+            batch(Body::Changes(&[
+                "POST /<T>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"r\"}",
+                "GET /<R:r>",
+            ])),
+        ],
+    ),
+    Probe::of(
+        Line(
+            "rows of one batch",
+            "each has a Timestamp of its own (live inserts share one, and in 2026 all other changes another)",
+        ),
+        &[
+            batch(Body::Changes(&[
+                "POST /<T>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"1\"}",
+                "POST /<T>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"2\"}",
+            ]))
+            .setup(),
+            get("<T>()?$select=Timestamp&$filter=PartitionKey%20eq%20'<K>'"),
+            batch(Body::Changes(&[
+                "PUT /<R:1>\nIf-Match: *\n\n{\"A\":1}",
+                "PUT /<R:2>\nIf-Match: *\n\n{\"A\":1}",
+            ]))
+            .setup(),
+            get("<T>()?$select=Timestamp&$filter=PartitionKey%20eq%20'<K>'"),
+        ],
+    )
+    .body(),
+];

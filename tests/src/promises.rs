@@ -1,0 +1,271 @@
+//! A promise of a pattern or a system, and where it is checked: in an exploration, under every fault, on a service.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use azure_table::emulator::EmulatorClock;
+use azure_table::testing::{Faults, Simulation};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{CallOptions, DateTime, DynamicEntity, Emulator, Guid, TableClient, TableServiceClient};
+use bytes::Bytes;
+use futures::future::LocalBoxFuture;
+use http::{Request, Response};
+use tokio::time::Instant;
+
+use crate::scenario::{Mode, Scenario};
+
+/// The timeout of a call under faults. All calls of a promise fit into the time of a lease and of an item.
+const TIMEOUT: Duration = Duration::from_secs(3);
+
+const TABLE: &str = "Rows";
+
+/// A promise that holds in every order of the requests, and with any fault.
+#[derive(Clone, Copy, Debug)]
+pub struct Promise {
+    /// The calls of its tasks.
+    pub name: &'static str,
+    /// Runs the calls, and checks their results and the stored rows.
+    pub hold: fn(Place) -> LocalBoxFuture<'static, ()>,
+}
+
+/// A service, and the client of each task.
+#[derive(Debug)]
+pub struct Place {
+    to: To,
+    /// The table of a system.
+    table: String,
+    /// At most one fault happens in total, so that a retried call succeeds.
+    pub recovers: bool,
+}
+
+#[derive(Debug)]
+enum To {
+    Simulation(Simulation),
+    Emulator {
+        emulator: Emulator,
+        faulty: TableServiceClient,
+        sound: TableServiceClient,
+    },
+    Service(TableServiceClient),
+}
+
+impl Place {
+    /// A run of an exploration.
+    pub fn explored(simulation: Simulation) -> Self {
+        create(simulation.emulator());
+        Self {
+            to: To::Simulation(simulation),
+            table: TABLE.to_owned(),
+            recovers: true,
+        }
+    }
+
+    /// An emulator without gate and faults. All tasks share the client.
+    pub fn on_emulator(emulator: &Emulator) -> Self {
+        create(emulator);
+        let service = TableServiceClient::from_transport(emulator.clone());
+        Self {
+            to: To::Emulator {
+                emulator: emulator.clone(),
+                faulty: service.clone(),
+                sound: service,
+            },
+            table: TABLE.to_owned(),
+            recovers: true,
+        }
+    }
+
+    /// A service without faults, such as Azurite. All tasks share the client. The table has a new name, and does not
+    /// exist yet.
+    pub fn on_service(service: TableServiceClient) -> Self {
+        let id = Guid::random().to_string().replace('-', "");
+        Self {
+            to: To::Service(service),
+            table: format!("t{id}"),
+            recovers: true,
+        }
+    }
+
+    /// An emulator. All tasks access it by a client with faults, the body by one without.
+    fn behind_faults(emulator: &Emulator, scenario: &Scenario, mode: Mode, seed: u64) -> (Self, Faults) {
+        create(emulator);
+        let following = Following::new(emulator);
+        let faults = scenario.over(following.clone(), mode, seed);
+        let timeout = CallOptions::new().timeout(TIMEOUT);
+        let place = Self {
+            to: To::Emulator {
+                emulator: emulator.clone(),
+                faulty: TableServiceClient::from_transport(faults.clone()).with(&timeout),
+                sound: TableServiceClient::from_transport(following),
+            },
+            table: TABLE.to_owned(),
+            recovers: mode == Mode::Once,
+        };
+        (place, faults)
+    }
+
+    /// Returns `true` in a run of an exploration, whose only faults are lost requests and responses.
+    pub fn is_explored(&self) -> bool {
+        matches!(self.to, To::Simulation(_))
+    }
+
+    /// Returns the emulator.
+    ///
+    /// # Panics
+    /// The place is another service.
+    pub fn emulator(&self) -> &Emulator {
+        self.try_emulator().unwrap()
+    }
+
+    /// Returns the emulator, or `None` if the place is another service.
+    pub fn try_emulator(&self) -> Option<&Emulator> {
+        match &self.to {
+            To::Simulation(simulation) => Some(simulation.emulator()),
+            To::Emulator { emulator, .. } => Some(emulator),
+            To::Service(_) => None,
+        }
+    }
+
+    /// Returns `true` if time passes by itself: the place is a service, and tokio's clock is not paused.
+    pub fn is_in_real_time(&self) -> bool {
+        matches!(self.to, To::Service(_))
+    }
+
+    /// Returns a client without gate and faults, for rows that exist before and checks after.
+    pub fn behind(&self) -> TableServiceClient {
+        match &self.to {
+            To::Service(service) => service.clone(),
+            _ => TableServiceClient::from_transport(self.emulator().clone()),
+        }
+    }
+
+    /// Returns the body's own client: with the gate, without the faults.
+    pub fn service(&self) -> TableServiceClient {
+        match &self.to {
+            To::Simulation(simulation) => simulation.service(),
+            To::Emulator { sound, .. } => sound.clone(),
+            To::Service(service) => service.clone(),
+        }
+    }
+
+    /// Returns the client of a task.
+    pub fn client(&self, name: &str) -> TableServiceClient {
+        match &self.to {
+            To::Simulation(simulation) => simulation.client(name),
+            To::Emulator { faulty, .. } => faulty.clone(),
+            To::Service(service) => service.clone(),
+        }
+    }
+
+    /// Returns the table of a system for a task, see [`client`](Self::client).
+    pub fn table<E>(&self, name: &str) -> TableClient<E> {
+        self.client(name).table(self.table.as_str()).unwrap()
+    }
+
+    /// Returns the table of a system without gate and faults, see [`behind`](Self::behind).
+    pub fn table_behind<E>(&self) -> TableClient<E> {
+        self.behind().table(self.table.as_str()).unwrap()
+    }
+
+    /// Creates a table without the gate, and returns a client of it for each of two tasks.
+    pub fn clients<E>(&self, table: &str) -> [TableClient<E>; 2] {
+        self.emulator()
+            .seed(table, std::iter::empty::<DynamicEntity>())
+            .unwrap();
+        ["a", "b"].map(|name| self.client(name).table(table).unwrap())
+    }
+}
+
+/// Creates the table of a system.
+fn create(emulator: &Emulator) {
+    emulator.seed(TABLE, std::iter::empty::<DynamicEntity>()).unwrap();
+}
+
+/// Returns the body of an exploration.
+pub fn at(hold: impl AsyncFn(Place)) -> impl AsyncFn(Simulation) {
+    async move |simulation| hold(Place::explored(simulation)).await
+}
+
+/// The result of [`under_every_fault`].
+#[derive(Debug, Default)]
+pub struct FaultRuns {
+    /// The runs of a promise with a fault.
+    pub runs: usize,
+    /// The requests that met a fault.
+    pub hits: usize,
+    /// The promises that were broken, with the fault.
+    pub broken: Vec<String>,
+}
+
+/// Runs promises with every fault: once, always, and at random with this many seeds.
+///
+/// tokio's clock is paused, and the emulator's follows it.
+pub fn under_every_fault<'a>(promises: impl Iterator<Item = &'a Promise>, seeds: u64) -> FaultRuns {
+    let mut result = FaultRuns::default();
+    for promise in promises {
+        for scenario in scenarios() {
+            let once = [(Mode::Once, 0), (Mode::Always, 0)];
+            for (mode, seed) in once.into_iter().chain((0..seeds).map(|seed| (Mode::Random, seed))) {
+                match catch_unwind(AssertUnwindSafe(|| hold(promise, &scenario, mode, seed))) {
+                    Ok(hits) => result.hits += hits,
+                    Err(_) => {
+                        let run = format!("{}: {}, {mode:?}, seed {seed}", promise.name, scenario.name);
+                        result.broken.push(run);
+                    }
+                }
+                result.runs += 1;
+            }
+        }
+    }
+    result
+}
+
+/// Omits faults of the service's own clock: no promise holds with them.
+fn scenarios() -> Vec<Scenario> {
+    let all = Scenario::all(&Emulator::new(), &Arc::new(AtomicU64::new(0)));
+    let is_of_clock = |name: &str| name.starts_with("date") || name.starts_with("clock") || name == "mixed";
+    all.into_iter().filter(|scenario| !is_of_clock(scenario.name)).collect()
+}
+
+fn hold(promise: &Promise, scenario: &Scenario, mode: Mode, seed: u64) -> usize {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    fastrand::seed(seed);
+    runtime.block_on(async {
+        let emulator = Emulator::new().shared_clock(EmulatorClock::fixed(DateTime::now()));
+        let (place, faults) = Place::behind_faults(&emulator, scenario, mode, seed);
+        (promise.hold)(place).await;
+        faults.log().iter().filter(|record| record.fault().is_some()).count()
+    })
+}
+
+/// An emulator whose clock follows tokio's.
+#[derive(Clone, Debug)]
+pub struct Following {
+    emulator: Emulator,
+    started: (DateTime, Instant),
+}
+
+impl Following {
+    /// Begins at the current time.
+    pub fn new(emulator: &Emulator) -> Self {
+        let at = DateTime::now();
+        Self {
+            emulator: emulator.clone(),
+            started: (at, Instant::now()),
+        }
+    }
+}
+
+impl Transport for Following {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let (at, instant) = self.started;
+        self.emulator.clock().set(at + instant.elapsed());
+        self.emulator.send(request)
+    }
+}

@@ -1,0 +1,324 @@
+//! Queues: their owners, at every moment and after workers come, stop and crash.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use azure_table::testing::Spy;
+use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+use azure_table_systems::durable_execution::Worker;
+use azure_table_tests::promises::Place;
+use futures::future::join;
+
+use crate::kit::{Claim, check};
+
+const CLAIMS: [Claim; 9] = [
+    Claim {
+        callers: 8,
+        ..Claim::new("Workers own equal shares, and idle ones change nothing.", |place| {
+            Box::pin(shares(place))
+        })
+    },
+    Claim {
+        bound: Some(1_000),
+        advance: Some(Duration::from_secs(60)),
+        ..Claim::new("Two workers never own one queue.", |place| Box::pin(exclusive(place)))
+    },
+    Claim {
+        callers: 3,
+        ..Claim::new(
+            "Two workers that take a queue from a third never own it together.",
+            |place| Box::pin(stolen(place)),
+        )
+    },
+    Claim {
+        callers: 4,
+        ..Claim::new(
+            "Of four workers three are killed, and the fourth takes all queues.",
+            |place| Box::pin(killed(place)),
+        )
+    },
+    Claim::new("A queue is handed over once it is drained, and not before.", |place| {
+        Box::pin(drained(place))
+    }),
+    Claim::new("A worker that stops leaves its queues at once.", |place| {
+        Box::pin(stopped(place))
+    }),
+    Claim::new(
+        "A worker that comes back after its lease ended does not take the queue back.",
+        |place| Box::pin(suspended(place)),
+    ),
+    Claim {
+        callers: 1,
+        ..Claim::new(
+            "A worker that restarts before its lease ends owns its queue again, once.",
+            |place| Box::pin(restarted(place)),
+        )
+    },
+    Claim::new(
+        "A queue that a dead worker requested is free after its lease.",
+        |place| Box::pin(dead_request(place)),
+    ),
+];
+check!(CLAIMS);
+
+/// The duration of a lease. A service has no clock to advance, so the test waits.
+fn time(place: &Place) -> Duration {
+    Duration::from_secs(if place.is_in_real_time() { 3 } else { 30 })
+}
+
+/// Waits until all leases are over, also by a service's clock of whole seconds.
+async fn pass_leases(place: &Place) {
+    tokio::time::sleep(time(place) * 11 / 10 + Duration::from_secs(1)).await;
+}
+
+fn worker(place: &Place, name: &str) -> Worker {
+    Worker::new(&place.table::<DynamicEntity>(name), name, time(place))
+}
+
+/// Creates queues without the gate.
+async fn create_queues(place: &Place, number: usize) {
+    let worker = Worker::new(&place.table_behind::<DynamicEntity>(), "main", time(place));
+    worker.create_queues(number).await.unwrap();
+}
+
+fn owns(worker: &Worker) -> bool {
+    worker.owned().next().is_some()
+}
+
+/// Drains the queues that are to be handed over.
+fn drain(worker: &mut Worker) {
+    let open: BTreeSet<String> = worker.open().map(str::to_owned).collect();
+    let owned: Vec<String> = worker.owned().map(str::to_owned).collect();
+    for queue in owned.iter().filter(|queue| !open.contains(*queue)) {
+        worker.drained(queue);
+    }
+}
+
+/// Runs rounds of these workers, and checks that no two own a queue.
+async fn rounds(workers: &mut [Worker], number: usize) {
+    for _ in 0..number {
+        for index in 0..workers.len() {
+            let _ = workers[index].balance().await;
+            drain(&mut workers[index]);
+            check_exclusive(workers);
+        }
+    }
+}
+
+fn check_exclusive(workers: &[Worker]) {
+    let mut owned = BTreeSet::new();
+    for queue in workers.iter().flat_map(Worker::owned) {
+        assert!(owned.insert(queue), "two workers own {queue}");
+    }
+}
+
+fn numbers(workers: &[Worker]) -> Vec<usize> {
+    let mut numbers: Vec<usize> = workers.iter().map(|worker| worker.owned().count()).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+fn check_numbers(place: &Place, workers: &[Worker], expected: &[usize]) {
+    assert!(
+        !place.recovers || numbers(workers) == expected,
+        "{:?}, not {expected:?}",
+        numbers(workers)
+    );
+}
+
+async fn shares(place: Place) {
+    create_queues(&place, 4).await;
+    let mut workers = Vec::new();
+    let add = |number: usize, workers: &mut Vec<Worker>| {
+        for _ in 0..number {
+            workers.push(worker(&place, &format!("w{}", workers.len())));
+        }
+    };
+    add(1, &mut workers);
+    rounds(&mut workers, 2).await;
+    check_numbers(&place, &workers, &[4]);
+    add(1, &mut workers);
+    rounds(&mut workers, 4).await;
+    check_numbers(&place, &workers, &[2, 2]);
+    add(2, &mut workers);
+    rounds(&mut workers, 6).await;
+    check_numbers(&place, &workers, &[1, 1, 1, 1]);
+
+    let owners = |workers: &[Worker]| -> BTreeMap<String, Option<i64>> {
+        let owned = workers
+            .iter()
+            .flat_map(|worker| worker.owned().map(|queue| (queue.to_owned(), worker.token(queue))));
+        owned.collect()
+    };
+    let before = owners(&workers);
+    add(4, &mut workers);
+    rounds(&mut workers, 2).await;
+    check_numbers(&place, &workers, &[0, 0, 0, 0, 1, 1, 1, 1]);
+    assert!(
+        !place.recovers || owners(&workers) == before,
+        "an idle worker changed something"
+    );
+}
+
+/// Runs a worker on the only queue for some rounds. `tokens` has the token of each moment at which a worker owned it.
+async fn observed(mut worker: Worker, rounds: usize, tokens: &RefCell<Vec<i64>>) {
+    const QUEUE: &str = "queue-00";
+    for _ in 0..rounds {
+        let _ = worker.balance().await;
+        drain(&mut worker);
+        if owns(&worker) {
+            // Tasks share this list only to report what they see.
+            tokens.borrow_mut().extend(worker.token(QUEUE));
+        }
+    }
+}
+
+/// A later owner has a higher token, so an earlier one that still owns the queue would appear after it.
+fn check_tokens(tokens: &RefCell<Vec<i64>>) {
+    let tokens = tokens.borrow();
+    assert!(tokens.is_sorted(), "two workers own the queue: {tokens:?}");
+}
+
+async fn exclusive(place: Place) {
+    create_queues(&place, 1).await;
+    let tokens = RefCell::default();
+    join(
+        observed(worker(&place, "a"), 2, &tokens),
+        observed(worker(&place, "b"), 2, &tokens),
+    )
+    .await;
+    check_tokens(&tokens);
+}
+
+/// A worker with two queues, and two without.
+async fn stolen(place: Place) {
+    create_queues(&place, 2).await;
+    let mut first = worker(&place, "a");
+    if first.balance().await.is_err() || first.owned().count() < 2 {
+        return;
+    }
+    let (mut b, mut c) = (worker(&place, "b"), worker(&place, "c"));
+    let _ = join(b.balance(), c.balance()).await;
+    let mut workers = [first, b, c];
+    check_exclusive(&workers);
+    rounds(&mut workers, 3).await;
+    check_numbers(&place, &workers, &[0, 1, 1]);
+}
+
+async fn killed(place: Place) {
+    create_queues(&place, 4).await;
+    let mut workers: Vec<Worker> = ["a", "b", "c", "d"].map(|name| worker(&place, name)).into();
+    rounds(&mut workers, 6).await;
+    check_numbers(&place, &workers, &[1, 1, 1, 1]);
+    let mut last = vec![workers.remove(0)];
+    drop(workers);
+    // It may first request a queue of a dead worker, whose lease then ends a duration later.
+    for _ in 0..2 {
+        rounds(&mut last, 1).await;
+        pass_leases(&place).await;
+    }
+    rounds(&mut last, 2).await;
+    check_numbers(&place, &last, &[4]);
+}
+
+async fn drained(place: Place) {
+    create_queues(&place, 2).await;
+    let mut workers = ["a", "b"].map(|name| worker(&place, name));
+    for _ in 0..3 {
+        for worker in &mut workers {
+            let _ = worker.balance().await;
+        }
+        check_exclusive(&workers);
+    }
+    // Whoever came first owns both queues. It takes no more messages from the one that the other requested.
+    check_numbers(&place, &workers, &[0, 2]);
+    let open: usize = workers.iter().map(|worker| worker.open().count()).sum();
+    assert!(!place.recovers || open == 1, "{open} queues are open");
+    workers.iter_mut().for_each(drain);
+    rounds(&mut workers, 2).await;
+    check_numbers(&place, &workers, &[1, 1]);
+}
+
+async fn stopped(place: Place) {
+    create_queues(&place, 3).await;
+    let mut workers = [worker(&place, "a"), worker(&place, "b")];
+    rounds(&mut workers, 5).await;
+    check_numbers(&place, &workers, &[1, 2]);
+    workers[0].stop();
+    rounds(&mut workers, 4).await;
+    check_numbers(&place, &workers, &[0, 3]);
+    assert!(!place.recovers || workers[0].owned().count() == 0);
+}
+
+async fn suspended(place: Place) {
+    create_queues(&place, 1).await;
+    let (mut a, mut b) = (worker(&place, "a"), worker(&place, "b"));
+    let _ = a.balance().await;
+    let is_owner = owns(&a);
+    pass_leases(&place).await;
+    assert!(!owns(&a), "its lease never ends");
+    for _ in 0..2 {
+        let _ = b.balance().await;
+    }
+    if is_owner && owns(&b) {
+        let (_, _) = join(a.balance(), b.balance()).await;
+        assert!(!owns(&a), "it took the queue back");
+    }
+    assert!(!place.recovers || owns(&b));
+}
+
+async fn restarted(place: Place) {
+    create_queues(&place, 1).await;
+    let mut before = worker(&place, "a");
+    let mut after = worker(&place, "a");
+    let mut other = worker(&place, "b");
+    for _ in 0..2 {
+        let _ = before.balance().await;
+    }
+    let token = before.token("queue-00");
+    for _ in 0..2 {
+        let _ = after.balance().await;
+    }
+    let _ = other.balance().await;
+    assert!(
+        !place.recovers || (owns(&after) && !owns(&other)),
+        "it waits for the end of its own lease"
+    );
+    assert!(token.is_none() || after.token("queue-00").is_none() || token < after.token("queue-00"));
+    if owns(&after) && before.balance().await.is_ok() {
+        // The earlier process was not dead after all.
+        assert!(!owns(&before) || !owns(&after) || before.token("queue-00") > after.token("queue-00"));
+    }
+}
+
+async fn dead_request(place: Place) {
+    create_queues(&place, 2).await;
+    let mut workers = vec![worker(&place, "a"), worker(&place, "b")];
+    let _ = workers[0].balance().await;
+    let _ = workers[1].balance().await;
+    workers.truncate(1);
+    rounds(&mut workers, 2).await;
+    pass_leases(&place).await;
+    rounds(&mut workers, 2).await;
+    check_numbers(&place, &workers, &[2]);
+}
+
+#[tokio::test]
+async fn rounds_have_the_documented_cost() {
+    let spy = Spy::new(Emulator::new());
+    let queues = TableServiceClient::from_transport(spy.clone())
+        .dynamic_table("Queues")
+        .unwrap();
+    queues.create_table().await.unwrap();
+    let mut workers = ["a", "b"].map(|name| Worker::new(&queues, name, Duration::from_secs(30)));
+    workers[0].create_queues(4).await.unwrap();
+    // Four are acquired; four renewed; two requested; two released and two renewed; two acquired.
+    for (worker, changed) in [(0, 4), (0, 4), (1, 2), (0, 4), (0, 4), (1, 2)] {
+        spy.clear();
+        workers[worker].balance().await.unwrap();
+        drain(&mut workers[worker]);
+        assert_eq!(spy.exchanges().len(), 1 + changed);
+    }
+    assert_eq!(numbers(&workers), [2, 2]);
+}

@@ -1,0 +1,16 @@
+//! The claims of the systems. Each module has one list of claims, and `check!` defines their tests.
+
+#![expect(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test says what failed by panicking, and prints how far it looked"
+)]
+
+mod catalogue;
+mod durable_execution;
+mod event_streams;
+mod interruption;
+mod kit;
+mod membership;
+mod transactional_state;

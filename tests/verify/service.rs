@@ -1,0 +1,82 @@
+//! Runs of the program in this process.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use azure_table::Emulator;
+use azure_table::transport::Transport;
+
+use crate::options::{Given, Options};
+use crate::report::Report;
+use crate::run::{self, Exit};
+use crate::stop::Stop;
+
+/// The account of the services under test. It occurs in no output.
+pub(crate) const ACCOUNT: &str = "contoso";
+pub(crate) const KEY: &str = "a2V5IG9mIHRoZSBhY2NvdW50IGluIHRoZXNlIHRlc3Rz";
+pub(crate) const TOKEN: &str = "eyJ0b2tlbiI6InRlc3RzIn0.e30.x";
+pub(crate) const STORAGE: &str = "https://contoso.table.core.windows.net";
+pub(crate) const COSMOS: &str = "https://contoso.table.cosmos.azure.com";
+
+pub(crate) fn emulator() -> Emulator {
+    Emulator::new().account(ACCOUNT, KEY).unwrap().token(TOKEN)
+}
+
+pub(crate) fn emulator_of_cosmos() -> Emulator {
+    Emulator::cosmos().account(ACCOUNT, KEY).unwrap()
+}
+
+pub(crate) fn by_key(endpoint: &str) -> Given {
+    Given::ConnectionString(format!(
+        "AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint={endpoint}"
+    ))
+}
+
+/// A folder that is removed when this is dropped.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let name = format!("verify-{}-{:x}", std::process::id(), fastrand::u64(..));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A finished run.
+pub(crate) struct Ran {
+    pub(crate) exit: Exit,
+    pub(crate) output: String,
+    pub(crate) report: Option<Report>,
+    /// Is empty after a complete cleanup.
+    pub(crate) file: String,
+}
+
+/// Runs the program on a service in this process.
+pub(crate) async fn verify(mut options: Options, transport: impl Transport) -> Ran {
+    let folder = Folder::new();
+    let file = folder.path().join("tables");
+    options.yes = true;
+    options.tables = Some(file.clone());
+    let mut output = Vec::new();
+    let ran = run::run(&options, Some(Arc::new(transport)), &Stop::default(), &mut output).await;
+    let output = String::from_utf8(output).unwrap();
+    let (exit, report) = ran.unwrap_or_else(|why| panic!("{why}\n{output}"));
+    Ran {
+        exit,
+        output,
+        report,
+        file: std::fs::read_to_string(file).unwrap_or_default(),
+    }
+}
