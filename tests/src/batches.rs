@@ -118,7 +118,7 @@ pub async fn rules_of_batches_are_checked_before_a_request(backend: &Backend) {
     assert!(batch.is_full());
     let full = batch.insert(&Tracked::new("g", 100, "v")).unwrap_err();
     assert_eq!(full.rule(), BatchRule::Operations);
-    assert!(full.to_string().contains("limit is 100"), "{full}");
+    assert!(full.to_string().contains("it can have 100 operations"), "{full}");
     let mut next = table.batch();
     next.push(full.into_operation().unwrap()).unwrap();
     assert_eq!(batch.submit().await.unwrap().len(), 100);

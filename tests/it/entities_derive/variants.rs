@@ -107,7 +107,7 @@ async fn variants_are_selected_by_the_prefix_of_the_row_key() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     let text = error.to_string();
     assert!(
-        text.contains("RowKey \"0001_x\": that of the variant `Order` begins with \"0002_\""),
+        text.contains("RowKey \"0001_x\": the RowKey of the variant `Order` begins with \"0002_\""),
         "{text}"
     );
 }
