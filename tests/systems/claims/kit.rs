@@ -105,7 +105,11 @@ pub(crate) fn under_faults(claims: &[Claim]) {
         result.broken.len()
     );
     assert!(result.broken.is_empty(), "{:#?}", result.broken);
-    assert!(result.hits > result.runs / 2, "the faults were not met");
+    // The transactions of 4 MiB of some claims are not repeated under every fault.
+    assert!(
+        promises.is_empty() || result.hits > result.runs / 2,
+        "the faults were not met"
+    );
 }
 
 /// Checks each claim in every order of its requests, without and with lost ones. Prints a table.
