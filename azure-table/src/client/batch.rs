@@ -264,17 +264,21 @@ impl<E> TableBatch<E> {
     /// See [`insert`](Self::insert).
     #[doc(alias = "add")]
     pub fn push(&mut self, operation: TableOperation) -> Result<&mut Self, RejectedOperation> {
-        match self.pipeline.settings.check_variant() {
-            Ok(()) => self.change_set.add(operation)?,
-            Err(e) => return Err(self.change_set.reject(operation, BatchRule::Valid, e)),
-        }
-        Ok(self)
+        self.add(operation, ChangeSet::add)
     }
 
     /// Adds an operation that was built for this batch: its write id shows that this batch was applied.
     fn build(&mut self, operation: TableOperation) -> Result<&mut Self, RejectedOperation> {
+        self.add(operation, ChangeSet::add_unshared)
+    }
+
+    fn add(
+        &mut self,
+        operation: TableOperation,
+        add: impl FnOnce(&mut ChangeSet, TableOperation) -> Result<(), RejectedOperation>,
+    ) -> Result<&mut Self, RejectedOperation> {
         match self.pipeline.settings.check_variant() {
-            Ok(()) => self.change_set.add_unshared(operation)?,
+            Ok(()) => add(&mut self.change_set, operation)?,
             Err(e) => return Err(self.change_set.reject(operation, BatchRule::Valid, e)),
         }
         Ok(self)
