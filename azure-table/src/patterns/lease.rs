@@ -42,7 +42,7 @@ use super::term::{Term, service_time};
 /// | `acquire_entry` | Replace | 1 |
 /// | `request` | Replace | 1 |
 /// | `renew` after a request | Replace, Get, Replace | 3 |
-/// | `renew` after a request, updated by `list` | Replace | 1 |
+/// | `renew` after a request, observed in `list` | Replace | 1 |
 /// | `resume` | Replace | 1 |
 ///
 /// **Crash.** The lease is free a margin after its duration. A lost response to `acquire` or `renew` is read back.

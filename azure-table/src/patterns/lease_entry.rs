@@ -154,7 +154,7 @@ impl Leases {
 
 impl Lease {
     /// Returns the holder that [requested](Leases::request) the lease, as of the last renewal or
-    /// [`update`](Self::update).
+    /// [`observe`](Self::observe).
     pub fn next_holder(&self) -> Option<&str> {
         self.row.next_holder.as_deref()
     }
@@ -163,7 +163,7 @@ impl Lease {
     ///
     /// It sends nothing. The next renewal or release needs one request, where it would need three after a request
     /// that it did not know of.
-    pub fn update(&mut self, entry: &LeaseEntry) -> bool {
+    pub fn observe(&mut self, entry: &LeaseEntry) -> bool {
         let is_own = entry.token() == self.token() && entry.holder().is_some();
         if is_own {
             self.row.next_holder.clone_from(&entry.row.next_holder);

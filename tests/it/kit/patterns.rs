@@ -255,9 +255,9 @@ async fn leases_have_the_documented_cost() -> Result<()> {
     let entries = leases.list("g").await?;
     let mut second = leases.resume(&entries[1], "a").await?.expect("it is the same name");
     assert!(leases.request(&leases.list("g").await?[1], "b").await?);
-    assert!(second.update(&leases.list("g").await?[1]));
+    assert!(second.observe(&leases.list("g").await?[1]));
     costs
-        .of("`renew` after a request, updated by `list`", second.renew())
+        .of("`renew` after a request, observed in `list`", second.renew())
         .await?;
     let entries = leases.list("g").await?;
     costs.of("`resume`", leases.resume(&entries[0], "a")).await?;

@@ -114,7 +114,7 @@ impl Worker {
         let Some(queue) = self.queues.get_mut(entry.row_key()) else {
             return Ok(());
         };
-        let is_own = queue.lease.update(entry);
+        let is_own = queue.lease.observe(entry);
         let is_wanted = self.is_stopping || queue.lease.next_holder().is_some();
         if is_own && is_wanted && queue.state == State::Drained {
             let queue = self.queues.remove(entry.row_key());
