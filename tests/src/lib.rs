@@ -48,6 +48,7 @@ pub mod service;
 #[cfg(feature = "suite")]
 pub mod tables;
 pub mod tail;
+pub mod texts;
 #[cfg(feature = "full")]
 pub mod tokens;
 pub mod untrusted;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use azure_table::DateTime;
 use azure_table::testing::{mask_guids, mask_times};
+use azure_table_tests::texts::{after_each, without, without_ids};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -160,36 +161,16 @@ fn numbered_times(text: &str) -> String {
     numbered
 }
 
-/// Returns the text without the parts between each `before` and the next `end`.
-fn without(text: &str, before: &str, end: &str) -> String {
-    let mut parts = text.split(before);
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out.push_str(before);
-        out.push_str(part.find(end).map_or("", |at| &part[at..]));
-    }
-    out
-}
-
 /// Removes the ids of requests and of boundaries.
 fn boundaries(text: &str) -> String {
-    let mut text = text.to_owned();
-    for mark in [
+    const MARKS: [&str; 5] = [
         "batchresponse_",
         "changesetresponse_",
         "RequestId:",
         "RequestID:",
         "ActivityId: ",
-    ] {
-        let mut parts = text.split(mark);
-        let mut out = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            out.push_str(mark);
-            out.push_str(part.trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == '-'));
-        }
-        text = out;
-    }
-    text
+    ];
+    without_ids(text, &MARKS)
 }
 
 /// Some servers write a space after each semicolon.
@@ -199,18 +180,15 @@ fn spaces(text: &str) -> String {
 
 /// Replaces the ids in continuations of Cosmos DB, each of which the emulator begins with the time of a creation.
 fn positions(text: &str) -> String {
-    let mut text = text.to_owned();
-    for (before, end) in [("RID:~", '#'), ("\"token\":\"", '"')] {
-        let mut parts = text.split(before);
-        let mut out = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            let (id, _) = part.split_once(end).unwrap_or((part, ""));
-            let form = if begins_with_time(id) { "{time}{number}" } else { "{id}" };
-            out.push_str(&format!("{before}{form}{}", &part[id.len()..]));
-        }
-        text = out;
-    }
-    text
+    [("RID:~", '#'), ("\"token\":\"", '"')]
+        .iter()
+        .fold(text.to_owned(), |text, (before, end)| {
+            after_each(&text, before, |rest| {
+                let (id, _) = rest.split_once(*end).unwrap_or((rest, ""));
+                let form = if begins_with_time(id) { "{time}{number}" } else { "{id}" };
+                format!("{form}{}", &rest[id.len()..])
+            })
+        })
 }
 
 /// Returns `true` if an id begins with a time of the last day.

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use azure_table_tests::texts::{after_each, without, without_ids};
+
 use super::session::Responded;
 
 /// The levels on which responses are compared.
@@ -149,46 +151,23 @@ fn sorted(text: &str) -> String {
     format!("{BEGIN}{}\"}}]{rest}", names.join(BETWEEN))
 }
 
-/// Returns the text without the parts between each `before` and the next `end`.
-fn without(text: &str, before: &str, end: &str) -> String {
-    let mut parts = text.split(before);
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out.push_str(before);
-        out.push_str(part.find(end).map_or("", |at| &part[at..]));
-    }
-    out
-}
-
 /// Returns the text without the id of each boundary.
 fn boundaries(text: &str) -> String {
-    let mut text = text.to_owned();
-    for kind in ["batchresponse_", "changesetresponse_"] {
-        let mut parts = text.split(kind);
-        let mut out = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            out.push_str(kind);
-            out.push_str(part.get(36..).unwrap_or_default());
-        }
-        text = out;
-    }
-    text
+    ["batchresponse_", "changesetresponse_"]
+        .iter()
+        .fold(text.to_owned(), |text, kind| {
+            after_each(&text, kind, |rest| rest.get(36..).unwrap_or_default().to_owned())
+        })
 }
 
-/// Returns the text with `id` for each id of a request, a tenant and the like.
+/// Returns the text without each id of a request, a tenant and the like.
 fn ids(text: &str) -> String {
     const MARKS: &[&str] = &["RequestId:", "RequestID:", "ActivityId: ", "login.microsoftonline.com/"];
-    let mut text = text.to_owned();
-    for mark in MARKS {
-        let mut parts = text.split(mark);
-        let mut out = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            out.push_str(mark);
-            let rest = part.trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == '-');
-            // One recorder replaced it by a word.
-            out.push_str(rest.strip_prefix("Sanitized").unwrap_or(rest));
-        }
-        text = out;
-    }
-    text
+    let text = without_ids(text, MARKS);
+    // One recorder replaced it by a word.
+    MARKS.iter().fold(text, |text, mark| {
+        after_each(&text, mark, |rest| {
+            rest.strip_prefix("Sanitized").unwrap_or(rest).to_owned()
+        })
+    })
 }
