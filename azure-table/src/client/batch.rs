@@ -44,8 +44,6 @@ use crate::pipeline::Pipeline;
 /// # }
 /// ```
 ///
-/// [`guide::operations`](crate::guide::operations): the requests of each method, and the meaning of a lost response.
-///
 /// Source: REST "Performing entity group transactions".
 #[doc(alias = "SubmitTransaction")]
 #[must_use = "nothing is sent until `submit` is awaited"]
@@ -327,6 +325,8 @@ impl<E> TableBatch<E> {
     /// Sends the batch. The service applies all operations, or none.
     ///
     /// Returns the results in the order of the operations.
+    ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// Returns the error of the operation that failed, with its keys. Its [`batch_index`](crate::Error::batch_index) is

@@ -337,6 +337,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// The service has no count operation. The client reads one key per row, and the service reads as much as for the
     /// rows themselves.
     ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// Returns the error of the first page that fails.
     pub async fn count(self) -> Result<usize> {
@@ -346,16 +348,6 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             count += page.items().len();
         }
         Ok(count)
-    }
-
-    /// Returns the request for the first page as text, without sending it.
-    ///
-    /// The text has the method, the URL and the headers, but no credential. At the end of a query, it is never sent.
-    ///
-    /// # Errors
-    /// Returns the errors of the first read that occur before anything is sent.
-    pub fn request_text(self) -> Result<String> {
-        self.pages().request()
     }
 
     /// Reads only the columns of the projection.
@@ -438,6 +430,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Returns the pages as a stream, empty pages included.
     ///
     /// The first page is requested when the stream is first polled.
+    ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
     pub fn pages(self) -> PageStream<P> {
         self.pages_with(Prefetch::AfterFirst)
     }
@@ -455,11 +449,15 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 
     /// Returns the rows as a stream that spans all pages.
+    ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
     pub fn stream(self) -> EntityStream<P> {
         EntityStream::new(self.pages())
     }
 
     /// Reads all rows into a `Vec`.
+    ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// Returns the error of the first page that fails.
@@ -468,6 +466,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 
     /// Reads the first row, or `None` if no row matches.
+    ///
+    /// Requests: 1 per page up to the first row. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// Returns the error of the first page that fails.

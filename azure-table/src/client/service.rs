@@ -42,8 +42,6 @@ use crate::pipeline::{MaybeTransport, Pipeline};
 /// # Ok(())
 /// # }
 /// ```
-///
-/// [`guide::operations`](crate::guide::operations): the requests of each method, and the meaning of a lost response.
 #[derive(Clone)]
 #[doc(alias = "CloudTableClient")]
 pub struct TableServiceClient {
@@ -221,6 +219,8 @@ impl TableServiceClient {
     /// # }
     /// ```
     ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// - `Unauthenticated`, `Forbidden`: the service rejects the credential, or the credential does not permit the
     ///   operation.
@@ -233,8 +233,8 @@ impl TableServiceClient {
 
     /// Creates the tables that do not exist yet.
     ///
-    /// Returns each name as passed in, with its outcome, in the same order. Lists the tables first, with one request
-    /// per 1,000 tables, then sends one create call per missing table.
+    /// Returns each name as passed in, with its outcome, in the same order. Lists the tables first, then creates the
+    /// missing ones.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -247,6 +247,9 @@ impl TableServiceClient {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// Requests: 1 per page of names, 1 per missing table. Lost response:
+    /// [`Creation::InDoubt`](crate::service::Creation::InDoubt).
     ///
     /// # Errors
     /// - `InvalidInput`: the service does not accept a name, see [`TableName`]. Nothing is sent.
@@ -261,6 +264,8 @@ impl TableServiceClient {
     ///
     /// Sends a Query Tables request with `$top=1`, on every service. A SAS for a single table does not permit this
     /// request.
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// The errors of [`list_tables`](Self::list_tables).
@@ -295,6 +300,8 @@ impl TableServiceClient {
     /// # }
     /// ```
     ///
+    /// Requests: 1 per connection. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// - `InvalidInput`: `connections` is above the `max_connections` of the transport or the
     ///   [`max_in_flight`](Self::max_in_flight) of the client. Nothing is sent.
@@ -308,6 +315,8 @@ impl TableServiceClient {
 
     /// Reads the settings of the service: logging, metrics, CORS.
     ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// - `Unsupported`: Cosmos DB has no such settings.
     ///
@@ -317,6 +326,8 @@ impl TableServiceClient {
     }
 
     /// Changes the settings of the service. Settings that are `None` keep their value.
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// - `Unsupported`: Cosmos DB has no such settings.
@@ -329,7 +340,9 @@ impl TableServiceClient {
 
     /// Reads the replication status of the secondary.
     ///
-    /// The request goes to the address of the secondary. The account must have a readable secondary (RA-GRS, RA-GZRS).
+    /// The account must have a readable secondary (RA-GRS, RA-GZRS).
+    ///
+    /// Requests: 1, to the secondary. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// - `Unsupported`: Cosmos DB has no statistics, or the secondary address of a custom domain is unknown.
@@ -347,6 +360,8 @@ impl TableServiceClient {
     /// *Storage Table Delegator*. For each permission in a signature, it also needs a role that grants this permission.
     ///
     /// Not yet verified against the live service.
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// - `Unsupported`: the client's credential is not a token, or the service is Cosmos DB.
@@ -372,6 +387,8 @@ impl TableServiceClient {
     ///
     /// Each read must see all earlier writes. This is not confirmed for Cosmos DB accounts with weaker consistency
     /// levels.
+    ///
+    /// Requests: 1, and 1 per further row until one decides. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// - `InvalidInput`: the write was sent to another account or service, or this client's address belongs to the

@@ -49,11 +49,12 @@ impl<E> TableClient<E> {
 
     /// Inserts a new entity. Returns its ETag.
     ///
-    /// If a response is lost, the client reads the entity back and compares its content. Two callers that insert the
-    /// same content under the same key may then both see success.
+    /// After a lost response, two callers that insert the same content under the same key may both see success.
     ///
     /// If the entity represents a lock, a lease or a processed message, add a field marked with `write_id`. The client
     /// can then distinguish its own write from an equal one.
+    ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// - `AlreadyExists`: an entity has this key.
@@ -81,6 +82,8 @@ impl<E> TableClient<E> {
     /// # }
     /// ```
     ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// - The errors of [`insert`](Self::insert).
     /// - `InvalidResponse`: the response does not fit `E`, or does not contain the entity. The entity was inserted
@@ -97,6 +100,8 @@ impl<E> TableClient<E> {
 
     /// Inserts the entity, or replaces the stored one. Returns the new ETag.
     ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// Source: REST "Insert Or Replace Entity".
     #[doc(alias = "upsert")]
     pub fn insert_or_replace(&self, entity: &impl AsEntity<E>) -> WriteEntity {
@@ -107,6 +112,8 @@ impl<E> TableClient<E> {
     /// Inserts the entity, or merges its properties into the stored one. Returns the new ETag.
     ///
     /// Stored properties that `entity` does not have, or has as `None`, keep their value.
+    ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// Source: REST "Insert Or Merge Entity".
     #[doc(alias = "upsert")]
@@ -119,6 +126,8 @@ impl<E> TableClient<E> {
     ///
     /// A [`Versioned`](crate::Versioned) entity, or one with an ETag in its `etag` field, replaces the stored one only
     /// if the ETag matches. Any other entity replaces the stored one whatever its ETag.
+    ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// - `NotFound`: no entity has this key.
@@ -136,6 +145,8 @@ impl<E> TableClient<E> {
     ///
     /// The ETag is checked as in [`replace`](Self::replace). Stored properties that `entity` does not have, or has as
     /// `None`, keep their value.
+    ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// The errors of [`replace`](Self::replace).
@@ -175,6 +186,8 @@ impl<E> TableClient<E> {
     /// # }
     /// ```
     ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// The errors of [`merge`](Self::merge).
     ///
@@ -189,6 +202,8 @@ impl<E> TableClient<E> {
     /// holds an ETag is deleted only if the stored ETag matches, as in [`replace`](Self::replace). A key deletes the
     /// entity whatever its ETag.
     ///
+    /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
+    ///
     /// # Errors
     /// - `NotFound`: no entity has this key.
     /// - `ConditionNotMet`: the ETag differs.
@@ -199,6 +214,8 @@ impl<E> TableClient<E> {
     }
 
     /// Executes an operation that was built as a value.
+    ///
+    /// Requests: 1. Lost response: [same as the operation](crate::guide::operations).
     ///
     /// # Errors
     /// The errors of the method of the same name. For a [`get`](TableOperation::get), reading the entity from the
@@ -216,6 +233,8 @@ impl<E> TableClient<E> {
     /// Reads the entity with this key. Returns `None` if no entity has it.
     ///
     /// The key is the tuple of its key fields, a [`Key`](crate::Key), or an entity.
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// - `InvalidResponse`: the stored entity does not fit `E`. A property is missing or has another type.

@@ -49,8 +49,6 @@ use crate::pipeline::Pipeline;
 /// - the `next` of a bulk's outcomes;
 /// - the methods of a [`Writer`](crate::Writer) except `close`. A dropped `send` has accepted nothing.
 ///
-/// [`guide::operations`](crate::guide::operations): the requests of each method, and the meaning of a lost response.
-///
 /// # Errors
 /// All operations:
 /// - `InvalidInput`: a key, name, value or size that the service would reject. Nothing is sent.

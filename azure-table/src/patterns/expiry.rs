@@ -93,6 +93,8 @@ impl<E: TableEntity> Expiring<E> {
 
     /// Reads the entity with this key. Returns `None` if no entity has the key, or its deadline is not after `now`.
     ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// - The errors of [`get`](TableClient::get).
     pub async fn get(&self, key: impl IntoKey<E>, now: DateTime) -> Result<Option<E>>

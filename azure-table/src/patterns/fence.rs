@@ -216,6 +216,8 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
 
     /// Reads the header again.
     ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the header was deleted.
     pub async fn refresh(&mut self) -> Result<()> {

@@ -81,6 +81,8 @@ impl LeaseEntry {
 impl Leases {
     /// Inserts the row of a free lease. Returns `false` if it exists.
     ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// - The errors of [`insert`](crate::TableClient::insert).
     pub async fn create(&self, partition_key: &str, row_key: &str) -> Result<bool> {
@@ -104,6 +106,8 @@ impl Leases {
     /// Acquires a lease without reading it again. Returns `None` if it was not [free](LeaseEntry::is_free_for) for
     /// this holder, or has changed since.
     ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// - [`InDoubt`](ErrorKind::InDoubt): the lease may be held, until its duration is over. The holder can
     ///   [`resume`](Self::resume) it.
@@ -118,6 +122,8 @@ impl Leases {
     ///
     /// Returns `None` if the entry has another holder, or has changed since. The caller ensures that no other process
     /// uses the name: this one has ended, or never knew that it acquired the lease. The new lease has a higher token.
+    ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`acquire_entry`](Self::acquire_entry).
@@ -135,6 +141,8 @@ impl Leases {
     ///
     /// The request is a write of the row. So if the holder has crashed, its lease is free for others a duration after
     /// the request.
+    ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`replace`](crate::TableClient::replace).

@@ -168,6 +168,8 @@ impl<T> Log<T> {
 
     /// Reads the position of the first stored event, and of the next event.
     ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// - The errors of [`Fence::refresh`].
     pub async fn position(&mut self) -> Result<Range<u64>> {
@@ -332,6 +334,8 @@ pub struct LogReader<T> {
 
 impl<T> LogReader<T> {
     /// Reads the position of the first stored event, and of the next event. Returns `0..0` if no log exists.
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`get`](TableClient::get).

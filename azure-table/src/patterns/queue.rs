@@ -135,6 +135,8 @@ impl<T> Queue<T> {
 impl<T: Serialize> Queue<T> {
     /// Adds an item under a [new ID](Self::new_id). Returns the ID.
     ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// - The errors of [`push_with_id`](Self::push_with_id).
     pub async fn push(&self, payload: &T) -> Result<String> {
@@ -145,6 +147,8 @@ impl<T: Serialize> Queue<T> {
 
     /// Adds an item under your own ID, which must be a valid part of a RowKey. Returns `false` if an item with this ID
     /// waits or is in work.
+    ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the payload cannot be written as JSON, or the ID is
@@ -243,6 +247,8 @@ impl<T> Item<T> {
 
     /// Starts a new visibility time. Returns `false` if another worker has the item now, or it is complete.
     ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// - The errors of [`replace`](TableClient::replace). The item is valid for the shorter of both times.
     pub async fn extend(&mut self, visibility: Duration) -> Result<bool> {
@@ -254,6 +260,8 @@ impl<T> Item<T> {
     }
 
     /// Deletes the item. Returns `false` if another worker has it now, or it is complete.
+    ///
+    /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`delete`](TableClient::delete). If it was not applied, the item is delivered again.
@@ -270,6 +278,8 @@ impl<T> Item<T> {
     }
 
     /// Frees the item immediately. Returns `false` if another worker has it now, or it is complete.
+    ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`replace`](TableClient::replace). The item is free after its visibility time.

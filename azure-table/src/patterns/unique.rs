@@ -104,6 +104,8 @@ impl<E: TableEntity> Unique<E> {
 
     /// Inserts the entity with its value. If another entity has the value, returns `false` and writes nothing.
     ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists): the entity's own key exists.
     pub async fn insert(&self, entity: &E, value: &str) -> Result<bool> {
@@ -114,6 +116,8 @@ impl<E: TableEntity> Unique<E> {
 
     /// Replaces the entity, whose value changes from `old` to `new`. If another entity has the new value, returns
     /// `false` and writes nothing.
+    ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity has changed since it was read.
@@ -130,6 +134,8 @@ impl<E: TableEntity> Unique<E> {
 
     /// Deletes the entity and frees its value.
     ///
+    /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
+    ///
     /// # Errors
     /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`NotFound`](ErrorKind::NotFound): the entity was deleted, or has no row for the value.
@@ -142,6 +148,8 @@ impl<E: TableEntity> Unique<E> {
     }
 
     /// Returns the RowKey of the entity with a value.
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`get`](TableClient::get).

@@ -1,15 +1,116 @@
-//! The guide `operations` names every public method that sends requests, and every kind of operation.
+//! The guide `operations` names every public method that sends requests, and every kind of operation. The doc comment
+//! of a method states the requests and the meaning of a lost response as the guide does.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use xtask::sources::{SourceFile, Sources, root};
+
+/// The guide, from the root of the checkout.
+const GUIDE: &str = "azure-table/docs/operations.md";
 
 /// The macros that declare a future of the client.
 const MACROS: [&str; 4] = ["operation!", "write_operation!", "single_request!", "query_write!"];
 
 fn guide() -> String {
-    fs::read_to_string(root().join("azure-table/docs/operations.md")).unwrap()
+    fs::read_to_string(root().join(GUIDE)).unwrap()
+}
+
+/// A public method that sends.
+struct Method {
+    /// Its file and line.
+    place: String,
+    /// The paragraphs of its doc comment, each as one line.
+    docs: Vec<String>,
+}
+
+impl Method {
+    /// Reads the method whose name is in the line at this index.
+    fn read(file: &SourceFile, at: usize) -> Self {
+        let lines: Vec<&str> = file.text.lines().take(at).map(str::trim).collect();
+        let is_above = |line: &&&str| line.starts_with("///") || line.starts_with("#[");
+        let above = lines.iter().rev().take_while(is_above).count();
+        let docs = lines[at - above..].iter().filter_map(|line| line.strip_prefix("///"));
+        let docs: Vec<&str> = docs.map(str::trim).collect();
+        Self {
+            place: format!("{}:{}", file.path, at + 1),
+            docs: docs
+                .split(|line| line.is_empty())
+                .map(|lines| lines.join(" "))
+                .collect(),
+        }
+    }
+
+    /// Returns `true` if the doc comment has this paragraph about requests at its end, and no other.
+    fn states(&self, expected: Option<&str>) -> bool {
+        let is_stated = |text: &String| text.starts_with("Requests:");
+        let Some(at) = self.docs.iter().position(is_stated) else {
+            return expected.is_none();
+        };
+        let (stated, rest) = (&self.docs[at], &self.docs[at + 1..]);
+        let is_last = rest
+            .first()
+            .is_none_or(|next| next.starts_with("# Errors") || next.starts_with("Source:"));
+        Some(stated.as_str()) == expected && is_last && !rest.iter().any(is_stated)
+    }
+}
+
+/// Returns the paragraph about requests in the doc comment of each method, by the tables of the guide.
+fn requests(guide: &str) -> BTreeMap<String, String> {
+    let cells = |row: &str| -> Vec<String> {
+        let cells = row.trim_matches('|').split(" |");
+        cells.map(|cell| cell.trim().to_owned()).collect()
+    };
+    let mut found = BTreeMap::new();
+    let mut columns = Vec::new();
+    for line in guide.lines() {
+        match line.starts_with('|') {
+            false => columns.clear(),
+            true if columns.is_empty() => columns = cells(line),
+            true if line.starts_with("|---") || columns[0] != "method" => {}
+            true => {
+                let row = cells(line);
+                let cell = |name| {
+                    let column = columns.iter().position(|column| column == name);
+                    assert!(
+                        column.is_some(),
+                        "{GUIDE} has methods in a table without the column {name:?}"
+                    );
+                    row[column.unwrap()].as_str()
+                };
+                let (requests, lost) = (cell("requests"), cell("lost response"));
+                // The requests vary.
+                if lost.is_empty() {
+                    continue;
+                }
+                let text = format!("Requests: {requests}. Lost response: {}.", link(lost));
+                found.extend(row[0].split(", ").map(|name| (method_of(name), text.clone())));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the meaning of a lost response as a link, without remarks. A word links to the guide, a type to itself.
+fn link(cell: &str) -> String {
+    let meaning = cell.split(": ").next().unwrap_or_default();
+    match meaning.split_once("][") {
+        Some((text, label)) => format!("{text}](crate::{})", label.trim_end_matches(']')),
+        None => format!("[{meaning}](crate::guide::operations)"),
+    }
+}
+
+/// Returns the method of a link, or of code: `Owner::method`.
+fn method_of(name: &str) -> String {
+    let path = match name.split_once("][") {
+        Some((_, label)) => label.trim_end_matches(']'),
+        None => name.split('`').nth(1).unwrap_or_default(),
+    };
+    let start = path
+        .rmatch_indices("::")
+        .nth(1)
+        .map_or(0, |(at, colons)| at + colons.len());
+    path[start..].to_owned()
 }
 
 /// The files whose public methods may send.
@@ -62,14 +163,15 @@ fn owner(line: &str) -> Option<&str> {
     Some(identifier(rest.rsplit("::").next()?)).filter(|name| !name.is_empty())
 }
 
-/// The public methods that send, as `Owner::method`.
-fn methods() -> BTreeSet<String> {
+/// The public methods that send, by `Owner::method`. A method that a macro declares has no owner.
+fn methods() -> BTreeMap<String, Method> {
     let files = sources();
     let senders = senders(&files);
-    let mut found = BTreeSet::new();
+    let mut found = BTreeMap::new();
     for file in &files {
         let mut of = "";
         let mut rest = file.skeleton.as_str();
+        let mut at = 0;
         while let Some((line, after)) = rest.split_once('\n') {
             if line.starts_with("impl") {
                 of = owner(line).unwrap_or_default();
@@ -83,7 +185,7 @@ fn methods() -> BTreeSet<String> {
                 (Some(name), _) => (name, false),
                 (_, Some(name)) => (name, true),
                 _ => {
-                    rest = after;
+                    (rest, at) = (after, at + 1);
                     continue;
                 }
             };
@@ -95,11 +197,14 @@ fn methods() -> BTreeSet<String> {
                 .next()
                 .unwrap_or_default();
             let output = signature.rsplit("->").next().unwrap_or_default().trim();
-            let returns_sender = senders.contains(identifier(output)) && !senders.contains(of);
-            if !of.is_empty() && (is_async || returns_sender) {
-                found.insert(format!("{of}::{}", identifier(name)));
+            let returns_sender = senders.contains(identifier(output)) && identifier(output) != of;
+            if is_async || returns_sender {
+                let path = format!("{of}::{}", identifier(name));
+                let path = path.trim_start_matches("::");
+                let other = found.insert(path.to_owned(), Method::read(file, at));
+                assert!(other.is_none(), "{path} is declared twice: {}", file.path);
             }
-            rest = after;
+            (rest, at) = (after, at + 1);
         }
     }
     found
@@ -116,8 +221,8 @@ fn guide_names_every_method_that_sends() {
             !next.is_some_and(|c| c.is_alphanumeric() || c == '_')
         })
     };
-    let missing: Vec<_> = methods.iter().filter(|method| !is_named(method)).collect();
-    assert!(missing.is_empty(), "azure-table/docs/operations.md lacks {missing:#?}");
+    let missing: Vec<_> = methods.keys().filter(|method| !is_named(method)).collect();
+    assert!(missing.is_empty(), "{GUIDE} lacks {missing:#?}");
     // The reader of sources finds them all.
     for known in [
         "TableClient::insert",
@@ -126,9 +231,32 @@ fn guide_names_every_method_that_sends() {
         "Bulk::write",
         "TableQuery::all",
     ] {
-        assert!(methods.contains(known), "{known} is not found");
+        assert!(methods.contains_key(known), "{known} is not found");
     }
-    assert!(methods.len() > 90, "{} methods: {methods:#?}", methods.len());
+    assert!(methods.len() > 90, "{} methods: {:#?}", methods.len(), methods.keys());
+}
+
+#[test]
+fn docs_state_the_requests_of_each_method() {
+    let methods = methods();
+    let requests = requests(&guide());
+    let unknown: Vec<_> = requests.keys().filter(|name| !methods.contains_key(*name)).collect();
+    assert!(unknown.is_empty(), "{GUIDE} has rows of unknown methods: {unknown:?}");
+    assert!(requests.len() > 90, "{} rows: {requests:#?}", requests.len());
+    let mut wrong = String::new();
+    for (name, method) in &methods {
+        // A method of a partition has the row of the method of the table.
+        let of_table = name.replace("PartitionClient::", "TableClient::");
+        let expected = requests.get(&of_table).map(String::as_str);
+        if !method.states(expected) {
+            let line = expected.map_or("no line about requests".to_owned(), |text| format!("/// {text}"));
+            wrong += &format!("{}: {name}\n    {line}\n", method.place);
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "doc comments differ from {GUIDE}; expected at their end, before `# Errors` and `Source:`:\n{wrong}"
+    );
 }
 
 #[test]

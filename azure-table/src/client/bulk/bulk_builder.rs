@@ -50,8 +50,6 @@ use crate::pipeline::options::{CallOptions, call_options};
 /// # Ok(())
 /// # }
 /// ```
-///
-/// [`guide::operations`](crate::guide::operations): the requests of each method, and the meaning of a lost response.
 #[must_use = "nothing is written until its write is awaited"]
 pub struct Bulk<E> {
     table: TableClient<E>,
@@ -156,6 +154,8 @@ impl<E> Bulk<E> {
     /// Inserts entities.
     ///
     /// An entity whose key exists is rejected (`AlreadyExists`).
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn insert<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -165,6 +165,8 @@ impl<E> Bulk<E> {
     }
 
     /// Inserts entities, or replaces the stored ones.
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn insert_or_replace<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -175,6 +177,8 @@ impl<E> Bulk<E> {
     }
 
     /// Inserts entities, or merges them into the stored ones.
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn insert_or_merge<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -187,6 +191,8 @@ impl<E> Bulk<E> {
     /// Replaces stored entities.
     ///
     /// An entity that is absent, or whose ETag differs, is rejected.
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn replace<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -199,6 +205,8 @@ impl<E> Bulk<E> {
     /// Merges entities into stored ones.
     ///
     /// An entity that is absent, or whose ETag differs, is rejected.
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn merge<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -227,6 +235,8 @@ impl<E> Bulk<E> {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn patch<K, C>(
         self,
         patches: impl IntoIterator<Item = (K, C)>,
@@ -242,6 +252,8 @@ impl<E> Bulk<E> {
     ///
     /// An entity that is absent is rejected (`NotFound`), or counts as applied if an earlier response was lost. The row
     /// of the key is deleted whatever its [`variant`](TableClient::variant) is.
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn delete<K: IntoKey<E>>(
         self,
         keys: impl IntoIterator<Item = K>,
@@ -250,6 +262,8 @@ impl<E> Bulk<E> {
     }
 
     /// Writes operations of any kind and entity type.
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn write(
         self,
         operations: impl IntoIterator<Item = TableOperation>,
@@ -261,6 +275,8 @@ impl<E> Bulk<E> {
     ///
     /// While the stream is pending, waiting operations are sent in batches that are not full, one batch per partition
     /// at a time.
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn write_stream(
         self,
         operations: impl Stream<Item = TableOperation>,
@@ -306,6 +322,8 @@ impl<E> Bulk<E> {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn write_try_stream<S, X>(self, operations: S) -> BulkWrite<'static, S, X>
     where
         S: Stream<Item = Result<TableOperation, X>>,

@@ -128,6 +128,8 @@ where
     }
 
     /// Returns a stream of the outcomes.
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn outcomes(self) -> BulkOutcomes<'h, S, X> {
         BulkOutcomes(self)
     }
@@ -301,6 +303,8 @@ where
     /// Returns the next outcome, or `None` after the last.
     ///
     /// Dropping the future loses no outcome.
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub async fn next(&mut self) -> Option<BulkOutcome> {
         poll_fn(|cx| self.poll(cx)).await
     }

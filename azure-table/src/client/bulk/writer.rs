@@ -71,8 +71,6 @@ const LINGER: Duration = Duration::from_millis(200);
 /// # Ok(())
 /// # }
 /// ```
-///
-/// [`guide::operations`](crate::guide::operations): the requests of each method, and the meaning of a lost response.
 #[must_use = "call `close()`: operations still pending when the writer is dropped are never sent"]
 pub struct Writer<E> {
     run: BulkRun,
@@ -133,6 +131,8 @@ impl<E> Writer<E> {
     ///
     /// The operation is not accepted if the future is dropped before it completes.
     ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// Returns the error that ended the writer: see [`BulkWrite`](crate::bulk::BulkWrite). The operation is then not
     /// accepted. [`close`](Self::close) returns the report.
@@ -161,6 +161,8 @@ impl<E> Writer<E> {
 
     /// Sends an insert: see [`send`](Self::send).
     ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// See `send`.
     pub async fn insert(&mut self, entity: &impl AsEntity<E>) -> Result<()> {
@@ -169,6 +171,8 @@ impl<E> Writer<E> {
     }
 
     /// Sends an insert-or-replace: see [`send`](Self::send).
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// See `send`.
@@ -179,6 +183,8 @@ impl<E> Writer<E> {
 
     /// Sends an insert-or-merge: see [`send`](Self::send).
     ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// See `send`.
     pub async fn insert_or_merge(&mut self, entity: &impl AsEntity<E>) -> Result<()> {
@@ -187,6 +193,8 @@ impl<E> Writer<E> {
     }
 
     /// Sends all pending operations, in batches that may not be full, and waits until each has its outcome.
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// Returns the error that ended the writer.
@@ -208,6 +216,8 @@ impl<E> Writer<E> {
     /// Drives pending operations for as long as it is polled.
     ///
     /// Never completes: use it in a `select!` beside the source of operations.
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub async fn run_pending(&mut self) {
         poll_fn(|cx| {
             self.go_on(cx);
@@ -222,6 +232,8 @@ impl<E> Writer<E> {
     }
 
     /// Sends all pending operations and returns the report.
+    ///
+    /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// Returns the errors of awaiting [`BulkWrite`](crate::bulk::BulkWrite).

@@ -260,6 +260,8 @@ impl<E: TableEntity, P> Changes<E, P> {
     }
 
     /// Returns the rows as a stream.
+    ///
+    /// Requests: 1 per page of each poll. Lost response: [harmless](crate::guide::operations).
     pub fn stream(self) -> ChangeStream<P>
     where
         P: 'static,

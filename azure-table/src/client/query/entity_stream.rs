@@ -52,6 +52,8 @@ impl<P> EntityStream<P> {
 
     /// Returns the next row, or `None` after the last.
     ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// See [`TableQuery`](crate::TableQuery).
     pub async fn try_next(&mut self) -> Result<Option<P>> {

@@ -182,6 +182,8 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// Returns the rows as a stream.
     ///
     /// Splits the query into its parts, which takes about 0.3 µs per part. The thread runs nothing else meanwhile.
+    ///
+    /// Requests: 1 per page of each part. Lost response: [harmless](crate::guide::operations).
     pub fn stream(mut self) -> EntityStream<P> {
         let limit = self.query.settings.limit;
         let parts = self.chains();
@@ -190,6 +192,8 @@ impl<E: TableEntity, P> FanOut<E, P> {
     }
 
     /// Reads all rows into a `Vec`.
+    ///
+    /// Requests: 1 per page of each part. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// Returns the first error of any part.
@@ -201,6 +205,8 @@ impl<E: TableEntity, P> FanOut<E, P> {
     ///
     /// Each part read concurrently requests one row.
     ///
+    /// Requests: 1 per page of each part. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// Returns the first error of any part.
     pub async fn first(mut self) -> Result<Option<P>> {
@@ -211,6 +217,8 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// Counts the rows.
     ///
     /// Reads one key per row: the service reads as much as for the rows themselves.
+    ///
+    /// Requests: 1 per page of each part. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// Returns the first error of any part.

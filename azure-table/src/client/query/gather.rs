@@ -150,6 +150,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// # }
     /// ```
     ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// Returns the error of the first page that fails, or:
     /// - `InvalidResponse`: an `Option` has a second row, or a child in [`Families`](crate::query::Families) has no

@@ -127,6 +127,8 @@ impl<E, P> GetMany<E, P> {
 
     /// Returns the next key with its entity, or `None` after the last.
     ///
+    /// Requests: 1 per key. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// Returns the errors of [`TableClient::get`] for this key. The keys after it can still be read.
     pub async fn try_next(&mut self) -> Result<Option<(Key<E>, Option<P>)>> {
@@ -134,6 +136,8 @@ impl<E, P> GetMany<E, P> {
     }
 
     /// Returns all keys with their entities.
+    ///
+    /// Requests: 1 per key. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// Returns the first error. Reads in flight are dropped.

@@ -55,6 +55,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// [`after`](Self::after) another cursor. With a [`Descending`](crate::Descending) key, the newest rows are the
     /// first ones, which [`limit`](Self::limit) reads at the cost of one page. See [`Cursor`] for an example.
     ///
+    /// Requests: 1 per page of the whole query, at most `max_pages`. Lost response:
+    /// [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the query has more than `max_pages` pages.
     /// - [`Unsupported`](crate::ErrorKind::Unsupported): Cosmos DB, whose rows are not in the order of the keys.

@@ -139,11 +139,15 @@ impl ListTables {
     }
 
     /// Returns a stream of the pages, including empty ones.
+    ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
     pub fn pages(mut self) -> PageStream<String> {
         self.begin(Prefetch::AfterFirst)
     }
 
     /// Returns all names. Equivalent to awaiting the list.
+    ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// The errors of the first page that fails.
@@ -152,6 +156,8 @@ impl ListTables {
     }
 
     /// Returns a stream of the names, page after page.
+    ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
     pub fn stream(self) -> EntityStream<String> {
         EntityStream::new(self.pages())
     }

@@ -207,6 +207,8 @@ impl<P> PageStream<P> {
 
     /// Returns the next page, or `None` after the last.
     ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// See [`TableQuery`](crate::TableQuery).
     pub async fn try_next(&mut self) -> Result<Option<Page<P>>> {

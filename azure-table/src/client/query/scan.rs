@@ -148,6 +148,8 @@ impl<E: TableEntity, P> Scan<E, P> {
     }
 
     /// Returns the rows as a stream.
+    ///
+    /// Requests: 1 per page of each range. Lost response: [harmless](crate::guide::operations).
     pub fn stream(self) -> ScanStream<P> {
         self.read(MarkedRows::All)
     }
@@ -177,6 +179,8 @@ impl<E: TableEntity, P> Scan<E, P> {
     /// # }
     /// ```
     ///
+    /// Requests: 1 per page of new partitions in each range. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// On the first read, besides the errors of [`Scan`]:
     /// - [`Unsupported`](crate::ErrorKind::Unsupported): Cosmos DB, whose rows are not in the order of the keys.
@@ -188,6 +192,8 @@ impl<E: TableEntity, P> Scan<E, P> {
     /// Counts the rows.
     ///
     /// Reads one key per row: the service reads as much as for the rows themselves.
+    ///
+    /// Requests: 1 per page of each range. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// Returns the first error of any range.

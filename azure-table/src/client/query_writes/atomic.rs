@@ -143,6 +143,8 @@ macro_rules! atomic {
             /// Returns the number of rows written, and no report. `concurrency`, `max_failures`, `max_rate` and
             /// `on_progress` have no effect.
             ///
+            /// Requests: 1 per page, 1 batch. Lost response: [reconciled](crate::guide::operations).
+            ///
             /// # Errors
             /// Nothing was written, except for the kind `InDoubt`.
             /// - `InvalidInput`: the query selects more than 100 rows, the rows to write have two PartitionKeys or more

@@ -10,6 +10,8 @@ use crate::client::table_handle::TableClient;
 impl<E> TableClient<E> {
     /// Reads the stored access policies of the table.
     ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// - `Unsupported`: Cosmos DB has no access policies.
     /// - `Forbidden`: the credential is a shared access signature, which cannot read them.
@@ -22,6 +24,8 @@ impl<E> TableClient<E> {
     /// Adds a stored access policy. A table has at most 5. The policy takes effect within 30 s.
     ///
     /// The service stores only the whole list, without an ETag. One of two concurrent changes may be lost.
+    ///
+    /// Requests: 2. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`access_policies`](Self::access_policies).
@@ -37,6 +41,8 @@ impl<E> TableClient<E> {
     ///
     /// All signatures that name it change with it, within 30 s.
     ///
+    /// Requests: 2. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// - The errors of [`access_policies`](Self::access_policies).
     /// - `NotFound`: no policy has this id.
@@ -50,6 +56,8 @@ impl<E> TableClient<E> {
     ///
     /// The other policies stay.
     ///
+    /// Requests: 2. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// The errors of [`replace_access_policy`](Self::replace_access_policy).
     ///
@@ -60,6 +68,8 @@ impl<E> TableClient<E> {
 
     /// Removes all stored access policies, and revokes all signatures that name one.
     ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// The errors of [`access_policies`](Self::access_policies).
     ///
@@ -69,6 +79,8 @@ impl<E> TableClient<E> {
     }
 
     /// Replaces all stored access policies with `policies`, at most 5.
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// The errors of [`add_access_policy`](Self::add_access_policy).

@@ -20,6 +20,8 @@ impl<E> TableClient<E> {
     ///
     /// A handle to a [`variant`](Self::variant) sees only entities of the variant.
     ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    ///
     /// Source: REST "Query Entities".
     pub fn exists(&self, key: impl IntoKey<E>) -> EntityExists {
         let key = key.into_key();
@@ -29,7 +31,7 @@ impl<E> TableClient<E> {
 
     /// Reads the entities with these keys concurrently, in the order of the keys.
     ///
-    /// Sends one request per key. See [`GetMany`].
+    /// See [`GetMany`].
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -46,6 +48,8 @@ impl<E> TableClient<E> {
     /// # }
     /// ```
     ///
+    /// Requests: 1 per key. Lost response: [harmless](crate::guide::operations).
+    ///
     /// Source: REST "Query Entities".
     pub fn get_many<K: IntoKey<E>>(&self, keys: impl IntoIterator<Item = K>) -> GetMany<E>
     where
@@ -58,8 +62,7 @@ impl<E> TableClient<E> {
     ///
     /// The ETag is checked as in [`delete`](Self::delete).
     ///
-    /// [`Deletion::InDoubt`](crate::Deletion::InDoubt): a response was lost, and a later attempt found no
-    /// entity.
+    /// Requests: 1. Lost response: [`Deletion::InDoubt`](crate::Deletion::InDoubt).
     ///
     /// # Errors
     /// - `ConditionNotMet`: the ETag differs.
@@ -70,6 +73,8 @@ impl<E> TableClient<E> {
     }
 
     /// Inserts the entity unless its key exists. Returns the new ETag, or `None` if the key exists.
+    ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// Source: REST "Insert Entity".
     pub fn insert_if_not_exists(&self, entity: &impl AsEntity<E>) -> InsertEntityIfNotExists {
@@ -120,6 +125,8 @@ impl<E> TableClient<E> {
     /// # }
     /// ```
     ///
+    /// Requests: 2, and 2 more after each conflict. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// - `NotFound`: no entity has this key, and [`or_insert`](ModifyEntity::or_insert) is not set, or the closure
     ///   returned [`Change::Keep`](crate::Change::Keep) for the new entity.
@@ -168,6 +175,8 @@ impl<E> TableClient<E> {
     /// # }
     /// ```
     ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// - `InvalidInput`: the entity holds no ETag, or its etag field is empty. Nothing was sent.
     /// - The other errors of [`replace`](Self::replace). On an error `entity` keeps its ETag.
@@ -188,6 +197,8 @@ impl<E> TableClient<E> {
 
     /// Reads the entity again. The stored entity replaces `entity`, including changes that were not written.
     ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// - `NotFound`: the entity no longer exists. `entity` keeps its content.
     pub async fn refresh(&self, entity: &mut Versioned<E>) -> Result<()>
@@ -203,6 +214,8 @@ impl<E> TableClient<E> {
     /// Reads the stored ETag and timestamp into `entity`, and keeps its other content.
     ///
     /// The next write then overwrites changes that others made in the meantime.
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// - `NotFound`: the entity no longer exists. `entity` keeps its content.

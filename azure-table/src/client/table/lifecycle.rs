@@ -12,6 +12,8 @@ use crate::client::table_handle::TableClient;
 impl<E> TableClient<E> {
     /// Creates the table.
     ///
+    /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
+    ///
     /// # Errors
     /// - `AlreadyExists`: a table has this name.
     /// - `Conflict`: the table is being deleted, which takes at least 40 s.
@@ -23,8 +25,7 @@ impl<E> TableClient<E> {
 
     /// Creates the table unless it exists. Returns a [`Creation`](crate::service::Creation).
     ///
-    /// [`Creation::InDoubt`](crate::service::Creation::InDoubt): a response was lost, and a later attempt found the
-    /// table.
+    /// Requests: 1. Lost response: [`Creation::InDoubt`](crate::service::Creation::InDoubt).
     ///
     /// # Errors
     /// - `Conflict`: the table is being deleted, which takes at least 40 s.
@@ -38,6 +39,8 @@ impl<E> TableClient<E> {
     ///
     /// The service rejects a new table of this name for at least 40 s.
     ///
+    /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
+    ///
     /// # Errors
     /// - `NotFound`: the table does not exist.
     ///
@@ -48,8 +51,7 @@ impl<E> TableClient<E> {
 
     /// Deletes the table if it exists. Returns a [`Deletion`](crate::Deletion).
     ///
-    /// [`Deletion::InDoubt`](crate::Deletion::InDoubt): a response was lost, and a later attempt found no
-    /// table.
+    /// Requests: 1. Lost response: [`Deletion::InDoubt`](crate::Deletion::InDoubt).
     ///
     /// Source: REST "Delete Table".
     pub fn delete_table_if_exists(&self) -> DeleteTableIfExists {
@@ -57,6 +59,8 @@ impl<E> TableClient<E> {
     }
 
     /// Returns `true` if the table exists.
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///
     /// Source: REST "Query Tables".
     pub fn table_exists(&self) -> TableExists {
@@ -74,6 +78,8 @@ impl<E> TableClient<E> {
     ///
     /// If you cannot wait, use a new name instead, for example with a generation number from the configuration
     /// (`Orders7`). Delete the old table afterwards.
+    ///
+    /// Requests: 1, then 1 every 5 s until the name is free. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// - `InvalidInput`: this call's timeout is below `total_timeout`. Nothing was deleted.

@@ -59,8 +59,6 @@ use crate::client::table_handle::TableClient;
 /// # Ok(())
 /// # }
 /// ```
-///
-/// [`guide::operations`](crate::guide::operations): the requests of each method, and the meaning of a lost response.
 pub struct PartitionClient<E = DynamicEntity> {
     table: TableClient<E>,
     partition_key: String,
@@ -106,6 +104,8 @@ impl<E: TableEntity> PartitionClient<E> {
     }
 
     /// Reads an entity; `None` if no entity has this key. See [`TableClient::get`].
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     pub fn get(&self, row_key: impl IntoRowKey<E::PartitionFields, E::KeyFields>) -> GetEntity<E>
     where
         E: ReadEntity,
@@ -114,11 +114,15 @@ impl<E: TableEntity> PartitionClient<E> {
     }
 
     /// Returns `true` if an entity has this key. See [`TableClient::exists`].
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     pub fn exists(&self, row_key: impl IntoRowKey<E::PartitionFields, E::KeyFields>) -> EntityExists {
         self.table.exists(self.key(row_key))
     }
 
     /// Writes the named columns of a stored entity. See [`TableClient::patch`].
+    ///
+    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     pub fn patch(
         &self,
         row_key: impl IntoRowKey<E::PartitionFields, E::KeyFields>,
@@ -128,6 +132,8 @@ impl<E: TableEntity> PartitionClient<E> {
     }
 
     /// Reads an entity, changes it with the closure and writes it back under its ETag. See [`TableClient::modify`].
+    ///
+    /// Requests: 2, and 2 more after each conflict. Lost response: [reconciled](crate::guide::operations).
     pub fn modify<F, R>(
         &self,
         row_key: impl IntoRowKey<E::PartitionFields, E::KeyFields>,
@@ -142,11 +148,15 @@ impl<E: TableEntity> PartitionClient<E> {
     }
 
     /// Deletes an entity. See [`TableClient::delete`].
+    ///
+    /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
     pub fn delete(&self, row_key: impl IntoRowKey<E::PartitionFields, E::KeyFields>) -> DeleteEntity {
         self.table.delete(self.key(row_key))
     }
 
     /// Deletes an entity if it exists. See [`TableClient::delete_if_exists`].
+    ///
+    /// Requests: 1. Lost response: [`Deletion::InDoubt`](crate::Deletion::InDoubt).
     pub fn delete_if_exists(&self, row_key: impl IntoRowKey<E::PartitionFields, E::KeyFields>) -> DeleteEntityIfExists {
         self.table.delete_if_exists(self.key(row_key))
     }

@@ -22,8 +22,7 @@ use crate::client::table_handle::TableClient;
 /// An error that concerns no single row, such as a lost connection, ends the operation with an
 /// [`Interrupted`](crate::bulk::Interrupted). It holds the report and the position to resume from.
 ///
-/// Requests: one per page, and one per batch. After each failure in a batch, the client sends the remaining operations
-/// again.
+/// After each failure in a batch, the client sends the remaining operations again.
 impl<E: TableEntity> TableClient<E> {
     /// Deletes all rows that a condition or a query selects. Reads only their keys and ETags.
     ///
@@ -55,6 +54,8 @@ impl<E: TableEntity> TableClient<E> {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// Requests: 1 per page, 1 per batch. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// An [`Interrupted`](crate::bulk::Interrupted) with one of these errors. Errors about single rows are in the
@@ -96,6 +97,8 @@ impl<E: TableEntity> TableClient<E> {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// Requests: 1 per page, 1 per batch. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`delete_where`](Self::delete_where).
@@ -166,6 +169,8 @@ impl<E: TableEntity> TableClient<E> {
     /// # }
     /// ```
     ///
+    /// Requests: 1 per page, 1 per batch. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// - The errors of [`delete_where`](Self::delete_where).
     /// - `InvalidInput`: the closure changed a key, or removed a property of a projection.
@@ -221,6 +226,8 @@ impl<E: TableEntity> TableClient<E> {
     /// # }
     /// ```
     ///
+    /// Requests: 1 per page, 1 per batch. Lost response: [reconciled](crate::guide::operations).
+    ///
     /// # Errors
     /// - The errors of [`delete_where`](Self::delete_where).
     /// - `InvalidInput`: the client denies table scans. Use [`upgrade_where`](Self::upgrade_where).
@@ -236,6 +243,8 @@ impl<E: TableEntity> TableClient<E> {
     /// Rewrites the outdated rows that a condition or a query selects, like [`upgrade_all`](Self::upgrade_all).
     ///
     /// A condition on a property matches it under its current name only.
+    ///
+    /// Requests: 1 per page, 1 per batch. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// The errors of [`delete_where`](Self::delete_where).

@@ -150,6 +150,8 @@ impl<P> ChangeStream<P> {
 
     /// Returns the next row. Waits for one, unless the number of polls or rows is limited: then `None` after the last.
     ///
+    /// Requests: 1 per page of each poll. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// See [`Changes`](crate::query::Changes).
     pub async fn try_next(&mut self) -> Result<Option<Versioned<P>>> {

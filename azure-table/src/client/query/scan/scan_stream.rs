@@ -188,6 +188,8 @@ impl<P> ScanStream<P> {
 
     /// Returns the next row, or `None` after the last.
     ///
+    /// Requests: 1 per page of each range. Lost response: [harmless](crate::guide::operations).
+    ///
     /// # Errors
     /// See [`Scan`](crate::query::Scan).
     pub async fn try_next(&mut self) -> Result<Option<P>> {
@@ -219,6 +221,8 @@ impl<P> ScanStream<P> {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// Requests: 1 per page of each range. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// See [`Scan`](crate::query::Scan).
