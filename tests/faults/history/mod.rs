@@ -5,7 +5,7 @@
 //!
 //! Rows are deleted only after the call that inserted them has ended, by a reported version. So whatever the client
 //! retries in such a history is applied once. A row is never deleted while its insert is in flight. If the response of
-//! that insert were lost, nothing stored would show it, and it would be applied again (`docs/retries.md`).
+//! that insert were lost, nothing stored would show it, and it would be applied again (the guide `retries`).
 //!
 //! A seed determines a history step by step: one thread, a paused clock. `AZURE_TABLE_HISTORY_SEEDS` is the number of
 //! histories. In separate histories the clients also hedge or share their reads.

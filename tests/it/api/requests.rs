@@ -9,7 +9,7 @@ use xtask::sources::{SourceFile, Sources, root};
 const MACROS: [&str; 4] = ["operation!", "write_operation!", "single_request!", "query_write!"];
 
 fn guide() -> String {
-    fs::read_to_string(root().join("azure-table/docs/operations.md")).unwrap()
+    fs::read_to_string(root().join("azure-table/src/guide/operations.md")).unwrap()
 }
 
 /// The files whose public methods may send.
@@ -117,7 +117,10 @@ fn guide_names_every_method_that_sends() {
         })
     };
     let missing: Vec<_> = methods.iter().filter(|method| !is_named(method)).collect();
-    assert!(missing.is_empty(), "azure-table/docs/operations.md lacks {missing:#?}");
+    assert!(
+        missing.is_empty(),
+        "azure-table/src/guide/operations.md lacks {missing:#?}"
+    );
     // The reader of sources finds them all.
     for known in [
         "TableClient::insert",
