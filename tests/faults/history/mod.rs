@@ -28,7 +28,7 @@ use self::client::{Client, FIRST_SLOT, Notes};
 use super::matrix::model::{Cell, PARTITION};
 use azure_table_tests::scenario::BlindResend;
 
-/// The number of histories besides those of the regressions. With hedged or shared reads, only the regressions run.
+/// The number of histories besides the regressions. With hedged or shared reads, only the regressions run.
 const SEEDS: u64 = 1;
 /// Seeds of histories that were once wrong. In these, a row was deleted after a `modify`, while its insert was in
 /// flight.

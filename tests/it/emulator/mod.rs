@@ -1,4 +1,4 @@
-//! The emulator from outside. Requests: recorded ones, those of other SDKs, and invalid ones. As a program: on a port,
+//! The emulator from outside. Requests: recorded ones, requests of other SDKs, and invalid ones. As a program: on a port,
 //! over HTTPS, on raw sockets, as a snapshot.
 //!
 //! `replay` compares it with the live service. Tests of single rules are next to the rules.
