@@ -7,6 +7,7 @@
     reason = "a maintenance program says what failed by panicking"
 )]
 
+pub mod chart;
 pub mod language;
 pub mod layers;
 pub mod pages;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use xtask::sources::{Sources, root};
-use xtask::{language, pages};
+use xtask::{chart, language, pages};
 
 /// Maintains this repository.
 #[derive(Parser)]
@@ -22,7 +22,7 @@ enum Command {
     },
     /// Print the counts that `tests/it/api/language.rs` allows.
     Language,
-    /// Write the guides and READMEs from the documentation of the crate.
+    /// Draw the chart of the guide `performance`, and write the guides and READMEs from the documentation of the crate.
     Pages,
 }
 
@@ -31,6 +31,7 @@ fn main() -> io::Result<()> {
         Command::Figures { root: other } => figures::print(&Sources::read(other.as_deref().unwrap_or(root()))),
         Command::Language => print!("{}", language::table(&language::counts())),
         Command::Pages => {
+            std::fs::write(root().join(pages::SOURCES).join("performance.md"), chart::redrawn())?;
             let pages = pages::generated();
             for (path, text) in &pages {
                 std::fs::write(path, text)?;
