@@ -55,7 +55,7 @@ fn is_recorded_compiler() -> bool {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("--version").output();
     let version = output.map(|output| output.stdout).unwrap_or_default();
-    // Such as `rustc 1.95.0 (…)`; those of the other channels are `1.95.0-nightly`.
+    // Such as `rustc 1.95.0 (…)`; other channels have `1.95.0-nightly`.
     let version = String::from_utf8_lossy(&version);
     let number = version.split(" (").next().unwrap_or_default();
     number.starts_with(RECORDED_COMPILER) && !number.contains('-')

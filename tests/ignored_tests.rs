@@ -1,6 +1,6 @@
 //! The last program of `cargo test`: names the tests that were ignored on this machine, and the command for each kind.
 //!
-//! The conditions are those of `tests/build.rs` and of the feature `full`.
+//! The conditions come from `tests/build.rs` and the feature `full`.
 
 #![expect(clippy::print_stdout, reason = "a summary for a person")]
 

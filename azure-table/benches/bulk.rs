@@ -306,7 +306,7 @@ async fn memory(server: SocketAddr) {
 }
 
 fn main() {
-    // The client has its own TLS settings; the raw one takes those of the process.
+    // The client has its own TLS settings; the raw one takes the process's.
     rustls::crypto::ring::default_provider().install_default().unwrap();
     let server = serve();
     thread::sleep(Duration::from_millis(50));

@@ -289,7 +289,7 @@ impl Program {
     }
 }
 
-/// Prints the CPU of `ours` against that of `other`; one of them runs twice.
+/// Prints the CPU time of `ours` and `other`, and their ratio; one of them runs twice.
 async fn compare(name: &str, bar: f64, programs: [Program; 2], table: impl AsyncFn() -> TableClient<Order>) {
     let [ours, other] = programs;
     let mut times: [Vec<f64>; 3] = Default::default();

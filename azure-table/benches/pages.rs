@@ -263,7 +263,7 @@ async fn memory(body: &'static str) {
 }
 
 fn main() {
-    // The client has its own TLS settings; the raw one takes those of the process.
+    // The client has its own TLS settings; the raw one takes the process's.
     rustls::crypto::ring::default_provider().install_default().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

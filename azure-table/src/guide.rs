@@ -6,7 +6,6 @@
 //! | [`cosmos`] | What is different on Cosmos DB, and what does the client do about it? |
 //! | [`design`] (feature `patterns`) | How do I choose the keys? One table or several? When not to use tables? |
 //! | [`patterns`] (feature `patterns`) | Which pattern fits which need? How do I query the entities beside its rows? |
-//! | [`durable_execution`] (features `derive`, `emulator`, `patterns`) | How do I build an engine on tables? |
 //! | [`entities`] | Which Rust types become keys and properties? How does a struct or an enum map to rows? |
 //! | [`queries`] | How do I filter, stream pages, continue later, and read many keys or a whole table? |
 //! | [`batches`] | How do I write several rows in one request, or millions in parallel? |
@@ -16,8 +15,6 @@
 //! | [`testing`] (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
 //! | [`explorations`] (the same features) | Is my code correct in every order of its requests, and when one is lost? |
 //! | [`emulator`] | How do I run the emulator as a program? What survives a crash? How does a script control it? |
-//! | [`catalogue`] (features `derive`, `emulator`) | How do many write the latest of each row, and scan all? |
-//! | [`emulator`] (feature `emulator-durable`) | How do I keep tables in a folder? What survives a crash? |
 //! | [`performance`] | Which call for which volume? What does a request cost? What should I measure? |
 //! | [`pitfalls`] | What goes wrong with tables, and what does the client do about it? |
 //!
@@ -44,120 +41,92 @@
 //!
 //! A first program is on the [front page](crate).
 
-#[doc = include_str!("../docs/links/entities.md")]
-#[doc = include_str!("../docs/entities.md")]
+#[doc = include_str!("guide/entities.md")]
 pub mod entities {}
 
-#[doc = include_str!("../docs/links/accounts.md")]
-#[doc = include_str!("../docs/accounts.md")]
+#[doc = include_str!("guide/accounts.md")]
 pub mod accounts {}
 
-#[doc = include_str!("../docs/links/cosmos.md")]
-#[doc = include_str!("../docs/cosmos.md")]
+#[doc = include_str!("guide/cosmos.md")]
 pub mod cosmos {}
 
-#[cfg_attr(feature = "patterns", doc = include_str!("../docs/links/design.md"))]
-#[cfg_attr(feature = "patterns", doc = include_str!("../docs/design.md"))]
+#[cfg_attr(feature = "patterns", doc = include_str!("guide/design.md"))]
 #[cfg_attr(not(feature = "patterns"), doc = "Needs the feature `patterns`: docs.rs has it.")]
 pub mod design {}
 
-#[cfg_attr(feature = "patterns", doc = include_str!("../docs/links/patterns.md"))]
-#[cfg_attr(feature = "patterns", doc = include_str!("../docs/patterns.md"))]
+#[cfg_attr(feature = "patterns", doc = include_str!("guide/patterns.md"))]
 #[cfg_attr(not(feature = "patterns"), doc = "Needs the feature `patterns`: docs.rs has it.")]
 pub mod patterns {}
 
-#[cfg_attr(feature = "patterns", doc = include_str!("../docs/links/event_streams.md"))]
-#[cfg_attr(feature = "patterns", doc = include_str!("../docs/event_streams.md"))]
+#[cfg_attr(feature = "patterns", doc = include_str!("guide/event_streams.md"))]
 #[cfg_attr(not(feature = "patterns"), doc = "Needs the feature `patterns`: docs.rs has it.")]
 pub mod event_streams {}
 
-#[cfg_attr(feature = "patterns", doc = include_str!("../docs/links/membership.md"))]
-#[cfg_attr(feature = "patterns", doc = include_str!("../docs/membership.md"))]
+#[cfg_attr(feature = "patterns", doc = include_str!("guide/membership.md"))]
 #[cfg_attr(not(feature = "patterns"), doc = "Needs the feature `patterns`: docs.rs has it.")]
 pub mod membership {}
 
-#[cfg_attr(all(feature = "derive", feature = "emulator", feature = "patterns"), doc = include_str!("../docs/links/durable_execution.md"))]
-#[cfg_attr(all(feature = "derive", feature = "emulator", feature = "patterns"), doc = include_str!("../docs/durable_execution.md"))]
+#[cfg_attr(all(feature = "derive", feature = "emulator", feature = "patterns"), doc = include_str!("guide/durable_execution.md"))]
 #[cfg_attr(
     not(all(feature = "derive", feature = "emulator", feature = "patterns")),
     doc = "Needs the features `derive`, `emulator` and `patterns`: docs.rs has it."
 )]
 pub mod durable_execution {}
 
-#[doc = include_str!("../docs/links/batches.md")]
-#[doc = include_str!("../docs/batches.md")]
+#[doc = include_str!("guide/batches.md")]
 pub mod batches {}
 
-#[doc = include_str!("../docs/links/queries.md")]
-#[doc = include_str!("../docs/queries.md")]
+#[doc = include_str!("guide/queries.md")]
 pub mod queries {}
 
-#[doc = include_str!("../docs/links/operations.md")]
-#[doc = include_str!("../docs/operations.md")]
+#[doc = include_str!("guide/operations.md")]
 pub mod operations {}
 
-#[doc = include_str!("../docs/links/retries.md")]
-#[doc = include_str!("../docs/retries.md")]
+#[doc = include_str!("guide/retries.md")]
 pub mod retries {}
 
-#[cfg_attr(all(feature = "derive", feature = "test-util", feature = "emulator"), doc = include_str!("../docs/links/testing.md"))]
-#[cfg_attr(all(feature = "derive", feature = "test-util", feature = "emulator"), doc = include_str!("../docs/testing.md"))]
+#[cfg_attr(all(feature = "derive", feature = "test-util", feature = "emulator"), doc = include_str!("guide/testing.md"))]
 #[cfg_attr(
     not(all(feature = "derive", feature = "test-util", feature = "emulator")),
     doc = "Needs the features `derive`, `emulator` and `test-util`: docs.rs has it."
 )]
 pub mod testing {}
 
-#[cfg_attr(all(feature = "derive", feature = "test-util", feature = "emulator"), doc = include_str!("../docs/links/explorations.md"))]
-#[cfg_attr(all(feature = "derive", feature = "test-util", feature = "emulator"), doc = include_str!("../docs/explorations.md"))]
+#[cfg_attr(all(feature = "derive", feature = "test-util", feature = "emulator"), doc = include_str!("guide/explorations.md"))]
 #[cfg_attr(
     not(all(feature = "derive", feature = "test-util", feature = "emulator")),
     doc = "Needs the features `derive`, `emulator` and `test-util`: docs.rs has it."
 )]
 pub mod explorations {}
 
-#[cfg_attr(all(feature = "derive", feature = "emulator", feature = "encryption"), doc = include_str!("../docs/links/encryption.md"))]
-#[cfg_attr(all(feature = "derive", feature = "emulator", feature = "encryption"), doc = include_str!("../docs/encryption.md"))]
+#[cfg_attr(all(feature = "derive", feature = "emulator", feature = "encryption"), doc = include_str!("guide/encryption.md"))]
 #[cfg_attr(
     not(all(feature = "derive", feature = "emulator", feature = "encryption")),
     doc = "Needs the features `derive`, `emulator` and `encryption`: docs.rs has it."
 )]
 pub mod encryption {}
 
-#[cfg_attr(all(feature = "derive", feature = "emulator"), doc = include_str!("../docs/links/catalogue.md"))]
-#[cfg_attr(all(feature = "derive", feature = "emulator"), doc = include_str!("../docs/catalogue.md"))]
+#[cfg_attr(all(feature = "derive", feature = "emulator"), doc = include_str!("guide/catalogue.md"))]
 #[cfg_attr(
     not(all(feature = "derive", feature = "emulator")),
     doc = "Needs the features `derive` and `emulator`: docs.rs has it."
 )]
 pub mod catalogue {}
 
-#[cfg_attr(feature = "emulator-durable", doc = include_str!("../docs/links/emulator.md"))]
-#[cfg_attr(feature = "emulator-durable", doc = include_str!("../docs/emulator.md"))]
-#[cfg_attr(
-    not(feature = "emulator-durable"),
-    doc = "Needs the feature `emulator-durable`: docs.rs has it."
-)]
-#[doc = include_str!("../docs/links/emulator.md")]
-#[doc = include_str!("../docs/emulator.md")]
+#[doc = include_str!("guide/emulator.md")]
 pub mod emulator {}
 
-#[doc = include_str!("../docs/links/performance.md")]
-#[doc = include_str!("../docs/performance.md")]
+#[doc = include_str!("guide/performance.md")]
 pub mod performance {}
 
-#[doc = include_str!("../docs/links/pitfalls.md")]
-#[doc = include_str!("../docs/pitfalls.md")]
+#[doc = include_str!("guide/pitfalls.md")]
 pub mod pitfalls {}
 
-#[doc = include_str!("../docs/links/migrate_azure_data_tables.md")]
-#[doc = include_str!("../docs/migrate_azure_data_tables.md")]
+#[doc = include_str!("guide/migrate_azure_data_tables.md")]
 pub mod migrate_azure_data_tables {}
 
-#[doc = include_str!("../docs/links/migrate_dotnet.md")]
-#[doc = include_str!("../docs/migrate_dotnet.md")]
+#[doc = include_str!("guide/migrate_dotnet.md")]
 pub mod migrate_dotnet {}
 
-#[doc = include_str!("../docs/links/migrate_others.md")]
-#[doc = include_str!("../docs/migrate_others.md")]
+#[doc = include_str!("guide/migrate_others.md")]
 pub mod migrate_others {}

@@ -1,5 +1,4 @@
-#![doc = include_str!("../docs/links/crate.md")]
-#![doc = include_str!("../docs/crate.md")]
+#![doc = include_str!("guide/crate.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // The derives and the patterns name the crate as others do.

@@ -1,4 +1,4 @@
-//! Retry policies: those of this crate, and some from outside.
+//! Retry policies of this crate and of its users.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

@@ -242,7 +242,7 @@ async fn only_equal_reads_of_the_primary_share() {
         reads.iter().all(|read| read.as_ref().is_ok_and(Option::is_some)),
         "{reads:?}"
     );
-    // The first two are equal; those of the secondary are not shared.
+    // The first two are equal; reads of the secondary are not shared.
     assert_eq!(shared.faults.requests(), 7);
 
     let off = shared.table.with(&CallOptions::new().shared_reads(false));

@@ -271,7 +271,7 @@ async fn attempt_span_ends_with_the_attempt_and_has_its_error() {
     }
 }
 
-/// The type of an error stays that of the last failure, on which alerts are built.
+/// The type of an error stays the last failure's type, on which alerts are built.
 #[tokio::test]
 async fn write_in_doubt_has_the_error_type_of_its_last_failure() {
     let exporter = InMemoryMetricExporter::default();

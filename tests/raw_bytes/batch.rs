@@ -38,7 +38,7 @@ fn samples_are_written_or_rejected() {
     assert_eq!(results[2].as_ref().unwrap_err().batch_index(), Some(1));
 }
 
-/// The index must be that of an operation of the batch.
+/// The index must name an operation of the batch.
 #[test]
 fn index_without_an_operation_is_ignored() {
     let body = BATCHES[2].replacen("1:The", "3021:The", 1);

@@ -30,7 +30,7 @@ fn every_sample_is_checked() {
     check_samples();
 }
 
-/// With both lists its rows would be read twice, or those of the first would be lost.
+/// With both lists, the reader would read its rows twice or lose the first list's.
 #[test]
 fn page_with_two_lists_of_rows_is_rejected() {
     let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;

@@ -349,6 +349,6 @@ impl Backend {
 fn variable(name: &str) -> String {
     match std::env::var(name) {
         Ok(value) => value,
-        Err(e) => panic!("{name}: {e}; tests/external/azurite/run sets those of Azurite"),
+        Err(e) => panic!("{name}: {e}; tests/external/azurite/run sets them for Azurite"),
     }
 }

@@ -59,9 +59,9 @@ impl Network {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a test has one of them")]
 pub enum NetworkBuilder {
-    /// Those of `ReqwestTransport`.
+    /// Settings of `ReqwestTransport`.
     Reqwest(ReqwestTransportBuilder),
-    /// Those of `HttpTransport`.
+    /// Settings of `HttpTransport`.
     Hyper(HttpTransportBuilder),
 }
 
@@ -128,7 +128,7 @@ impl NetworkBuilder {
     /// Builds the transport.
     ///
     /// # Errors
-    /// Those of the transport's builder.
+    /// The errors of the transport's builder.
     pub fn build(self) -> Result<NetworkTransport> {
         Ok(match self {
             Self::Reqwest(builder) => NetworkTransport::Reqwest(builder.build()?),

@@ -61,7 +61,7 @@ async fn emulator_of_storage_has_no_difference_by_key_and_nothing_secret_is_show
     let report = ran.report.unwrap();
     assert!(report.passed.len() > 40, "{}", report.passed.len());
     let not_run: Vec<_> = report.not_run.iter().map(|(name, _)| *name).collect();
-    // Its address is that of a live account.
+    // Its address belongs to a live account.
     let not_live = [
         "service::policy_grants_and_revokes_permissions",
         "service::statistics_are_those_of_the_secondary",

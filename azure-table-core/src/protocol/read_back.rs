@@ -107,7 +107,7 @@ pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: Date
     if evidence.iter().any(|(write, evidence)| is_proof(write, evidence)) {
         return Verdict::Applied(rows(evidence));
     }
-    // A batch is atomic, so one unchanged row is enough. This check precedes that of the contents: an upsert with
+    // A batch is atomic, so one unchanged row is enough. This check precedes the comparison of contents: an upsert with
     // content that another client wrote as well looks like ours.
     if evidence.iter().any(|(_, evidence)| *evidence == Evidence::Untouched) {
         return Verdict::NotApplied;

@@ -57,7 +57,7 @@ async fn point_time(emulator: &Emulator, mut goes_on: impl FnMut(usize) -> bool)
     *median.unwrap()
 }
 
-/// Measures the delay of such a pair by a long scan: the time beside a scan less that of one alone. Returns the minimum
+/// Measures the delay of such a pair by a long scan: the time beside a scan less the time alone. Returns the minimum
 /// over several scans, so that other programs on the machine do not matter.
 async fn delay_by_a_scan() -> Duration {
     let emulator = many_rows();

@@ -236,7 +236,7 @@ async fn clock_is_set_advanced_and_reset() {
         port.json("PUT /clock", "{\"now\":\"2030-01-01T00:00:00Z\"}")["now"],
         "2030-01-01T00:00:00Z"
     );
-    // The client corrects its own clock by the first rejection; the Timestamp is that of the emulator's.
+    // The client corrects its own clock by the first rejection; the Timestamp comes from the emulator's clock.
     let service = service.retry(azure_table::ExponentialRetry::default());
     let blogs = service.dynamic_table("Blogs").unwrap();
     blogs.create_table().await.unwrap();

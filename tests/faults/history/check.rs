@@ -124,7 +124,7 @@ struct Search {
 }
 
 impl Search {
-    /// All calls before `first` and those of `ahead` are ordered, and led to `state`.
+    /// All calls before `first` and all of `ahead` are ordered, and led to `state`.
     fn go(&mut self, ahead: &mut Vec<usize>, mut first: usize, state: State) -> bool {
         while let Some(place) = ahead.iter().position(|index| *index == first) {
             ahead.swap_remove(place);

@@ -5,7 +5,7 @@
 //!
 //! Rows are deleted only after the call that inserted them has ended, by a reported version. So whatever the client
 //! retries in such a history is applied once. A row is never deleted while its insert is in flight. If the response of
-//! that insert were lost, nothing stored would show it, and it would be applied again (`docs/retries.md`).
+//! that insert were lost, nothing stored would show it, and it would be applied again (the guide `retries`).
 //!
 //! A seed determines a history step by step: one thread, a paused clock. `AZURE_TABLE_HISTORY_SEEDS` is the number of
 //! histories. In separate histories the clients also hedge or share their reads.
@@ -28,7 +28,7 @@ use self::client::{Client, FIRST_SLOT, Notes};
 use super::matrix::model::{Cell, PARTITION};
 use azure_table_tests::scenario::BlindResend;
 
-/// The number of histories besides those of the regressions. With hedged or shared reads, only the regressions run.
+/// The number of histories besides the regressions. With hedged or shared reads, only the regressions run.
 const SEEDS: u64 = 1;
 /// Seeds of histories that were once wrong. In these, a row was deleted after a `modify`, while its insert was in
 /// flight.

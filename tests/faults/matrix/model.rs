@@ -61,7 +61,7 @@ pub(crate) enum Subject {
     Rows,
     /// The names of the tables.
     Tables,
-    /// The tables, and their rows except those of `Things`.
+    /// The tables, and their rows except in `Things`.
     Contents,
     /// The access policies of the table `Things`.
     Policies,

@@ -32,7 +32,7 @@ pub(crate) struct Entry {
     pub(crate) is_concurrent: bool,
     /// The client needs a token of Entra ID.
     pub(crate) by_token: bool,
-    /// The timeout of the whole, if it has one besides that of its calls.
+    /// The timeout of the whole, if it has one besides its calls' timeouts.
     pub(crate) within: Option<Duration>,
     /// It waits for a service that throttles.
     pub(crate) is_paced: bool,

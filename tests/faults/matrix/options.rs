@@ -24,7 +24,7 @@ const LEVELS: [&str; 3] = ["client", "table", "call"];
 
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// Those of the client, the table and the call.
+    /// The options of the client, the table and the call.
     levels: [CallOptions; 3],
     /// The request id of the call.
     id: Option<String>,

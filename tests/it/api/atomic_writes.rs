@@ -95,7 +95,7 @@ async fn nothing_is_sent_if_no_row_changes() {
     assert_eq!(faults.requests() - before, 2);
 }
 
-/// The limits are those of a transaction. The error names the limit, and nothing is written.
+/// The limits of a transaction apply. The error names the limit, and nothing is written.
 #[tokio::test]
 async fn rows_that_do_not_fit_are_an_error_before_the_write() {
     let (faults, movies) = movies(101, &["action", "drama"]).await;

@@ -102,7 +102,7 @@ async fn header_of_a_client_is_sent_once_by_bulks_and_writes_over_a_query() {
     assert_eq!(tenants.only(), "client");
 }
 
-/// The options of the table or of a call do not remove those of the client.
+/// The options of a table or call do not remove the client's.
 #[tokio::test]
 async fn other_options_keep_the_header_of_the_client() {
     let (tenants, service) = fixture().await;

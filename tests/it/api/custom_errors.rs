@@ -1,4 +1,4 @@
-//! Errors of the caller: created, returned by closures, and converted into those of other crates.
+//! Errors of the caller: created, returned by closures, and converted into errors of other crates.
 
 use std::error::Error as StdError;
 use std::fmt;

@@ -270,7 +270,7 @@ mod of_fields {
             order: order.into(),
             line,
         };
-        // The order of keys is not that of families: `7-x~1` comes before `7~1`.
+        // Keys and families have different orders: `7-x~1` comes before `7~1`.
         for name in ["7", "7-x", "7-"] {
             items.insert(&Item::Order(order(name))).await.unwrap();
             for number in [1, 2] {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use xtask::links;
+use xtask::pages;
 use xtask::sources::{Sources, root};
 
 /// Functions of other crates, and fields.
@@ -88,7 +88,7 @@ fn named_methods_exist() {
             }
         }
     }
-    for (path, text) in links::guides() {
+    for (path, text) in pages::sources() {
         let page = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if !page.starts_with("migrate_") {
             let prose = text.split("\n```").step_by(2);

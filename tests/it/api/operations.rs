@@ -9,7 +9,7 @@ use azure_table::{
 };
 use azure_table_tests::Backend;
 
-const GUIDE: &str = include_str!("../../../azure-table/docs/accounts.md");
+const GUIDE: &str = include_str!("../../../azure-table/src/guide/accounts.md");
 
 /// The operation that needs a token.
 const FOR_TOKENS: &str = "user_delegation_key";

@@ -1,4 +1,4 @@
-//! The positions from which reads and writes resume: their text, and those of another method.
+//! The positions from which reads and writes resume: their text, and positions of another method.
 
 use azure_table::bulk::WritePosition;
 use azure_table::query::{ChangePosition, ScanPosition};
@@ -127,7 +127,7 @@ async fn finished_query_yields_and_sends_nothing() -> Result<()> {
     assert_eq!(table.delete_where(at_end()).await?.applied(), 0);
     assert_eq!(spy.requests(), 0);
 
-    // The end of one query is not that of another.
+    // One query's end is not another's.
     let other = query()
         .partition("p")
         .resume_from(position.clone())

@@ -31,7 +31,7 @@ fn source(file: &str) -> String {
     std::fs::read_to_string(root().join("azure-table/src").join(file)).unwrap()
 }
 
-/// Returns the names that a file exports, without those of the derive crate and without modules.
+/// Returns the names that a file exports, without modules and the derive crate's names.
 fn exported(file: &str) -> Vec<String> {
     let text = source(file);
     let statements = text

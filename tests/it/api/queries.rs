@@ -283,7 +283,7 @@ async fn raw_filter_that_cannot_be_parsed_is_named_with_the_place() {
         let expected = format!("the filter {text:?} {place}");
         for error in [
             blogs.query().filter(Filter::raw(text)).all().await.unwrap_err(),
-            // The text is that of the caller, without the other conditions and their values.
+            // The text is the caller's, without the other conditions and their values.
             blogs
                 .query()
                 .partition("SECRET")

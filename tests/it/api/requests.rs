@@ -7,7 +7,10 @@ use std::fs;
 use xtask::sources::{SourceFile, Sources, root};
 
 /// The guide, from the root of the checkout.
-const GUIDE: &str = "azure-table/docs/operations.md";
+const GUIDE: &str = "azure-table/src/guide/operations.md";
+
+/// The most methods in a row of the guide.
+const MOST_METHODS: usize = 6;
 
 /// The macros that declare a future of the client.
 const MACROS: [&str; 4] = ["operation!", "write_operation!", "single_request!", "query_write!"];
@@ -70,6 +73,7 @@ fn requests(guide: &str) -> BTreeMap<String, String> {
             true if line.starts_with("|---") || columns[0] != "method" => {}
             true => {
                 let row = cells(line);
+                assert!(row[0].split(", ").count() <= MOST_METHODS, "{GUIDE}: {line}");
                 let cell = |name| {
                     let column = columns.iter().position(|column| column == name);
                     assert!(
@@ -94,16 +98,16 @@ fn requests(guide: &str) -> BTreeMap<String, String> {
 /// Returns the meaning of a lost response as a link, without remarks. A word links to the guide, a type to itself.
 fn link(cell: &str) -> String {
     let meaning = cell.split(": ").next().unwrap_or_default();
-    match meaning.split_once("][") {
-        Some((text, label)) => format!("{text}](crate::{})", label.trim_end_matches(']')),
-        None => format!("[{meaning}](crate::guide::operations)"),
+    match meaning.starts_with('[') {
+        true => meaning.to_owned(),
+        false => format!("[{meaning}](crate::guide::operations)"),
     }
 }
 
 /// Returns the method of a link, or of code: `Owner::method`.
 fn method_of(name: &str) -> String {
-    let path = match name.split_once("][") {
-        Some((_, label)) => label.trim_end_matches(']'),
+    let path = match name.split_once("](") {
+        Some((_, target)) => target.trim_end_matches(')'),
         None => name.split('`').nth(1).unwrap_or_default(),
     };
     let start = path

@@ -145,7 +145,7 @@ async fn key_and_its_signatures_are_never_shown() {
     }
 }
 
-/// A header of the caller may contain a secret, such as that of a gateway.
+/// A caller's header may contain a secret, such as a gateway's key.
 #[tokio::test]
 async fn header_of_the_caller_is_shown_only_by_name() {
     const SECRET: &str = "HEADERMARKER";

@@ -1,4 +1,4 @@
-//! The size limits are those of the service: Storage's are checked before a request, Cosmos DB accepts more.
+//! The service's size limits: Storage's are checked before a request, Cosmos DB accepts more.
 
 use azure_table::{DynamicEntity, EdmValue, Emulator, ErrorKind, TableClient, TableOperation, TableServiceClient};
 

@@ -122,7 +122,7 @@ pub(super) async fn ask_at(
     emulator.send(request.body(body.into()).unwrap()).await.unwrap()
 }
 
-/// Returns status and code of a response, including those of a part of a batch.
+/// Returns status and code of a response, or of a part of a batch.
 pub(super) fn outcome(response: &Response<Bytes>) -> (u16, String) {
     let body = String::from_utf8_lossy(response.body());
     let code = ["\"code\":\"", "<m:code>"]

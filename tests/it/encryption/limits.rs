@@ -1,4 +1,4 @@
-//! The sizes that count are those of the ciphertext.
+//! The size limits apply to the ciphertext.
 
 use azure_table::{Emulator, ErrorKind, Result, TableEntity};
 

@@ -1,4 +1,4 @@
-//! `with`, `json` and `chunked`: values that are stored in another form than that of their type.
+//! `with`, `json` and `chunked`: values that are stored in another form than their type's.
 
 use std::collections::BTreeMap;
 

@@ -319,7 +319,7 @@ async fn a_variant_handle_keeps_to_the_prefix_of_its_row_keys() {
     );
 }
 
-/// The form of the keys selects the variant. That of the second one accepts every RowKey.
+/// The form of the keys selects the variant. The second variant accepts every RowKey.
 mod by_form {
     use super::*;
 

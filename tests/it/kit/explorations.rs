@@ -53,7 +53,7 @@ fn patterns_are_correct_in_every_order_with_one_fault() {
 
 #[test]
 fn mistakes_are_found_within_a_second_with_the_output_of_the_guide() {
-    let guide = std::fs::read_to_string(root().join("azure-table/docs/explorations.md")).unwrap();
+    let guide = std::fs::read_to_string(root().join("azure-table/src/guide/explorations.md")).unwrap();
     for mistake in mistakes::ALL {
         let found = (mistake.wrong)();
         let failure = found.failure().unwrap_or_else(|| panic!("{}: {found}", mistake.name));

@@ -128,7 +128,7 @@ async fn snapshot_is_read_again_after_each_transaction_that_interrupts_it() -> R
     assert_eq!(
         (read.len(), fence.header().rows),
         (3, 6),
-        "the header is that of the rows"
+        "the header belongs to the rows"
     );
 
     let (fence, rows) = interrupted(3, false).await?;

@@ -142,7 +142,7 @@ async fn cleared_spy_counts_from_zero(emulator: Emulator) -> azure_table::Result
     things.insert(&DynamicEntity::new("p", "1")).await?;
     assert_eq!(spy.requests(), 1);
 
-    // The response of a request that was cleared is not that of a later one.
+    // The response of a cleared request does not belong to a later one.
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(200))).first(1));
     let slow = things.insert(&DynamicEntity::new("p", "2"));
     let (slow, ()) = futures::join!(slow, async {

@@ -1,6 +1,6 @@
 //! The emulator under load: what its service model takes, how long it needs, what it refuses. On a paused clock.
 //!
-//! The closed loops of the study of 2010 are those of the example `stress`, whose test holds its figures.
+//! The example `stress` has the closed loops of the study of 2010, and a test of its figures.
 
 mod adaptive;
 mod limits;

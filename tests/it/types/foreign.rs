@@ -166,7 +166,7 @@ fn text(key: &impl TableKey) -> String {
     text
 }
 
-/// The texts and the order are those of our own types.
+/// Texts and order equal our own types'.
 fn has_the_texts_of<T, U>(value: T, own: U) -> Result<(), TestCaseError>
 where
     T: ReadTableKey + PartialEq + std::fmt::Debug,

@@ -239,7 +239,7 @@ stamped! {
     timestamp_of_time: time::OffsetDateTime, |time| time + std::time::Duration::from_secs(1);
 }
 
-/// The texts and the order are those of our own type.
+/// Texts and order equal our own type's.
 fn has_the_texts_of<T: ReadTableKey + PartialEq + std::fmt::Debug>(value: T, own: &str) -> Result<(), TestCaseError> {
     let mut text = String::new();
     value.write_key(&mut text).unwrap();

@@ -139,7 +139,7 @@ async fn every_read_of_a_row_has_the_same_result() -> azure_table::Result<()> {
     let changed = table.changes().max_polls(1).stream().try_next().await?.unwrap();
     assert_eq!(changed.entity.value, date);
 
-    // Only filters see the type, until an upgrade stores that of the field.
+    // Only filters see the type, until an upgrade stores the field's type.
     let found = || {
         table
             .query()

@@ -57,7 +57,7 @@ pub(super) fn line(request: &Request) -> String {
     format!("{} {}{query}", request.method, request.url.path())
 }
 
-/// Returns the other headers, sorted by name. Those of the connection and of the credential are left out after a check
+/// Returns the other headers, sorted by name. Headers of the connection and the credential are left out after a check
 /// that they are present.
 pub(super) fn headers(request: &Request) -> Vec<String> {
     let authorization = request.headers["authorization"].to_str().unwrap();

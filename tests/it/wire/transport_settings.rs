@@ -184,7 +184,7 @@ async fn connection_comes_from_the_local_address_and_interface() {
     insert_error(&service(&server, &address, HttpTransport::builder().interface("none0"))).await;
 }
 
-/// `/proc/net/tcp` shows the timer of each socket: 02 is that of keep-alive.
+/// `/proc/net/tcp` shows the timer of each socket: 02 is the keep-alive timer.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn silent_connection_is_probed_by_default() {
@@ -335,7 +335,7 @@ async fn each_scheme_may_have_its_proxy() {
     );
 }
 
-/// The test certificate is unknown to the platform, and the error is that of OpenSSL: rustls was not asked.
+/// The test certificate is unknown to the platform, and the error comes from OpenSSL, not rustls.
 #[cfg(all(feature = "full", target_os = "linux"))]
 #[tokio::test]
 async fn reqwest_may_use_native_tls() {

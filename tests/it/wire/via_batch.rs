@@ -1,4 +1,4 @@
-//! Single operations as batches: their requests, and responses that are not those of one operation.
+//! Single operations as batches: their requests, and responses that do not belong to one operation.
 
 use std::sync::{Arc, Mutex};
 

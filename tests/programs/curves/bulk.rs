@@ -157,7 +157,7 @@ fn existing(sweep: &Sweep) -> Vec<Curve> {
 
 /// Rows whose partitions alternate.
 ///
-/// 20,000 operations wait for their batch, so those of 200 partitions can fill theirs.
+/// 20,000 operations wait for their batch, so the batches of 200 partitions can fill.
 fn partitions(sweep: &Sweep) -> Vec<Curve> {
     const SIZES: [usize; 5] = [1, 10, 100, 1_000, 10_000];
     let setup = async |_| Canned::default();

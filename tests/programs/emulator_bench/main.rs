@@ -11,7 +11,7 @@
 //! requests from the first core: prepared and signed, over connections that stay open. It reads each response to its
 //! end and checks the status.
 //!
-//! Servers alternate in 7 rounds, and the medians are compared. The A/A ratio is that of two processes of the emulator.
+//! Servers alternate in 7 rounds, and the medians are compared. The A/A ratio compares two processes of the emulator.
 //! CPU is the CPU time of the server's process (`/proc`). Other programs on the machine change the rates, and less so
 //! the CPU per request. Each part takes at most 25 seconds, `disk` about three minutes. The bench runs on Linux, with
 //! `taskset` and Node.

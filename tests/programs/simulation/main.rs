@@ -3,7 +3,7 @@
 //! `cargo program simulation` takes some seconds. Everything runs on a paused clock of one thread, so
 //! that minutes of the service are over in seconds and each run prints the same figures. Ends with exit code 1 where a
 //! bar is missed. The runs and their bars are `azure_table_tests::load`; how it is drawn is `chart.rs`. The figures of
-//! the study of 2010 are those of the example `stress`.
+//! the study of 2010 are in the example `stress`.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,6 +1,6 @@
 //! The promises of the patterns, in every order and with every fault.
 //!
-//! Contains those of `Fence`, `Sequence` and `Leases`, and the shared code.
+//! Contains the explorations of `Fence`, `Sequence` and `Leases`, and the shared code.
 
 mod expiry;
 mod log;

@@ -61,7 +61,7 @@ pub const LONE: &[&str] = &[
 /// Returns the statuses of the results of a batch of two inserts.
 ///
 /// # Errors
-/// Those of the batch.
+/// The errors of the batch.
 ///
 /// # Panics
 /// Never: both operations are valid.

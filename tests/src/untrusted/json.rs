@@ -80,7 +80,7 @@ pub const LISTS: &[&str] = &[r#"{"odata.metadata":"m","value":[{"TableName":"A"}
 /// Returns the rows that a client reads from a page.
 ///
 /// # Errors
-/// Those of the query.
+/// The errors of the query.
 pub fn page(body: &[u8]) -> Result<Vec<DynamicEntity>> {
     let service = responded([response(200, &[], body)]);
     on_runtime(async { things(&service).query().all().await })

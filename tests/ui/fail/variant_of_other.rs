@@ -1,4 +1,4 @@
-//! A handle and a batch for a type that no variant holds, and for that of the variant for all other rows.
+//! A handle and a batch for a type that no variant holds, and for the type of the variant for all other rows.
 
 use azure_table::{DynamicEntity, TableClient, TableEntity};
 

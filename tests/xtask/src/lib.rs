@@ -1,5 +1,5 @@
 //! The code that the commands of `cargo xtask` share with the tests: the sources as text, their layers, the rules of
-//! how we write, the README, the links of the guides.
+//! how we write, the generated pages.
 
 #![expect(
     clippy::panic,
@@ -7,8 +7,8 @@
     reason = "a maintenance program says what failed by panicking"
 )]
 
+pub mod chart;
 pub mod language;
 pub mod layers;
-pub mod links;
-pub mod readme;
+pub mod pages;
 pub mod sources;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use xtask::sources::{Sources, root};
-use xtask::{language, links, readme};
+use xtask::{chart, language, pages};
 
 /// Maintains this repository.
 #[derive(Parser)]
@@ -22,27 +22,21 @@ enum Command {
     },
     /// Print the counts that `tests/it/api/language.rs` allows.
     Language,
-    /// Write the definitions of the guides' links.
-    Links,
-    /// Write the READMEs of the repository and of the registry from the documentation of the crate.
-    Readme,
+    /// Draw the chart of the guide `performance`, and write the guides and READMEs from the documentation of the crate.
+    Pages,
 }
 
 fn main() -> io::Result<()> {
     match Command::parse() {
         Command::Figures { root: other } => figures::print(&Sources::read(other.as_deref().unwrap_or(root()))),
         Command::Language => print!("{}", language::table(&language::counts())),
-        Command::Links => {
-            for (path, text) in links::generated() {
+        Command::Pages => {
+            std::fs::write(root().join(pages::SOURCES).join("performance.md"), chart::redrawn())?;
+            let pages = pages::generated();
+            for (path, text) in &pages {
                 std::fs::write(path, text)?;
             }
-            println!("the links of {} are written", links::GUIDES);
-        }
-        Command::Readme => {
-            for place in [readme::Place::Repository, readme::Place::Registry] {
-                std::fs::write(root().join(place.file()), readme::generated(place))?;
-                println!("{} is written from {}", place.file(), readme::SOURCE);
-            }
+            println!("{} pages are written from {}", pages.len(), pages::SOURCES);
         }
     }
     Ok(())

@@ -394,7 +394,7 @@ fn paths_in(file: &SourceFile, tokens: &[&str], names: &BTreeMap<String, Vec<Str
     found
 }
 
-/// Reads the paths that begin with `path`: one, or those of a group. Returns the number of tokens read.
+/// Reads the paths that begin with `path`: one, or the paths of a group. Returns the number of tokens read.
 fn leaves(tokens: &[&str], mut path: Vec<String>, found: &mut Vec<(Vec<String>, String)>) -> usize {
     let mut at = 0;
     loop {

@@ -10,7 +10,7 @@ impl TableOperation {
     /// Combines the operation with a later one on the same entity. Returns `None` if they cancel out.
     ///
     /// A `TableBatch` has at most one operation per entity. A program that records the changes of
-    /// a unit of work combines those of each entity before it sends them:
+    /// a unit of work combines each entity's operations before it sends them:
     ///
     /// | first \ next | insert | replace | delete | insert or merge | insert or replace |
     /// |---|---|---|---|---|---|

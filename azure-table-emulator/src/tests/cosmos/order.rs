@@ -1,4 +1,4 @@
-//! The order of rows, which is that of their insertion, and its tokens. Recordings of azure-data-tables:
+//! Rows in the order of their insertion, and the tokens of that order. Recordings of azure-data-tables:
 //! `batch_inserts`, `batch_all_operations_together`, `decode_entity_atypical_values`,
 //! `query_entities_with_top_and_next`, `query_entities_each_page` (2024 and 2026).
 

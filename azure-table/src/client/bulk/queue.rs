@@ -469,7 +469,7 @@ mod tests {
             self.read += 1;
         }
 
-        /// Batches that are composed have real bytes, those of values estimated ones: both agree without a limit.
+        /// Composed batches have real bytes, batches of values estimated ones: both agree without a limit.
         fn write(&mut self, partition: u8, row: u8) {
             if self.queue.limits.bytes < usize::MAX {
                 return self.push(partition, row);

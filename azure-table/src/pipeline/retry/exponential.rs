@@ -161,7 +161,7 @@ mod tests {
     fn default_is_documented_in_the_guide() {
         let waits = (0..RETRIES).map(|n| format!("{}", (DELAY * 2_u32.pow(n)).as_secs_f64()));
         let waits = waits.collect::<Vec<_>>().join(", ");
-        let guide = include_str!("../../../docs/retries.md");
+        let guide = include_str!("../../guide/retries.md");
         assert!(guide.contains(&format!("about {waits} s")), "{waits}");
     }
 

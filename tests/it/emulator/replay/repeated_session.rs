@@ -40,7 +40,7 @@ pub(super) fn decoded_token(token: &str) -> Option<String> {
 /// One session on a separate emulator.
 pub(super) struct Replay {
     emulator: Emulator,
-    /// Recorded versions, and those of the same writes here.
+    /// Recorded versions, and the versions of the same writes here.
     versions: Vec<(String, String)>,
     /// The same for continuation tokens.
     tokens: Vec<(String, String)>,

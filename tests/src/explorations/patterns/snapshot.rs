@@ -29,7 +29,7 @@ pub(super) const PROMISES: [Promise; 2] = [
     },
 ];
 
-/// A row whose number equals that of the other one at every moment.
+/// A row whose number equals the other row's at every moment.
 #[derive(TableEntity, Clone, Debug)]
 struct Twin {
     #[table(partition_key)]
@@ -90,7 +90,7 @@ async fn fence(place: Place) {
     let (_, _) = join(write, read).await;
 }
 
-/// Three tasks: a batch in doubt is sent again after that of the other writer.
+/// Three tasks: a batch in doubt is sent again after the other writer's.
 async fn revision(place: Place) {
     let [a, b]: [TableClient<Twin>; 2] = clients(&place);
     let c: TableClient<Twin> = place.client("c").table(TABLE).unwrap();

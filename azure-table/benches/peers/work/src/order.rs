@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::PAGE;
 
-/// The members of a request, and those of a response that a client needs.
+/// The members of a request, and the members of a response that a client needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Plain {

@@ -1,0 +1,248 @@
+//! The pages that are generated from the documentation of the crate: the guides for a checkout, and two READMEs.
+//!
+//! The sources are in `azure-table/src/guide`, and rustdoc reads them as they are. A page differs in what rustdoc alone
+//! understands: hidden lines of programs, links to items, and headings below the name of a module. In a checkout, links
+//! lead to other files. On the registry, only docs.rs is reachable.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::sources::root;
+
+/// The folder of the sources, from the root of the checkout.
+pub const SOURCES: &str = "azure-table/src/guide";
+
+/// The folder of the guides for a checkout.
+const GUIDES: &str = "azure-table/docs";
+
+/// The documentation of the crate, which becomes the READMEs.
+const FRONT: &str = "crate";
+
+/// The pages of the latest release.
+const RELEASE: &str = "https://docs.rs/azure-table/latest/azure_table/";
+
+/// Guides whose title is not the name of their module.
+const TITLES: [(&str, &str); 3] = [
+    ("migrate_azure_data_tables", "Migrate from azure_data_tables"),
+    ("migrate_dotnet", "Migrate from .NET"),
+    ("migrate_others", "Migrate from Java, JavaScript or Python"),
+];
+
+/// The place where a page is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    /// The root of a checkout.
+    Root,
+    /// The folder of the guides in a checkout.
+    Guides,
+    /// The page of the crate on the registry.
+    Registry,
+}
+
+impl Place {
+    /// Returns the target of a link to an item; `None` if the place has no page for it.
+    fn link(self, item: &str) -> Option<String> {
+        let Some(guide) = item.strip_prefix("crate::guide::").filter(|_| self != Self::Registry) else {
+            return (self == Self::Registry).then(|| released(item));
+        };
+        let (guide, section) = guide.split_at(guide.find('#').unwrap_or(guide.len()));
+        let folder = if self == Self::Root { "azure-table/docs/" } else { "" };
+        Some(format!("{folder}{guide}.md{section}"))
+    }
+}
+
+/// Returns the generated files, with their contents.
+///
+/// # Panics
+/// A source cannot be read, or a link of the front page does not name the kind of its item.
+pub fn generated() -> Vec<(PathBuf, String)> {
+    let mut pages = Vec::new();
+    for (path, text) in sources() {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if name == FRONT {
+            pages.push((root().join("README.md"), page("azure-table", &text, Place::Root)));
+            let registry = page("azure-table", &text, Place::Registry);
+            pages.push((root().join("azure-table/README.md"), registry));
+        } else {
+            let file = root().join(GUIDES).join(format!("{name}.md"));
+            pages.push((file, page(&title(&name), &text, Place::Guides)));
+        }
+    }
+    pages
+}
+
+/// Returns the sources, with their texts.
+///
+/// # Panics
+/// A source cannot be read.
+pub fn sources() -> Vec<(PathBuf, String)> {
+    read(SOURCES)
+}
+
+/// Returns the guides of the checkout, with their texts.
+///
+/// # Panics
+/// A guide cannot be read.
+pub fn guides() -> Vec<(PathBuf, String)> {
+    read(GUIDES)
+}
+
+fn read(folder: &str) -> Vec<(PathBuf, String)> {
+    let entries = fs::read_dir(root().join(folder)).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|e| e == "md"))
+        .collect();
+    paths.sort();
+    let texts = paths.into_iter().map(|path| {
+        let text = fs::read_to_string(&path).unwrap();
+        (path, text)
+    });
+    texts.collect()
+}
+
+/// Returns the title of a guide.
+fn title(name: &str) -> String {
+    if let Some((_, title)) = TITLES.iter().find(|(of, _)| *of == name) {
+        return (*title).to_owned();
+    }
+    let words = name.replace('_', " ");
+    words[..1].to_uppercase() + &words[1..]
+}
+
+/// Returns the page of a source: a title, no hidden lines, links for the place, headings one level deeper.
+fn page(title: &str, source: &str, place: Place) -> String {
+    let mut page = format!("# {title}\n\n");
+    let mut prose = String::new();
+    let mut fence = None;
+    for line in source.lines() {
+        match (line.strip_prefix("```"), fence) {
+            (Some(language), None) => {
+                page += &with_links(&prose, place);
+                prose.clear();
+                fence = Some(language.split(',').next().unwrap_or_default());
+                page += &format!("```{}\n", fence.unwrap_or_default());
+            }
+            (Some(_), Some(_)) => {
+                fence = None;
+                page += "```\n";
+            }
+            (None, Some("rust")) if line == "#" || line.starts_with("# ") => {}
+            // Blank lines around hidden ones are hidden too.
+            (None, Some("rust")) if line.is_empty() && (page.ends_with("```rust\n") || page.ends_with("\n\n")) => {}
+            (None, Some(_)) => page += &format!("{line}\n"),
+            (None, None) if line.starts_with('#') => prose += &format!("#{line}\n"),
+            (None, None) => prose += &format!("{}\n", with_files(line, place)),
+        }
+    }
+    (page + &with_links(&prose, place)).replace("\n\n```\n", "\n```\n")
+}
+
+/// Replaces links to items.
+fn with_links(prose: &str, place: Place) -> String {
+    let mut text = String::new();
+    let mut rest = prose;
+    while let Some((before, after)) = rest.split_once("](") {
+        let (target, after) = after.split_once(')').unwrap_or((after, ""));
+        let start = beginning(before);
+        text += &before[..start];
+        let name = &before[start + 1..];
+        let is_item = target.starts_with("crate::") || target.contains("@crate::");
+        let link = if is_item {
+            place.link(target)
+        } else {
+            Some(target.to_owned())
+        };
+        text += &match link {
+            Some(link) => format!("[{name}]({link})"),
+            None => name.to_owned(),
+        };
+        rest = after;
+    }
+    text + rest
+}
+
+/// Returns the position of the bracket that opens the name of a link. The name may contain pairs of brackets.
+fn beginning(before: &str) -> usize {
+    let mut depth = 0;
+    let brackets = before.char_indices().rev().filter(|(_, c)| "[]".contains(*c));
+    for (at, bracket) in brackets {
+        match bracket {
+            ']' => depth += 1,
+            _ if depth == 0 => return at,
+            _ => depth -= 1,
+        }
+    }
+    panic!("a link without a name: {before}")
+}
+
+/// Links the files of the checkout, in the README at its root.
+fn with_files(line: &str, place: Place) -> String {
+    if place != Place::Root {
+        return line.to_owned();
+    }
+    let is_file = |span: &str| (span.contains('/') || span.ends_with(".md")) && root().join(span).exists();
+    // Every other part is a code span.
+    let parts = line.split('`').zip([false, true].into_iter().cycle());
+    let parts = parts.map(|(part, is_code)| match is_code {
+        true if is_file(part) => format!("[`{part}`]({part})"),
+        true => format!("`{part}`"),
+        false => part.to_owned(),
+    });
+    parts.collect()
+}
+
+/// Returns the page of an item in the release.
+fn released(item: &str) -> String {
+    let (path, fragment) = item.split_at(item.find('#').unwrap_or(item.len()));
+    let (kind, path) = path.split_once('@').unwrap_or(("mod", path));
+    assert!(
+        kind != "mod" || !path.contains(char::is_uppercase),
+        "{item}: name its kind, as struct@…"
+    );
+    let mut names: Vec<&str> = path.trim_start_matches("crate::").split("::").collect();
+    let last = names.pop().unwrap_or_default();
+    let page = match kind {
+        "mod" => format!("{last}/"),
+        "method" => {
+            let owner = names.pop().unwrap_or_default();
+            format!("struct.{owner}.html#method.{last}")
+        }
+        kind => format!("{kind}.{last}.html"),
+    };
+    let folders: String = names.iter().map(|name| format!("{name}/")).collect();
+    format!("{RELEASE}{folders}{page}{fragment}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_lines_are_left_out_of_rust_alone() {
+        let text = "# One\n```rust,no_run\n# use a::B;\n#\n\n#[derive(C)]\nlet d = 1;\n\n# e\n```\n```sh\n# all\n```\n";
+        let expected = "# A\n\n## One\n```rust\n#[derive(C)]\nlet d = 1;\n```\n```sh\n# all\n```\n";
+        assert_eq!(page("A", text, Place::Guides), expected);
+    }
+
+    #[test]
+    fn items_become_pages_on_the_registry() {
+        let text = "[a](crate::guide::queries#filters), [b](method@crate::Error::kind) and [c](https://d.e)";
+        let links = [
+            "[a](https://docs.rs/azure-table/latest/azure_table/guide/queries/#filters), ",
+            "[b](https://docs.rs/azure-table/latest/azure_table/struct.Error.html#method.kind) and [c](https://d.e)",
+        ];
+        assert_eq!(with_links(text, Place::Registry), links.concat());
+    }
+
+    #[test]
+    fn guides_and_files_become_paths_in_the_checkout() {
+        let text = "[a\nb](crate::guide::queries#filters), [`#[c(d)]`](macro@crate::TableEntity#c), `examples/README.md`, \
+                    `no/file.md`";
+        let root = "[a\nb](azure-table/docs/queries.md#filters), `#[c(d)]`, \
+                    [`examples/README.md`](examples/README.md), `no/file.md`";
+        assert_eq!(with_links(&with_files(text, Place::Root), Place::Root), root);
+        let guide = "[a\nb](queries.md#filters), `#[c(d)]`, `examples/README.md`, `no/file.md`";
+        assert_eq!(with_links(text, Place::Guides), guide);
+    }
+}
