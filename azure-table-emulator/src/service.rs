@@ -61,7 +61,7 @@ impl Service {
         }
         let mut trace = head::trace(&head.headers, head.uri.query(), settings);
         let site = site::of(&head.uri).map(|site| site.under(settings));
-        trace.rules = site.as_ref().map_or(trace.rules, |site| site.rules);
+        trace.rules = settings.rules_at(head.uri.host());
         let paths = site.as_ref().map_or(Paths::default(), Site::paths);
         let request = Inbound::at(paths, (&head.method, &head.uri), &head.headers, &body);
         self.catch_up(trace.time);

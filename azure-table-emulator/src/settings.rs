@@ -52,7 +52,12 @@ pub(crate) struct Settings {
 impl Settings {
     /// Returns the rules for a URL that names no service.
     pub(crate) fn rules(&self) -> &'static ServiceRules {
-        self.rules.unwrap_or(&STORAGE)
+        self.rules_at(None)
+    }
+
+    /// Returns the rules for the URLs of this host.
+    pub(crate) fn rules_at(&self, host: Option<&str>) -> &'static ServiceRules {
+        self.rules.unwrap_or_else(|| host.map_or(&STORAGE, ServiceRules::at))
     }
 
     /// Returns the Timestamp of a write at `time`, which is later than the Timestamp of the previous write.

@@ -11,8 +11,7 @@ use crate::head;
 use crate::in_process::Emulator;
 use crate::response::format::ErrorForm;
 use crate::response::observer::{Observe, Seen};
-use crate::response::{OperationResponse, Trace};
-use crate::rules::STORAGE;
+use crate::response::OperationResponse;
 use crate::rules::service_error::ServiceError;
 
 /// A request whose response is pending. If it is dropped, it is reported without a response: a fault may block it
@@ -68,10 +67,7 @@ impl Emulator {
 
     /// Rejects a request without reading its body.
     pub(crate) fn reject(&self, headers: &HeaderMap, service_error: &ServiceError) -> Response<Bytes> {
-        let trace = Trace {
-            rules: &STORAGE,
-            ..head::trace(headers, None, self.settings())
-        };
+        let trace = head::trace(headers, None, self.settings());
         OperationResponse::service_error(service_error, ErrorForm::default(), &trace).into_response(&trace)
     }
 

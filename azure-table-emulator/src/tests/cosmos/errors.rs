@@ -297,3 +297,12 @@ async fn existing_table_is_reported_with_full_metadata_if_no_content_is_preferre
     assert_eq!(header(&response, "content-type"), FULL);
     assert_eq!(header(&response, "preference-applied"), "");
 }
+
+/// The host decides on the form, although the rest of the URL cannot be read.
+#[tokio::test]
+async fn path_that_is_not_encoded_is_rejected_in_the_form_of_cosmos() {
+    let path = "Blogs(PartitionKey='p',RowKey='%zz')";
+    let response = ask(&with_table().await, "GET", path, &[], "").await;
+    assert_eq!(error(&response).0, 400);
+    assert_eq!(response.headers().get("x-ms-version"), None);
+}
