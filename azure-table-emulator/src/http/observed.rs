@@ -9,9 +9,9 @@ use http::{HeaderMap, Method, Request, Response, Uri};
 
 use crate::head;
 use crate::in_process::Emulator;
+use crate::response::OperationResponse;
 use crate::response::format::ErrorForm;
 use crate::response::observer::{Observe, Seen};
-use crate::response::OperationResponse;
 use crate::rules::service_error::ServiceError;
 
 /// A request whose response is pending. If it is dropped, it is reported without a response: a fault may block it

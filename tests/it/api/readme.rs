@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use xtask::pages;
 use xtask::sources::{CRATES, root, rust_files};
+use xtask::{chart, pages};
 
 /// The most lines of the README.
 const MOST_LINES: usize = 300;
@@ -42,6 +42,12 @@ fn pages_are_generated_from_the_documentation_of_the_crate() {
         unexpected.remove(&path);
     }
     assert!(unexpected.is_empty(), "no source: {unexpected:?}");
+}
+
+#[test]
+fn chart_of_performance_has_the_figures() {
+    let stored = fs::read_to_string(root().join(pages::SOURCES).join("performance.md")).unwrap();
+    assert!(stored == chart::redrawn(), "the chart is stale: cargo xtask pages");
 }
 
 #[test]

@@ -117,16 +117,6 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         PartPages::new(self.settings.pipeline, options, self.shape, parts, (concurrency, order))
     }
 
-    /// Returns the request for the first page as text, without sending it.
-    ///
-    /// The text has the method, the URL and the headers, but no credential. At the end of a query, it is never sent.
-    ///
-    /// # Errors
-    /// Returns the errors of the first read that occur before anything is sent.
-    pub fn request_text(self) -> Result<String> {
-        self.pages().request()
-    }
-
     /// Returns the first request for the rows of a condition as text, or the error of a filter that is too long for a
     /// URL.
     pub(super) fn shown_or_why_not(self, filter: Option<Expression>) -> Result<Result<String, Error>> {

@@ -1,0 +1,90 @@
+//! The results of a query: rows, pages, a count, or the text of its request.
+//!
+//! The streams are `entity_stream.rs` and `page_stream.rs`.
+
+use azure_table_core::model::entity::TableEntity;
+use azure_table_core::model::error::Result;
+use azure_table_core::protocol::query::QueryRequest;
+
+use crate::client::query::TableQuery;
+use crate::client::query::entity_stream::EntityStream;
+use crate::client::query::page_stream::{PageStream, Prefetch};
+use crate::client::shape::Shape;
+
+impl<E: TableEntity, P> TableQuery<E, P> {
+    /// Returns the rows as a stream that spans all pages.
+    ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
+    pub fn stream(self) -> EntityStream<P> {
+        EntityStream::new(self.pages())
+    }
+
+    /// Returns the pages as a stream, empty pages included.
+    ///
+    /// The first page is requested when the stream is first polled.
+    ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
+    pub fn pages(self) -> PageStream<P> {
+        self.pages_with(Prefetch::AfterFirst)
+    }
+
+    /// Reads all rows into a `Vec`.
+    ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
+    ///
+    /// # Errors
+    /// Returns the error of the first page that fails.
+    pub async fn all(self) -> Result<Vec<P>> {
+        self.pages_with(Prefetch::FromStart).all().await
+    }
+
+    /// Reads the first row, or `None` if no row matches.
+    ///
+    /// Requests: 1 per page up to the first row. Lost response: [harmless](crate::guide::operations).
+    ///
+    /// # Errors
+    /// Returns the error of the first page that fails.
+    pub async fn first(self) -> Result<Option<P>> {
+        self.limit(1).stream().try_next().await
+    }
+
+    /// Counts the rows.
+    ///
+    /// The service has no count operation. The client reads one key per row, and the service reads as much as for the
+    /// rows themselves.
+    ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
+    ///
+    /// # Errors
+    /// Returns the error of the first page that fails.
+    pub async fn count(self) -> Result<usize> {
+        let mut pages = self.shaped(Shape::of_nothing()).pages_with(Prefetch::FromStart);
+        let mut count = 0;
+        while let Some(page) = pages.try_next().await? {
+            count += page.items().len();
+        }
+        Ok(count)
+    }
+
+    pub(super) fn pages_with(mut self, prefetch: Prefetch) -> PageStream<P> {
+        let prepared = self.prepare(prefetch);
+        let options = self.call_options();
+        match prepared {
+            Ok(query) => PageStream::new(self.settings.pipeline, options, query, self.settings.from, self.shape),
+            Err(e) => {
+                let request = QueryRequest::entities(self.settings.table.as_str());
+                PageStream::rejected(self.settings.pipeline, request, e, self.shape)
+            }
+        }
+    }
+
+    /// Returns the request for the first page as text, without sending it.
+    ///
+    /// The text has the method, the URL and the headers, but no credential. At the end of a query, it is never sent.
+    ///
+    /// # Errors
+    /// Returns the errors of the first read that occur before anything is sent.
+    pub fn request_text(self) -> Result<String> {
+        self.pages().request()
+    }
+}
