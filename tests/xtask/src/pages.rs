@@ -120,7 +120,9 @@ fn page(title: &str, source: &str, place: Place) -> String {
             (Some(language), None) => {
                 page += &with_links(&prose, place);
                 prose.clear();
-                fence = Some(language.split(',').next().unwrap_or_default());
+                // As rustdoc reads it: code without a language is Rust.
+                let language = language.split(',').next().unwrap_or_default();
+                fence = Some(if language.is_empty() { "rust" } else { language });
                 page += &format!("```{}\n", fence.unwrap_or_default());
             }
             (Some(_), Some(_)) => {
@@ -220,7 +222,7 @@ mod tests {
 
     #[test]
     fn hidden_lines_are_left_out_of_rust_alone() {
-        let text = "# One\n```rust,no_run\n# use a::B;\n#\n\n#[derive(C)]\nlet d = 1;\n\n# e\n```\n```sh\n# all\n```\n";
+        let text = "# One\n```\n# use a::B;\n#\n\n#[derive(C)]\nlet d = 1;\n\n# e\n```\n```sh\n# all\n```\n";
         let expected = "# A\n\n## One\n```rust\n#[derive(C)]\nlet d = 1;\n```\n```sh\n# all\n```\n";
         assert_eq!(page("A", text, Place::Guides), expected);
     }
