@@ -1,9 +1,8 @@
 //! Bulk writes: any number of operations, not atomic, with an outcome per operation.
 //!
-//! Contains `Bulk` and `Writer` (`bulk_builder.rs`, `bulk_write.rs`, `writer.rs`), and the engine to which they push
-//! their operations (`engine.rs`). So do the writes over the rows of a query (`client/query_writes`). The source of
-//! inserts writes them into the body of their batch (`inserts.rs`, `composed_batch.rs`). The write of a batch is in
-//! `client/partition_writes`.
+//! Contains `Bulk` and `Writer` (`bulk_builder.rs`, `bulk_write.rs`, `writer.rs`), and the engine that receives their
+//! operations (`engine.rs`), and those of writes by query (`client/query_writes`). Inserts are encoded into the body
+//! of their batch (`inserts.rs`, `composed_batch.rs`). `client/partition_writes` sends a batch.
 
 mod batch_retry;
 pub(crate) mod bulk_builder;

@@ -1,13 +1,13 @@
 //! Reads of the same entity that share a request.
 //!
-//! Defines [`SharedReads`], the reads of a client that wait for a request. Of equal reads, one request is in flight at
-//! most. A read that starts meanwhile waits for the next request, and shares it with all others that wait. It never
-//! joins the request in flight, whose response may be older than the caller's own last write. So each read returns a
-//! state of the entity between its start and its end, as a request of its own would.
+//! Defines [`SharedReads`], which lets equal reads of a client share requests. At most one request is in flight for
+//! equal reads. A read that starts meanwhile waits for the next request, which all waiting reads share. It never joins
+//! the request in flight, whose response may be older than the caller's own last write. So each read returns a state of
+//! the entity between its start and its end, like a separate request.
 //!
-//! A request runs on a task, and goes on while one of its callers waits. If a caller drove it, one that holds its
-//! future without polling it would stop all reads behind it. The callers share the receiver of a channel: when the last
-//! of them is dropped, the task cancels the request.
+//! A request runs on a task as long as a caller waits for it. If a caller drove it, a caller that stops polling would
+//! block every later read. The callers share the receiver of a channel. Once all of them are dropped, the task cancels
+//! the request.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -39,13 +39,13 @@ use crate::pipeline::trace::TraceSpan;
 
 type SharedResult = Arc<Result<CallResponse>>;
 
-/// A request, for one of its callers: its outcome, and its attempts so far.
+/// A request as one of its callers sees it: its outcome, and its attempts so far.
 type Joined = (Shared<oneshot::Receiver<SharedResult>>, OperationContext);
 
-/// The reads of a client that wait for a request to share.
+/// The waiting reads of a client.
 ///
-/// A key has an entry while a request for it is in flight, or about to be sent. Its value is the next request, if
-/// somebody waits for one.
+/// A key has an entry while its request is in flight or about to be sent. The value is the next request, if a caller
+/// waits for one.
 #[derive(Default)]
 pub(crate) struct SharedReads(Mutex<HashMap<ReadKey, Option<NextRead>>>);
 
@@ -59,14 +59,14 @@ struct NextRead {
     outcome: oneshot::Sender<SharedResult>,
     /// Records the attempts for all callers.
     attempts: OperationContext,
-    /// Exists as long as one of its callers.
+    /// Lives as long as one of its callers.
     receiver: Option<WeakShared<oneshot::Receiver<SharedResult>>>,
 }
 
 /// Reads with equal keys send the same request in the same way.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct ReadKey {
-    /// Nobody may drive another runtime, and its tasks stand still then.
+    /// Tasks of another runtime may never run.
     runtime: runtime::Id,
     /// The account, the table, the entity and the `$select`.
     uri: Uri,
@@ -86,7 +86,7 @@ impl Pipeline {
         options.get().shared_reads == Some(true)
             && call.operation == OperationKind::Get
             && self.mode(call, options) == LocationMode::PrimaryOnly
-            // The error of a handle that sends nothing is its own.
+            // A handle that sends nothing returns its own error.
             && self.settings.check_variant().is_ok()
     }
 
@@ -116,7 +116,7 @@ impl Pipeline {
     }
 }
 
-/// Returns the error of a caller whose time is over, with the attempts that have ended.
+/// Returns the timeout error of a caller, with the attempts that have ended.
 fn timed_out(call: &Call, diagnostics: Diagnostics) -> Error {
     let error = Error::new(
         ErrorKind::Timeout,
@@ -150,7 +150,7 @@ impl SharedReads {
             return joined;
         }
         let (next, joined) = NextRead::new(pipeline, call, options);
-        // A request that all its callers have left is replaced.
+        // All callers of that request are gone: replace it.
         let before = waiting.insert(key.clone(), Some(next));
         drop(waiting);
         if before.is_none() {
@@ -172,11 +172,11 @@ impl fmt::Debug for SharedReads {
     }
 }
 
-/// The requests for one key, one after the other.
+/// The consecutive requests for one key.
 struct Lane {
     reads: Arc<SharedReads>,
     key: ReadKey,
-    /// The entry of the key was removed. A later one is of another task.
+    /// The key's entry was removed. A later entry belongs to another task.
     is_over: bool,
 }
 
@@ -187,7 +187,7 @@ impl Lane {
         }
     }
 
-    /// Takes the next request. Removes the entry of the key if nobody waits.
+    /// Takes the next request. Removes the key's entry if no caller waits.
     fn next(&mut self) -> Option<NextRead> {
         let mut waiting = self.reads.lock();
         let next = waiting.get_mut(&self.key).and_then(Option::take);
@@ -199,7 +199,7 @@ impl Lane {
     }
 }
 
-/// A task that ends early, with its runtime, leaves no entry: it would stop all later reads of the key.
+/// Removes the entry if the task ends early with its runtime. The entry would block all later reads of the key.
 impl Drop for Lane {
     fn drop(&mut self) {
         if !self.is_over {
@@ -232,19 +232,19 @@ impl NextRead {
         (next, (received, attempts))
     }
 
-    /// Joins the request, unless all its callers have left.
+    /// Joins the request, unless all its callers are gone.
     fn join(&self) -> Option<Joined> {
         Some((self.receiver.as_ref()?.upgrade()?, self.attempts.clone()))
     }
 
-    /// Sends the request, unless nobody waits for it. Cancels it when nobody waits any more.
+    /// Sends the request if a caller waits for it. Cancels it once no caller waits.
     async fn run(mut self) {
         let reading = self.span.around(self.pipeline.run(&mut self.call, &self.options));
         let outcome = match select(pin!(self.outcome.closed()), pin!(reading)).await {
             Either::Left(_) => return,
             Either::Right((outcome, _)) => outcome,
         };
-        // The callers may leave meanwhile.
+        // The callers may be dropped meanwhile.
         let _ = self.outcome.send(Arc::new(outcome));
     }
 }

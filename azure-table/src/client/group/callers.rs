@@ -1,7 +1,7 @@
-//! The callers of a batch, who receive its outcomes.
+//! The callers of a batch, which receive its outcomes.
 //!
-//! Contains the text of a shared error for each of them: it names the caller's own operation and row, and the size of
-//! the batch.
+//! Turns a shared error into one for each caller, which names the caller's operation and row, and the size of the
+//! batch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ pub(super) struct Callers {
     pub(super) operations: HeldOperations,
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) table: TableName,
-    /// The end of the time of the batch.
+    /// The deadline of the batch.
     pub(super) ends: Option<Instant>,
     /// The number of callers that have a result, or have withdrawn.
     pub(super) completed: AtomicUsize,
@@ -98,13 +98,13 @@ impl Outcomes for Callers {
         }
     }
 
-    /// As a single delete does, which cannot know either whether it was the one that deleted the row.
+    /// Like a single delete, which cannot know either whether it deleted the row.
     fn gone(&self, operation: usize, error: Error) {
         self.fail(operation, error, 1);
     }
 }
 
-/// The task of the batch may end early: nobody is to wait for ever.
+/// The task of the batch may end early: no caller must wait forever.
 impl Drop for Callers {
     fn drop(&mut self) {
         if self.completed.load(Ordering::Relaxed) >= self.callers.len() {
@@ -123,7 +123,7 @@ pub(super) fn shut_down() -> Error {
     Error::new(ErrorKind::Connection, why)
 }
 
-/// Returns an error for the caller of one write, which was sent with others in a batch of `sent` operations.
+/// Returns an error for the caller of one write in a batch of `sent` operations.
 pub(super) fn of_write(error: Error, kind: OperationKind, keys: (&str, &str), table: &TableName, sent: usize) -> Error {
     let (partition_key, row_key) = keys;
     let mut error = error.in_operation(kind, Some(table.as_str())).at_batch_index(None);

@@ -1,8 +1,7 @@
-//! The group of a handle: the writes that wait, and a task for each partition that is busy.
+//! The group of a handle: the waiting writes, and a task for each busy partition.
 //!
-//! A task sends one batch after the other until none waits. After each it lets the callers of the last batch run, for
-//! as long as they write again: their writes are in the next one. Without that, each second batch would hold the one
-//! write that came first.
+//! A task sends batches until no write waits. After each batch it yields, so that callers of that batch can join the
+//! next one. Otherwise every second batch would hold only the write that came first.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -82,14 +81,14 @@ impl Committer {
     pub(super) fn withdraw(self: &Arc<Self>, operation: &TableOperation, number: u64) {
         let (partition_key, _) = operation.keys().unwrap_or_default();
         let removed = self.lanes().withdraw(partition_key, number);
-        // Dropped here, behind the lock.
+        // Dropped after the lock is released.
         drop(removed);
         if let Ok(runtime) = Handle::try_current() {
             self.admit(&runtime);
         }
     }
 
-    /// Accepts the writes outside for which there is room now.
+    /// Accepts writes from outside while there is room.
     fn admit(self: &Arc<Self>, runtime: &Handle) {
         // Not within the loop: a runtime that shuts down drops the task at once, which takes the lock again.
         let started = self.lanes().admit();
@@ -120,7 +119,7 @@ impl Committer {
         let (operations, callers): (Vec<_>, Vec<_>) =
             batch.into_iter().map(|write| (write.operation, write.owner)).unzip();
         let operations = HeldOperations::new(operations.into_iter());
-        // First of all: if an observer panics, they answer.
+        // Created first: if an observer panics, they report the outcome.
         let callers = Callers {
             callers,
             operations: operations.clone(),
@@ -138,7 +137,7 @@ impl Committer {
         span.around(write.run(None)).await;
     }
 
-    /// Reports a batch that leaves.
+    /// Reports a batch that is about to be sent.
     fn report(&self, callers: &[Caller]) {
         if let Some(first) = callers.iter().filter_map(|caller| caller.started).min() {
             self.pipeline.observers.notify(&Event::GroupedBatch(GroupedBatch {
@@ -159,7 +158,7 @@ impl Committer {
         Arc::new(pipeline)
     }
 
-    /// Returns the options of a batch. The options of its callers are equal, but for what each has for itself.
+    /// Returns the options of a batch. Its callers have equal options, except for their own timeouts and contexts.
     fn batch_options(&self, batch: &[Write]) -> CallOptions {
         let mut options = match batch.first() {
             Some(first) if !first.owner.options.is_empty() => {
@@ -184,7 +183,7 @@ impl Committer {
             }
         }
         let values = options.get_mut();
-        // Bounded by the time that the last caller has left.
+        // Limited by the latest deadline of its callers.
         values.timeout = None;
         values.context = match contexts.len() {
             0 | 1 => contexts.pop(),
@@ -203,11 +202,11 @@ impl fmt::Debug for Committer {
     }
 }
 
-/// The task of a lane, from its first write until none waits.
+/// The task of a lane. It ends when no write waits.
 struct LaneTask {
     committer: Arc<Committer>,
     key: Arc<str>,
-    /// The lane is gone, and its key may belong to another one.
+    /// The lane was removed, and its key may belong to a later one.
     is_over: bool,
 }
 
@@ -220,7 +219,7 @@ impl LaneTask {
                     let callers = batch.len();
                     self.committer.send(batch).await;
                     let settled = self.committer.lanes().settled(&self.key);
-                    // Behind the lock, since it wakes whoever flushes.
+                    // After the lock is released, since it wakes flushes.
                     drop(settled);
                     self.admit();
                     self.gather(callers).await;
@@ -237,7 +236,7 @@ impl LaneTask {
         }
     }
 
-    /// Lets the callers of the last batch write again, as long as they do and the next batch is not full.
+    /// Yields while callers of the last batch write again and the next batch is not full.
     async fn gather(&self, callers: usize) {
         let mut waiting = 0;
         loop {
@@ -271,7 +270,7 @@ async fn let_others_run() {
     .await;
 }
 
-/// The task may be dropped with its runtime: nobody is to wait for ever, and the next write starts another one.
+/// The task may be dropped with its runtime. No caller must wait forever, and the next write starts another task.
 impl Drop for LaneTask {
     fn drop(&mut self) {
         if self.is_over {

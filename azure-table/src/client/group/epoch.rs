@@ -1,7 +1,7 @@
 //! The writes that a flush waits for.
 //!
-//! Each write holds the epoch in which it was accepted, until it has its result and is no longer pending. A flush ends
-//! the current epoch, and waits until nobody holds it or an earlier one.
+//! Each write holds the epoch in which it was accepted until it is no longer pending. A flush ends the current epoch,
+//! and waits until no write holds it or an earlier one.
 
 use std::mem;
 use std::sync::{Arc, Weak};
@@ -18,7 +18,7 @@ pub(super) struct Epochs {
 }
 
 impl Epochs {
-    /// Ends the current epoch. The future waits until nobody holds it or an earlier one.
+    /// Ends the current epoch. The future waits until no write holds it or an earlier one.
     pub(super) fn end(&mut self) -> impl Future<Output = ()> + Send + use<> {
         let current = mem::take(&mut self.current);
         self.earlier.retain(|epoch| epoch.strong_count() > 0);
@@ -27,7 +27,7 @@ impl Epochs {
         let ends: Vec<_> = epochs.map(|epoch| epoch.subscribe()).collect();
         async move {
             for mut end in ends {
-                // Nothing is ever sent: it fails when the epoch is dropped.
+                // Nothing is ever sent: receiving fails when the epoch is dropped.
                 while end.changed().await.is_ok() {}
             }
         }

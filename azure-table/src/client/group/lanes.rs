@@ -1,8 +1,8 @@
-//! The writes of a group that wait, by partition, and the limits of all of them.
+//! The waiting writes of a group by partition, and the limits of the group.
 //!
-//! Contains the order: a write is accepted at its first poll, and waits behind all others of its partition. A write
-//! that finds the group full waits outside, and those outside are accepted in their order. Knows neither tasks nor
-//! requests: `committer.rs` runs a task for each lane as long as it has writes.
+//! Defines the order. A write is accepted at its first poll, behind all other writes of its partition. If the group is
+//! full, a write waits outside, and the group accepts outside writes in their order. Knows neither tasks nor requests:
+//! `committer.rs` runs a task for each lane that has writes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) struct Caller {
     pub(super) options: CallOptions,
     /// `true` if the write creates a missing table.
     pub(super) creates_table: bool,
-    /// The end of the caller's time.
+    /// The caller's deadline.
     pub(super) deadline: Option<Instant>,
     /// The first poll, for observers.
     pub(super) started: Option<Instant>,
@@ -70,13 +70,13 @@ pub(super) type Write = Queued<Caller>;
 /// The keys of new lanes.
 pub(super) type Started = Vec<Arc<str>>;
 
-/// The writes of one partition. It exists as long as it has any.
+/// The writes of one partition. A lane without writes is removed.
 #[derive(Debug, Default)]
 struct Lane {
     queue: PartitionQueue<Caller>,
     /// The writes in flight.
     in_flight: InFlight,
-    /// The time until which a batch that is not full waits for company.
+    /// The time until which a batch that is not full waits for more writes.
     due: Option<Instant>,
     /// Ends that wait.
     hurry: Option<Arc<Notify>>,
@@ -103,9 +103,9 @@ pub(super) type Settled = Vec<Arc<Epoch>>;
 /// The next step of a lane's task.
 pub(super) enum Next {
     Send(Vec<Write>),
-    /// Wait for company until then, unless there is reason to hurry.
+    /// Wait for more writes until then, unless a flush or a full batch ends the wait.
     Wait(Instant, Arc<Notify>),
-    /// Nothing waits, and the lane is gone. The task ends.
+    /// No write waits, and the lane is removed. The task ends.
     End,
 }
 
@@ -120,7 +120,7 @@ pub(super) struct Lanes {
     max_delay: Option<Duration>,
     epochs: Epochs,
     next_number: u64,
-    /// Writes with smaller numbers were flushed: they wait for no company.
+    /// Writes with smaller numbers were flushed: their batch does not wait for more.
     flushed: u64,
     pub(super) is_closed: bool,
     /// The runtime of the tasks, as long as there are any. Tasks of another runtime might never run.
@@ -231,7 +231,7 @@ impl Lanes {
         {
             return Next::Wait(due, Arc::clone(lane.hurry.get_or_insert_default()));
         }
-        // Nothing is in flight, so some write may leave.
+        // Nothing is in flight, so a write can be sent.
         let Some(batch) = lane.queue.take(self.limits, Caller::may_share_batch) else {
             return Next::End;
         };
@@ -253,7 +253,7 @@ impl Lanes {
         self.lanes.get(key).map_or(0, |lane| lane.queue.len())
     }
 
-    /// The writes in flight of a lane have their results.
+    /// Ends the writes in flight of a lane, which have their results.
     #[must_use]
     pub(super) fn settled(&mut self, key: &Arc<str>) -> Settled {
         let settled = self.lanes.get_mut(key).map(|lane| std::mem::take(&mut lane.in_flight));
@@ -284,8 +284,8 @@ impl Lanes {
         self.outside.remove(place)
     }
 
-    /// Removes a lane whose task is gone. Returns the writes that wait in it, and the epochs of those in flight. If it
-    /// was the last lane, the writes outside are among them: without a task nobody would let them in.
+    /// Removes a lane whose task is gone. Returns its waiting writes, and the epochs of its writes in flight. If it was
+    /// the last lane, these include the writes outside, which no task would accept.
     pub(super) fn abandon(&mut self, key: &Arc<str>) -> (Vec<Write>, Settled) {
         let settled = self.settled(key);
         let Some(mut lane) = self.lanes.remove(key) else {
@@ -302,7 +302,7 @@ impl Lanes {
         (waiting, settled)
     }
 
-    /// Lets all waiting batches leave. The future waits for the results of all writes so far.
+    /// Sends all waiting batches without further delay. The future waits for the results of all writes so far.
     pub(super) fn flush(&mut self) -> impl Future<Output = ()> + Send + use<> {
         for lane in self.lanes.values_mut() {
             lane.due = None;
@@ -370,7 +370,7 @@ mod tests {
         assert_eq!((lanes.pending.operations, lanes.pending.bytes), (0, 0));
     }
 
-    /// Otherwise a write is pending for a moment after `close` returned.
+    /// Otherwise a write would still be pending just after `close` returned.
     #[test]
     fn flush_waits_until_no_write_is_pending() {
         let mut lanes = lanes(usize::MAX, usize::MAX, 100);
@@ -391,7 +391,7 @@ mod tests {
     enum Step {
         /// A write of this partition and row, with these options.
         Write(u8, u8, u8),
-        /// The task of a lane goes on.
+        /// The task of a lane continues.
         Next(Index),
         Withdraw(Index),
         Flush,

@@ -1,7 +1,7 @@
 //! One write between its caller and its batch.
 //!
-//! Contains the stages of a write: it waits, it is in a request, it has its result; or its caller has withdrawn it. The
-//! caller and the task of the partition take each step under one lock, so a write that was withdrawn is never sent.
+//! A write waits, is in a request, and then has its result, unless its caller withdraws it. The caller and the
+//! partition's task take each step under one lock, so a withdrawn write is never sent.
 
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ struct Inner {
     stage: Stage,
     /// Wakes the caller.
     waker: Option<Waker>,
-    /// The service rejected the last request of the write by its throttling.
+    /// The service throttled the last request of the write.
     was_throttled: bool,
 }
 
@@ -29,10 +29,10 @@ enum Stage {
     /// In no request.
     #[default]
     Waiting,
-    /// In a request whose time ends at `ends`.
+    /// In a request with the deadline `ends`.
     Left {
         ends: Option<Instant>,
-        /// It cannot be withdrawn any more: it is in doubt, or its caller is gone.
+        /// It can no longer be withdrawn: it is in doubt, or its caller is gone.
         is_final: bool,
     },
     Withdrawn,
@@ -41,15 +41,15 @@ enum Stage {
     Done,
 }
 
-/// The stage in which a caller leaves.
+/// The stage in which a caller stops waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaving {
-    /// The write is withdrawn. Nothing of it was applied.
+    /// The write is withdrawn, and was not applied.
     Withdrawn {
-        /// It was sent before, and throttled.
+        /// An earlier request with it was throttled.
         was_throttled: bool,
     },
-    /// The write is in a request whose time ends at this time.
+    /// The write is in a request with this deadline.
     Sent(Option<Instant>),
     /// The write has its result.
     Completed,
@@ -60,7 +60,7 @@ impl Slot {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The write is about to be sent. Returns `false` if its caller has withdrawn it.
+    /// Claims the write for a request. Returns `false` if its caller has withdrawn it.
     pub(super) fn claim(&self, ends: Option<Instant>) -> bool {
         let mut inner = self.lock();
         if matches!(inner.stage, Stage::Waiting) {
@@ -69,7 +69,7 @@ impl Slot {
         matches!(inner.stage, Stage::Left { .. })
     }
 
-    /// The write was claimed and throttled, and nothing of it was applied: it waits again.
+    /// Returns a claimed write, which was throttled and not applied, to the waiting ones.
     pub(super) fn release(&self) {
         let mut inner = self.lock();
         if matches!(inner.stage, Stage::Left { is_final: false, .. }) {
@@ -78,14 +78,14 @@ impl Slot {
         }
     }
 
-    /// The write may have been applied, so it is sent until that is known.
+    /// Keeps a write that may have been applied: it is sent until its outcome is known.
     pub(super) fn set_in_doubt(&self) {
         if let Stage::Left { is_final, .. } = &mut self.lock().stage {
             *is_final = true;
         }
     }
 
-    /// Gives the result to the caller, unless there is one already.
+    /// Reports the result to the caller, unless one was reported already.
     pub(super) fn complete(&self, result: Result<TableResult>) {
         let mut inner = self.lock();
         if !matches!(inner.stage, Stage::Waiting | Stage::Left { .. }) {
@@ -99,7 +99,7 @@ impl Slot {
         }
     }
 
-    /// Returns `true` if an answer would now say that the write may have been applied.
+    /// Returns `true` if an error would now say that the write may have been applied.
     pub(super) fn has_left(&self) -> bool {
         matches!(self.lock().stage, Stage::Left { .. })
     }
@@ -120,7 +120,7 @@ impl Slot {
         }
     }
 
-    /// The caller's time is over, or it is dropped. Withdraws the write if it is in no request.
+    /// Ends the caller's wait, after its deadline or when it is dropped. Withdraws the write if it is in no request.
     pub(super) fn leave(&self) -> Leaving {
         let mut inner = self.lock();
         match inner.stage {

@@ -1,6 +1,6 @@
-//! The callers' side of a group: it accepts a write and returns the future of its caller.
+//! The callers' side of a group: accepts a write, and returns the future that its caller awaits.
 //!
-//! Contains the caller's own time limit, and the withdrawal of a write whose caller is dropped.
+//! Applies the caller's own timeout, and withdraws the write of a dropped caller.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -48,7 +48,7 @@ impl WriteGroup for Committer {
         if lanes.is_idle() {
             lanes.runtime = Some(runtime.id());
         } else if lanes.runtime != Some(runtime.id()) {
-            // The task of the others stands still if nobody drives their runtime.
+            // The task may never run if its callers are on another runtime.
             drop(lanes);
             let pipeline = self.batch_pipeline(creates_table);
             let alone = ExecuteOperation::new(&pipeline, &self.table, operation).of_options(caller.options);
@@ -91,7 +91,7 @@ impl WriteGroup for Committer {
 struct Ticket {
     committer: Arc<Committer>,
     slot: Arc<Slot>,
-    /// The place of the write among all of the group.
+    /// The number of the write within the group.
     number: u64,
     /// A copy, which shares the bytes: names the write in errors, and finds it.
     operation: TableOperation,
