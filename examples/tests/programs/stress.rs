@@ -126,6 +126,11 @@ fn figures_of_the_model_of_2010_are_near_the_text() {
             png.len()
         );
     }
+    let drawn = std::fs::read_to_string(folder.join("figure-08.svg")).unwrap();
+    assert!(
+        drawn == include_str!("../../stress/figure-08.svg"),
+        "examples/stress/figure-08.svg is stale: examples/README.md has the command that replaces it"
+    );
     std::fs::remove_dir_all(folder).unwrap();
 }
 
