@@ -1,4 +1,4 @@
-//! What another program finds in the file. It needs no struct.
+//! The file as another program reads it: without the struct.
 
 use std::error::Error;
 use std::fs::File;

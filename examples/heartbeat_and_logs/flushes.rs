@@ -17,7 +17,7 @@ const STARTS: [&str; 6] = [
     "22T15:00:00",
 ];
 
-/// What an instance writes at a time.
+/// The lines that an instance writes together, and its sign of life.
 pub(crate) struct Flush {
     pub(crate) lines: Vec<Line>,
     pub(crate) heartbeat: Heartbeat,

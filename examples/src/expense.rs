@@ -14,7 +14,7 @@ pub struct Expense {
     /// The time, which identifies the expense.
     #[table(row_key)]
     pub id: Descending<DateTime>,
-    /// What the money was for.
+    /// The purpose of the money.
     pub title: String,
 }
 
