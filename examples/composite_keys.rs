@@ -3,6 +3,11 @@
 //! Source: "Composition in Windows Azure Table Storage: choosing the row key and simulating StartsWith" (2010) and its
 //! method `GetExpenseById`.
 //!
+//! | row | PartitionKey | RowKey |
+//! |---|---|---|
+//! | `Expense` | the user | `{id}`: its inverted time, so that the newest comes first |
+//! | `ExpenseItem` | the user | `{expense}_{number:02}`: the expense, `_`, the number |
+//!
 //! `cargo run --example composite_keys` runs on an emulator inside of this process. With
 //! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account.
 
@@ -13,28 +18,8 @@ use std::process::ExitCode;
 
 use azure_table::query::Families;
 use azure_table::{DateTime, Descending, Key, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table_examples::expense::{Expense, ExpenseItem, expense};
 use azure_table_examples::{connect, finish, on_own_tables};
-
-/// RowKey: the inverted time of the expense, so that the newest comes first.
-#[derive(TableEntity, Clone)]
-struct Expense {
-    #[table(partition_key)]
-    user: String,
-    #[table(row_key)]
-    id: Descending<DateTime>,
-    title: String,
-}
-
-/// RowKey: the expense, `_`, the number. All items of an expense are one range of keys.
-#[derive(TableEntity, Clone)]
-#[table(row_key = "{expense}_{number:02}")]
-struct ExpenseItem {
-    #[table(partition_key)]
-    user: String,
-    expense: Descending<DateTime>,
-    number: u8,
-    cents: i64,
-}
 
 /// Both kinds in one table: an expense is followed by its items.
 #[derive(TableEntity)]
@@ -136,25 +121,4 @@ fn print(expense: &Expense, items: &[ExpenseItem]) {
     for item in items {
         println!("      {:02}  {:>4} cents", item.number, item.cents);
     }
-}
-
-/// An expense of two items.
-fn expense(day: u8, title: &str) -> (Expense, Vec<ExpenseItem>) {
-    let id = Descending(DateTime::from_unix_seconds(1_272_000_000 + 86_400 * i64::from(day)));
-    let user = || "ada".to_owned();
-    let item = |number| ExpenseItem {
-        user: user(),
-        expense: id,
-        number,
-        cents: 250 * i64::from(number),
-    };
-    let title = title.to_owned();
-    (
-        Expense {
-            user: user(),
-            id,
-            title,
-        },
-        vec![item(1), item(2)],
-    )
 }

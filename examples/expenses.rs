@@ -12,29 +12,12 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use azure_table::patterns::Log;
-use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{DateTime, Descending, Key, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table::testing::Faults;
+use azure_table::{Key, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table_examples::crash::Crash;
+use azure_table_examples::expense::{Expense, ExpenseItem, expense};
 use azure_table_examples::{connect_with_faults, finish, on_own_tables};
 use serde::{Deserialize, Serialize};
-
-#[derive(TableEntity, Serialize, Deserialize, Clone)]
-struct Expense {
-    #[table(partition_key)]
-    user: String,
-    #[table(row_key)]
-    id: Descending<DateTime>,
-    title: String,
-}
-
-#[derive(TableEntity, Serialize, Deserialize, Clone)]
-#[table(row_key = "{expense}_{number:02}")]
-struct ExpenseItem {
-    #[table(partition_key)]
-    user: String,
-    expense: Descending<DateTime>,
-    number: u8,
-    cents: i64,
-}
 
 /// An event of the log.
 #[derive(Serialize, Deserialize, Clone)]
@@ -85,27 +68,21 @@ async fn work(service: &TableServiceClient, faults: &Faults) -> Result<(), Box<d
 async fn crashes(store: &Store, faults: &Faults) -> Result<(), Box<dyn Error>> {
     println!("\na crash before each request of a save:\n");
     println!("  before            logged  expense  items    after recovery  expense  items");
-    for request in 1.. {
-        let saved = saved(10 + request, "train");
-        let crash = faults.add(FaultRule::new(Fault::NoConnection).nth(u64::from(request)));
-        let crashed = store.save(&saved).await.is_err();
-        faults.remove(&crash);
-        let hit = faults.log().into_iter().rev().find(|record| record.fault().is_some());
+    for request in 1_u8.. {
+        let (expense, items) = expense(10 + request, "train");
+        let saved = Saved { expense, items };
+        let crash = Crash::before(request.into(), faults, store.save(&saved)).await?;
         let before = store.count(&saved).await?;
 
         // The next process begins with this. It needs to know nothing of the one that crashed.
         let recovered = store.catch_up().await?;
         let after = store.count(&saved).await?;
         let logged = if recovered > 0 || after.0 > 0 { "yes" } else { "no" };
-        let request = match hit.filter(|_| crashed).and_then(|record| record.kind()) {
-            Some(kind) => format!("{request} {kind:?}"),
-            None => "no crash".to_owned(),
-        };
         println!(
-            "  {request:<18}{logged:<6}  {:>7}  {:>5}    {:<14}  {:>7}  {:>5}",
+            "  {crash:<18}{logged:<6}  {:>7}  {:>5}    {:<14}  {:>7}  {:>5}",
             before.0, before.1, "", after.0, after.1
         );
-        if !crashed {
+        if !crash.has_happened() {
             break;
         }
     }
@@ -157,26 +134,5 @@ impl Store {
             usize::from(expense),
             self.items.query().key_prefix(items).count().await?,
         ))
-    }
-}
-
-/// An expense of two items.
-fn saved(day: u8, title: &str) -> Saved {
-    let id = Descending(DateTime::from_unix_seconds(1_272_000_000 + 86_400 * i64::from(day)));
-    let user = || "ada".to_owned();
-    let item = |number| ExpenseItem {
-        user: user(),
-        expense: id,
-        number,
-        cents: 250 * i64::from(number),
-    };
-    let expense = Expense {
-        user: user(),
-        id,
-        title: title.to_owned(),
-    };
-    Saved {
-        expense,
-        items: vec![item(1), item(2)],
     }
 }

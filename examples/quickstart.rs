@@ -7,12 +7,13 @@
 
 use std::error::Error;
 use std::process::ExitCode;
-use std::time::Instant;
 
-use azure_table::{DateTime, Descending, Result, TableClient, TableEntity, Versioned};
+use azure_table::{DateTime, Descending, TableClient, TableEntity, Versioned};
+use azure_table_examples::earthquakes;
+use azure_table_examples::steps::{Steps, thousands};
 use azure_table_examples::{connect, finish};
 use indicatif::ProgressBar;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 /// PartitionKey: the seismic network. RowKey: inverted time, `_`, event id, so that the latest quake comes first.
 #[derive(TableEntity, Deserialize, Clone, Debug, PartialEq)]
@@ -21,7 +22,7 @@ struct Quake {
     #[table(partition_key)]
     #[serde(rename = "net")]
     network: String,
-    #[serde(deserialize_with = "milliseconds")]
+    #[serde(deserialize_with = "earthquakes::milliseconds")]
     time: Descending<DateTime>,
     id: String,
     #[serde(rename = "mag")]
@@ -36,10 +37,6 @@ struct Quake {
     status: String,
 }
 
-fn milliseconds<'de, D: Deserializer<'de>>(json: D) -> Result<Descending<DateTime>, D::Error> {
-    i64::deserialize(json).map(|millis| Descending(DateTime::from_unix_millis(millis)))
-}
-
 #[tokio::main]
 async fn main() -> ExitCode {
     finish(run().await)
@@ -50,7 +47,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     // A name of its own: a dropped table's name is not free again for a while.
     let table = format!("Quakes{}", DateTime::now().unix_millis());
     let quakes = service.table::<Quake>(&table)?;
-    let mut step = Step::start();
+    let mut step = Steps::start();
     quakes.create_table_if_not_exists().await?;
     step.done(format!("created    table {table}"));
 
@@ -62,8 +59,8 @@ async fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-async fn work(quakes: &TableClient<Quake>, step: &mut Step) -> Result<(), Box<dyn Error>> {
-    let events = read_events()?;
+async fn work(quakes: &TableClient<Quake>, step: &mut Steps) -> Result<(), Box<dyn Error>> {
+    let events: Vec<Quake> = earthquakes::read()?;
     step.done(format!(
         "read       {} events from the file",
         thousands(events.len() as u64)
@@ -125,37 +122,8 @@ async fn work(quakes: &TableClient<Quake>, step: &mut Step) -> Result<(), Box<dy
     Ok(())
 }
 
-fn read_events() -> Result<Vec<Quake>, serde_json::Error> {
-    include_str!("data/earthquakes.jsonl")
-        .lines()
-        .map(serde_json::from_str)
-        .collect()
-}
-
 fn magnitude(quake: &Quake) -> String {
     quake
         .magnitude
         .map_or("?".into(), |magnitude| format!("{magnitude:.1}"))
-}
-
-/// Prints what a step did and how long it took.
-struct Step(Instant);
-
-impl Step {
-    fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    fn done(&mut self, what: String) {
-        println!("{what:<80} {:>8.1} ms", self.0.elapsed().as_secs_f64() * 1_000.0);
-        self.0 = Instant::now();
-    }
-}
-
-fn thousands(n: u64) -> String {
-    if n < 1_000 {
-        n.to_string()
-    } else {
-        format!("{},{:03}", n / 1_000, n % 1_000)
-    }
 }

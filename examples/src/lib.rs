@@ -1,4 +1,4 @@
-//! The account and the tables that an example runs on, and its exit code.
+//! The account and the tables that an example runs on, and its exit code. The modules have what several programs share.
 //!
 //! The examples themselves stand beside this folder; `README.md` is their index.
 
@@ -6,7 +6,11 @@
 
 pub mod arguments;
 pub mod columns;
+pub mod crash;
+pub mod earthquakes;
+pub mod expense;
 pub mod job;
+pub mod steps;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -17,6 +21,9 @@ use azure_table::{DateTime, Emulator, EmulatorServer, Result, RunningEmulator, T
 
 /// Names the account that the examples work on. If it is unset or empty, they use an emulator in their own process.
 pub const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
+
+/// The result of a part of a program, whose error [`finish`] prints.
+pub type Done<T> = Result<T, Box<dyn Error>>;
 
 /// Connects to the account that the environment names, or to a fresh emulator, and prints which.
 ///

@@ -15,7 +15,10 @@ const FONT: &str = "sans-serif";
 /// DejaVu Sans, so that pictures need no font of the system. `font/LICENSE.txt` says which part.
 const FONT_FILE: &[u8] = include_bytes!("font/DejaVuSans-subset.ttf");
 
-const PANEL: (u32, u32) = (760, 470);
+/// The width of a picture in pixels. A page shows it without scaling, so that its text can be read.
+const WIDTH: u32 = 800;
+/// The height of the axes, without the legend.
+const PANEL: u32 = 440;
 const TITLE: u32 = 76;
 const LEGEND_ROW: u32 = 24;
 
@@ -68,7 +71,7 @@ pub(crate) fn draw(folder: &Path, name: &str, title: [&str; 2], panels: &[Panel]
         return Err("the font DejaVuSans-subset.ttf cannot be read".into());
     }
     let rows = panels.iter().map(|panel| panel.lines.len()).max().unwrap_or_default() as u32;
-    let size = (PANEL.0 * panels.len() as u32, PANEL.1 + TITLE + LEGEND_ROW * rows);
+    let size = (WIDTH, PANEL + TITLE + LEGEND_ROW * rows);
     let svg = folder.join(format!("{name}.svg"));
     draw_all(SVGBackend::new(&svg, size).into_drawing_area(), title, panels)?;
 

@@ -26,6 +26,7 @@ mod partition_granularity;
 mod process;
 mod quickstart;
 mod read_modify_write;
+mod readme;
 mod retry_policies;
 mod sas;
 mod schema_upgrade;
@@ -58,12 +59,14 @@ fn program(name: &str) -> Command {
     command
 }
 
-/// Runs an example. Returns its standard output.
+/// Runs an example. Returns its standard output, after a check of the README's excerpts.
 fn output(name: &str) -> String {
     let output = process::output(&mut program(name), name);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name}: {}\n{error}", output.status);
-    String::from_utf8(output.stdout).unwrap()
+    let text = String::from_utf8(output.stdout).unwrap();
+    readme::check(name, &text);
+    text
 }
 
 /// Returns the words of the line that begins with these words.

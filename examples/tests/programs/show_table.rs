@@ -1,11 +1,10 @@
 //! Rows of a table in the terminal.
 
-use crate::process::output;
-use crate::program;
+use crate::{output, process, program};
 
 /// Runs the program. Returns its exit code, and standard output or, if it failed, standard error.
 fn said(arguments: &[&str]) -> (Option<i32>, String) {
-    let output = output(program("show_table").args(arguments), "show_table");
+    let output = process::output(program("show_table").args(arguments), "show_table");
     let text = if output.status.success() {
         output.stdout
     } else {
@@ -16,8 +15,7 @@ fn said(arguments: &[&str]) -> (Option<i32>, String) {
 
 #[test]
 fn all_columns_are_shown() {
-    let (code, text) = said(&[]);
-    assert_eq!(code, Some(0), "{text}");
+    let text = output("show_table");
     for part in [
         "PartitionKey",
         "Magnitude",
@@ -61,7 +59,7 @@ fn mistakes_are_explained() {
 #[test]
 fn empty_connection_string_counts_as_unset() {
     let mut show_table = program("show_table");
-    let output = output(show_table.env("AZURE_STORAGE_CONNECTION_STRING", ""), "show_table");
+    let output = process::output(show_table.env("AZURE_STORAGE_CONNECTION_STRING", ""), "show_table");
     let text = String::from_utf8_lossy(&output.stdout);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");

@@ -8,15 +8,19 @@
 //!
 //! Not covered: a writer that reads the flag just before the mark may insert a blog after the deletion, and it stays.
 //! To catch these blogs, sweep the partition again later than a writer takes, before the name is free again.
+//!
+//! `crashes.rs` starts the workers, and lets them crash.
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
+
+mod crashes;
 
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use azure_table::patterns::Queue;
-use azure_table::testing::{Fault, FaultRule, Faults};
+use azure_table::testing::Faults;
 use azure_table::{Guid, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
 use azure_table_examples::{connect_with_faults, finish, is_emulated, on_own_tables};
 use serde::{Deserialize, Serialize};
@@ -77,36 +81,7 @@ async fn work(service: &TableServiceClient, faults: &Faults) -> Result<(), Box<d
         deletions: Queue::new(&service.dynamic_table("Work")?, "DeleteChannelAndBlogs", "~"),
         visibility: Duration::from_millis(if is_emulated() { 1_000 } else { 10_000 }),
     };
-    println!("\na crash before each request of a worker that deletes a channel of {BLOGS} blogs:\n");
-    println!("  before            channel   blogs    after the next worker  channel  blogs  deliveries");
-    for request in 1.. {
-        let name = format!("Football{request}");
-        // The web front end does no more than push the item.
-        store.deletions.push(&store.create(&name).await?).await?;
-
-        let crash = store.crash_before(request, faults).await;
-        let (channel, blogs) = store.state(&name).await?;
-        let deliveries = match crash {
-            Some(_) => store.next_worker().await?.to_string(),
-            None => "-".to_owned(),
-        };
-        let (channel_after, blogs_after) = store.state(&name).await?;
-        let before = match &crash {
-            Some(kind) => format!("{request} {kind}"),
-            None => "no crash".to_owned(),
-        };
-        println!(
-            "  {before:<18}{channel:<8}  {blogs:>5}    {:<21}  {channel_after:<7}  {blogs_after:>5}  {deliveries:>10}",
-            ""
-        );
-        if crash.is_none() {
-            // The last request of a worker completes the item.
-            store.recreate(request - 1, faults).await?;
-            break;
-        }
-    }
-    println!("\nEach step can be repeated, so the next worker needs to know nothing of the one that crashed.");
-    Ok(())
+    crashes::show(&store, faults).await
 }
 
 impl Store {
@@ -128,40 +103,6 @@ impl Store {
         Ok(Deletion { channel, id })
     }
 
-    /// Starts a worker that crashes before this request. Returns the operation, or `None` if the worker ends before.
-    async fn crash_before(&self, request: u64, faults: &Faults) -> Option<String> {
-        let earlier = faults.requests();
-        let crash = faults.add(FaultRule::new(Fault::NoConnection).nth(request));
-        let result = self.next_deletion().await;
-        faults.remove(&crash);
-        let log = faults.log();
-        let hit = log.iter().find(|it| it.number() > earlier && it.fault().is_some());
-        let kind = hit.filter(|_| result.is_err())?.kind()?;
-        Some(format!("{kind:?}"))
-    }
-
-    /// Starts workers until one finds the item free. Returns the number of its deliveries.
-    async fn next_worker(&self) -> Result<i32, Box<dyn Error>> {
-        loop {
-            if let Some(deliveries) = self.next_deletion().await? {
-                return Ok(deliveries);
-            }
-            tokio::time::sleep(self.visibility / 8).await;
-        }
-    }
-
-    /// Creates a channel again, while the item of its deletion waits for another delivery.
-    async fn recreate(&self, completion: u64, faults: &Faults) -> Result<(), Box<dyn Error>> {
-        let name = "Basketball";
-        self.deletions.push(&self.create(name).await?).await?;
-        self.crash_before(completion, faults).await.ok_or("no crash")?;
-        self.create(name).await?;
-        let deliveries = self.next_worker().await?;
-        let (channel, blogs) = self.state(name).await?;
-        println!("\ncreated again before delivery {deliveries}: {channel}, {blogs} blogs");
-        Ok(())
-    }
-
     /// Does the work of the next item. Returns the number of its deliveries, or `None` if none is free.
     async fn next_deletion(&self) -> Result<Option<i32>, Box<dyn Error>> {
         let Some(item) = self.deletions.take(self.visibility).await? else {
@@ -176,6 +117,7 @@ impl Store {
         Ok(Some(deliveries))
     }
 
+    /// Marks the channel, deletes its blogs, then the channel itself.
     async fn delete(&self, deletion: &Deletion) -> Result<(), Box<dyn Error>> {
         let name = deletion.channel.as_str();
         let channel = self.channels.get((name,)).versioned().await?;
@@ -193,15 +135,5 @@ impl Store {
         }
         self.channels.delete_if_exists((name,)).if_match(marked).await?;
         Ok(())
-    }
-
-    /// Returns the state of a channel, and the number of its blogs.
-    async fn state(&self, name: &str) -> Result<(&'static str, usize)> {
-        let channel = match self.channels.get((name,)).await? {
-            None => "deleted",
-            Some(channel) if channel.is_deleted => "marked",
-            Some(_) => "visible",
-        };
-        Ok((channel, self.blogs.query().partition(name).count().await?))
     }
 }

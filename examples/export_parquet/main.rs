@@ -12,6 +12,8 @@
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
+mod reader;
+
 use std::error::Error;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,15 +21,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use azure_table::{DateTime, Descending, TableClient, TableEntity, TableServiceClient};
+use azure_table_examples::earthquakes;
 use azure_table_examples::{connect, finish, on_own_tables};
 use chrono::{NaiveDateTime, Utc};
-use parquet::basic::{Compression, ConvertedType};
+use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::record::{RecordWriter, RowAccessor as _};
+use parquet::record::RecordWriter;
 use parquet_derive::ParquetRecordWriter;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 /// The rows that are written together, and in memory at a time. A file for much data takes 100,000 and more.
 const ROW_GROUP: usize = 1_000;
@@ -39,7 +41,7 @@ struct Quake {
     #[table(partition_key)]
     #[serde(rename = "net")]
     network: String,
-    #[serde(deserialize_with = "milliseconds")]
+    #[serde(deserialize_with = "earthquakes::milliseconds")]
     time: Descending<DateTime>,
     id: String,
     #[serde(rename = "mag")]
@@ -73,10 +75,6 @@ impl From<Quake> for Record {
     }
 }
 
-fn milliseconds<'de, D: Deserializer<'de>>(json: D) -> Result<Descending<DateTime>, D::Error> {
-    i64::deserialize(json).map(|millis| Descending(DateTime::from_unix_millis(millis)))
-}
-
 #[tokio::main]
 async fn main() -> ExitCode {
     finish(run().await)
@@ -89,11 +87,8 @@ async fn run() -> Result<(), Box<dyn Error>> {
 async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     let quakes = service.table::<Quake>("Quakes")?;
     quakes.create_table().await?;
-    let events: Result<Vec<Quake>, _> = include_str!("data/earthquakes.jsonl")
-        .lines()
-        .map(serde_json::from_str)
-        .collect();
-    let report = quakes.bulk().insert(events?).await?;
+    let events: Vec<Quake> = earthquakes::read()?;
+    let report = quakes.bulk().insert(events).await?;
     report.ensure_no_leftovers()?;
     println!("loaded     {report}");
 
@@ -101,7 +96,7 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     let own = || std::env::temp_dir().join(format!("quakes-{}.parquet", std::process::id()));
     let path = kept.clone().unwrap_or_else(own);
     export(&quakes, &path).await?;
-    read_back(&path)?;
+    reader::show(&path)?;
     if kept.is_none() {
         std::fs::remove_file(path)?;
     }
@@ -138,39 +133,4 @@ async fn export(quakes: &TableClient<Quake>, path: &Path) -> Result<(), Box<dyn 
     }
     file.close()?;
     Ok(std::fs::rename(new, path)?)
-}
-
-/// Prints what another program finds in the file: its columns, its size, and the strongest quake.
-fn read_back(path: &Path) -> Result<(), Box<dyn Error>> {
-    let file = SerializedFileReader::new(File::open(path)?)?;
-    let metadata = file.metadata().file_metadata();
-    println!(
-        "exported   {} rows in {} row groups, {} bytes\n",
-        metadata.num_rows(),
-        file.num_row_groups(),
-        std::fs::metadata(path)?.len()
-    );
-    for column in metadata.schema_descr().columns() {
-        let meaning = match column.converted_type() {
-            ConvertedType::NONE => String::new(),
-            meaning => meaning.to_string(),
-        };
-        println!(
-            "  {:<10} {:<10}  {meaning}",
-            column.name(),
-            column.physical_type().to_string()
-        );
-    }
-    let mut strongest = (f64::MIN, String::new());
-    for row in file.get_row_iter(None)? {
-        let row = row?;
-        // The magnitude may be absent.
-        if let Ok(magnitude) = row.get_double(3)
-            && magnitude > strongest.0
-        {
-            strongest = (magnitude, row.get_string(4)?.clone());
-        }
-    }
-    println!("\nstrongest  {:.1} {}", strongest.0, strongest.1);
-    Ok(())
 }

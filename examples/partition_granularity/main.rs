@@ -8,6 +8,8 @@
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
+mod year;
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::process::ExitCode;
@@ -23,8 +25,9 @@ use azure_table::{
 use azure_table_examples::columns::Columns;
 use azure_table_examples::{connect, finish, is_emulated, on_own_tables};
 
+use crate::year::{blogs_of_a_year, is_season, midnight};
+
 const SECOND: Duration = Duration::from_secs(1);
-const DAY: Duration = Duration::from_secs(86_400);
 
 /// PartitionKey: the channel, alone or with a time. RowKey: the time, newest first.
 #[derive(TableEntity)]
@@ -48,16 +51,12 @@ const SIZES: [(&str, Rule); 4] = [
     ("ChannelTime", |channel, time| key(channel, Descending(time))),
 ];
 
-/// A week in the season from August to February, or else a month.
+/// A week in the season, or else a month.
 fn by_season(channel: &str, time: DateTime) -> Result<String> {
     match is_season(time) {
         true => key(channel, Descending(Week::from(time))),
         false => key(channel, Descending(Month::from(time))),
     }
-}
-
-fn is_season(time: DateTime) -> bool {
-    !(3..=7).contains(&Month::from(time).month())
 }
 
 fn key<K: TableKey>(channel: &str, period: K) -> Result<String> {
@@ -139,23 +138,4 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     }
     columns.print();
     Ok(())
-}
-
-/// A blog each day, and six in the season. Another channel has a newer one.
-fn blogs_of_a_year(rule: Rule) -> Result<Vec<Blog>> {
-    let start = midnight("2007-12-31")?;
-    let mut posted = vec![("Cricket", midnight("2009-01-02")?)];
-    for day in (0..368).map(|day| start + DAY * day) {
-        let count = if is_season(day) { 6 } else { 1 };
-        posted.extend((0..count).map(|n| ("Football", day + DAY * n / count)));
-    }
-    let posted = posted.into_iter().map(|(channel, time)| {
-        let (partition, posted) = (rule(channel, time)?, Descending(time));
-        Ok(Blog { partition, posted })
-    });
-    posted.collect()
-}
-
-fn midnight(day: &str) -> Result<DateTime> {
-    Ok(format!("{day}T00:00:00Z").parse::<DateTime>()?)
 }

@@ -7,6 +7,8 @@
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
+mod metrics;
+
 use std::error::Error;
 use std::io::{IsTerminal as _, stdout};
 use std::process::ExitCode;
@@ -16,9 +18,7 @@ use azure_table::telemetry::{CostMeter, OperationContext, OtelMetrics};
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{DynamicEntity, Result, TableServiceClient};
 use azure_table_examples::{connect_with_faults, finish, on_own_tables};
-use opentelemetry::KeyValue;
 use opentelemetry::metrics::MeterProvider as _;
-use opentelemetry_sdk::metrics::data::{AggregatedMetrics, HistogramDataPoint, Metric, MetricData};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
 use tracing_subscriber::fmt::format::{FmtSpan, debug_fn};
 
@@ -70,12 +70,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     on_own_tables(&service, async |service| Ok(work(service, &faults).await?)).await?;
 
     provider.force_flush()?;
-    println!("\nmetric                                 operation           error               count    value");
-    for resource in exporter.get_finished_metrics()? {
-        for metric in resource.scope_metrics().flat_map(|scope| scope.metrics()) {
-            print_metric(metric);
-        }
-    }
+    metrics::print(&exporter.get_finished_metrics()?);
     let total = cost.total();
     println!(
         "\nthe account's bill: {} requests, {} bytes sent",
@@ -113,45 +108,4 @@ async fn work(service: &TableServiceClient, faults: &Faults) -> Result<()> {
     println!("{}", table.bulk().insert(rows).await?);
     println!("{} rows", table.query().partition("Channel9").all().await?.len());
     Ok(())
-}
-
-fn print_metric(metric: &Metric) {
-    match metric.data() {
-        AggregatedMetrics::F64(MetricData::Histogram(histogram)) => {
-            histogram
-                .data_points()
-                .for_each(|point| print_histogram(metric, point, point.sum()));
-        }
-        AggregatedMetrics::U64(MetricData::Histogram(histogram)) => {
-            let print = |point: &HistogramDataPoint<u64>| print_histogram(metric, point, point.sum() as f64);
-            histogram.data_points().for_each(print);
-        }
-        AggregatedMetrics::U64(MetricData::Sum(sum)) => {
-            for point in sum.data_points() {
-                print_line(metric, point.attributes(), point.value(), String::new());
-            }
-        }
-        _ => {}
-    }
-}
-
-fn print_histogram<T>(metric: &Metric, point: &HistogramDataPoint<T>, sum: f64) {
-    let mean = sum / point.count() as f64;
-    let value = format!("mean {mean:.4} {}", metric.unit());
-    print_line(metric, point.attributes(), point.count(), value);
-}
-
-fn print_line<'a>(metric: &Metric, labels: impl Iterator<Item = &'a KeyValue>, count: u64, value: String) {
-    let (mut operation, mut error) = (String::new(), String::new());
-    for label in labels {
-        match label.key.as_str() {
-            "db.operation.name" => operation = label.value.to_string(),
-            "error.type" => error = label.value.to_string(),
-            _ => {}
-        }
-    }
-    println!(
-        "{:<38} {operation:<19} {error:<19} {count:>5}    {value}",
-        metric.name()
-    );
 }

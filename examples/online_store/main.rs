@@ -8,82 +8,17 @@
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
+mod rows;
+
 use std::error::Error;
 use std::process::ExitCode;
 
 use azure_table::patterns::Fence;
 use azure_table::query::Families;
-use azure_table::{DateTime, Descending, Guid, Key, TableClient, TableEntity, TableOperation, TableServiceClient};
+use azure_table::{DateTime, Key, TableClient, TableOperation, TableServiceClient};
 use azure_table_examples::{connect, finish, on_own_tables};
 
-#[derive(TableEntity, Debug)]
-#[table(partition_key = "{id}", row_key = "customer")]
-struct Customer {
-    id: String,
-    name: String,
-    /// The number of orders: written with each order in one transaction.
-    orders: u32,
-    #[table(write_id)]
-    last_write: Option<Guid>,
-}
-
-#[derive(TableEntity)]
-#[table(partition_key = "{customer}", row_key = "address_{kind}")]
-struct Address {
-    customer: String,
-    kind: String,
-    city: String,
-}
-
-#[derive(TableEntity)]
-#[table(partition_key = "{customer}", row_key = "order_{number:04}")]
-struct Order {
-    customer: String,
-    number: u32,
-    placed: DateTime,
-    cents: i64,
-}
-
-/// Its key goes on from that of its order.
-#[derive(TableEntity)]
-#[table(partition_key = "{customer}", row_key = "order_{number:04}_{line:02}")]
-struct OrderLine {
-    customer: String,
-    number: u32,
-    line: u8,
-    item: String,
-    cents: i64,
-}
-
-/// The second copy of an order, under its time: the latest order comes first, and no second read is needed.
-#[derive(TableEntity)]
-#[table(partition_key = "{customer}", row_key = "latest_{placed}_{number:04}")]
-struct LatestOrder {
-    customer: String,
-    placed: Descending<DateTime>,
-    number: u32,
-    cents: i64,
-}
-
-/// The slim index row: which orders have an item. It holds no more than the key of the order.
-#[derive(TableEntity)]
-#[table(partition_key = "{customer}", row_key = "item_{item}_{number:04}")]
-struct ItemIndex {
-    customer: String,
-    item: String,
-    number: u32,
-}
-
-#[derive(TableEntity)]
-#[table(tag = "Kind")]
-enum StoreRow {
-    Customer(Customer),
-    Address(Address),
-    Order(Order),
-    Line(OrderLine),
-    Latest(LatestOrder),
-    Item(ItemIndex),
-}
+use crate::rows::{Address, Customer, ItemIndex, LatestOrder, Order, OrderLine, StoreRow, order};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -124,40 +59,10 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
 /// Places an order: its rows, both indexes and the count of the customer are one transaction.
 async fn place(customer: &mut Fence<Customer>, time: &str, items: &[(&str, i64)]) -> Result<(), Box<dyn Error>> {
     let placed: DateTime = time.parse()?;
-    let cents = items.iter().map(|(_, cents)| cents).sum();
     // Runs again, on the customer as stored, if another order was placed meanwhile.
     let written = customer.transact(|header| {
         header.orders += 1;
-        let (customer, number) = (|| header.id.clone(), header.orders);
-        let mut rows = vec![
-            StoreRow::Order(Order {
-                customer: customer(),
-                number,
-                placed,
-                cents,
-            }),
-            StoreRow::Latest(LatestOrder {
-                customer: customer(),
-                placed: placed.into(),
-                number,
-                cents,
-            }),
-        ];
-        for (line, (item, cents)) in (1..).zip(items) {
-            let (item, cents) = (|| (*item).to_owned(), *cents);
-            rows.push(StoreRow::Line(OrderLine {
-                customer: customer(),
-                number,
-                line,
-                item: item(),
-                cents,
-            }));
-            rows.push(StoreRow::Item(ItemIndex {
-                customer: customer(),
-                item: item(),
-                number,
-            }));
-        }
+        let rows = order(&header.id, header.orders, placed, items);
         Ok(rows.iter().map(TableOperation::insert).collect())
     });
     Ok(written.await?)

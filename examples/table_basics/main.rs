@@ -7,10 +7,12 @@
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
+mod any_kind;
+
 use std::error::Error;
 use std::process::ExitCode;
 
-use azure_table::{Change, DynamicEntity, Projection, TableClient, TableEntity, TableServiceClient};
+use azure_table::{Projection, TableEntity, TableServiceClient};
 use azure_table_examples::{connect, finish, on_own_tables};
 
 #[derive(TableEntity, Clone, Debug)]
@@ -108,56 +110,7 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
         format!("Kim Abercrombie exists: {}", staff.exists(("Sales", 4)).await?),
     );
 
-    rows_of_any_kind(&staff).await
-}
-
-/// A table has no schema: one department, developers and contractors, and a raise for each row that has a salary. Only
-/// the salaries are read and merged.
-async fn rows_of_any_kind(staff: &TableClient<Employee>) -> Result<(), Box<dyn Error>> {
-    let any = staff.typed::<DynamicEntity>();
-    let mut contractor = DynamicEntity::new("Sales", "contractor_7");
-    contractor.insert("Salary", 60_000_i64);
-    contractor.insert("Agency", "Fabrikam");
-    any.insert(&contractor).await?;
-
-    let before = any.query().partition("Sales").all().await?;
-    let report = any
-        .update_where(
-            any.query().partition("Sales").select_names(["Salary"]),
-            |row| -> azure_table::Result<Change> {
-                let salary: i64 = row.property("Salary")?;
-                let raise = match salary {
-                    ..50_000 => salary / 10,
-                    50_000..100_000 => salary / 20,
-                    _ => return Ok(Change::Keep),
-                };
-                row.insert("Salary", salary + raise);
-                Ok(Change::Save)
-            },
-        )
-        .await?;
-    say("raise", format!("{report}"));
-    println!("\n           row           before    after  other properties");
-    for old in before {
-        let new = any
-            .get((&old.partition_key, &old.row_key))
-            .await?
-            .ok_or("the row is gone")?;
-        let others: Vec<&str> = new
-            .properties
-            .keys()
-            .map(String::as_str)
-            .filter(|name| *name != "Salary")
-            .collect();
-        let (before, after): (i64, i64) = (old.property("Salary")?, new.property("Salary")?);
-        let (before, after) = (dollars(before), dollars(after));
-        println!(
-            "           {:<12} {before:>7}  {after:>7}  {}",
-            new.row_key,
-            others.join(", ")
-        );
-    }
-    Ok(())
+    any_kind::raise(&staff).await
 }
 
 fn employee(id: u32, name: &str, salary: i64) -> Employee {

@@ -1,0 +1,76 @@
+//! Workers that crash before each of their requests, and the state that the next worker leaves.
+
+use std::error::Error;
+
+use azure_table::Result;
+use azure_table::testing::Faults;
+use azure_table_examples::crash::Crash;
+
+use crate::{BLOGS, Store};
+
+/// Deletes a channel for each request of a worker, and lets the worker crash before that request.
+pub(crate) async fn show(store: &Store, faults: &Faults) -> Result<(), Box<dyn Error>> {
+    println!("\na crash before each request of a worker that deletes a channel of {BLOGS} blogs:\n");
+    println!("  before            channel   blogs    after the next worker  channel  blogs  deliveries");
+    for request in 1.. {
+        let name = format!("Football{request}");
+        // The web front end does no more than push the item.
+        store.deletions.push(&store.create(&name).await?).await?;
+
+        let crash = Crash::before(request, faults, store.next_deletion()).await?;
+        let (channel, blogs) = store.state(&name).await?;
+        let deliveries = match crash.has_happened() {
+            true => store.next_worker().await?.to_string(),
+            false => "-".to_owned(),
+        };
+        let (channel_after, blogs_after) = store.state(&name).await?;
+        println!(
+            "  {crash:<18}{channel:<8}  {blogs:>5}    {:<21}  {channel_after:<7}  {blogs_after:>5}  {deliveries:>10}",
+            ""
+        );
+        if !crash.has_happened() {
+            // The last request of a worker completes the item.
+            store.recreate(request - 1, faults).await?;
+            break;
+        }
+    }
+    println!("\nEach step can be repeated, so the next worker needs to know nothing of the one that crashed.");
+    Ok(())
+}
+
+impl Store {
+    /// Starts workers until one finds the item free. Returns the number of its deliveries.
+    async fn next_worker(&self) -> Result<i32, Box<dyn Error>> {
+        loop {
+            if let Some(deliveries) = self.next_deletion().await? {
+                return Ok(deliveries);
+            }
+            tokio::time::sleep(self.visibility / 8).await;
+        }
+    }
+
+    /// Creates a channel again, while the item of its deletion waits for another delivery.
+    async fn recreate(&self, completion: u64, faults: &Faults) -> Result<(), Box<dyn Error>> {
+        let name = "Basketball";
+        self.deletions.push(&self.create(name).await?).await?;
+        let crash = Crash::before(completion, faults, self.next_deletion()).await?;
+        if !crash.has_happened() {
+            return Err("no crash".into());
+        }
+        self.create(name).await?;
+        let deliveries = self.next_worker().await?;
+        let (channel, blogs) = self.state(name).await?;
+        println!("\ncreated again before delivery {deliveries}: {channel}, {blogs} blogs");
+        Ok(())
+    }
+
+    /// Returns the state of a channel, and the number of its blogs.
+    async fn state(&self, name: &str) -> Result<(&'static str, usize)> {
+        let channel = match self.channels.get((name,)).await? {
+            None => "deleted",
+            Some(channel) if channel.is_deleted => "marked",
+            Some(_) => "visible",
+        };
+        Ok((channel, self.blogs.query().partition(name).count().await?))
+    }
+}
