@@ -18,6 +18,8 @@ const LAYERS: [&str; 9] = [
 
 /// The maximum number of lines of a source file, without unit tests.
 const MOST_LINES: usize = 500;
+/// The most lines of an example, or of the `main.rs` of one in a folder. `stress` is a study, not a lesson.
+const MOST_LINES_OF_EXAMPLES: usize = 150;
 
 /// Files that may import each other: a parent and its child, or two that form one unit.
 const MOST_FILES_OF_A_CIRCLE: usize = 2;
@@ -119,6 +121,23 @@ fn files_are_small_and_open_with_a_comment() {
             text.starts_with("//!") || text.starts_with("#![doc"),
             "{path}: it does not open with a module comment"
         );
+    }
+}
+
+#[test]
+fn examples_are_short() {
+    let folder = root().join("examples");
+    let is_program = |path: &std::path::Path| {
+        let in_folder = path.strip_prefix(&folder).unwrap_or(path);
+        let is_main = in_folder.ends_with("main.rs") && !in_folder.starts_with("stress");
+        in_folder.components().count() == 1 || is_main
+    };
+    let files = rust_files(&folder);
+    let programs: Vec<_> = files.iter().filter(|(path, _)| is_program(path)).collect();
+    assert!(programs.len() > 20, "{} programs", programs.len());
+    for (path, text) in programs {
+        let lines = text.lines().count();
+        assert!(lines <= MOST_LINES_OF_EXAMPLES, "{}: {lines} lines", path.display());
     }
 }
 
