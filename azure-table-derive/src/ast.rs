@@ -1,9 +1,10 @@
 //! The derive input in structured form.
 //!
-//! Defines [`Struct`], a struct with its fields in their roles, and [`Entity`], one with keys. Borrows the input, for
-//! spans. Reports only input of the wrong form. The fields of the keys are in `ast/key.rs`, the names of the constants
-//! in `ast/constant.rs`, rules over the result in `check.rs`. A field is in `ast/field.rs`, enums of entities in
-//! `ast/variants.rs`, the types of properties in `ast/property.rs`.
+//! Defines [`Struct`], a struct whose fields have roles, and [`Entity`], a struct with keys. Both borrow the input, so
+//! that errors can use its spans. This stage rejects only input of the wrong form; `check.rs` applies the rules.
+//!
+//! A field is in `ast/field.rs`, the fields of the keys in `ast/key.rs`, the names of the constants in
+//! `ast/constant.rs`. Enums of entities are in `ast/variants.rs`, the types of properties in `ast/property.rs`.
 
 mod constant;
 mod field;
@@ -98,7 +99,7 @@ impl<'a> Struct<'a> {
         self.fields.iter().find(|field| field.role == *role)
     }
 
-    /// Returns `true` if it borrows, so that it can be written but not read.
+    /// Returns `true` if the struct borrows: it can be written but not read.
     pub(crate) fn borrows(&self) -> bool {
         borrows(self.input)
     }

@@ -1,8 +1,7 @@
-//! The tokens of `#[table(...)]` as options.
+//! Parses the tokens of `#[table(...)]` into options.
 //!
-//! The options are in `attr/table.rs`. The parsers of their values are in `attr/value.rs` and `attr/item.rs`, their
-//! storage is in `attr/option.rs`, the errors for wrong places in `attr/placement.rs`. Rules over several options are
-//! in `check.rs`.
+//! `attr/table.rs` lists the options. `attr/item.rs` and `attr/value.rs` parse their values, `attr/option.rs` stores
+//! them, and `attr/placement.rs` has the errors for misplaced ones. Rules over several options are in `check.rs`.
 
 mod item;
 mod option;

@@ -1,8 +1,8 @@
 //! Trait bounds for generic types.
 //!
-//! Contains the generics of the impls. A bound is added only if a field's type mentions a parameter, and it applies to
-//! the field's type, not to the parameter: an ignored `PhantomData<T>` requires nothing of `T`. For all other fields
-//! the compiler checks the code of the impl itself.
+//! Computes the generics of the impls. A bound is added only if a field's type mentions a parameter. It applies to the
+//! field's type, not to the parameter: an ignored `PhantomData<T>` requires nothing of `T`. For all other fields the
+//! compiler checks the code of the impl itself.
 
 use std::collections::HashSet;
 

@@ -72,7 +72,8 @@ fn separated(name: &str) -> String {
     for (at, &c) in chars.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| chars.get(before));
         let after = chars.get(at + 1);
-        // `postedAt`, `line2End`, and the last letter of an acronym that begins a word: `HTTPServer`.
+        // A hump follows a lower-case letter or a digit (`postedAt`, `line2End`), or ends an acronym (the S of
+        // `HTTPServer`).
         let hump = c.is_uppercase()
             && before.is_some_and(|&before| {
                 before.is_lowercase()

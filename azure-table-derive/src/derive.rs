@@ -1,6 +1,6 @@
-//! Each derive from its input to its code.
+//! Runs each derive, from its input to its code.
 //!
-//! Contains the order: parse, check, generate the code, or the fallback if there are errors.
+//! Each derive parses the input, checks it, and generates the code, or the fallback if there are errors.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,8 +1,8 @@
 //! The generated code.
 //!
-//! Only generates code: errors were reported before. It emits constants and straight calls; all behaviour is in
-//! `azure_table`. All paths are absolute. Field types are written out in the calls, so that the compiler points at them
-//! when they do not fit. The bounds of generic types are in `bound.rs`.
+//! This stage only generates code: the earlier ones have reported all errors. The code consists of constants and direct
+//! calls; all behaviour is in `azure_table`. All paths are absolute. Field types are written out in the calls, so that
+//! the compiler points at them when they do not fit. The bounds of generic types are in `bound.rs`.
 
 pub(crate) mod column;
 pub(crate) mod entity;

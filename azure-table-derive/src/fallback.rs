@@ -1,7 +1,7 @@
 //! The impls of a type that has errors.
 //!
-//! Contains the code next to the compile errors: enough to check the rest of the program, so that the user sees the
-//! errors and not many others about a missing trait. None of it ever runs.
+//! Generates impls next to the compile errors. With them the compiler checks the rest of the program and reports no
+//! further errors about missing traits. The impls never run.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -20,7 +20,7 @@ use crate::place::{Paths, implement};
 pub(crate) fn of_entity(entity: &Entity<'_>) -> TokenStream {
     let base = &entity.base;
     let [partition_fields, row_fields] = KeyName::BOTH.map(|key| {
-        // Without reliable attributes, a field may be ignored or be a key.
+        // A field with invalid attributes may not belong to the key at all.
         key_types(entity.key_fields(key).filter(|field| !field.doubtful))
     });
     let (write, read) = (write_generics(base), read_generics(base));

@@ -1,7 +1,7 @@
 //! The spans and the names of generated code.
 //!
-//! Contains the spans: compiler errors about a field's type should point at that type, so some generated tokens get its
-//! span. Also owns the names of locals, the paths of `azure_table`, which no name of the user can hide, and the
+//! Compiler errors about a field's type should point at that type, so [`Place`] gives some generated tokens its span.
+//! This file also defines the names of locals, the paths of `azure_table`, which no name of the user can hide, and the
 //! frame of an impl.
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
@@ -28,13 +28,13 @@ impl Place {
         }
     }
 
-    /// Moves tokens to the type, as code of the user: an error there equals one about the type itself, and the compiler
-    /// reports it once. Lints apply to this code too.
+    /// Gives tokens the span of the type, as if the user had written them. An error in them equals an error about the
+    /// type itself, so the compiler reports it once. Lints apply to these tokens too.
     pub(crate) fn own(&self, tokens: TokenStream) -> TokenStream {
         relocated(tokens, self.start, self.end)
     }
 
-    /// Moves code of the user to this place. Its names keep their meaning.
+    /// Gives the user's code the location of this place. Its names still resolve where the user wrote them.
     pub(crate) fn moved(&self, code: impl ToTokens) -> TokenStream {
         let tokens = code.to_token_stream().into_iter().map(|token| {
             let mut token = match token {
@@ -54,7 +54,7 @@ impl Place {
         quote!(#before #ty #after)
     }
 
-    /// Moves tokens to the type, as code of the derive.
+    /// Gives tokens the location of the type, as code of the derive.
     pub(crate) fn derived(&self, tokens: TokenStream) -> TokenStream {
         let derived = |span: Span| span.resolved_at(Span::call_site());
         relocated(tokens, derived(self.start), derived(self.end))
@@ -69,8 +69,8 @@ fn relocated(tokens: TokenStream, start: Span, end: Span) -> TokenStream {
     tokens.collect()
 }
 
-/// Returns a local of the generated code. The underscores distinguish it from a `const` or `static` of the user, which
-/// would replace it.
+/// Returns the name of a local in the generated code. A `const` or `static` of the user with the same name would take
+/// its place; the underscores prevent that.
 pub(crate) fn local(name: &str) -> Ident {
     format_ident!("__{name}", span = Span::call_site())
 }

@@ -1,7 +1,7 @@
 //! The text of a key template: `"{state};{city}"`.
 //!
-//! Contains the grammar: `{field}`, `{field:04}` for four digits, text between the fields, `{{` and `}}` for braces.
-//! Two fields are never adjacent, because reading a key splits it into its fields again. `ast.rs` resolves the fields.
+//! Parses the grammar: `{field}`, `{field:04}` for four digits, text between the fields, `{{` and `}}` for braces. Two
+//! fields are never adjacent, because reading a key splits it into its fields again. `ast/key.rs` resolves the fields.
 
 /// The maximum length of a key, in UTF-16 code units; the same limit as `azure_table`'s `MAX_KEY_UNITS`.
 const MAX_KEY_UNITS: usize = 1_024;

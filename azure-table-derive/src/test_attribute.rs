@@ -1,7 +1,7 @@
 //! `#[azure_table::test]`: an async function with arguments as a test that creates them.
 //!
-//! Contains the options, the rules for the function, and the code. A trait of `azure_table::__private` interprets an
-//! argument by its type alone, so that aliases work. A table is named after its argument.
+//! Parses the options, checks the function, and generates the code. A trait of `azure_table::__private` interprets an
+//! argument by its type alone, so that type aliases work. A table is named after its argument.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -66,8 +66,8 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     match ctxt.finish() {
         None => code(&function, &options, &arguments),
         Some(errors) => {
-            // The function stays, so that its code is checked and its dependencies are used. It is not called, and may
-            // have no other warnings, so `expect` would fail.
+            // Keeps the function, so that the compiler checks its code and sees its dependencies in use. Nothing calls
+            // it, and it may cause no other warning, so `expect` would fail.
             let name = format_ident!("_{}", function.sig.ident);
             let unused = quote!(#[allow(dead_code, unused)]);
             let mut kept = function;
@@ -354,7 +354,7 @@ fn code(function: &ItemFn, options: &Options, arguments: &[Argument]) -> TokenSt
         #[::core::prelude::v1::test]
         #(#attrs)*
         #vis fn #name() #output {
-            // The test's own name: any other name might be one that it calls.
+            // The inner function has the test's own name: any other name might hide a function that the test calls.
             async fn #name(#inputs) #output #block
             let options = #private::test::Options {
                 start_paused: #start_paused,

@@ -1,4 +1,4 @@
-//! Callers: the checks of the front end, and the permissions of a request by its signature or its token.
+//! Callers: the checks of the front end, and the permissions that a signature or a token gives to a request.
 //!
 //! Decides which credential of a request applies, and where a token is rejected. `access/token.rs` decides which tokens
 //! are valid. Keys of accounts are in `access/shared_key.rs`, shared access signatures in `access/sas.rs`, the

@@ -1,9 +1,9 @@
-//! Durability: the state of an emulator in a folder, beside the memory that it answers from.
+//! Durability: keeps the state of an emulator in a folder. Requests are answered from memory.
 //!
 //! Defines [`SyncPolicy`], the handle that keeps a folder open, and the thread that stores changes. All changes that
 //! accumulate while the disk is busy become one transaction. The folder and its lock are in `durable/folder.rs`, its
-//! tables in `durable/database.rs`. `store/journal.rs` has the order of changes and the waiting for them. No thread of
-//! an async runtime touches the disk, and no lock of the store is held meanwhile.
+//! tables in `durable/database.rs`. `store/journal.rs` orders the changes and lets callers wait for them. No thread of
+//! an async runtime touches the disk, and the store is not locked during disk access.
 //!
 //! The store on the disk is redb: one file, copy on write, a checksum for each page, one transaction at a time. More is
 //! not needed because reads are served from memory. Alternatives: sled has not left its beta ("may not be fit for
@@ -35,10 +35,10 @@ use crate::store::journal::Journal;
 /// | `Interval` | are in memory | at most the last interval is lost | at most the last interval is lost |
 /// | `Never` | are written, not synced | nothing acknowledged is lost | anything may be lost, and the folder damaged |
 ///
-/// Under each policy a batch is stored entirely or not at all, and only the newest changes are lost: never a change
-/// without those before it. A damaged folder is not opened.
+/// Under each policy a batch is stored entirely or not at all. Only the newest changes can be lost: if a change
+/// survives, so do all changes before it. A damaged folder is not opened.
 ///
-/// The lost interval includes the time of the write itself. When more than 64 MiB of changes are pending, responses
+/// The lost interval includes the duration of the write itself. When more than 64 MiB of changes are pending, responses
 /// wait too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -110,7 +110,8 @@ impl Writer {
         }
     }
 
-    /// Stores the accumulated entries, or waits for the first one. Returns `false` after the last.
+    /// Waits until entries are due, and stores them. Returns `false` when the journal is closed and empty, or storing
+    /// failed.
     pub(crate) fn step(&mut self) -> bool {
         let Some((entries, newest)) = self.journal.take(self.last) else {
             return false;

@@ -217,7 +217,8 @@ impl EmulatorServer {
 
     /// Serves requests until `shutdown` completes.
     ///
-    /// Requests that have been received completely are answered, for at most 10 s. Then all connections are closed.
+    /// The server then answers the requests that it has received completely, for at most 10 s, and closes all
+    /// connections.
     pub async fn serve_until(self, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         // Dropping the set aborts its tasks: no connection outlives the server.

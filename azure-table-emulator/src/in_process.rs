@@ -1,8 +1,8 @@
 //! The in-process emulator and its setters.
 //!
-//! Defines [`Emulator`]: the setters `with_…`, the inspection of its state, and the transport. The setters of accounts
-//! and tokens are in `in_process/credentials.rs`, its tables in `in_process/contents.rs`, and the events of its
-//! observer in `response/observer.rs`. `service.rs` passes a request through its stages.
+//! Defines [`Emulator`]: its setters, the inspection of its state, and the transport. The setters of accounts and
+//! tokens are in `in_process/credentials.rs`, its tables in `in_process/contents.rs`, and the events of its observer in
+//! `response/observer.rs`. `service.rs` passes a request through its stages.
 
 pub(crate) mod contents;
 mod credentials;
@@ -42,10 +42,10 @@ use crate::store::SharedStore;
 /// A Table service in memory, optionally also on disk. Feature `emulator`.
 ///
 /// A [`Transport`]: pass it to a client in place of the network. It has the account `devstoreaccount1` with its public
-/// key, as all emulators do, and starts without tables. Clones are cheap and share the tables. The setting of a
-/// `with_…` method applies only to the returned value and its clones.
+/// key, as all emulators do, and starts without tables. Clones are cheap and share the tables. A setter applies only to
+/// the returned value and its clones.
 ///
-/// It offers what the live service does:
+/// It supports the operations of the live service:
 ///
 /// - tables, entities, queries and batches
 /// - service properties and statistics
@@ -67,9 +67,10 @@ use crate::store::SharedStore;
 /// than about a millisecond. Its page still shows one state of the table: a batch entirely or not at all.
 ///
 /// The URL of an account is `http://{host}/{account}`, as in other emulators. A host name as in the cloud works too,
-/// whatever its suffix: `https://{account}.table.core.windows.net`. With `-secondary` after the account it is the
-/// secondary, which is read-only ([`secondary_lag`](Self::secondary_lag)). At
-/// `https://{account}.table.cosmos.azure.com`, and everywhere for [`Emulator::cosmos`], it is Cosmos DB for Table.
+/// whatever its suffix: `https://{account}.table.core.windows.net`. With `-secondary` after the account, the URL
+/// addresses the read-only secondary ([`secondary_lag`](Self::secondary_lag)). At
+/// `https://{account}.table.cosmos.azure.com`, and at every URL of [`Emulator::cosmos`], the service is Cosmos DB for
+/// Table.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -119,7 +120,7 @@ impl Emulator {
         }
     }
 
-    /// Creates an emulator of Cosmos DB for Table without tables, at any address.
+    /// Creates an emulator without tables that is Cosmos DB for Table at every URL.
     ///
     /// The known differences apply:
     ///
@@ -130,7 +131,8 @@ impl Emulator {
     /// - a RowKey has at most 255 bytes, a batch 2 MiB
     /// - requests for service properties, statistics and access policies are rejected
     ///
-    /// An [`Emulator::new`] behaves the same at a host name of Cosmos DB, by which a client recognizes the service too:
+    /// An [`Emulator::new`] behaves the same at a host name of Cosmos DB. A client recognizes the service by that host
+    /// name too:
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -258,9 +260,9 @@ impl Emulator {
 
     /// Sets the lag of the secondary, by the emulator's clock.
     ///
-    /// The secondary then shows the state of `lag` ago. Without a lag it shows the state of the primary. Writes before
-    /// this call are in both locations. If clones have different lags, the shortest one applies: the secondary never
-    /// returns to an earlier state.
+    /// The secondary then shows the state from `lag` ago. Without a lag it shows the state of the primary. Writes
+    /// before this call are in both locations. If clones have different lags, the shortest one applies: the secondary
+    /// never returns to an earlier state.
     ///
     /// Source: REST "Get Table Service Stats".
     #[must_use]

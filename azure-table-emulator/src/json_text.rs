@@ -1,8 +1,8 @@
 //! JSON as the service writes it: strings in ASCII, and doubles.
 //!
-//! Contains the text of names and values; other files choose the members. All characters beyond ASCII are escaped, as
-//! in the live service. A double has fifteen digits if they parse to the same value, otherwise seventeen. It always has
-//! a point or an exponent. The exponent is used if the number is 10^15 (with seventeen digits: 10^17) or more, or below
+//! Writes names and values as text; other files choose the members. All characters beyond ASCII are escaped, as in the
+//! live service. A double has fifteen digits if they parse to the same value, otherwise seventeen. It always has a
+//! point or an exponent. The exponent is used if the number is 10^15 (with seventeen digits: 10^17) or more, or below
 //! 0.0001. The JSON of requests is written by `codec/json/write.rs`.
 //!
 //! Source: recorded answers of 2017 (`4.94065645841247E-324`, `1.7976931348623157E+308`, `123456789012345.12`, `10.0`);

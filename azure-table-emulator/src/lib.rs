@@ -6,7 +6,7 @@
 // | layer | owns |
 // |---|---|
 // | `http` | the port: server, connection, certificate |
-// | `in_process` | `Emulator`: its settings by `with_…`, the transport |
+// | `in_process` | `Emulator`: its setters, the transport |
 // | `service` | the stages of a request, from `head` to `response`, each once |
 // | `head` | the facts of a request that its response repeats |
 // | `site` | the account of a URL, and the service at its host |

@@ -1,13 +1,13 @@
 //! Load: the latency of the modelled service and its capacity.
 //!
-//! Contains the shared vocabulary: [`Demand`], the work that a request needs, [`Busy`], its rejection for lack of
-//! capacity, and the counts of both. The constants of the servers are in `load/model.rs`, the decision about capacity
-//! in `load/stamp.rs`, the queue of a server in `load/range_server.rs`. `operations/entities.rs` and
-//! `operations/batch.rs` compute the demand of a request.
+//! Defines the types that its files share: [`Demand`], the work that a request needs; [`Busy`], a rejection for lack of
+//! capacity; and [`ServiceLoad`], the counts of accepted and rejected work. The constants of the servers are in
+//! `load/model.rs`, the decision about capacity in `load/stamp.rs`, the queue of a server in `load/range_server.rs`.
+//! `operations/entities.rs` and `operations/batch.rs` compute the demand of a request.
 //!
 //! `load/stamp.rs` takes a request through the latency and the queue. The request is authorized when it arrives, and
-//! applied in its turn: a caller who disconnects before has changed nothing, one who disconnects after has. An emulator
-//! without a model does not use this module.
+//! applied in its turn. If the caller disconnects before the turn, nothing changes; after it, the change stays. An
+//! emulator without a model does not use this module.
 //!
 //! Time is tokio's, which a test may pause; the emulator's own clock is used only for Timestamps. Not modelled:
 //!
@@ -31,7 +31,7 @@ use azure_table_core::model::ordinal;
 pub(crate) struct Demand {
     /// The account and its location: the secondary has separate servers.
     pub(crate) account: String,
-    /// The table, by the form of its name that is compared.
+    /// The table, by the compared form of its name.
     pub(crate) table: String,
     pub(crate) partition: PartitionKey,
     pub(crate) work: Work,

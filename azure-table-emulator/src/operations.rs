@@ -1,7 +1,7 @@
-//! Operations: the effect of each on the store, and its response.
+//! Operations: their effects on the store, and their responses.
 //!
-//! Defines [`OperationCall`], a parsed operation with its [`Caller`]: the order of checks, and the conditions. Each
-//! kind of resource has its own file; `operations/operation.rs` chooses among them.
+//! Defines [`OperationCall`], a parsed operation with its [`Caller`], which checks a request in the right order and
+//! parses its conditions. Each kind of resource has its own file; `operations/operation.rs` chooses among them.
 //!
 //! Not confirmed: the code for a delete without If-Match (the status is documented); the effect of a missing `Accept`
 //! on an operation without a response body (here none); If-None-Match on a merge.
@@ -53,7 +53,7 @@ impl Caller<'_> {
     pub(crate) fn page_size(&self, top: Option<usize>) -> usize {
         let page_size = self.settings.page_size;
         let most = match self.site.rules.max_top {
-            // Its pages may be as long as requested.
+            // Without a limit of the service, a page may be as long as requested.
             None if page_size == MAX_PAGE => usize::MAX,
             _ => page_size,
         };

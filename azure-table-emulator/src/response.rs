@@ -1,6 +1,6 @@
 //! Responses: an operation's outcome as an HTTP response, or as a part of a batch's.
 //!
-//! Contains status lines and headers. The requested format is in `response/format.rs`, bodies of errors are in
+//! Writes status lines and headers. The requested format is in `response/format.rs`, bodies of errors are in
 //! `response/error.rs`, events of observers in `response/observer.rs`. Operations write the JSON of entities
 //! (`operations/payload.rs`). Headers about the framing of a message (`Content-Length`, `Transfer-Encoding`) belong to
 //! the server and are missing in process. Not confirmed: the headers of the front end's errors other than a failed
@@ -66,7 +66,7 @@ impl Content {
     }
 }
 
-/// An outcome in terms of HTTP.
+/// The outcome of an operation, in terms of HTTP.
 #[derive(Debug)]
 pub(crate) struct OperationResponse {
     pub(crate) status: u16,

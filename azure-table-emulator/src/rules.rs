@@ -4,11 +4,11 @@
 //! a rule and never checks for a specific service. Errors are in `rules/service_error.rs`, names of tables in
 //! `rules/table_name.rs`, versions of the protocol in `rules/version.rs`.
 //!
-//! Independent of the client on purpose: the numbers are repeated here, so that the emulator does not repeat an error
-//! of the core's `protocol/profile.rs` and `model`. A test below compares both. Not confirmed, for Cosmos DB: the
-//! codes for a reserved name, a RowKey that is too long, a batch that is too large and an unsupported method; its
-//! formula of an entity's size (the formula of Table storage here); its limit on the number of properties (252). Not
-//! imitated, for Cosmos DB: the order of tables, filters on Timestamp that do not work, request units.
+//! Deliberately independent of the client: this file repeats the numbers, so that the emulator does not repeat an error
+//! of the core's `protocol/profile.rs` and `model`. A test below compares both. Not confirmed, for Cosmos DB: the codes
+//! for a reserved name, a RowKey that is too long, a batch that is too large and an unsupported method; its formula of
+//! an entity's size (the formula of Table storage here); its limit on the number of properties (252). Not imitated, for
+//! Cosmos DB: the order of tables, filters on Timestamp that do not work, request units.
 //!
 //! Source: REST "Understanding the Table service data model", "Performing entity group transactions", "Query timeout
 //! and pagination"; "Azure Cosmos DB for Table: frequently asked questions"; recorded responses of both.
@@ -60,7 +60,7 @@ pub(crate) struct ServiceRules {
     pub(crate) name: ServiceName,
 
     pub(crate) table_names: TableNames,
-    /// `Tables`, `$batch` and its own name after a table are ignored instead of rejected.
+    /// `Tables`, `$batch` and the table's own name after a table are ignored instead of rejected.
     pub(crate) ignores_further_segments: bool,
     /// Writes may be sent to the URL of the secondary.
     pub(crate) writes_at_secondary: bool,
@@ -125,8 +125,8 @@ pub(crate) struct ServiceRules {
     pub(crate) batch_line_end: &'static str,
     /// The response to a batch numbers its changes by itself, from 1, and omits the number in an error.
     pub(crate) numbers_changes: bool,
-    /// An empty part, an operation whose URL cannot be parsed, and a second one for a row, cause their whole batch to
-    /// be rejected. Otherwise the response to the batch contains the error, for an empty part in XML.
+    /// The service rejects a whole batch for an empty part, for an operation whose URL cannot be parsed, and for a
+    /// second operation on a row. Otherwise the response to the batch contains the error, for an empty part in XML.
     pub(crate) rejects_whole_batches: bool,
     /// The error for a second partition in a batch.
     pub(crate) other_partition: ServiceError,
@@ -335,7 +335,7 @@ impl ServiceRules {
         self.profile.rules()
     }
 
-    /// Returns the form of a table's name that is compared.
+    /// Returns the compared form of a table's name.
     ///
     /// Source: REST "Understanding the Table service data model"; "Azure Cosmos DB for Table: frequently asked
     /// questions".

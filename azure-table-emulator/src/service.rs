@@ -96,7 +96,7 @@ impl Service {
         Some(Box::pin(ServerTurn::wait(stamp, demand, method)).await)
     }
 
-    /// Copies what the secondary shows at this time.
+    /// Brings the secondary to the state that it shows at `now`.
     fn catch_up(&self, now: DateTime) {
         let lag = self.settings.secondary_lag;
         if !lag.is_zero() {
@@ -128,7 +128,7 @@ impl Service {
     ) -> (Response<Bytes>, u64) {
         let site = site.filter(|site| site.rules.has_service_operations && request.method != "OPTIONS");
         let rules = site.map(|site| self.store.read().properties(site.replica()).cors.unwrap_or_default());
-        // After the last access to the store, so that the response shows nothing that could still be lost.
+        // Waits after the last access to the store, so that the response shows nothing that could still be lost.
         let outcome = self.store.settled().await.and(outcome);
         let outcome = outcome.unwrap_or_else(|service_error| {
             OperationResponse::service_error(&service_error, ErrorForm::of(request), trace)

@@ -25,7 +25,7 @@ use azure_table_core::protocol::signature::SigningKey;
 
 use crate::rules::{STORAGE, ServiceRules};
 
-/// The values set by the `with_…` methods of an emulator.
+/// The values set by the setters of an emulator.
 #[derive(Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) accounts: BTreeMap<String, Account>,
@@ -42,7 +42,7 @@ pub(crate) struct Settings {
     pub(crate) clock: EmulatorClock,
     /// The differences of Timestamps from the clock; `None` if they are the clock's.
     pub(crate) timestamp_skew: Option<TimestampSkew>,
-    /// The time for which a deleted table's name is not available.
+    /// The time for which a deleted table's name stays unavailable.
     pub(crate) deletion_time: Duration,
     pub(crate) secondary_lag: Duration,
     /// The rules at every URL; `None` if the URL decides.
@@ -60,7 +60,7 @@ impl Settings {
         self.rules.unwrap_or_else(|| host.map_or(&STORAGE, ServiceRules::at))
     }
 
-    /// Returns the Timestamp of a write at `time`, which is later than the Timestamp of the previous write.
+    /// Returns the Timestamp of a write at `time`. Each write has a later `time` than the previous one.
     pub(crate) fn timestamp(&self, time: DateTime) -> DateTime {
         self.timestamp_skew.as_ref().map_or(time, |skew| skew.of(time))
     }
@@ -153,7 +153,7 @@ impl PageEnds {
 
 /// The clock of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///
-/// Clones share one clock. It starts at the system's time ([`system`](Self::system)) or stands still
+/// Clones share one clock. It runs with the system's time ([`system`](Self::system)) or is stopped
 /// ([`fixed`](Self::fixed)), and can be moved in either case. Timestamps of rows never go back and never repeat,
 /// whatever the clock does.
 ///
@@ -187,7 +187,7 @@ impl EmulatorClock {
         Self::of(Time::Running { ahead: Duration::ZERO })
     }
 
-    /// Creates a clock that stands still until it is moved.
+    /// Creates a clock that is stopped at `at`, and changes only when it is moved.
     pub fn fixed(at: DateTime) -> Self {
         Self::of(Time::Standing(at))
     }
@@ -260,7 +260,7 @@ impl TimestampSkew {
         }
     }
 
-    /// Returns the Timestamp of a write at `time`, which is later than the Timestamp of the previous write.
+    /// Returns the Timestamp of a write at `time`. Each write has a later `time` than the previous one.
     pub(crate) fn of(&self, time: DateTime) -> DateTime {
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         let first = time - self.most;

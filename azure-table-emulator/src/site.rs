@@ -1,7 +1,7 @@
 //! Sites: the account that a URL names, and the service at its host.
 //!
-//! Contains both forms of base URL: the account in the path, as emulators have it, and the account in the host name.
-//! `protocol/inbound/target.rs` parses the resource below, `store/site.rs` owns the value.
+//! Supports both forms of base URL: the account in the path, as emulators have it, and the account in the host name.
+//! `protocol/inbound/target.rs` parses the resource below, `store/site.rs` defines the value.
 //!
 //! Not confirmed: further segments of a path besides the recorded ones; the response to an unknown `comp`, or to one
 //! without its `restype`; the URL length from which a request is rejected; code and form of the rejection of a path

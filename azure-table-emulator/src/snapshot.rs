@@ -1,7 +1,7 @@
 //! Snapshots: the store as a value, and as a file that a person can read, compare and write.
 //!
-//! Defines [`EmulatorSnapshot`], its conversion from and to a store, its file, and the lines of its text. A row is
-//! `snapshot/entity.rs`, any other line `snapshot/line.rs`.
+//! Defines [`EmulatorSnapshot`], its conversion from and to a store, its file, and the lines of its text. Rows are in
+//! `snapshot/entity.rs`, all other lines in `snapshot/line.rs`.
 //!
 //! A line is parsed by the same code as the body of an insert. So a file contains only what the service accepts, and
 //! the ETag of a row follows from its Timestamp. A first pass finds the column of a fault. Account keys are settings
@@ -30,8 +30,8 @@ use crate::store::row::Row;
 ///
 /// It holds accounts with their properties, tables with their policies, and rows with their types and Timestamps (which
 /// also determine the ETags). An emulator [restored](crate::Emulator::restore) from it has the same state. Its later
-/// writes get Timestamps after all earlier ones of both emulators, so that no ETag repeats. A snapshot has no account
-/// keys and none of the settings of the `with_…` methods. After a restore a lagging secondary has the whole state.
+/// writes get Timestamps after all earlier ones of both emulators, so that no ETag repeats. A snapshot contains neither
+/// account keys nor other settings. After a restore, a lagging secondary has the whole state too.
 ///
 /// Its text has one JSON object per line, ordered by accounts, tables and rows, so that versions compare line by line
 /// (rows of Cosmos DB by their insertion):
@@ -143,7 +143,7 @@ impl EmulatorSnapshot {
 
     fn write_new(&self, path: &Path, permissions: Option<Permissions>) -> io::Result<()> {
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
-        // Before the file has content that others must not read.
+        // Sets the permissions before the file has content that others must not read.
         if let Some(permissions) = permissions {
             file.set_permissions(permissions)?;
         }

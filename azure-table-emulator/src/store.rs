@@ -1,6 +1,6 @@
 //! The store: accounts, their properties, their tables, their rows in order.
 //!
-//! Contains the changes of rows, their conditions and their atomicity, the uniqueness of Timestamps, and the names of
+//! Applies changes to rows atomically and under their conditions, keeps Timestamps unique, and tracks the names of
 //! tables that are being deleted. Accounts and their copy in the secondary are in `store/account.rs`, the rows of a
 //! table and their readers in `store/rows.rs`. The store does not know HTTP. One lock around it makes every write
 //! atomic. If the emulator is durable, each write is recorded as a value (`store/journal.rs`), and responses wait until
@@ -61,7 +61,8 @@ impl SharedStore {
         }
     }
 
-    /// Locks the store for reading. No change of it is incomplete, even if a test's thread panicked during one.
+    /// Locks the store for reading. Ignores a poisoned lock: no change is incomplete, even if a test's thread panicked
+    /// during one.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Store> {
         self.store.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -109,7 +110,7 @@ impl SharedStore {
     }
 }
 
-/// Returns the error of a caller without a request, if a change could not be stored.
+/// Converts the error for a change that could not be stored, for a caller without a request.
 pub(crate) fn not_stored(service_error: ServiceError) -> Error {
     Error::new(ErrorKind::ServerFault, service_error.message)
 }
@@ -340,8 +341,8 @@ impl Store {
         self.apply_stamped(replica, table, changes, now, |time| time)
     }
 
-    /// Applies all changes, or none. `timestamp` returns a unique Timestamp for a change at a time. The time is later
-    /// than the Timestamp of the previous change.
+    /// Applies all changes, or none. `timestamp` returns a unique Timestamp for a change at a time. Each change has a
+    /// later time than the previous one.
     pub(crate) fn apply_stamped(
         &mut self,
         replica: Replica<'_>,
@@ -369,7 +370,7 @@ impl Store {
             let after = match outcome(&id, action, before, replica.rules) {
                 Ok(properties) => properties.map(|properties| Row::new(&properties, timestamp(tick(last_write, now)))),
                 Err(service_error) => {
-                    // In reverse, in case a row occurs twice.
+                    // Undoes the changes in reverse, in case a row occurs twice.
                     for (Applied { id, .. }, before) in applied.into_iter().zip(undo).rev() {
                         rows.set(id, before);
                     }

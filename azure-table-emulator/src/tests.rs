@@ -1,7 +1,7 @@
 //! The emulator through its transport: statuses, headers and bodies, byte by byte.
 //!
-//! How a client handles these responses is tested in the crate of tests, on all backends. This file has the details
-//! that the live service was seen to have, and the few functions that sign a request by hand.
+//! The crate `tests` checks how a client handles these responses, on all backends. These tests check details that were
+//! seen in the live service, and this file has the few functions that sign a request by hand.
 
 mod addresses;
 mod any_request;

@@ -1,4 +1,4 @@
-//! The requests of a scenario, added up.
+//! The sum of the requests of a scenario.
 //!
 //! Defines [`Bill`]. `spy.rs` adds each request and its response.
 
@@ -21,11 +21,11 @@ use crate::mask::mask_times;
 ///
 /// For tests. In production, use a `CostMeter`.
 ///
-/// [`Spy::bill`](crate::Spy::bill) returns it. Its text is the same in every run of the same requests, so a snapshot of
-/// it shows a change that adds requests. With the crate `insta`: `insta::assert_snapshot!(spy.bill())`.
+/// [`Spy::bill`](crate::Spy::bill) returns it. Its text is the same for every run of the same requests, so a snapshot
+/// test of it detects a change that adds requests. With the crate `insta`: `insta::assert_snapshot!(spy.bill())`.
 ///
-/// - **rows**: the entities that were read or written. A request that was rejected, or has no response, has none.
-/// - **bytes**: the length of the bodies, without headers and URLs. A time has the 28 bytes of its longest form,
+/// - **rows**: the entities that were read or written. A request that was rejected or got no response counts none.
+/// - **bytes**: the length of the bodies, without headers and URLs. A time counts as the 28 bytes of its longest form,
 ///   because the service omits trailing zeros.
 /// - Requests are attempts: each retry counts.
 ///

@@ -2,8 +2,8 @@
 //!
 //! Defines [`Exchange`] and [`Outcome`]. `secrets.rs` defines the secrets; `spy.rs` and `recorder.rs` keep exchanges.
 //!
-//! Only values that are known to be harmless are kept: headers by a list of names. The credential of a request is
-//! removed from the response too, because a rejection may repeat it.
+//! Only values that are known to be harmless are kept. For headers, a list of names decides. The credential of a
+//! request is removed from the response too, because a rejection may repeat it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,7 +25,7 @@ use crate::secrets::Secrets;
 ///
 /// These parts are hidden or omitted:
 ///
-/// - the `Authorization` header and the parameters of a shared access signature, also where a response repeats them
+/// - the `Authorization` header and the parameters of a shared access signature, even where a response repeats them
 /// - the values of headers that are not part of the protocol
 /// - the value of a user delegation key
 ///
@@ -99,7 +99,7 @@ impl Exchange {
         self.number
     }
 
-    /// Returns the operation, or `None` if the client has no such operation. A ping is a list of tables.
+    /// Returns the operation, or `None` if the client has no such operation. A ping counts as a list of tables.
     pub fn kind(&self) -> Option<OperationKind> {
         self.kind
     }
@@ -182,9 +182,9 @@ impl Exchange {
         self.response().map(|response| String::from_utf8_lossy(response.body()))
     }
 
-    /// Returns the progress of the request, if no complete response arrived.
+    /// Returns how far the request got, if it failed without a complete response.
     ///
-    /// A client that stopped waiting leaves neither a failure nor a status.
+    /// If the client stopped waiting, both this and [`status`](Self::status) are `None`.
     pub fn failure(&self) -> Option<Delivery> {
         match self.outcome {
             Outcome::Failed(reached) => Some(reached),

@@ -43,7 +43,7 @@ impl Exploration {
 
     /// Returns `true` if every order was run, and the body never failed.
     ///
-    /// With `isolated`, this is no proof for a body that takes the order of writes to different rows from their ETags.
+    /// With `isolated`, this is no proof for a body that infers the order of writes to different rows from their ETags.
     /// The guide `explorations` lists all limits.
     pub fn is_proof(&self) -> bool {
         self.stop_reason.is_none() && self.failure.is_none()

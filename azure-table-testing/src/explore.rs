@@ -1,10 +1,10 @@
 //! The search through the orders of concurrent requests.
 //!
-//! Contains nothing but its parts. Requests wait at the gate (`gate.rs`) until all tasks rest; then one of them is
-//! chosen. `footprint.rs` determines the rows that a request reads and writes, `event.rs` describes a chosen request.
-//! `tree.rs` walks the tree of choices, with the races of each run. `races.rs` finds those, and decides which two
-//! events commute. `schedule.rs` is the text of a run's choices, `switches.rs` shortens a failed one, and `story.rs`
-//! prints it. `search.rs` combines them, and `exploration.rs`, beside this folder, is the result.
+//! Requests wait at the gate (`gate.rs`) until all tasks are blocked. Then the search chooses one of them.
+//! `footprint.rs` determines the rows that a request reads and writes, `event.rs` describes a chosen request.
+//! `races.rs` decides which two events commute, and finds the races of a run. `tree.rs` walks the tree of choices with
+//! the help of these races. `schedule.rs` is the text of a run's choices, `switches.rs` shortens a failed one, and
+//! `story.rs` prints it. `search.rs` combines them, and `exploration.rs`, beside this folder, is the result.
 //!
 //! The setters that a test calls, and the clients of a run, are in `__private/explore.rs`: the test kit never knows the
 //! client.

@@ -18,7 +18,7 @@ use crate::response_template::ResponseTemplate;
 
 /// A fault of one request.
 ///
-/// "Applied" means that the service behind receives the request and processes it, including a rejection.
+/// "Applied" means that the service behind receives the request and processes it, even if it rejects it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Fault {
@@ -35,7 +35,7 @@ pub enum Fault {
         /// The number of bytes of the body that arrive; a shorter body breaks off at its end.
         at: usize,
     },
-    /// The request is delayed by this time. It is not applied if the client cancels the call before.
+    /// The request is delayed by this time. It is not applied if the client cancels the call before then.
     DelayRequest(Duration),
     /// The request is applied immediately, and its response is delayed by this time.
     DelayResponse(Duration),
@@ -54,7 +54,7 @@ pub enum Fault {
     Respond(ResponseTemplate),
     /// The request is applied, and this response replaces the service's.
     RespondAfterApplying(ResponseTemplate),
-    /// A failed operation in a batch: 202 with this as its only part; not applied. Affects batches only.
+    /// The response to a failed batch is returned: 202 with this as its only part; not applied. Affects batches only.
     FailBatchPart(ResponseTemplate),
     /// Another transport receives the request: a service in another state, or one with a wrong clock.
     RouteTo(Arc<dyn Transport>),
@@ -165,7 +165,7 @@ fn broken(reached: Delivery, kind: io::ErrorKind, why: impl Into<String>) -> Tra
     TransportError::new(reached, io::Error::new(kind, format!("injected fault: {}", why.into())))
 }
 
-/// Reports a response that cannot be built: nothing was sent, and the error shows the reason.
+/// Returns the error for a response that cannot be built: nothing was sent, and the error shows the reason.
 fn no_response(error: Box<dyn std::error::Error + Send + Sync>) -> TransportError {
     TransportError::new(Delivery::NothingSent, error)
 }

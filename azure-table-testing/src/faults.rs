@@ -274,7 +274,7 @@ impl FaultRecord {
         self.number
     }
 
-    /// Returns the operation, or `None` if the client has no such operation. A ping is a list of tables.
+    /// Returns the operation, or `None` if the client has no such operation. A ping counts as a list of tables.
     pub fn kind(&self) -> Option<OperationKind> {
         self.kind
     }

@@ -76,7 +76,7 @@ impl Fingerprint {
     }
 }
 
-/// Returns both texts. Long ones begin shortly before the first difference.
+/// Returns both texts, or if they are long, excerpts that begin shortly before the first difference.
 fn parting(a: &str, b: &str) -> (String, String) {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let length = |text: &str| text.chars().count();

@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// Imports the core, never the client or the emulator. `__private/explore.rs` of azure-table combines all of them to an
-// exploration.
+// Imports the core, never the client or the emulator. `__private/explore.rs` of azure-table combines all of them into
+// an exploration.
 
 mod address;
 mod bill;

@@ -22,10 +22,10 @@ use crate::secrets::Secrets;
 /// [`Replay`](crate::Replay) responds from this file. It has one exchange per line, as JSON:
 /// `{"number", "request": {"method", "url", "headers", "body"}, "response": {"status", "headers", "body"}}`.
 ///
-/// The file contains no secrets (see [`Exchange`]) and not the account's URL, which is replaced with
-/// `https://account.invalid`. In rejections that repeat the account's name it is replaced with `account`. The name
-/// stays where it is part of your rows. **Keys and properties of entities are in the file**; [`hiding`](Self::hiding)
-/// hides further texts.
+/// The file contains neither secrets (see [`Exchange`]) nor the account's URL, which is replaced with
+/// `https://account.invalid`. Rejections that repeat the account's name show `account` in its place. The name stays
+/// where it is part of your rows. **Keys and properties of entities are in the file**; [`hiding`](Self::hiding) hides
+/// further texts.
 ///
 /// Each line is written when its response arrives, or when the client stops waiting. Clones share one file.
 ///
@@ -99,8 +99,8 @@ impl Recorder {
     /// Replaces this text with `(hidden)` wherever it occurs.
     ///
     /// It is also found percent-encoded in a URL, escaped in JSON or XML, and in the continuation tokens of Storage.
-    /// Binary values are not searched, and the comparison is case-sensitive. A replay compares with the written text:
-    /// [`Replay::hiding`](crate::Replay::hiding) does the same there.
+    /// Binary values are not searched, and the comparison is case-sensitive. A replay compares requests with the
+    /// written text, so hide the same texts there, with [`Replay::hiding`](crate::Replay::hiding).
     #[must_use]
     pub fn hiding(mut self, text: impl Into<String>) -> Self {
         self.hidden.add(text.into());
@@ -137,7 +137,7 @@ impl State {
     }
 }
 
-/// An exchange that is written when it ends, also by a cancellation.
+/// An exchange that is written when it ends, even if it is cancelled.
 struct Writing<'r> {
     recorder: &'r Recorder,
     exchange: Exchange,

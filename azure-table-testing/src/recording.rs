@@ -1,8 +1,8 @@
 //! The file of a recording.
 //!
-//! Defines [`Recorded`]: one exchange as one line of JSON, to a file and from it. The account's name does not occur in
-//! it. The account's URL is `https://account.invalid` in requests and responses, and rejections that repeat the name
-//! contain `account`. The compared parts of a request are in `fingerprint.rs`.
+//! Defines [`Recorded`]: one exchange as one line of JSON, to a file and from it. The line does not name the account:
+//! its URL is `https://account.invalid` in requests and responses, and rejections that repeat its name contain
+//! `account`. Only rows may contain the name. The compared parts of a request are in `fingerprint.rs`.
 
 use std::collections::BTreeMap;
 use std::io;

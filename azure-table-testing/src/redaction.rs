@@ -26,7 +26,7 @@ impl Redaction {
         }
         // In URLs and filters a quote is doubled.
         self.texts.extend([text.replace('\'', "''"), text, HIDDEN.to_owned()]);
-        // Text that is already hidden is first and stays unchanged, also if a client sends it back in a URL. Then, of
+        // Text that is already hidden is first and stays unchanged, even if a client sends it back in a URL. Then, of
         // two texts with a common beginning, the longer one is first.
         self.texts
             .sort_by_key(|text| (text != HIDDEN, std::cmp::Reverse(text.len())));
@@ -148,13 +148,13 @@ fn json(text: &str) -> Option<(char, usize)> {
     })
 }
 
-/// Returns the character of a text that has no other.
+/// Returns the only character of a text, or `None` if it has more or none.
 fn only(text: &str) -> Option<char> {
     let mut characters = text.chars();
     characters.next().filter(|_| characters.as_str().is_empty())
 }
 
-/// Decodes `&amp;`.
+/// Decodes an escaped character of XML, such as `&amp;`. Returns its length too.
 fn xml(text: &str) -> Option<(char, usize)> {
     const NAMED: [(&str, char); 6] = [
         ("&amp;", '&'),

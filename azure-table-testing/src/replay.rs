@@ -37,8 +37,8 @@ use crate::verdict::{self, Verdict};
 /// Without it, dropping the last clone does.
 ///
 /// Recorded responses keep their dates, except rejections of the authorization, because a client corrects its clock by
-/// them. A request that was cancelled while it was recorded gets no response here either. An example is at
-/// [`Recorder`](crate::Recorder).
+/// them. A request that was cancelled while it was recorded gets no response here either. See
+/// [`Recorder`](crate::Recorder) for an example.
 #[derive(Clone)]
 pub struct Replay {
     open: Arc<Open>,
@@ -134,9 +134,9 @@ impl Replay {
 
     /// Applies `mask` to recorded and incoming requests before they are compared.
     ///
-    /// It receives the path, the query, the body and the compared headers. Use
-    /// [`mask_guids`](crate::mask_guids), [`mask_times`](crate::mask_times), or a closure that
-    /// combines both with more. Several masks are applied one after the other. Responses stay unchanged.
+    /// It receives the path, the query, the body and the compared headers. Use [`mask_guids`](crate::mask_guids),
+    /// [`mask_times`](crate::mask_times), or a closure that combines both with more. Several masks are applied in the
+    /// order in which they were added. Responses stay unchanged.
     ///
     /// ```
     /// use azure_table::testing::{Replay, mask_guids};

@@ -1,9 +1,10 @@
 //! A response that a test returns instead of the service's.
 //!
-//! Defines [`ResponseTemplate`]: its status, code, headers and rows, as a separate response and as a part of a batch's.
+//! Defines [`ResponseTemplate`]: its status, code, headers and rows, as a separate response or as a part of the
+//! response to a batch.
 //!
 //! Faults and scripts share this type: a rule replaces the service's response with it, and a step of a `Script` is a
-//! `Fault`. So a script needs no second list of failures. For a late response of a script, wrap the script in `Faults`.
+//! `Fault`. So a script needs no second list of failures. To delay a response of a script, wrap the script in `Faults`.
 
 use std::fmt::Write as _;
 use std::time::Duration;

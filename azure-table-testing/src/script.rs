@@ -1,8 +1,8 @@
 //! Responses in an exact order, without a service.
 //!
-//! An unexpected request gets a 501 first and fails the test later by a panic, because a panic inside a transport may
-//! be in a task that nobody joins. The client does not retry a 501, which leaves no write in doubt. `finish`, or the
-//! drop of the script, reports it to the test.
+//! An unexpected request gets a 501, and the test panics later: a panic inside the transport could occur in a task that
+//! nobody joins. The client does not retry a 501, which leaves no write in doubt. `finish`, or the drop of the script,
+//! reports it to the test.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! The parts of a request and its response that must not be kept.
 //!
-//! Defines [`Secrets`]. Headers are shown by a list of those that the protocol has, so an unforeseen credential is not
-//! among them. The response is also searched for the credential, because a rejection may repeat it.
+//! Defines [`Secrets`]. Only headers on a list of the protocol's headers are shown, so an unforeseen credential stays
+//! hidden. The response is also searched for the credential, because a rejection may repeat it.
 
 use azure_table_core::codec::url;
 use bytes::Bytes;
@@ -66,7 +66,7 @@ impl Secrets {
         });
         let otherwise: Vec<String> = otherwise.collect();
         texts.extend(otherwise);
-        // Of two texts with a common beginning the longer one is first.
+        // Of two texts with a common beginning, the longer one is searched for first.
         texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
         let gives_key = address.query.split('&').any(|pair| pair == "comp=userdelegationkey");
         Self { texts, gives_key }

@@ -57,7 +57,7 @@ struct State {
     cleared: u64,
     most: usize,
     kept: VecDeque<Exchange>,
-    /// Of all requests since the last `clear`, also those that are no longer kept.
+    /// The bill of all requests since the last `clear`, including those no longer kept.
     bill: Bill,
 }
 

@@ -1,7 +1,7 @@
-//! The comparison of actual with expected requests of a test double.
+//! The comparison of the actual with the expected requests of a test double.
 //!
-//! Defines [`Verdict`]: the faults that a [`Script`](crate::Script) or a [`Replay`](crate::Replay)
-//! found. It reports them to the test by a panic.
+//! Defines [`Verdict`]: the faults that a [`Script`](crate::Script) or a [`Replay`](crate::Replay) found. It reports
+//! them to the test with a panic.
 
 use azure_table_core::transport::{Delivery, TransportError};
 use bytes::Bytes;

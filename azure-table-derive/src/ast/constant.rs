@@ -1,7 +1,7 @@
 //! The names of the generated constants.
 //!
-//! Decides which fields and variants have a constant, its name, and that no two names are equal. The code is in
-//! `expand/column.rs`.
+//! Decides which fields and variants have a constant, names it, and rejects duplicate names. `expand/column.rs`
+//! generates the constants.
 
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ pub(crate) fn name_variants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, varian
     });
     name(ctxt, columns, "variant", sources.collect());
     for variant in variants.iter_mut() {
-        // The name would refer to the variant, and nothing could reach the constant.
+        // The name would refer to the variant, so no code could use the constant.
         let hidden = |constant: &Ident| names.iter().any(|name| constant == name);
         if let Some(constant) = variant.constant.take_if(|constant| hidden(constant)) {
             ctxt.error(
@@ -164,8 +164,8 @@ fn identifier(name: &str) -> Option<Ident> {
     syn::parse_str(name).ok()
 }
 
-/// Returns the constant's name at the field, so that tools lead there, without mixing up names of the derive with names
-/// of a macro that the struct may come from.
+/// Returns the constant's name with the location of the field, so that tools navigate there. It resolves at the derive,
+/// because the struct may come from another macro.
 fn at(constant: &Ident, ident: &Ident) -> Ident {
     Ident::new(&constant.to_string(), ident.span().resolved_at(Span::call_site()))
 }

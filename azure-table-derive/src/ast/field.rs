@@ -132,9 +132,9 @@ impl<'a> Field<'a> {
     pub(crate) fn is_column(&self) -> bool {
         match self.role {
             Role::Key(_) | Role::Timestamp | Role::Group(_) => true,
-            // Includes properties that the service cannot compare: their constant reports that.
+            // Includes properties that the service cannot compare: their constant produces the compile error.
             Role::Property(_) => true,
-            // A part of a key cannot be compared on its own, an ETag not at all; an ignored field is not stored.
+            // The service can compare neither a part of a key on its own nor an ETag. An ignored field is not stored.
             Role::KeyPart(_) | Role::Etag | Role::Ignored | Role::Extra => false,
         }
     }

@@ -1,6 +1,6 @@
 //! A parsed option.
 //!
-//! Defines [`Attr`], and the rule that an option is used once unless its row says otherwise.
+//! Defines [`Attr`], and the rule that an option is used at most once. A row of `attr/table.rs` can allow repetition.
 
 use proc_macro2::Ident;
 

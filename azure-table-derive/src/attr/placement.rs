@@ -79,7 +79,7 @@ impl Placements {
     /// Returns the error for a name that is accepted at another place.
     fn elsewhere(&self, kind: Kind, spot: Spot, name: &str) -> Option<String> {
         if spot != Spot::Item && name == "name" {
-            // It is meant as the other name of a field or variant, more likely than of the table.
+            // The user more likely meant `rename` than the name of the table.
             return None;
         }
         let item = kind.item();
@@ -100,7 +100,7 @@ impl Placements {
         let kinds: Vec<Kind> = rows.flat_map(|row| row.kinds).copied().collect();
         match kinds.first()? {
             _ if kinds.contains(&Kind::Entity) => of_entity(kind, name),
-            // An option of several derives has no place of its own.
+            // An option of several derives has no single correct place.
             owner if kinds.iter().any(|kind| kind.derive() != owner.derive()) => None,
             owner => of_derive(*owner, kind, name),
         }

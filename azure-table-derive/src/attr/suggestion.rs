@@ -1,6 +1,7 @@
 //! Suggestions for unknown names.
 //!
-//! Contains the error for an unknown attribute, and the similarity of names, which `ast.rs` also uses for fields.
+//! Contains the error for an unknown attribute, and the search for similar names. `ast/key.rs` uses the search for
+//! fields too.
 
 /// Names of attributes in other libraries.
 const OTHER_WORDS: &[(&str, &str)] = &[
@@ -35,12 +36,12 @@ pub(crate) fn unknown(name: &str, place: &str, known: &[&str]) -> String {
     format!("unknown attribute `{name}`: {meant}{place} write {}", list(known, "or"))
 }
 
-/// Returns the question whether another name was meant, with a space behind it.
+/// Returns the question "did you mean" with a space after it, or an empty text.
 pub(crate) fn did_you_mean(meant: Option<&str>) -> String {
     meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "))
 }
 
-/// Returns the one of the `known` attributes that a name is a synonym or a misspelling of.
+/// Returns the `known` attribute of which `name` is a synonym or a misspelling.
 pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = OTHER_WORDS
         .iter()

@@ -1,6 +1,6 @@
-//! The values of options: how each is parsed, and the errors for malformed ones.
+//! The parsers for the values of options, with the errors for malformed values.
 //!
-//! The options with a form of their own are here; flags, texts and code are parsed by `attr/item.rs`.
+//! Only options with a syntax of their own are parsed here; `attr/item.rs` parses flags, texts and code.
 
 use syn::{ExprPath, LitStr, Path};
 

@@ -147,7 +147,7 @@ fn rejection(field: &Field<'_>, option: &str) -> Option<String> {
     Some(format!("{reason}: remove `{option}`"))
 }
 
-/// Rejects `prefix` without `flatten`, and prefixes with which no name can begin.
+/// Rejects `prefix` without `flatten`, and a prefix that no property name can begin with.
 fn check_prefix(ctxt: &Ctxt, field: &Field<'_>) {
     let Some(prefix) = &field.attrs.prefix else { return };
     if field.attrs.flatten.is_none() {

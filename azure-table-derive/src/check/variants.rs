@@ -124,7 +124,7 @@ fn check_tags(ctxt: &Ctxt, variants: &Variants<'_>) {
     }
 }
 
-/// Rejects a variant without a prefix, and prefixes of which one begins with the other.
+/// Rejects a variant without a prefix, and a prefix that begins with another one.
 fn check_prefixes(ctxt: &Ctxt, variants: &Variants<'_>) {
     let mut before: Vec<(String, String)> = Vec::new();
     for (variant, _) in variants.named() {
@@ -157,7 +157,7 @@ fn check_prefixes(ctxt: &Ctxt, variants: &Variants<'_>) {
     }
 }
 
-/// Rejects a prefix with which no key begins, or every key.
+/// Rejects a prefix that no key can begin with, and the empty one, which matches every key.
 fn check_prefix(ctxt: &Ctxt, prefix: &LitStr) {
     let text = prefix.value();
     if text.is_empty() {

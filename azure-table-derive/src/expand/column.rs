@@ -45,8 +45,8 @@ fn block(ident: &Ident, generics: &Generics, constants: Vec<TokenStream>) -> Opt
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     (!constants.is_empty()).then(|| {
         quote! {
-            // Few programs use all of them, and lints about a field were reported at the field. Most constants trigger
-            // neither lint, so `expect` would fail.
+            // Few programs use all constants, and the compiler reports lints about a field at the field itself. Most
+            // constants trigger neither lint, so `expect` would fail.
             #[allow(dead_code, deprecated, non_upper_case_globals, private_interfaces, unreachable_pub)]
             impl #impl_generics #ident #ty_generics #where_clause {
                 #(#constants)*

@@ -58,7 +58,7 @@ fn table_entity(entity: &Entity<'_>, generics: &Generics) -> TokenStream {
             }
         }
     });
-    // In a generic struct they can be checked only for each use.
+    // In a generic struct the assertions can be checked only at each use.
     let (widths, names) = if base.is_generic() {
         let widths = width_assertions(entity)
             .chain(encrypted_assertions(base))
@@ -92,7 +92,7 @@ fn key_fields<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = &'e Field<'e>>
     KeyName::BOTH.into_iter().flat_map(|key| entity.key_fields(key))
 }
 
-/// Generates the inside of a tuple. Every type has its comma, because a single type must be a tuple too.
+/// Generates the elements of a tuple type. A comma follows each, so that a single type is a tuple too.
 pub(crate) fn key_types<'e>(fields: impl Iterator<Item = &'e Field<'e>>) -> TokenStream {
     let types = fields.map(|field| &field.original.ty);
     quote!(#(#types,)*)

@@ -1,9 +1,9 @@
-//! The code that names the type of a field with a bound.
+//! The code that names a field's type together with a trait.
 //!
-//! Contains the traits by which a type is named. A type that does not fit is named in the schema, where the value is
-//! written and where it is read. All of these name the same trait at the type, as `<Type as Trait>::item`: the compiler
-//! reports the same error for each, and shows it once. The spelling of the type selects the trait, and with it the
-//! remedy.
+//! The generated code names the type in the schema, where the value is written, and where it is read. All these places
+//! use the same trait, as `<Type as Trait>::item` with the span of the type. So for a type that does not fit, the
+//! compiler produces equal errors and shows one. The spelling of the type selects the trait, and with it the advice in
+//! the error.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -42,7 +42,7 @@ impl<'s> FieldType<'s> {
         Place::of(self.ty()).item(self.ty(), &quote!(#private::#of), item)
     }
 
-    /// Generates `<Type as Trait>::item`; or the function of the type, if the bound is one of the impl.
+    /// Generates `<Type as Trait>::item`, or `function::<Type>` if one trait does not serve for writing and reading.
     fn item_or(&self, of: &str, item: &str, function: TokenStream) -> TokenStream {
         if self.is_read {
             return self.item(of, item);
@@ -140,7 +140,7 @@ impl<'s> FieldType<'s> {
         quote!(#pieces(#row, #prefix, &[#(#names),*])?)
     }
 
-    /// Generates the value found, the value for an absent one, or an error.
+    /// Generates the value that was found, the default for an absent one, or an error.
     pub(crate) fn required(&self, found: &TokenStream, prefix: &TokenStream, name: &str) -> TokenStream {
         let (private, ty) = (&self.private, self.ty());
         let required = match self.field.form() {

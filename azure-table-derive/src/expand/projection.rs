@@ -45,7 +45,7 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
         Some(_) => quote!(Minimal),
         None => quote!(None),
     };
-    // In a generic projection it is a bound.
+    // In a generic projection a bound takes the place of the assertion.
     let assertion = (!base.is_generic()).then(|| {
         let assertion = Place::of(of).derived(quote!(#private::assert_entity::<#of>()));
         quote!(const _: () = #assertion;)

@@ -76,7 +76,7 @@ fn text(choice: &Choice<'_>) -> TokenStream {
     })
 }
 
-/// Generates the variant of a text.
+/// Generates the expression that converts a text to its variant.
 fn read_text(choice: &Choice<'_>, text: &TokenStream) -> TokenStream {
     let Paths { private, .. } = Paths::of(&choice.attrs);
     let found = local("text");
@@ -96,7 +96,7 @@ fn read_text(choice: &Choice<'_>, text: &TokenStream) -> TokenStream {
     }
 }
 
-/// Generates the result for a value that no variant has: the variant that holds it, or an error.
+/// Generates the result for an unknown value: the catch-all variant with that value, or an error.
 fn rest(choice: &Choice<'_>, found: &Ident, kept: &TokenStream, unknown: &TokenStream) -> TokenStream {
     let Some((variant, ty)) = choice.other() else {
         return quote!(::core::result::Result::Err(#unknown));
@@ -142,10 +142,10 @@ fn numbers(choice: &Choice<'_>, convert: &str) -> TokenStream {
     constants.collect()
 }
 
-/// Generates the variant of a discriminant.
+/// Generates the expression that converts a discriminant to its variant.
 fn read_number(choice: &Choice<'_>, value: &Ident) -> TokenStream {
     let Paths { private, .. } = Paths::of(&choice.attrs);
-    // The code for writing has checked them.
+    // The code for writing has checked the numbers.
     let (found, numbers) = (local("number"), numbers(choice, "truncated"));
     let variants = choice.variants.iter().enumerate();
     let known: Vec<(Ident, &Ident)> = variants

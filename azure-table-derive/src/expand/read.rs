@@ -35,7 +35,7 @@ fn found(index: usize) -> Ident {
     local(&format!("f{index}"))
 }
 
-/// Returns the local that holds the properties of no field.
+/// Returns the local that holds the properties that belong to no field.
 fn extra() -> Ident {
     local("extra")
 }
@@ -115,7 +115,7 @@ impl Reading<'_, '_> {
         quote!(#(#aliases => {})* #(#name if #owned => {})* #last)
     }
 
-    /// Generates the use of a property's older names if the current one is absent.
+    /// Generates the code that falls back to a property's older names if the current one is absent.
     fn aliases(&self) -> TokenStream {
         let private = self.base.paths().private;
         let (row, prefix, property) = (&self.row, self.prefix(), local("property"));

@@ -103,7 +103,7 @@ pub(crate) fn encrypted_assertions(base: &Struct<'_>) -> impl Iterator<Item = To
     encrypted.map(|(field, _)| FieldType::of(base, field).assert_encrypted())
 }
 
-/// Generates the use of an item of the module in `with`, or of its replacement if the item is missing.
+/// Generates code that uses an item of the module in `with`, or its replacement if the module lacks the item.
 pub(crate) fn item_of(
     base: &Struct<'_>,
     module: &Path,
@@ -114,7 +114,7 @@ pub(crate) fn item_of(
     let name = Ident::new(name, Span::call_site());
     let last = module.segments.last().map(|last| last.ident.to_string());
     let inner = if last.is_some_and(|last| last.starts_with(char::is_uppercase)) {
-        // The items of a type are not imported.
+        // The items of a type cannot be imported, so they are named by their path.
         let item = place.derived(quote!(::#name));
         of(quote!(#module #item))
     } else {

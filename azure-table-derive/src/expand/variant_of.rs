@@ -29,7 +29,7 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
 
     let Paths { krate, private } = variants.paths();
     let ident = &variants.input.ident;
-    // Bounds on the forms of keys are bounds on entities.
+    // A mark by the form of the keys requires that the types are entities.
     let bounded = matches!(variants.mark, Mark::KeyForm).then(|| variant_generics(variants, &TokenStream::new()));
     let (impl_generics, ty_generics, where_clause) = bounded.as_ref().unwrap_or(generics).split_for_impl();
     let entity = local("entity");
@@ -45,10 +45,10 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
                 }
             }
         }};
-        // If two names of the same type were treated as two types, the compiler points at them.
+        // If the derive mistook two names of one type for two types, the compiler points at them.
         let place = Place::of(*ty);
         let (begin, body) = (place.derived(quote!(impl)), place.derived(body));
-        // Nothing marks the rows of the variant for all others.
+        // No mark distinguishes the rows of the variant for all other rows.
         let marked = variant.attrs.other.is_none().then(|| {
             let mark = mark(variants, variant, ty);
             quote! {

@@ -197,7 +197,7 @@ fn assertions(variants: &Variants<'_>) -> Option<TokenStream> {
         let partition = (index > 0).then(|| assertion(quote!(#private::assert_partition::<#first, #ty>())));
         let mark = match &variants.mark {
             Mark::Tag(property) => Some(assertion(quote!(#private::assert_untagged::<#ty>(#property)))),
-            // Otherwise the variants after it would never be tried.
+            // A variant whose form matches every row would hide all later variants.
             Mark::KeyForm if last != Some(variant.ident) => Some(assertion(quote!(#private::assert_form::<#ty>()))),
             Mark::KeyForm | Mark::RowKeyPrefix => None,
         };

@@ -277,7 +277,7 @@ fn struct_with_errors_still_has_its_impls() {
     has(&code, "type KeyFields = (String, String,);");
     has(&code, "impl ::azure_table::ReadEntity for S");
     has(&code, "const X:");
-    // It may have been meant to be ignored: its type has no bounds.
+    // The user may have meant to ignore the field, so its type has no bounds.
     assert!(!code.contains("Cache"));
     let code = flat(&derive("enum E<'a> { A(&'a str), B }").to_string());
     has(&code, "impl<'a> ::azure_table::TableEntity for E<'a>");

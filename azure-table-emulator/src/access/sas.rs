@@ -1,8 +1,9 @@
 //! Shared access signatures in the query of a request: their verification and the grant.
 //!
-//! Contains the three kinds, for a table (`tn`), for an account (`ss`) and for a table by a user delegation key
-//! (`skoid`), their times, addresses and protocols, and the fields that a stored policy adds (`si`). The strings to
-//! sign are in `protocol/sas_parameters.rs`; the permissions that each operation needs are in `operations/grant.rs`.
+//! Verifies the three kinds: for a table (`tn`), for an account (`ss`), and for a table by a user delegation key
+//! (`skoid`). Checks their times, addresses and protocols, and applies the fields of a stored policy (`si`). The
+//! strings to sign are in `protocol/sas_parameters.rs`; the permissions that each operation needs are in
+//! `operations/grant.rs`.
 //!
 //! A user delegation key is an HMAC by the account's key over all of the key's parameters. Nothing is stored: the
 //! parameters in a signature (`skoid` and so on) are enough to derive its key again. All tokens belong to one user,
@@ -141,7 +142,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Returns `None` if the parameters do not form a signature.
+    /// Returns the kind of a signature, or `None` if the parameters do not form one.
     fn of(sas: &SasParameters, is_strict: bool) -> Option<Self> {
         let value = |name| sas.get(name);
         let is_known_version = value("sv") == FIRST_SIGNATURES || version::is_taken(value("sv"), is_strict);

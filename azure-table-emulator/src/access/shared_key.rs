@@ -19,14 +19,15 @@ use crate::store::site::Site;
 pub(crate) const WRONG_SIGNATURE: &str = "the signature does not match the account's key";
 /// The maximum age of a request on arrival.
 const MAX_AGE: Duration = Duration::from_secs(15 * 60);
-/// Returns the reason if no account has the name.
+/// Returns the reason for a rejection because no account has the name.
 pub(crate) fn no_account(site: &Site) -> String {
     format!("no account {}", Shown(&site.account))
 }
 
 /// Checks the signature, and the age of the request if `now` is given.
 ///
-/// Fails with the reason, which shows nothing of the header: a client may have put a key where the account belongs.
+/// Fails with the reason. The reason quotes nothing from the header, because a client may have put a key in the
+/// account's place.
 pub(crate) fn check(
     site: &Site,
     key: Option<&SigningKey>,
@@ -78,7 +79,8 @@ pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
     headers.get(name)?.to_str().ok()
 }
 
-/// Only old requests are rejected; how far ahead a clock may be is not documented.
+/// Rejects requests that are too old. How far ahead a client's clock may be is not documented, so no request is too
+/// new.
 fn check_date(date: &str, now: DateTime) -> std::result::Result<(), Cow<'static, str>> {
     let sent = httpdate::parse_http_date(date).ok();
     let sent = sent.and_then(|time| DateTime::try_from(time).ok());

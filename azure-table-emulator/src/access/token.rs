@@ -1,8 +1,8 @@
-//! Tokens of Entra ID: specific ones, and all those for a specific audience.
+//! Tokens of Entra ID: single tokens, or every token for an audience.
 //!
-//! Contains the checks of a token: the form of a JWT, its audience and its times. Signatures are not verified, so that
-//! a test can create its own tokens, or use real ones without the keys of their issuer. `access.rs` decides when a
-//! token is required. Errors show no part of a token and no claim other than its audience and its age.
+//! Checks the form of a JWT, its audience and its times. Signatures are not verified, so that a test can create its own
+//! tokens, or use real ones without the keys of their issuer. `access.rs` decides when a token is required. Errors show
+//! no part of a token and no claim other than its audience and its age.
 //!
 //! Source: RFC 6750 "Bearer token usage"; RFC 7519 "JSON Web Token"; recordings of azure-data-tables,
 //! `list_tables_with_invalid_credential` (2024) and `error_handling` (2026).

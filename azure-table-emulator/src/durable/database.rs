@@ -7,8 +7,8 @@
 //! |---|---|---|
 //! | `state` | `emulator` | the service, and the time of the last version of a row |
 //! | `accounts` | name | line of a snapshot |
-//! | `tables` | account, the form of the name that counts | line of a snapshot |
-//! | `rows of` account `/` that form | PartitionKey, RowKey | Timestamp in ticks, properties |
+//! | `tables` | account, the compared form of the name | line of a snapshot |
+//! | `rows of` account `/` compared form of the name | PartitionKey, RowKey | Timestamp in ticks, properties |
 //!
 //! A change of any of these forms requires a new [`FORMAT`]. Opening verifies all checksums: redb itself trusts a file
 //! that was closed properly, and may panic if it was changed since.

@@ -28,7 +28,7 @@ const TABLES: (&str, &str) = ("tables-", ".redb");
 /// The suffix of tables that are being created.
 const NEW: &str = ".new";
 
-/// The contents of a durable emulator's folder, counted. Feature `emulator-durable`.
+/// A verified folder of a durable emulator, with the number of its tables and entities. Feature `emulator-durable`.
 ///
 /// [`check`](Self::check) verifies a folder, [`upgrade`](Self::upgrade) converts it to the format of this version.
 /// [`Emulator::open`](crate::Emulator::open) opens it for use. To copy tables to or from a folder, use an
@@ -171,7 +171,7 @@ pub(super) fn open(
     is_synced: bool,
 ) -> io::Result<(Lock, Database, Accounts, DateTime)> {
     create_folder(folder).map_err(|e| at(folder, &e))?;
-    // Before the lock, so that a foreign folder stays unchanged.
+    // Checks the folder before it creates the lock, so that a foreign folder stays unchanged.
     tables(folder)?;
     let lock = Lock::of(folder)?;
     let file = match tables(folder)? {
@@ -182,7 +182,7 @@ pub(super) fn open(
     Ok((lock, database, accounts, last_write))
 }
 
-/// Creates a missing folder, with its name on the disk.
+/// Creates a folder and its parents if they are missing, and syncs their names to the disk.
 fn create_folder(folder: &Path) -> io::Result<()> {
     let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let missing: Vec<&Path> = folder.ancestors().take_while(is_missing).collect();

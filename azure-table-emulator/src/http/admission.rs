@@ -35,7 +35,7 @@ struct Connections {
 }
 
 impl Admission {
-    /// Admits at most `connections`, whose bodies have at most `bytes` in total.
+    /// Creates the limits: at most `connections`, whose bodies have at most `bytes` in total.
     pub(super) fn new(connections: usize, bytes: usize) -> Self {
         let units = units(bytes).max(1);
         Self {
@@ -48,7 +48,7 @@ impl Admission {
 
     /// Admits a connection. At the limit, closes the one that has waited longest for its client.
     ///
-    /// While all others are being answered, one connection more than the limit is open.
+    /// If all others are being answered, none is closed, and the limit is exceeded until one ends.
     pub(super) fn admit(&self) -> Arc<Place> {
         let mut connections = self.lock();
         connections.open += 1;

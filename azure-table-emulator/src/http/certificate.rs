@@ -83,7 +83,8 @@ impl ServerCertificate {
 
     /// Returns the fingerprint of the server's own certificate: its SHA-256 in 64 hexadecimal digits.
     ///
-    /// A client may trust a certificate by it. `openssl x509 -fingerprint -sha256` prints the same with colons.
+    /// A client can trust the certificate by its fingerprint. `openssl x509 -fingerprint -sha256` prints the same with
+    /// colons.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -110,7 +111,7 @@ fn has_version(certificate: &[u8]) -> bool {
 
 /// Returns the contents after the tag and the length of a DER value, or `None` if it has another tag.
 fn contents(der: &[u8], tag: u8) -> Option<&[u8]> {
-    /// The bit of a length that is longer than this byte.
+    /// The bit that marks a length of more than one byte.
     const LONG: u8 = 0x80;
     let (&[found, length], rest) = der.split_first_chunk()?;
     let more = if length & LONG == 0 {
@@ -121,7 +122,7 @@ fn contents(der: &[u8], tag: u8) -> Option<&[u8]> {
     (found == tag).then(|| rest.get(more..))?
 }
 
-/// Returns `true` if a PEM section begins whose label ends with `name`.
+/// Returns `true` if the text has a PEM section whose label ends with `name`.
 fn has(text: &[u8], name: &str) -> bool {
     let end = format!("{name}-----");
     let lines = text.split(|b| matches!(b, b'\n' | b'\r'));

@@ -1,6 +1,6 @@
 //! One connection: HTTP messages, from bytes to a complete request and back.
 //!
-//! Contains the time and size limits of an incoming request. hyper answers invalid HTTP with 400, 414 or 431, or not at
+//! Applies the time and size limits of an incoming request. hyper answers invalid HTTP with 400, 414 or 431, or not at
 //! all. The emulator sees complete requests only, so an interrupted one changes nothing.
 
 use std::error::Error;
@@ -57,7 +57,7 @@ impl Tls {
         }
     }
 
-    /// Serves a connection until it is closed. A failure concerns its client only.
+    /// Serves a connection until it is closed. A failure affects only its client.
     pub(super) async fn serve(self, connection: Connection, watcher: Watcher, stream: TcpStream) {
         // Responses are small and complete: waiting for more data would only delay them.
         let _ = stream.set_nodelay(true);
@@ -220,7 +220,7 @@ struct Outgoing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Complete,
-    /// It fails at the next poll but one, so that its bytes are sent first.
+    /// The next poll is pending and the one after it fails, so that the bytes are sent first.
     Cut,
     /// It fails at the next poll.
     Broken,

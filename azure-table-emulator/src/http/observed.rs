@@ -1,6 +1,6 @@
-//! The responses of an emulator on a port, from a transport in front of it, and to incomplete requests.
+//! Responses of an emulator on a port: through a transport in front of it, and to incomplete requests.
 //!
-//! Reports each outcome, also of a request that no caller waits for any more. The event is in `response/observer.rs`.
+//! Reports each outcome to the observer, even if the client has disconnected. The event is in `response/observer.rs`.
 
 use azure_table_core::transport::injected_fault::InjectedFault;
 use azure_table_core::transport::{Transport, TransportError};
@@ -14,8 +14,8 @@ use crate::response::format::ErrorForm;
 use crate::response::observer::{Observe, Seen};
 use crate::rules::service_error::ServiceError;
 
-/// A request whose response is pending. If it is dropped, it is reported without a response: a fault may block it
-/// forever.
+/// A request whose response is pending. Dropping it reports the request without a response, because a fault may block
+/// the response forever.
 struct Pending<'a> {
     observe: &'a Observe,
     seen: Option<Seen>,

@@ -1,7 +1,7 @@
-//! The tables of an emulator without a client: listed, read and filled as text, deleted.
+//! Access to the tables of an emulator without a client: list them, read and fill them as text, delete them.
 //!
-//! Defines [`EmulatorTable`] and the methods for any account. They take no time, regardless of the service model.
-//! Entities as lines are the lines of a snapshot (`snapshot/entity.rs`).
+//! Defines [`EmulatorTable`] and the methods for any account. They take no time, regardless of the service model. Lines
+//! of entities have the form of a snapshot (`snapshot/entity.rs`).
 
 use std::time::Duration;
 
@@ -110,8 +110,8 @@ impl Emulator {
 
     /// Deletes the tables of all accounts, all or none.
     ///
-    /// Their names are available immediately, also the names of tables that were being deleted. Service properties
-    /// stay.
+    /// Their names are available immediately, and so are the names of tables that were already being deleted. Service
+    /// properties stay.
     ///
     /// # Errors
     /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the
@@ -123,8 +123,8 @@ impl Emulator {
 
     /// Deletes the tables of one account, all or none.
     ///
-    /// Their names are available immediately, also the names of tables that were being deleted. Service properties
-    /// stay.
+    /// Their names are available immediately, and so are the names of tables that were already being deleted. Service
+    /// properties stay.
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the account does not exist. Tables
@@ -145,8 +145,8 @@ impl Emulator {
     /// Waits until all reads and writes so far are as durable as the policy of the folder promises.
     ///
     /// [`tables`](Self::tables), [`table_lines`](Self::table_lines) and [`snapshot`](Self::snapshot) return
-    /// immediately, so they can include changes that a crash would still undo. Call this method before you show them to
-    /// anybody. It returns immediately for an emulator without a folder.
+    /// immediately, so they can include changes that a crash would still undo. Call this method before you show their
+    /// results to anyone. It returns immediately for an emulator without a folder.
     ///
     /// # Errors
     /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): a change could not be stored. The

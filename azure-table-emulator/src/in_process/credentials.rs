@@ -1,6 +1,6 @@
 //! The accounts and tokens that an emulator accepts.
 //!
-//! Contains their setters. `access.rs` checks requests against them.
+//! Contains the setters. `access.rs` checks requests against these accounts and tokens.
 
 use azure_table_core::model::error::{Error, Result};
 use azure_table_core::protocol::signature::SigningKey;
@@ -50,13 +50,13 @@ impl Emulator {
 
     /// Accepts every token of Entra ID for `audience`, **without checking who signed it**.
     ///
-    /// For tests of programs that authenticate with `DefaultAzureCredential` and the like, never on an open network:
-    /// anyone can create such a token. It must be a JWT with this audience (`aud`, ignoring a trailing slash) and an
-    /// expiry (`exp`) after the time of the emulator's clock. Repeated calls add audiences. Tokens for Storage have the
-    /// audience `https://storage.azure.com`, for Cosmos DB `https://cosmos.azure.com`.
+    /// Use it to test programs that authenticate with `DefaultAzureCredential` and the like, never on an open network:
+    /// anyone can create a token that is accepted. The token must be a JWT with this audience (`aud`, ignoring a
+    /// trailing slash) and an expiry (`exp`) after the time of the emulator's clock. Repeated calls add audiences.
+    /// Tokens for Storage have the audience `https://storage.azure.com`, for Cosmos DB `https://cosmos.azure.com`.
     ///
-    /// URLs and permissions are the same as with [`token`](Self::token). Rejected tokens get a 401 that names the
-    /// token authority (from version 2020-12-06 on), and text that is not a token a 400.
+    /// URLs and permissions are the same as with [`token`](Self::token). Rejected tokens get a 401 that names the token
+    /// authority (from version 2020-12-06 on). Text that is not a token gets a 400.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

@@ -22,9 +22,9 @@ impl Emulator {
     /// - tables with their stored access policies
     /// - entities with their Timestamps, so that ETags stay valid
     ///
-    /// Account keys and other settings are not stored: set them with the `with_…` methods each time. Timestamps
-    /// continue after the last one, whatever the clock shows. All state is in memory too: the folder is read once, and
-    /// requests are answered from memory.
+    /// Account keys and other settings are not stored: set them each time you open the folder. Timestamps continue
+    /// after the last one, whatever the clock shows. All state is in memory too: the folder is read once, and requests
+    /// are answered from memory.
     ///
     /// [`SyncPolicy`] defines what a response waits for, and what survives a kill or a power failure. After a failed
     /// write to the disk the emulator stops: each request gets 500 `InternalError`, with the reason. Then open the

@@ -23,12 +23,12 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 ///    [`write_latency_per_entity`](Self::write_latency_per_entity), or [`read_latency`](Self::read_latency)), ± 10 %;
 /// 2. the limit of its account ([`account_entities_per_second`](Self::account_entities_per_second)) and of its
 ///    partition ([`partition_entities_per_second`](Self::partition_entities_per_second));
-/// 3. the queue of its partition's server, which handles one request after the other. Each takes
+/// 3. the queue of its partition's server, which handles one request at a time. Each takes
 ///    [`time_per_request`](Self::time_per_request) and [`time_per_entity`](Self::time_per_entity), or
 ///    [`time_per_entity_read`](Self::time_per_entity_read) for reads. A request that would wait longer than
 ///    [`max_wait`](Self::max_wait) is rejected immediately, and a share of the requests even before that
 ///    ([`shedding`](Self::shedding), [`queue_chance`](Self::queue_chance));
-/// 4. the other half of the latency, after it has been applied.
+/// 4. the other half of the latency, after the request has been applied.
 ///
 /// A request that its caller cancels while it waits is not applied, but still uses its turn.
 ///
@@ -36,11 +36,12 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// text is "Operations per second is over the account limit." Cosmos DB responds with 429 `TooManyRequests` and
 /// `x-ms-retry-after-ms`. Requests about tables or the service take only their latency.
 ///
-/// Each partition has a server of its own, as after days of steady load, unless [`splits`](Self::splits) are enabled.
+/// Unless [`splits`](Self::splits) are enabled, each partition has its own server, as in a live service after days of
+/// steady load.
 ///
-/// No latency, processing time or split time is longer than a day; longer values are cut to a day.
+/// Latencies, processing times and split times longer than a day are shortened to a day.
 ///
-/// Time is tokio's: with `#[tokio::test(start_paused = true)]` an hour of it takes only as long as the requests in it.
+/// Time is tokio's: with `#[tokio::test(start_paused = true)]` an hour passes as fast as its requests can be processed.
 /// All random draws come from the [`seed`](Self::seed), so the same requests at the same times have the same outcomes.
 ///
 /// ```
@@ -140,9 +141,9 @@ impl ServiceModel {
 
     /// Creates the service that the Storage Team measured in 2010, in a steady state.
     ///
-    /// A partition handles 1,000 inserts/s, or about 2,400 entities/s in batches of 100. Its limit is the time of its
-    /// server, not a rate. An account has no rate either: one handled 17,000 entities/s without a rejection. (The
-    /// targets of that time, 500 and 5,000 entities/s, were promises below that.)
+    /// A partition handles 1,000 inserts/s, or about 2,400 entities/s in batches of 100. Its limit is its server's
+    /// time, not a rate. An account has no rate limit either: one handled 17,000 entities/s without a rejection. (The
+    /// targets of that time, 500 and 5,000 entities/s, promised less.)
     ///
     /// | constant | value | from |
     /// |---|--:|---|
@@ -187,7 +188,7 @@ impl ServiceModel {
     /// Sets the mean round-trip latency of a read, and of a rejected request.
     ///
     /// The latency varies by ± 10 %. Set it above zero if the clock is paused: otherwise a client that retries rejected
-    /// requests without a wait would do so forever at one instant.
+    /// requests without a wait would retry forever at the same instant.
     pub fn read_latency(mut self, mean: Duration) -> Self {
         self.read_latency = mean.min(LONGEST);
         self
@@ -219,7 +220,7 @@ impl ServiceModel {
 
     /// Rejects a `share` of the requests, from 0 (none) to 1, while the queue is too long.
     ///
-    /// Shedding begins once the wait is longer than `from` and continues as long as it is longer than `until`. An
+    /// Shedding begins once the wait is longer than `from`, and continues while it is longer than `until`. An
     /// overloaded server shortens its queue in this way before it accepts all requests again.
     pub fn shedding(mut self, share: f64, from: Duration, until: Duration) -> Self {
         self.shedding = (share > 0.0).then_some(Shedding { share, from, until });
@@ -233,7 +234,8 @@ impl ServiceModel {
         self
     }
 
-    /// Limits the entities per second of a partition; requests beyond it are rejected. At least 1; `None`: unlimited.
+    /// Limits the entities per second of a partition; requests beyond it are rejected. The minimum is 1; `None` removes
+    /// the limit.
     ///
     /// A query's rows count once the query has examined them. They reduce the rate for later requests.
     pub fn partition_entities_per_second(mut self, entities: impl Into<Option<u32>>) -> Self {
@@ -262,7 +264,7 @@ impl ServiceModel {
         self
     }
 
-    /// Gives each partition a server of its own from the beginning.
+    /// Gives each partition its own server from the beginning.
     ///
     /// This is the default; [`splits`](Self::splits) changes it.
     pub fn without_splits(mut self) -> Self {

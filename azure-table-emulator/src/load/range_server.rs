@@ -19,7 +19,7 @@ use crate::load::{Busy, PartitionKey};
 
 /// The utilization from which a server's range is split. Chosen.
 const BUSY: f64 = 0.9;
-/// The maximum number of samples per watch, evenly over the work: enough to find the middle, and bounded.
+/// The maximum number of samples per watch, spread evenly over the work: enough to find its middle.
 const NOTES: u32 = 1_024;
 
 /// A server for the partitions of a range.

@@ -1,7 +1,8 @@
 //! The servers of an emulator, of all accounts: their capacity and their load.
 //!
-//! A request passes the limit of its account, then the limit of its partition, then the queue of its range server. If
-//! one rejects it, it uses none of them. All random numbers come from one seed, in the order of the requests.
+//! A request passes the limit of its account, then the limit of its partition, then the queue of its range server. A
+//! rejected request uses the capacity of none of them. All random numbers come from one seed, in the order of the
+//! requests.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -128,7 +129,7 @@ impl Stamp {
         &self.model
     }
 
-    /// Draws the time of a request and its response outside the servers.
+    /// Draws the latency of a request: its time and its response's time outside the servers.
     pub(crate) fn latency(&self, work: Work) -> Duration {
         let share = self.state().random.f64() * 2.0 - 1.0;
         self.model.latency_of(work).mul_f64(1.0 + SPREAD * share)
@@ -271,7 +272,7 @@ impl<'s> ServerTurn<'s> {
                 until(done).await;
                 (None, latency / 2)
             }
-            // A rejected request is not replicated.
+            // A rejected request is not replicated, so its response has the latency of a read.
             Some(Err(busy)) => (Some(busy), stamp.latency(Work::Read) / 2),
         };
         Self {
@@ -295,7 +296,7 @@ async fn until(done: Instant) {
     pass(done.saturating_duration_since(Instant::now())).await;
 }
 
-/// A zero time skips the wait, even for the timer's next tick.
+/// Sleeps for `time`. Returns immediately for zero, without waiting for the timer's next tick.
 async fn pass(time: Duration) {
     if !time.is_zero() {
         clock::sleep(time).await;

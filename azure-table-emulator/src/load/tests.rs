@@ -110,7 +110,8 @@ fn longest_times_do_not_overflow() {
     }
 }
 
-/// The study has three points of the curve: rejections begin between 20 and 30 workers and grow with them.
+/// The study measured three points of the curve: rejections begin between 20 and 30 workers and grow with the number of
+/// workers.
 #[test]
 fn more_workers_have_more_batches_rejected() {
     eprintln!("workers accepted/s rejected %");

@@ -1,8 +1,8 @@
 //! Entity group transactions: several changes as one, or a single query in a batch.
 //!
-//! Contains the rules of a batch and the multipart response. Each operation is checked by itself, but only the request
-//! around them has a credential. `protocol/inbound/batch.rs` parses the parts, `operations.rs` each operation, and
-//! `store.rs` makes all changes or none.
+//! Applies the rules of a batch and writes the multipart response. Each operation is checked on its own, with the
+//! credential of the request around them. `protocol/inbound/batch.rs` parses the parts, `operations.rs` each operation,
+//! and `store.rs` makes all changes or none.
 //!
 //! Not confirmed: the index and text for more than 100 changes; the form of the rejection of a second change set; the
 //! codes for a query among other parts and for a batch that cannot be parsed (400 InvalidInput); the form in which an

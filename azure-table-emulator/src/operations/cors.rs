@@ -1,9 +1,9 @@
 //! CORS: requests that browsers send for pages of other origins.
 //!
-//! Contains the preflight request, which needs no signature, and the headers of the response to the request itself. The
-//! rules belong to the account (`operations/documents.rs`); the first matching one applies. The rules block no request:
-//! the browser does. Not confirmed: the form of a rejection (JSON here); the exposed headers of an error, and those
-//! that match a prefix; that a name at the end of a rule's list that the response does not have is still listed.
+//! Handles the preflight request, which needs no signature, and adds the headers to the response to the request itself.
+//! The rules belong to the account (`operations/documents.rs`); the first matching one applies. The rules block no
+//! request: the browser does. Not confirmed: the form of a rejection (JSON here); the exposed headers of an error, and
+//! those that match a prefix; that a name at the end of a rule's list that the response does not have is still listed.
 //!
 //! Source: REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage", "Preflight Table Request".
 

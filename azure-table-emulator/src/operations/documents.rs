@@ -1,10 +1,10 @@
 //! Operations with XML bodies: properties and statistics of the service, a table's access policies, user delegation
 //! keys.
 //!
-//! Contains their parsing, effects and responses. The documents are in `protocol/service_properties.rs`,
-//! `protocol/service_statistics.rs`, `protocol/access_policy.rs` and `protocol/user_delegation_key.rs`.
-//! `operations/cors.rs` applies the rules for browsers, `access/sas.rs` the policies and keys. Logging and metrics have
-//! no effect.
+//! Parses the requests, applies their effects, and builds the responses. The documents are in
+//! `protocol/service_properties.rs`, `protocol/service_statistics.rs`, `protocol/access_policy.rs` and
+//! `protocol/user_delegation_key.rs`. `operations/cors.rs` applies the rules for browsers, `access/sas.rs` the policies
+//! and keys. Logging and metrics have no effect.
 //!
 //! Not confirmed: the code for a well-formed document with invalid values (all that were seen beyond a limit were
 //! InvalidXmlDocument), or with an unknown setting (ignored here); that statistics of the primary are rejected as an

@@ -1,7 +1,7 @@
 //! Operations on one entity: reads and changes.
 //!
 //! Translates a call into a change of a row, and the outcome into a response. `store.rs` changes the row.
-//! `operations/batch.rs` makes many changes together with both halves of a write from here.
+//! `operations/batch.rs` applies many changes together, with [`change`] and [`written`], the two halves of a write.
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Query Entities".
@@ -87,7 +87,8 @@ pub(crate) fn change(call: &OperationCall<'_>) -> Result<Change> {
         _ => return Err(ServiceError::METHOD_NOT_ALLOWED),
     };
     body::check_keys(&id, rules)?;
-    // Seen for an insert. Here a row that may not be read appears missing, one that may not be written does not.
+    // Seen for an insert. Here a row that may not be read appears missing; a row that may not be written gets this
+    // error.
     if !call.caller.grant.rows.contains(&id) {
         return Err(ServiceError::AUTHORIZATION_FAILURE);
     }

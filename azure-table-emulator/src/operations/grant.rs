@@ -39,7 +39,7 @@ pub(crate) enum Rights {
     Table { table: String, letters: String },
     /// An account's signature: resource types and letters.
     Account { types: String, letters: String },
-    /// A preflight request, which has no credential: nothing else.
+    /// A preflight request, which has no credential. It permits nothing else.
     Preflight,
 }
 
@@ -69,11 +69,11 @@ impl Grant {
         }
     }
 
-    /// Checks that the operation is permitted, without its rows. An unconditional replace or merge may insert and needs
-    /// both permissions. Reading one table counts as listing tables.
+    /// Checks that the operation is permitted, apart from its rows. An unconditional replace or merge may insert and
+    /// needs both permissions. Reading one table counts as listing tables.
     pub(crate) fn check(&self, site: &Site, request: &Inbound<'_>, table: Option<&str>) -> Result<()> {
         let operation = match (request.kind(), &self.rights) {
-            // The unknown operation is reported when it is executed.
+            // An unknown operation is reported when it is executed.
             (None | Some(OperationKind::Batch), Rights::Key) => return Ok(()),
             (None | Some(OperationKind::Batch), _) => return Err(ServiceError::METHOD_NOT_ALLOWED),
             (Some(OperationKind::GetTable), _) => OperationKind::ListTables,

@@ -1,6 +1,6 @@
 //! The operation of a request: a call, a write of one entity, or a batch.
 //!
-//! Contains the table of resources and verbs. `service.rs` passes a request through its stages.
+//! Maps resources and verbs to operations. `service.rs` passes a request through its stages.
 
 use azure_table_core::protocol::inbound::batch::Batch;
 use azure_table_core::protocol::inbound::target::{Target, TargetFault};

@@ -1,10 +1,10 @@
 //! Query Entities: one page of a table.
 //!
 //! A page ends at `$top`, at 1000 rows, at [`MAX_PAGE_BYTES`], at the emulator's page size or at the conditions of
-//! [`PageEnds`](crate::PageEnds). If rows are left in the range of keys that the filter allows, a token names
-//! the position to continue at. As live, the next page may be empty.
+//! [`PageEnds`](crate::PageEnds). If rows are left in the range of keys that the filter allows, a token names the
+//! position to continue at. As in the live service, the next page may be empty.
 //!
-//! A page is read in turns, between which other tasks run. It shows the state of the table in which it began, without
+//! A page is read in turns, between which other tasks run. It shows the state of the table at its beginning, without
 //! later writes or parts of a batch. The live service guarantees that for each partition of a page ("Windows Azure
 //! Table", 2009: snapshot isolation within one query and partition). If the table is deleted or restored meanwhile, the
 //! page restarts. Not imitated by default: pages that end after five seconds or at a partition of the service.
@@ -35,7 +35,7 @@ use crate::store::rows::{Changed, Placed, Reader};
 
 /// The maximum size of a page's body in bytes, unless its only row is longer (4 MiB).
 ///
-/// A page of the longest entities would otherwise have 1 GiB, which no client reads.
+/// A page of the longest entities would otherwise be 1 GiB long, which no client reads.
 const MAX_PAGE_BYTES: usize = 4 << 20;
 
 /// Handles `GET /table()`.
@@ -172,7 +172,7 @@ impl<'q> Page<'q> {
                 next = None;
                 break;
             }
-            // In the order of insertion, rows with other keys are among them.
+            // In the order of insertion, rows outside the range of keys lie between those inside.
             if is_by_place && (*id < query.first || !query.reaches(id)) {
                 continue;
             }

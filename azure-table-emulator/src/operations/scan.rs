@@ -15,7 +15,7 @@ use azure_table_core::model::edm::Edm;
 
 use crate::store::row::{Row, RowId};
 
-/// A filter, or none, which matches every row.
+/// An optional filter. Without one, every row matches.
 #[derive(Debug)]
 pub(crate) struct RowFilter<'a> {
     filter: Option<&'a Expression>,
@@ -110,7 +110,8 @@ impl ScanTurn {
         Self(WORK)
     }
 
-    /// Takes the work on an item of `bytes` bytes with this number of comparisons. Returns `false` if the turn is over.
+    /// Takes the work on an item of `bytes` bytes with this number of comparisons from the turn. Returns `false` if the
+    /// turn was used up before.
     pub(crate) fn take(&mut self, comparisons: usize, bytes: usize) -> bool {
         let has_room = self.0 > 0;
         self.0 = self.0.saturating_sub(1 + comparisons + bytes / BYTES);

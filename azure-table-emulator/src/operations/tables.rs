@@ -1,6 +1,7 @@
 //! Operations on tables.
 //!
-//! A table that is being deleted counts as missing. Live, other operations may see a conflict or even work for a while.
+//! A table that is being deleted counts as missing. In the live service, other operations may see a conflict or even
+//! work for a while.
 //!
 //! Source: REST "Query Tables", "Create Table", "Delete Table".
 

@@ -1,8 +1,8 @@
 //! The control port: a small HTTP API for controlling the emulator, by a program in any language or by a person.
 //!
-//! Contains the listener and the time limits. The limit on connections is in `control/connections.rs`.
+//! This file has the listener and the time limits. The limit on connections is in `control/connections.rs`.
 //! `control/access.rs` authorizes requests, the routes are in `control/routes.rs`, the page for people in
-//! `control/page.rs`. It changes the emulator only through the library's public methods.
+//! `control/page.rs`. The control port changes the emulator only through the library's public methods.
 
 mod access;
 mod connections;
@@ -60,7 +60,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Binds the port. Connections wait until it serves.
+    /// Binds the port. Connections wait until the port is served.
     pub(crate) async fn bind(options: &ControlOptions, log: RequestLog) -> io::Result<Self> {
         let listener = TcpListener::bind(SocketAddr::new(options.host, options.port)).await?;
         let address = listener.local_addr()?;

@@ -1,4 +1,4 @@
-//! Folders of `--data`: opened to be served, and the commands for folders that are not being served.
+//! Folders of `--data`: opens a folder to serve it, and runs the commands for a folder that is not being served.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::output::{Result, because, contents, of, print};
 
 /// Opens a folder. Creates it if it is missing.
 pub(crate) fn open(folder: &Path, sync: SyncPolicy, profile: Profile) -> Result<Emulator> {
-    // The system's own text is that the file exists.
+    // The system's error would only say that the file exists.
     if folder.is_file() {
         return Err(format!("data: {}: it is a file, --data needs a folder", folder.display()).into());
     }

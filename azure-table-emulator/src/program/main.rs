@@ -4,9 +4,9 @@
 //! cargo run --release -p azure-table-emulator -- --port 10002 --account contoso:@key.txt
 //! ```
 //!
-//! Contains the exit codes. Options are in `options.rs`, the life of the server in `serve.rs`, its first lines in
+//! This file has the exit codes. Options are in `options.rs`, the life of the server in `serve.rs`, its first lines in
 //! `introduction.rs`, all other lines in `output.rs`, signals in `stop.rs`, and the commands for a folder in
-//! `folder.rs`. The control port is in `control.rs`. The service is the library's.
+//! `folder.rs`. The control port is in `control.rs`. The library implements the service.
 
 #![expect(clippy::print_stderr, reason = "a program for the command line")]
 #![warn(clippy::too_many_lines)]
@@ -37,7 +37,7 @@ async fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(why) => {
-            // The help and the version too. Ignores the error if nobody reads it.
+            // Help and version are printed here too. Ignores the error if nobody reads the output.
             let _ = why.print();
             return if why.use_stderr() {
                 INVALID.into()

@@ -1,4 +1,4 @@
-//! The lines of the program: where they go, and the texts that several files share.
+//! The program's output: the destinations of its lines, and texts that several files share.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -8,7 +8,7 @@ use azure_table_emulator::EmulatorSnapshot;
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Prints a line to standard output. Ignores the error if nobody reads it.
+/// Prints a line to standard output. Ignores the error if nobody reads the output.
 pub(crate) fn print(line: impl Display) {
     let _ = writeln!(io::stdout().lock(), "{line}");
 }

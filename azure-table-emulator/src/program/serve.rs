@@ -1,4 +1,4 @@
-//! The life of the server: its start, a signal, and its end.
+//! Runs the server from its start until a signal stops it.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ const GRACE: Duration = Duration::from_secs(3);
 /// The seed of `--timestamp-skew`.
 const SKEW_SEED: u64 = 0;
 
-/// Serves until a signal, and keeps the tables.
+/// Serves until a signal arrives, then stores the tables.
 pub(crate) async fn serve(options: Options) -> Result<()> {
     let people = match options.ready_json {
         true => People::Stderr,
@@ -39,7 +39,7 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
     let server = EmulatorServer::bind(emulator.clone(), address).await;
     let server = server.map_err(|e| why_not(address, "--port", &e))?;
     let control = bind_control(&options, log).await?;
-    // After the port is bound, so that a failure creates no file. Early clients wait.
+    // The port is bound first, so that a failure to bind creates no file. Early clients wait.
     if let Some(path) = &options.snapshot {
         restore(&emulator, path)?;
     }
@@ -61,7 +61,7 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
         None => (server, None),
     };
     until_signal(server, signals, options.snapshot.is_some(), people).await;
-    // The control port could still make changes that the snapshot would miss.
+    // Stops the control port first: it could still make changes that the snapshot would miss.
     if let Some(steering) = steering {
         steering.abort();
         let _ = steering.await;
@@ -155,7 +155,8 @@ fn restore(emulator: &Emulator, path: &Path) -> Result<()> {
     }
 }
 
-/// Serves until a signal, and for at most `GRACE` the requests in flight. A second signal ends the process.
+/// Serves until a signal arrives, then answers requests in flight for at most `GRACE`. A second signal ends the
+/// process.
 async fn until_signal(server: EmulatorServer, mut signals: Signals, has_snapshot: bool, people: People) {
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
     let at_once = match has_snapshot {

@@ -43,7 +43,8 @@ impl Signals {
     }
 }
 
-/// Returns `true` if the program is to outlive the terminal. Only Linux reports that; elsewhere the program ends.
+/// Returns `true` if the program is to outlive the terminal. Only Linux reports that; on other systems the program
+/// ends.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 /// The minimum length of a token, in bytes.
 const MIN_TOKEN: usize = 16;
 
-/// A token, as its SHA-256 alone.
+/// A token, kept only as its SHA-256.
 #[derive(Clone)]
 pub(crate) struct Token([u8; 32]);
 

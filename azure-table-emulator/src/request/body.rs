@@ -158,7 +158,7 @@ impl<'a> Entity<'a> {
     }
 }
 
-/// Parses the members of an object, up to a number far above any valid entity.
+/// Parses the members of an object. Their maximum number is far above any valid entity.
 fn members(body: &[u8]) -> Result<Vec<Member<'_>>> {
     member::members(
         body,

@@ -1,10 +1,15 @@
 //! Continuation tokens: a position in a table, as text that is opaque to clients.
 //!
-//! The service has the same shape: `1!`, the length of the rest, `!`, base64 with `-` for `=`. Cosmos DB has other
-//! forms. For rows it is the id of a row, 16 bytes whose second half is its number, in a JSON object, from the second
-//! page on in an array, and with counts instead if the query has a filter; the second header is `NA`. For tables it is
-//! an id, and with a filter also the number of pages and of tables so far. The emulator keeps no state for a token, so
-//! a token works as long as the table exists. Not confirmed: the numbers after the counts, and the beginning of an id.
+//! Tokens have the shape of the service's tokens: `1!`, the length of the rest, `!`, base64 with `-` for `=`. Cosmos DB
+//! has other forms:
+//!
+//! - A token of rows contains the id of a row: 16 bytes, whose second half is the row's number. It is in a JSON object,
+//!   from the second page on in an array with this object. If the query has a filter, counts follow the id instead. The
+//!   second header is `NA`.
+//! - A token of tables is an id. With a filter it also contains the numbers of pages and of tables so far.
+//!
+//! The emulator keeps no state for a token, so a token works while the table exists. Not confirmed: the numbers after
+//! the counts, and the beginning of an id.
 //!
 //! Source: recorded continuation headers, of Cosmos DB `query_entities_with_top_and_next`, `query_entities_each_page`,
 //! `query_tables_with_marker` and `query_tables_per_page` of azure-data-tables (2024 and 2026); REST "Query timeout and
@@ -24,7 +29,7 @@ pub(crate) type Next = Vec<(&'static str, String)>;
 const NEXT_PARTITION: &str = "x-ms-continuation-nextpartitionkey";
 const NEXT_ROW: &str = "x-ms-continuation-nextrowkey";
 const NEXT_TABLE: &str = "x-ms-continuation-nexttablename";
-/// The text around a row's position in a token of Cosmos DB.
+/// The texts before and after a row's position in a token of Cosmos DB.
 const AROUND_ROW: [&str; 2] = ["{\"token\":\"", "\",\"range\":{\"min\":\"\",\"max\":\"FF\"}}"];
 /// The texts before an id, the number of pages and of items, in tokens of filtered queries.
 const COUNTED: [&str; 3] = ["+RID:~", "#RT:", "#TRC:"];
@@ -50,7 +55,7 @@ pub(crate) struct Page<'a> {
     pub(crate) is_filtered: bool,
 }
 
-/// Returns the position of a row by its keys. `None` for the second half if a page ends with a partition.
+/// Returns the position of a row by its keys. `row_key` is `None` if a page ends with a partition.
 pub(crate) fn of_row(partition_key: &str, row_key: Option<&str>) -> Next {
     let row = row_key.map(|row_key| (NEXT_ROW, of_key(row_key)));
     let partition = [(NEXT_PARTITION, of_key(partition_key))];
@@ -129,7 +134,7 @@ pub(crate) fn key(token: &str) -> Result<String> {
     read(token).ok_or(ServiceError::INVALID_INPUT)
 }
 
-/// Returns the position of a table after a page, by the form of its name that is compared.
+/// Returns the position of a table after a page, by the compared form of its name.
 pub(crate) fn of_table(name: &str, created: DateTime, page: Page<'_>, rules: &ServiceRules) -> Next {
     let token = match rules.continuation {
         // The time counts from 1601, as Windows does (recorded of azure-data-tables, `query_tables_per_page`, 2026).
@@ -143,7 +148,7 @@ pub(crate) fn of_table(name: &str, created: DateTime, page: Page<'_>, rules: &Se
     vec![(NEXT_TABLE, token)]
 }
 
-/// Decodes a table's name in a token, in the form that is compared.
+/// Decodes the compared form of a table's name from a token.
 pub(crate) fn table_name(token: &str, rules: &ServiceRules) -> Result<String> {
     match rules.continuation {
         Continuation::Keys => {

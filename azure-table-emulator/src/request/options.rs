@@ -1,9 +1,8 @@
 //! Options: the query string of a request.
 //!
-//! Contains `$filter`, `$select`, `$top`, `$format` and the continuation parameters.
-//! Not confirmed: the code for a `$top` that is not a number (the status of more than 1000 is documented); `$top=0`,
-//! here a page without rows and without a continuation (as requested in Azurite's issue 1428); `$select=*`, which means
-//! all properties here.
+//! Parses `$filter`, `$select`, `$top`, `$format` and the continuation parameters. Not confirmed: the code for a `$top`
+//! that is not a number (the status of more than 1000 is documented); `$top=0`, here a page without rows and without a
+//! continuation (as requested in Azurite's issue 1428); `$select=*`, which means all properties here.
 //!
 //! Source: REST "Query Entities", "Query Tables".
 
@@ -54,6 +53,8 @@ fn decode(text: &str) -> Result<String> {
     url::decode_query(text).ok_or(ServiceError::INVALID_INPUT.because("the query is not percent-encoded UTF-8"))
 }
 
+/// Parses `$top`, and rejects a number above the limit of the service.
+///
 /// Source: REST "Query timeout and pagination"; for Cosmos DB, which has no limit, "Azure Cosmos DB for Table:
 /// frequently asked questions".
 fn top(text: &str, rules: &ServiceRules) -> Result<usize> {

@@ -100,10 +100,11 @@ fn with_activity_id(service_error: &ServiceError, form: &ErrorForm, id: Guid) ->
     }
 }
 
-/// Returns `true` if an error has the metadata level of the request instead of the full one. This applies to errors of
-/// unconditional requests by the rows and tables, of a filter, and of a table's name that is too long (recorded of
-/// azure-data-tables, 2024 and 2026). None has it in a batch, nor has an existing table if no content is preferred
-/// (recorded).
+/// Returns `true` if an error has the metadata level of the request instead of full metadata.
+///
+/// This applies to the errors of unconditional requests that depend on rows and tables, to the error for a filter, and
+/// to the error for a table's name that is too long (recorded of azure-data-tables, 2024 and 2026). It applies to no
+/// error in a batch. It does not apply to the error for an existing table if the request prefers no content (recorded).
 fn repeats_level(service_error: &ServiceError, form: &ErrorForm) -> bool {
     let is_quiet_table =
         service_error.code == ServiceError::TABLE_ALREADY_EXISTS.code && form.prefer == Some(Prefer::NoContent);
@@ -115,8 +116,8 @@ fn repeats_level(service_error: &ServiceError, form: &ErrorForm) -> bool {
         )
 }
 
-/// Returns `true` if an error has the media type that the request accepts, as it was sent, as do errors about a shared
-/// access signature (recorded of seven SDKs).
+/// Returns `true` if an error repeats the media type of `Accept`, as it was sent. Errors about a shared access
+/// signature do (recorded of seven SDKs).
 fn repeats_accept(service_error: &ServiceError) -> bool {
     is_one_of(
         service_error,
@@ -124,7 +125,8 @@ fn repeats_accept(service_error: &ServiceError) -> bool {
     )
 }
 
-/// In a batch an error is none of them, because its text begins with an index.
+/// Returns `true` if an error is one of the `known` ones. In a batch it is none of them, because its text begins with
+/// an index.
 fn is_one_of(service_error: &ServiceError, known: &[ServiceError]) -> bool {
     let mut known = known.iter();
     known.any(|known| known.message == service_error.message && known.raised_by == service_error.raised_by)
@@ -138,7 +140,8 @@ fn indexed(service_error: &ServiceError) -> (Option<&str>, &str) {
     }
 }
 
-/// Returns the code and the text, if they were seen to differ. In a batch the operation's index precedes the text.
+/// Returns the code and the text of an error: Cosmos DB's own, if they were seen to differ from Storage's. In a batch
+/// the operation's index precedes the text.
 fn words(service_error: &ServiceError, id: Guid) -> (&'static str, String) {
     static OTHER: [(ServiceError, &str, &str); 5] = [
         // The brackets are empty (recorded in 2026).
@@ -177,13 +180,14 @@ fn words(service_error: &ServiceError, id: Guid) -> (&'static str, String) {
         None => (service_error.code, text),
     };
     let activity = format_args!("\r\nActivityId: {id}, {SDK}");
-    // A batch that is rejected for its rows together has one (recorded).
+    // The error for a batch that is rejected for its rows together has an activity id (recorded).
     let is_of_rows = [ServiceError::DUPLICATE_ROW.code, ServiceError::OTHER_PARTITION.code].contains(&code);
     let text = match index {
         Some(index) if is_of_rows => format!("{index}:{text}{activity}"),
         // In a batch one more line end follows (recorded).
         Some(index) => format!("{index}:{text}\n"),
-        // Errors by the state of rows have no activity id (recorded of all three), errors of the request have one.
+        // Errors that depend on the state of rows have no activity id (recorded of all three); errors of the request
+        // have one.
         None if matches!(service_error.status, 404 | 409 | 412) => text.to_owned(),
         None => format!("{text}{activity}"),
     };

@@ -105,7 +105,7 @@ fn in_millis(time: DateTime) -> String {
     format!("{}.{millis:03}Z", second.trim_end_matches('Z'))
 }
 
-/// Details about a response that it does not contain, or that are hard to find in it.
+/// Details that a response does not contain, or that are hard to find in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Note {
     code: Option<&'static str>,
@@ -206,7 +206,7 @@ fn target(uri: &Uri) -> String {
     text
 }
 
-/// Decodes a text if the result is text, and escapes characters that would break the line.
+/// Percent-decodes a text if the result is UTF-8, and escapes characters that would break the line.
 fn shown(text: &str) -> String {
     on_one_line(&url::decode(text).unwrap_or_else(|| text.to_owned()))
 }

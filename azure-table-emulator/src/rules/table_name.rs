@@ -48,7 +48,7 @@ impl TableNames {
     }
 
     /// Checks the name of the table that an operation on entities or policies addresses. Its error has no
-    /// `Cache-Control`, unlike that for a new table (recorded).
+    /// `Cache-Control`, unlike the error for a new table (recorded).
     pub(crate) fn check_addressed(self, name: &str) -> Result<()> {
         match self {
             Self::Alphanumeric => check_alphanumeric(name).map_err(|service_error| ServiceError {
@@ -92,7 +92,7 @@ fn check_any_script(name: &str) -> Result<()> {
     if !(1..TOO_LONG).contains(&name.chars().count()) {
         return Err(ServiceError::TABLE_NAME_TOO_LONG);
     }
-    // Only the names of other resources remain.
+    // Of all invalid names, only the names of other resources remain.
     TableName::new(name).map(drop).map_err(|_| ServiceError::INVALID_INPUT)
 }
 

@@ -17,7 +17,7 @@ pub(crate) const VERSIONS: &str = "\
     2021-12-02 2022-11-02 2023-01-03 2023-08-03 2023-11-03 2024-02-04 2024-05-04 2024-08-04 2024-11-04 \
     2025-01-05 2025-05-05 2025-07-05 2025-11-05 2026-02-06 2026-04-06 2026-06-06";
 
-/// The first version that returns a caller's own id without a request for it.
+/// The first version that returns a caller's own id without being asked for it.
 pub(crate) const ECHOES_CLIENT_REQUEST_ID: &str = "2019-02-02";
 /// The first version that answers a request without a credential with the token authority.
 pub(crate) const CHALLENGES: &str = "2020-12-06";

@@ -1,7 +1,7 @@
 //! A row as a line of a snapshot.
 //!
-//! Contains the line in both directions. Values are parsed and checked like an insert of the same JSON
-//! (`request/body.rs`); this file locates a fault in the line.
+//! Writes and parses the line. Values are parsed and checked like an insert of the same JSON (`request/body.rs`); this
+//! file locates a fault in the line.
 
 use azure_table_core::codec::json::write::Object;
 use azure_table_core::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
@@ -19,7 +19,7 @@ use crate::store::members::Properties;
 use crate::store::row::{Row, RowId, check_limits, is_key};
 
 const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];
-/// Far above any entity, as in a request's body.
+/// The maximum number of members of a line, far above any entity, as in a request's body.
 const MOST_MEMBERS: usize = 4 * MAX_PROPERTIES;
 
 /// Writes a row as a line with the keys first. If the keys have another position among the properties, the Timestamp is
@@ -56,7 +56,7 @@ pub(crate) fn parse(
     Ok((id, properties, timestamp))
 }
 
-/// Finds the fault of a line, and its Timestamp.
+/// Checks a line. Returns its Timestamp, or its fault.
 fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
     let members = members(line)?;
     for key in KEYS {

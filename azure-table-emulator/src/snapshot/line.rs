@@ -1,7 +1,7 @@
 //! The lines of a snapshot other than rows: the first one, accounts and tables.
 //!
-//! Contains their JSON in both directions, the version of the format, and the positions of faults in any line. Default
-//! values are not written and can be omitted.
+//! Writes and parses their JSON. Also defines the version of the format, and finds the positions of faults in any line.
+//! Default values are not written and can be omitted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -179,7 +179,7 @@ impl AccountLine {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct TableLine {
     table: String,
-    /// Set for Cosmos DB's tables in an emulator that is Cosmos DB only at its URLs.
+    /// Set for a table of Cosmos DB in an emulator that is Cosmos DB only at URLs of Cosmos DB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     service: Option<ServiceName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -200,7 +200,7 @@ impl TableLine {
         }
     }
 
-    /// Parses a table. Returns the form of its name that is compared, and the rules for its rows.
+    /// Parses a table. Returns the compared form of its name, and the rules for its rows.
     pub(crate) fn read(
         line: &str,
         rules: &'static ServiceRules,

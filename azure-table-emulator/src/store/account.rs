@@ -1,8 +1,7 @@
 //! Accounts, and their copy in the secondary, which lags behind the primary.
 //!
-//! Contains the contents of an account, and the application of an effect to it, which is the same in both locations.
-//! Without a lag there is no copy: both locations share one state. Not confirmed: the properties of a new account (here
-//! everything is off).
+//! Defines the contents of an account, and applies effects to it in the same way in both locations. Without a lag there
+//! is no copy: both locations share one state. Not confirmed: the properties of a new account (here everything is off).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -37,7 +36,7 @@ impl<'a> Replica<'a> {
 
 pub(crate) type Accounts = BTreeMap<String, Account>;
 
-/// An account's tables by the form of their names that is compared, which is also their order.
+/// An account's tables by the compared form of their names, which is also their order.
 pub(crate) type Tables = BTreeMap<String, Table>;
 
 /// The tables and properties of an account.
@@ -59,7 +58,7 @@ pub(crate) struct Table {
     pub(crate) rows: Rows,
 }
 
-/// One change of an account. Tables are named by the form that is compared.
+/// One change of an account. A table is identified by the compared form of its name.
 #[derive(Clone, Debug)]
 pub(crate) enum Effect {
     Properties(ServiceProperties),

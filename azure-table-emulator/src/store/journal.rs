@@ -1,8 +1,8 @@
 //! The journal: changes of the store in their order, until they are on the disk.
 //!
-//! Contains the number of each change, the progress of storing them, and the waiting of responses and threads for that.
-//! The writer is in `durable`; this file has no I/O. A change gets its number under the lock of the store. So a caller
-//! who reads, then looks up the newest number, waits for everything that was read.
+//! Numbers the changes, tracks how many are stored, and lets responses and threads wait for that. The writer is in
+//! `durable`; this file has no I/O. A change gets its number under the lock of the store. So a caller who reads, then
+//! looks up the newest number, waits for everything that was read.
 //!
 //! After a failed write nothing more is stored: all waiting callers get the failure, and so do all later ones.
 
@@ -58,7 +58,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// Returns the outcome for a caller who waits for `number`, or `None` while it is open.
+    /// Returns the outcome for a caller who waits for `number`, or `None` while it is pending.
     fn of(&self, number: u64) -> Option<Result<()>> {
         match &self.failure {
             Some(failure) => Some(Err(ServiceError::not_stored(failure))),
@@ -177,7 +177,7 @@ impl Journal {
 
     /// Publishes the outcome of storing the entries up to `number`.
     pub(crate) fn publish(&self, number: u64, outcome: std::result::Result<(), Arc<str>>) {
-        // Under the lock, so that no thread starts to wait between its check and this change.
+        // Locks the queue, so that no thread starts to wait between its check and this change.
         let _queue = self.queue();
         self.0.progress.send_modify(|progress| match outcome {
             Ok(()) => progress.stored = number,

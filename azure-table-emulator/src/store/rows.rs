@@ -3,12 +3,13 @@
 //! Contains both orders: the order of keys, which point reads and ranges of keys always use, and the order of
 //! insertion, if the service has it ([`Places`]).
 //!
-//! Ensures that such a query sees one state of the table: every write preserves the previous row for each of them. A
-//! query that ends in its first turn is not registered, and adds no cost to writes.
+//! A query that takes several turns sees one state of the table: it is registered, and every write preserves the
+//! previous row for each registered query. A query that ends in its first turn is not registered, and adds no cost to
+//! writes.
 //!
 //! A query reads rows until it has made some 2,000 comparisons, then releases the store and yields, so that other tasks
-//! wait for a turn and not for a page. A page shows all of a batch or nothing, as live. Turns end by a count, not by a
-//! clock, so that tests on a paused clock are deterministic.
+//! wait for a turn and not for a page. A page shows all of a batch or nothing, as in the live service. Turns end by a
+//! count, not by a clock, so that tests on a paused clock are deterministic.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -121,12 +122,13 @@ impl Rows {
         reader
     }
 
-    /// Returns `true` if the query is registered here: not if its table was deleted, even if another has its name.
+    /// Returns `true` if the query is registered for these rows. After its table was deleted it is not, even if a new
+    /// table has the same name.
     pub(crate) fn knows(&self, reader: &Arc<Reader>) -> bool {
         self.readers().iter().any(|known| known.as_ptr() == Arc::as_ptr(reader))
     }
 
-    /// Returns the rows from `start` on, replaced by those in `changed`.
+    /// Returns the rows from `start` on, each in its state in `changed` if it has one there.
     pub(crate) fn before<'a>(
         &'a self,
         changed: &'a Changed,
@@ -152,7 +154,7 @@ impl Rows {
     }
 
     /// Returns the rows of a range of keys, and perhaps others of its partition or table, from a place on. They are in
-    /// the order of insertion, and replaced by those in `changed`.
+    /// the order of insertion, each in its state in `changed` if it has one there.
     ///
     /// A range of few rows is read by its keys. A table that never kept the order of insertion has the order of keys.
     pub(crate) fn by_place<'a>(

@@ -130,7 +130,8 @@ proptest! {
         emulator.service.store.write().create_table(site.replica(), "Blogs", emulator.clock().now()).unwrap();
         let response = emulator.service.serve(request).now_or_never().unwrap();
         prop_assert!(response.status().as_u16() < 500 || response.status() == 501);
-        // Only actions that the key does not permit, and a preflight request that no rule matches.
+        // A 403 is valid only for an action that the key does not permit, and for a preflight request that no rule
+        // matches.
         let is_signed = method != "OPTIONS" && !path.contains("comp=") && host != HOSTS[1];
         prop_assert!(!is_signed || response.status() != 403);
     }

@@ -319,7 +319,7 @@ fn emulator_stops_after_a_failed_write_and_the_folder_has_all_acknowledged_chang
             assert_eq!(error(&read).2, why);
             drop(machine);
             let again = Machine::start(&Disk::of(disk.bytes())).unwrap().emulator.snapshot();
-            // The failed write may be there, but no other.
+            // The failed write may be stored, but no later one.
             let added = again.entity_count() - 3;
             assert!(
                 (acknowledged..=acknowledged + 1).contains(&added),

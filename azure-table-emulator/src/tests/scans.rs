@@ -11,7 +11,7 @@ use super::*;
 
 const ROWS: usize = 6_000;
 
-/// Creates a table in which the query below takes long.
+/// Creates a table with many rows, so that the query below takes long.
 fn many_rows() -> Emulator {
     let emulator = Emulator::new();
     let rows = (0..ROWS).map(|n| {
@@ -37,7 +37,7 @@ async fn write_and_read_one(emulator: &Emulator) {
 }
 
 /// Measures a write and a read of one row while `goes_on` returns `true`. Returns the median, weighted by duration: a
-/// pair that waits for a whole scan counts for all of that time, and not as one among many.
+/// pair that waits for a whole scan counts for all of that time, not as one pair among many.
 async fn point_time(emulator: &Emulator, mut goes_on: impl FnMut(usize) -> bool) -> Duration {
     let mut times = Vec::new();
     while goes_on(times.len()) {
@@ -57,8 +57,8 @@ async fn point_time(emulator: &Emulator, mut goes_on: impl FnMut(usize) -> bool)
     *median.unwrap()
 }
 
-/// Measures the delay of such a pair by a long scan: the time beside a scan less the time alone. Returns the minimum
-/// over several scans, so that other programs on the machine do not matter.
+/// Measures how much a long scan delays such a pair: the time during a scan minus the time without one. Returns the
+/// minimum over several scans, so that other programs on the machine do not matter.
 async fn delay_by_a_scan() -> Duration {
     let emulator = many_rows();
     let mut least = Duration::MAX;

@@ -152,7 +152,7 @@ async fn error_applies_the_preference_only_with_cache_control() {
     }
 }
 
-/// 2017.
+/// Recorded in 2017.
 #[tokio::test]
 async fn etag_with_doubled_quotes_meets_no_condition() {
     let (emulator, etag) = with_row().await;

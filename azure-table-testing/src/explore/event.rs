@@ -1,7 +1,7 @@
 //! The requests of a run: those that wait, and those that were chosen.
 //!
-//! Contains their identities. A request is identified by its client and its number among that client's requests, which
-//! are equal in runs that differ only in the order of requests that commute.
+//! A request is identified by its client and its number among that client's requests. Both are the same in all runs
+//! that differ only in the order of requests that commute.
 
 use std::fmt;
 use std::sync::Arc;
@@ -70,9 +70,9 @@ impl Choice {
 pub enum Cause {
     #[default]
     Start,
-    /// This event of the run: all tasks rested before and after it.
+    /// This event of the run: all tasks were blocked before and after it.
     Event(usize),
-    /// A timer, which fires when all tasks are blocked: all of the first events, in this number.
+    /// A timer, which fires when all tasks are blocked: all events up to then, of which there are this many.
     AllOf(usize),
 }
 
@@ -87,7 +87,7 @@ pub struct Waiting {
 }
 
 impl PartialEq for Waiting {
-    /// The cause is ignored: a request may wait longer in one run than in another.
+    /// Compares everything except the cause: a request may wait longer in one run than in another.
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id && self.line == other.line && self.footprint == other.footprint
     }

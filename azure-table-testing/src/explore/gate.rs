@@ -1,7 +1,7 @@
 //! The gate at which the requests of a run wait.
 //!
 //! Defines [`Gate`], and the transport of each client in front of it. The runtime calls [`Gate::at_rest`] when all
-//! tasks are blocked. Then one waiting request is chosen, and everything runs until it rests again.
+//! tasks are blocked. Then a [`Chooser`] chooses a waiting request, and the tasks run until all are blocked again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -239,7 +239,7 @@ impl State {
     }
 }
 
-/// A request at the gate, which leaves it when its task is dropped.
+/// A request at the gate. Dropping it, for example with its task, removes the request from the gate.
 struct Pass<'g> {
     gate: &'g Gate,
     id: RequestId,

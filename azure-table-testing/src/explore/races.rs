@@ -1,11 +1,11 @@
 //! The races of a run: pairs of steps that could also have happened in the other order.
 //!
-//! Defines [`Dependence`], the rule which two steps commute. Two steps that commute lead to the same state in either
-//! order, so one order stands for both. That holds only if their tasks share nothing but the service. The test declares
-//! that with `isolated`, and each task has its own client. Otherwise no two steps commute, and every order is run.
-//! Writes to two rows do not commute either if a run reads the Timestamps of both.
+//! Defines [`Dependence`], the rule for which two steps commute. Two steps that commute lead to the same state in
+//! either order, so one order stands for both. That holds only if their tasks share nothing but the service. The test
+//! declares that with `isolated`, and each task has its own client. Otherwise no two steps commute, and every order is
+//! run. Writes to two rows do not commute either if a run reads the Timestamps of both.
 //!
-//! Contains the happens-before order of a run's events, and the points to backtrack to, as in source sets.
+//! Computes the happens-before order of a run's events, and the points to backtrack to, as in source sets.
 //!
 //! Source: Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial order reduction", POPL 2014, section 5.
 
@@ -16,7 +16,7 @@ use azure_table_core::model::timestamp_watch::DatedRows;
 use crate::explore::event::{Cause, Event, MAIN, Step};
 use crate::explore::footprint::Footprint;
 
-/// The rule of one exploration.
+/// The dependence rule of one exploration.
 #[derive(Clone, Debug)]
 pub struct Dependence {
     pub is_isolated: bool,

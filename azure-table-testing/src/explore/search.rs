@@ -1,7 +1,7 @@
 //! One exploration: runs until every order was tried, a bound is reached, or one fails.
 //!
-//! Contains the order of the search: first without faults, then with one more each time. So the first failure has the
-//! fewest faults. A search begins again when a run reads Timestamps, since they show the order of writes. The caller
+//! The search runs every order without faults, then with up to one fault, and so on. So the first failure has the
+//! fewest faults. A walk starts over when a run reads Timestamps, because they show the order of writes. The caller
 //! executes the runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,7 +56,7 @@ pub fn search(runner: &mut impl Runner, mut bounds: Bounds) -> Exploration {
             faults,
             ..bounds.allowance
         };
-        // Orders without faults are among those with some, and each walk again runs all orders.
+        // Each walk runs all orders with up to `faults` faults again, so only the last walk counts.
         let mut found = Exploration::default();
         match walk(runner, &bounds, allowance, started, &mut found) {
             Walked::FoundDated(dated) => bounds.dependence.dated = Arc::new(dated),
@@ -135,10 +135,10 @@ fn walk(
     }
 }
 
-/// Returns all rows whose Timestamps runs read, if this run adds some.
+/// Returns all rows whose Timestamps were read in any run, if this run adds to them.
 fn newly_dated(dependence: &Dependence, finished: &Finished) -> Option<DatedRows> {
     if !dependence.is_isolated {
-        // No writes commute.
+        // Without `isolated` no writes commute, so Timestamps show nothing new.
         return None;
     }
     let mut dated = DatedRows::clone(&dependence.dated);
@@ -194,7 +194,7 @@ fn failed(
     })
 }
 
-/// Returns the failed run with the fewest switches, if one has fewer than this.
+/// Returns the failed run with the fewest switches, if one has fewer than `switches`.
 fn shortest(runner: &mut impl Runner, allowance: Allowance, switches: usize) -> Option<Schedule> {
     let started = Instant::now();
     let mut runs = 0;

@@ -18,7 +18,7 @@ use crate::explore::event::{Choice, RequestOutcome, Step};
 
 /// The maximum number of characters of a body.
 const MOST_OF_BODY: usize = 120;
-/// The members of a row that its URL shows.
+/// The members of a row that a story omits: the request's path shows the keys.
 const LEFT_OUT: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
 
 /// An event as its task saw it.
@@ -35,7 +35,7 @@ impl StoryLine {
     pub fn of(choice: &Choice) -> Self {
         let (task, request) = match &choice.step {
             Step::Clock => ("clock", "time advances"),
-            // Until the request is set: its task may be dropped before it can send.
+            // The text until the request is set: its task may be dropped before it can send.
             Step::Request(id) => (&*id.client, "(not sent)"),
         };
         Self {
@@ -117,7 +117,7 @@ impl Story<'_> {
     }
 }
 
-/// Returns a path in the notation of a person: `Blogs('p','r')`.
+/// Returns a path in short notation: `Blogs('p','r')`.
 fn short(path: &str) -> String {
     let path = url::decode(path.trim_start_matches('/')).unwrap_or_else(|| path.to_owned());
     path.replacen("(PartitionKey='", "('", 1)
@@ -175,7 +175,7 @@ fn body_of(headers: &HeaderMap, body: &[u8]) -> String {
     }
 }
 
-/// Returns the parts of a batch: the first lines of its requests or responses, with the bodies of the former.
+/// Returns the parts of a batch: the first lines of its requests with their bodies, or the statuses of its responses.
 fn parts(body: &[u8], content_type: &str) -> Option<String> {
     let parts = HttpParts::of(body, content_type).ok()?;
     let line = |part: azure_table_core::codec::multipart::Message<'_>| match part.start_line.strip_suffix(" HTTP/1.1") {

@@ -1,6 +1,7 @@
 //! Every order with few switches between tasks, to shorten a failed run.
 //!
-//! Defines [`FewSwitches`]. It prunes nothing, so the first failure that it finds has the fewest switches.
+//! Defines [`FewSwitches`]. It prunes nothing. So if it runs with a growing bound, the first failure has the fewest
+//! switches.
 
 use crate::explore::event::{Choice, Event, Waiting};
 use crate::explore::gate::{Chooser, End};
@@ -73,7 +74,7 @@ impl Node {
     }
 }
 
-/// Returns all possible choices, the first to be tried last.
+/// Returns all possible choices in reverse: the last one is tried first.
 fn choices(waiting: &[Waiting], events: &[Event], left: Left) -> Vec<(Choice, bool)> {
     let last = events.last().and_then(Event::client);
     let could_go_on = waiting.iter().any(|waiting| last == Some(&waiting.id.client));

@@ -30,11 +30,11 @@ impl Allowance {
         }
     }
 
-    /// Returns the possible outcomes of a request, the first to be tried last.
+    /// Returns the possible outcomes of a request in reverse: the last one is tried first.
     pub fn outcomes(self, footprint: &Footprint) -> &'static [RequestOutcome] {
         match (self.faults, footprint.writes()) {
             (0, _) => &[RequestOutcome::Delivered],
-            // A lost read has the same effect in both directions.
+            // For a read, losing the response has the same effect as losing the request.
             (_, false) => &[RequestOutcome::RequestLost, RequestOutcome::Delivered],
             (_, true) => &[
                 RequestOutcome::ResponseLost,

@@ -1,7 +1,7 @@
 //! The authorization of requests to the control port.
 //!
-//! Contains the check of the token, and the two against other web sites: of `Host`, because a foreign name may lead to
-//! this machine (DNS rebinding), and of `Origin`, because a page of another site may send requests.
+//! Checks the token. Two more checks protect against other web sites: `Host`, because a foreign name may resolve to
+//! this machine (DNS rebinding), and `Origin`, because a page of another site may send requests.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,7 +12,7 @@ use http::{StatusCode, Uri};
 use crate::control::response::Rejection;
 use crate::token::Token;
 
-/// The maximum length of a request's value in an error, in characters.
+/// The maximum length of a request's text quoted in an error, in characters.
 const SHOWN: usize = 100;
 
 /// The checks of a request.
@@ -30,9 +30,9 @@ impl Access {
         Self { address, names, token }
     }
 
-    /// Rejects requests for other hosts and of other sites.
+    /// Rejects requests for other hosts and from other sites.
     pub(super) fn check_site(&self, head: &Parts, is_page: bool) -> Result<(), Rejection> {
-        // Repeated headers are judged as one text, which is neither an own host nor an own origin.
+        // Joins repeated headers into one text, which never equals this port's host or origin.
         let text = |name: HeaderName| {
             let values = head.headers.get_all(name).iter();
             let values: Vec<_> = values.map(|value| value.to_str().unwrap_or_default()).collect();
@@ -53,7 +53,7 @@ impl Access {
         let is_foreign = origin
             .as_deref()
             .is_some_and(|origin| !origin.strip_prefix("http://").is_some_and(|it| self.is_own(it)));
-        // A link of another site may lead to the page, which contains no data.
+        // Other sites may link to the page, which contains no data.
         let site = text(HeaderName::from_static("sec-fetch-site")).filter(|_| !is_page);
         if is_foreign || site.is_some_and(|site| !matches!(site.as_str(), "same-origin" | "none")) {
             let origin = shown(origin.as_deref().unwrap_or("another site"));
@@ -84,7 +84,7 @@ impl Access {
         }
     }
 
-    /// Returns `true` if a host with its port is this one.
+    /// Returns `true` if a host with its port is this control port.
     fn is_own(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let Ok(uri) = host.parse::<Uri>() else {
@@ -94,7 +94,7 @@ impl Access {
             return false;
         };
         let name = authority.host();
-        // A name with its port belongs to a forwarded port on another machine.
+        // A name of `--control-name` with a port stands for a forwarded port, whose number may differ.
         if self.names.contains(&host) {
             return true;
         }
@@ -102,8 +102,8 @@ impl Access {
         is_named && authority.port_u16().unwrap_or(80) == self.address.port()
     }
 
-    /// Returns `true` for an address of this machine. Unlike a name, others cannot define an address, so the
-    /// unspecified address accepts each.
+    /// Returns `true` for an address of this machine. Nobody else can redefine an address, unlike a name, so a port on
+    /// the unspecified address accepts any address.
     fn is_own_address(&self, name: &str) -> bool {
         let name = name.trim_start_matches('[').trim_end_matches(']');
         let own = self.address.ip();

@@ -1,7 +1,8 @@
 //! The open connections of the control port, up to a limit.
 //!
-//! The path of a request is unknown until its head has been read, so no connections are reserved for one. A connection
-//! beyond the limit replaces the one that has been silent for longest, so that silent clients lock out nobody.
+//! The path of a request is unknown until its head has been read, so no connections can be reserved for a path. A
+//! connection beyond the limit replaces the one that has been silent for longest, so that silent clients lock out
+//! nobody.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -28,7 +29,7 @@ impl Connections {
         self.0.push((task, place));
     }
 
-    /// Closes a connection: the one that has been silent for longest. If none is silent, the one that has been busy for
+    /// Closes the connection that has been silent for longest. If none is silent, closes the one that has been busy for
     /// longest.
     pub(super) fn make_room(&mut self) {
         self.0.retain(|(task, _)| !task.is_finished());
@@ -39,12 +40,12 @@ impl Connections {
     }
 }
 
-/// The state of a connection, and its begin. Connections are closed in this order.
+/// The state of a connection, and the time since when it has it. Connections are closed in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     /// Waits for its client: for a request, the rest of one, or a response to be read.
     Silent(Instant),
-    /// Has a request that is processed, or a response that is not complete.
+    /// Has a request being processed, or an incomplete response.
     Busy(Instant),
 }
 

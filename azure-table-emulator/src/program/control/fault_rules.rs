@@ -1,7 +1,7 @@
-//! The rules of faults as JSON.
+//! Fault rules as JSON.
 //!
-//! Contains the form of a rule and its limits. The faults and their rules belong to the test kit
-//! (`azure_table::testing`). This file has those that a client of a port can distinguish.
+//! Defines the JSON form of a rule, and the limits of rules. The faults and their rules belong to the test kit
+//! (`azure_table::testing`). This file lists the faults that a client can distinguish over a port.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -65,9 +65,9 @@ struct Active {
     rule: AddedRule,
 }
 
-/// The form of a fault's members.
+/// The members of a fault in JSON, besides its name.
 enum Kind {
-    /// It has none.
+    /// No further members.
     Plain(Fault),
     /// `bytes`.
     Cut,
@@ -123,7 +123,7 @@ pub(super) struct RuleJson {
     probability: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at_most: Option<u64>,
-    // Members of the response, accepted so that it can be sent back.
+    // Members of a response, accepted so that a client can send the response back.
     #[serde(default, rename = "id", skip_serializing)]
     _id: IgnoredAny,
     #[serde(default, rename = "matched", skip_serializing)]
@@ -165,7 +165,7 @@ impl FaultRules {
         lines
     }
 
-    /// Adds rules after the existing ones, or replaces these. All of them, or none.
+    /// Adds rules after the existing ones, or in place of them. Adds all rules, or none.
     pub(super) fn add(&self, text: &str, replace: bool) -> Result<(), String> {
         let mut rules = Vec::new();
         let parts = json::values(text).map_err(|(number, why)| format!("rule {number}: {why}"))?;

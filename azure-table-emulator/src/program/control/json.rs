@@ -5,7 +5,7 @@ use serde_json::Deserializer;
 
 /// Parses one object.
 pub(super) fn object<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    // An array would be accepted too, as the members in their order.
+    // serde would accept an array too, as the members in their order.
     match text.trim_start().chars().next() {
         Some('{') => {}
         Some('[') => return Err("expected a JSON object, found an array".to_owned()),

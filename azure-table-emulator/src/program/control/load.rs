@@ -52,7 +52,7 @@ pub(super) struct ModelJson {
     partition_entities_per_second: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     account_entities_per_second: Option<u32>,
-    /// The load in the response, accepted so that it can be sent back.
+    /// The load in a response, accepted so that a client can send the response back.
     #[serde(skip_serializing)]
     load: serde::de::IgnoredAny,
 }

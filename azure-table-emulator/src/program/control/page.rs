@@ -1,7 +1,7 @@
 //! The page at the root of the control port, for people.
 //!
-//! Delivers one file without external parts, under a policy that permits only its own script and style. The page
-//! contains no data: it calls the other routes, with the token if there is one.
+//! Serves one file without external parts, under a policy that permits only its own script and style. The page contains
+//! no data: it calls the other routes, with the token if there is one.
 
 use std::sync::LazyLock;
 

@@ -79,7 +79,7 @@ impl Parameters {
     }
 }
 
-/// Reads the body. Its memory counts until the permit is dropped.
+/// Reads the body. It counts toward the limit on memory until the permit is dropped.
 pub(super) async fn text(steered: &Steered, request: Request) -> Result<(String, SemaphorePermit<'_>), Rejection> {
     let too_long = || {
         let why = format_args!("body: more than {MAX_BODY} bytes, the limit").to_string();

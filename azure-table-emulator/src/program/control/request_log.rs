@@ -1,6 +1,7 @@
-//! The log of requests: the latest as lines of JSON, and those that follow.
+//! The log of requests: the latest ones as lines of JSON, and a stream of those that follow.
 //!
-//! Limits its size. A reader that is slower than the requests misses lines, and notices that by their numbers.
+//! The log keeps a limited number of requests. A reader that falls behind misses lines, and can tell from their
+//! numbers.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -83,7 +83,7 @@ fn json_of(status: StatusCode, value: &impl Serialize) -> Response {
 
 /// Appends a value as a line of JSON.
 pub(super) fn push_line(lines: &mut String, value: &impl Serialize) {
-    // All values of this program can be JSON: no map has keys other than text.
+    // All values of this program can be serialized: the keys of all maps are text.
     lines.push_str(&serde_json::to_string(value).unwrap_or_default());
     lines.push('\n');
 }

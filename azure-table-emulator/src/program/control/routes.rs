@@ -1,7 +1,7 @@
 //! The routes of the control port.
 //!
-//! Contains paths and methods, and the checks before them; the routes themselves are in `routes/*.rs`. Lists are lines
-//! of JSON, anything else is one object. A response is sent once everything that it shows is durable.
+//! Maps paths and methods to the routes in `routes/*.rs`, and checks each request first. A list is sent as lines of
+//! JSON, anything else as one object. A response is sent once everything that it shows is durable.
 
 mod clock;
 mod faults;
@@ -56,7 +56,7 @@ pub(super) fn router(steered: Arc<Steered>) -> Router {
         .merge(without_parameters)
         .fallback(missing)
         .method_not_allowed_fallback(other_method)
-        // Around all routes and the fallback.
+        // Applies the check to all routes and the fallback.
         .layer(middleware::from_fn_with_state(Arc::clone(&steered), check))
         .with_state(steered)
 }
@@ -86,7 +86,7 @@ async fn missing(uri: Uri) -> Rejection {
     ))
 }
 
-/// axum adds the header `Allow`.
+/// Rejects a method that the path does not have. axum adds the header `Allow`.
 async fn other_method(method: Method, uri: Uri) -> Rejection {
     let why = format!(
         "{method} {}: not a method of this path, the header Allow lists them",

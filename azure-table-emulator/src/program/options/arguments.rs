@@ -10,7 +10,7 @@ use clap::{ArgAction, Args, Parser, ValueEnum};
 
 use crate::preset::Preset;
 
-/// The maximum of a number: a million connections, a tebibyte of bodies, eleven days.
+/// The maximum of every number: a million connections, a tebibyte of bodies, eleven days.
 const MAX_NUMBER: usize = 1_000_000;
 
 const TEMPLATE: &str = "\

@@ -1,9 +1,10 @@
 //! Crashes: clients write until the disk fails, and the remaining contents are opened again.
 //!
-//! Each client owns some cells (rows, a table, policies, properties) and writes one state after the other into them,
-//! one request at a time. So after a crash a cell has the state that was acknowledged last, or one that was requested
-//! since. A client that read a state of another's cell must find it, or a later one, too. Everything is drawn from a
-//! seed. No thread runs: the test polls the clients and lets the writer store the accumulated changes.
+//! Each client owns some cells (rows, a table, policies, properties) and writes successive states into them, one
+//! request at a time. So after a crash a cell has the state that was acknowledged last, or one that was requested
+//! since. If a client has read a state from another client's cell, that state or a later one must survive too. All
+//! random choices come from a seed. No thread runs: the test polls the clients and lets the writer store the
+//! accumulated changes.
 //!
 //! `AZURE_TABLE_CRASHES` sets the number of crashes. A failure names its seed.
 
@@ -314,7 +315,7 @@ async fn batch(emulator: &Emulator, model: &RefCell<Model>, client: u64, random:
     true
 }
 
-/// Lets clients write until the disk fails, at the latest until they are done.
+/// Lets clients write until the disk fails, or until all are done.
 fn run_until_crash(machine: &mut Machine, model: &Rc<RefCell<Model>>, random: &mut fastrand::Rng) {
     let mut clients: Vec<Option<Pin<Box<dyn Future<Output = ()>>>>> = (0..CLIENTS)
         .map(|n| {

@@ -15,8 +15,8 @@ use crate::control::steered::Steered;
 
 /// The maximum number of seconds by which the clock is moved in one request: a hundred years.
 const MOST_SECONDS: f64 = 3_155_760_000.0;
-/// The end of the clock, the year 9000. Timestamps differ as long as they can grow, and never go back: after a row with
-/// the greatest possible time, all rows would have the same ETag.
+/// The latest time of the clock, in the year 9000. Timestamps stay unique because each is later than the previous one:
+/// after a row with the greatest possible time, all rows would have the same ETag.
 const LAST: DateTime = DateTime::from_unix_seconds(221_845_392_000);
 
 #[derive(Serialize)]
@@ -29,7 +29,7 @@ struct ClockJson {
 #[serde(deny_unknown_fields)]
 struct SetClock {
     now: String,
-    /// A member of the response, accepted so that it can be sent back.
+    /// A member of a response, accepted so that a client can send the response back.
     #[serde(default, rename = "system")]
     _system: serde::de::IgnoredAny,
 }
@@ -77,7 +77,7 @@ fn current(steered: &Steered) -> Response {
     })
 }
 
-/// Rejects a time after the end of the clock.
+/// Rejects a time after [`LAST`].
 fn check(member: &str, time: DateTime) -> Result<(), Rejection> {
     if time > LAST {
         let why = format!("{member}: the clock would show {time}, later than the limit of {LAST}");
