@@ -1,7 +1,7 @@
 //! The items that generated code may name, besides the derive's traits and `Column`. Not part of the public interface.
 //!
-//! Most come from the core. Contains what needs client and emulator at once: the items for a test of
-//! `#[azure_table::test]` are in `__private/test.rs`, and for an exploration in `__private/explore.rs`.
+//! Most come from the core. The rest needs both the client and the emulator: `__private/test.rs` supports tests with
+//! `#[azure_table::test]`, and `__private/explore.rs` supports explorations.
 
 #[cfg(all(feature = "test-util", feature = "emulator"))]
 pub mod explore;

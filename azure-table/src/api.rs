@@ -1,7 +1,7 @@
 //! The public modules.
 //!
-//! Contains their pages: each names its types, and when to use them. `lib.rs` exports the names of a typical program.
-//! Each name has one path.
+//! The page of each module lists its types and when to use them. `lib.rs` exports the names that a typical program
+//! needs. Each name has exactly one path.
 
 pub mod auth;
 pub mod batch;

@@ -1,6 +1,6 @@
 //! The public calls: clients, operations, queries, batches, writes over queries.
 //!
-//! Contains the builders and their shapes. `protocol` builds the requests, `pipeline` sends them.
+//! This module has the builders and their shapes. `protocol` builds the requests, and `pipeline` sends them.
 //!
 //! | layer, highest first | owns |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `table_handle` | the client of a table, for the builders that hold one |
 //! | `shape`, `task`, `total_timeout`, `turn` | the parts of builders and streams |
 
-// rustdoc lists the methods of a type in the order of modules: first those that the files of the clients have.
+// rustdoc lists a type's methods in the order of the modules, so the files of the clients come first.
 pub(crate) mod service;
 pub(crate) mod table;
 

@@ -20,7 +20,8 @@
 //!
 //! # Systems on tables
 //!
-//! Each guide builds a known system anew, and says which of its claims hold under faults and in all orders of requests.
+//! Each guide rebuilds a known system on tables, and says which of its claims hold under faults and in all orders of
+//! requests.
 //!
 //! | guide | questions it answers |
 //! |---|---|

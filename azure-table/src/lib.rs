@@ -1,7 +1,7 @@
 #![doc = include_str!("guide/crate.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// The derives and the patterns name the crate as others do.
+// The derives and the patterns name the crate as other crates do.
 #[cfg(feature = "patterns")]
 extern crate self as azure_table;
 

@@ -1,12 +1,12 @@
 //! One call, attempt by attempt: authorize, send, classify, wait.
 //!
-//! Defines [`Pipeline`], which all calls of a client share. The loop over the attempts is `retry_loop`. One attempt is
-//! `attempt`, or `hedged_attempt` if a slow read is sent twice. The decision after it is `next_step`; a lost write is
-//! read back in `reconciliation`. `shared_read` lets equal reads share a call.
+//! All calls of a client share its [`Pipeline`]. `retry_loop` runs the attempts of a call, and `attempt` runs one of
+//! them. `hedged_attempt` sends a slow read twice. `next_step` decides what follows an attempt, and `reconciliation`
+//! reads back a lost write. `shared_read` lets equal reads share a call.
 //!
 //! The core's `transport` is the seam to the network. `http_transport` and `reqwest_transport` implement it,
 //! `default_transport` chooses one of them. `auth` holds the credentials, `retry` the policies, `options` and
-//! `settings` the options of one call and of a client. Does not know the meaning of a request: `protocol`.
+//! `settings` the options of one call and of a client. Only `protocol` knows the meaning of a request.
 
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ impl Pipeline {
         }
     }
 
-    /// Returns the pipeline of a handle to the rows of a variant, where `outer` is the variant of the handle before.
+    /// Returns the pipeline of a handle to the rows of a variant. `outer` is the variant of the original handle.
     pub(crate) fn of_variant(
         &self,
         variant: Option<&'static MarkedVariant>,

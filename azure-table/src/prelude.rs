@@ -1,4 +1,4 @@
-//! The names of a typical program, for `use azure_table::prelude::*`.
+//! The names that a typical program needs, for `use azure_table::prelude::*`.
 //!
 //! ```
 //! use azure_table::prelude::*;

@@ -1,8 +1,8 @@
-//! Explorations: a body that runs repeatedly, each time with another order of its requests.
+//! Explorations run a body repeatedly, each time with a different order of its requests.
 //!
-//! Contains the settings of an exploration, and the arguments of `#[azure_table::test(explore)]`. One run is in
-//! `explore/run.rs`, its service in `explore/simulation.rs`. The search is in `azure-table-testing`; it knows neither
-//! client nor emulator.
+//! This module has the settings of an exploration, and the arguments of `#[azure_table::test(explore)]`.
+//! `explore/run.rs` executes one run, and `explore/simulation.rs` provides its service. The search is in
+//! `azure-table-testing`, which depends on neither client nor emulator.
 
 mod run;
 mod simulation;
@@ -27,10 +27,10 @@ use azure_table_testing::{Exploration, StopReason};
 const MAX_SCHEDULES: u64 = 10_000;
 const MAX_TIME: Duration = Duration::from_secs(60);
 
-/// Creates an exploration of `body`: every order in which its concurrent requests can be executed.
+/// Creates an exploration, which runs `body` in every order in which its concurrent requests can be executed.
 ///
-/// If you only need it to pass, write a test with `#[azure_table::test(explore)]` instead. This function returns the
-/// counts, and the story of a body that is meant to fail.
+/// For a test that only needs to pass, use `#[azure_table::test(explore)]`. Use this function if you need the counts of
+/// the exploration, or the story of a body that is meant to fail.
 ///
 /// The body runs repeatedly, each time in a new [`Simulation`], on one thread and with a paused clock.
 ///

@@ -1,11 +1,11 @@
 //! The items that the code of `#[azure_table::test]` uses.
 //!
-//! Contains the runtime of a test, its emulator with the transports in front of it, and [`TestArgument`]: the possible
-//! arguments of a test.
+//! They are the runtime of a test, its emulator behind the transports, and [`TestArgument`], the trait of a test's
+//! arguments.
 //!
 //! The attribute determines each argument by its type through a trait, so that aliases work and the compiler reports an
-//! unsupported type with our message. Spy, faults and emulator of a test are one stack. The runtime is built here, so a
-//! test crate does not need tokio. A table has the name of its argument, because a type may have several tables.
+//! unsupported type with our message. Each test has one stack of spy, faults and emulator. The runtime is built here,
+//! so a test crate does not need tokio. A table has the name of its argument, because a type may have several tables.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ pub struct Options {
     pub spies: bool,
 }
 
-/// The service of one test. From the client on: the spy, if any, the faults, the emulator.
+/// The service of one test. A request passes the spy, if any, then the faults, then the emulator.
 #[derive(Debug)]
 pub struct Place {
     emulator: Emulator,
@@ -128,7 +128,7 @@ impl TestArgument for Spy {
 impl<E> TestArgument for TableClient<E> {
     #[expect(clippy::panic, reason = "a test says what failed by panicking")]
     async fn create(place: &Place, table: &str) -> Self {
-        // Behind faults and spy: creating the table is not part of the test.
+        // Bypasses faults and spy: creating the table is not part of the test.
         let made = match TableServiceClient::from_transport(place.emulator.clone()).dynamic_table(table) {
             Ok(table) => table.create_table().await,
             Err(e) => Err(e),

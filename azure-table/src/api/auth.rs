@@ -35,7 +35,7 @@
 //! # }
 //! ```
 //!
-//! All kinds, with connection strings: [the guide to accounts](crate::guide::accounts).
+//! [The guide to accounts](crate::guide::accounts) shows all kinds of credentials, and connection strings.
 
 pub use crate::pipeline::auth::sas::RenewableSas;
 pub use crate::pipeline::auth::shared_key::SharedKeyLite;

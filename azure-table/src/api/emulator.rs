@@ -1,8 +1,8 @@
 //! A Table service inside the process, for tests, examples and development. Feature `emulator`.
 //!
-//! [`Emulator`](crate::Emulator) responds to requests as Azure Storage and Cosmos DB do, without a network. With the
-//! feature `emulator-http`, `EmulatorServer` does so on a port, for programs in any language, also over HTTPS. All
-//! state is in memory. With the feature `emulator-durable` it is also in a folder and outlives the process.
+//! [`Emulator`](crate::Emulator) responds to requests as Azure Storage and Cosmos DB do, without a network.
+//! `EmulatorServer` (feature `emulator-http`) listens on a port, with or without HTTPS, for programs in any language.
+//! All state is in memory. The feature `emulator-durable` also keeps it in a folder, where it outlives the process.
 //!
 //! | type | use |
 //! |---|---|

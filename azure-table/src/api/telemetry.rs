@@ -1,22 +1,22 @@
 //! Observers, diagnostics, cost and metrics.
 //!
-//! With the feature `tracing`, every call and every attempt is a span without further code, and these are events:
+//! With the feature `tracing`, every call and every attempt is a span, without further code. These are events:
 //!
 //! | event | level |
 //! |---|---|
-//! | the end of a call, also with a regular 404 or 409, as of a `get` that finds no entity | `DEBUG` |
+//! | the end of a call, including a regular 404 or 409, such as from a `get` that finds no entity | `DEBUG` |
 //! | the end of a call that failed | `WARN` |
 //! | a retry | `WARN` |
 //!
-//! They have the target `azure_table`. The default of `tracing_subscriber::fmt()` prints `INFO` and above, so the
-//! failures and the retries. This prints the other calls too:
+//! Their target is `azure_table`. By default, `tracing_subscriber::fmt()` prints `INFO` and above, which includes the
+//! failures and the retries. This also prints the other calls:
 //!
 //! ```text
 //! tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).init();
 //! ```
 //!
-//! Spans and events have the operation, the table, the status, the service's code and the ids of the request, under the
-//! names of OpenTelemetry. They never have a key, a filter, a value, or the text of an error.
+//! Spans and events carry the operation, the table, the status, the service's code and the ids of the request, under
+//! OpenTelemetry's names. They never contain a key, a filter, a value, or the text of an error.
 //!
 //! This module is for programs that want the numbers themselves.
 //!
@@ -28,7 +28,7 @@
 //! | [`CostMeter`], [`Cost`] | an estimate of billed transactions and bytes |
 //! | [`EffectiveSettings`] | the settings of a client after all defaults |
 //! | [`GroupStatistics`], [`GroupedBatch`], [`GroupedWrite`] | the batches of grouped writes |
-//! | `OtelMetrics` | metrics of OpenTelemetry (feature `opentelemetry-033`) |
+//! | `OtelMetrics` | OpenTelemetry metrics (feature `opentelemetry-033`) |
 //!
 //! # Examples
 //!

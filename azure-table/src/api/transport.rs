@@ -1,6 +1,6 @@
 //! Transports: they send requests to the service and return its responses.
 //!
-//! [`HttpTransport`] is the default. [`ReqwestTransport`] sends with a client of reqwest that the program sets up, and
+//! [`HttpTransport`] is the default. [`ReqwestTransport`] sends with a reqwest client that the program configures, and
 //! is the default in a build without the feature `http`. A [`Transport`] of your own receives signed requests, once per
 //! attempt.
 //!
@@ -14,7 +14,7 @@
 //!
 //! [`Delivery`] decides whether the client may repeat a write.
 //!
-//! `HttpTransport` is the default wherever it is compiled, also by a feature of another crate.
+//! `HttpTransport` is the default whenever it is compiled, even if only another crate enables its feature.
 //!
 //! Both send HTTP/1.1 and follow no redirects. [The guide](crate::guide::accounts#connections) lists what each can set.
 //!

@@ -66,9 +66,9 @@ impl<E> TableBatch<E> {
 
     /// Returns this batch for the rows of one variant of the enum of entities `E`.
     ///
-    /// What is added through it is written as the enum does, with the tag of the variant, as by the handle of
-    /// [`TableClient::variant`](crate::TableClient::variant). It does not compile for the same types. An echoed entity
-    /// is read as the enum: `result.entity::<E>()`.
+    /// Operations added through it carry the tag of the variant, as with the handle of
+    /// [`TableClient::variant`](crate::TableClient::variant). The same types do not compile. An echoed entity is read
+    /// as the enum: `result.entity::<E>()`.
     ///
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -315,7 +315,7 @@ impl<E> TableBatch<E> {
 
     /// Returns the number of bytes left in the request body: of 4 MiB, or of 2 MB on Cosmos DB.
     ///
-    /// An operation takes the bytes of its entity as JSON and of its address, and about 250 more.
+    /// An operation takes the bytes of its address and of its entity as JSON, and about 250 more.
     ///
     /// Source: REST "Performing entity group transactions"; "Azure Cosmos DB for Table FAQ".
     pub fn remaining_bytes(&self) -> usize {
@@ -344,7 +344,7 @@ impl<E> TableBatch<E> {
 
 /// A [`TableBatch`] for the rows of one variant of its enum. Created by [`TableBatch::variant`].
 ///
-/// It is that batch: what is added through it stays there.
+/// It borrows that batch: operations added through it remain in the batch.
 #[must_use = "nothing is added until a method is called"]
 pub struct VariantBatch<'b, V> {
     /// The operations of the batch, exchanged with the operations of `batch` until this value is dropped.

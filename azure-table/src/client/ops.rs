@@ -1,4 +1,4 @@
-//! The operations: one file each, a builder that is a future.
+//! The builders of single operations. Each builder is a future.
 
 pub(crate) mod access_policies;
 pub(crate) mod ensure_tables;

@@ -1,7 +1,7 @@
 //! Queries: the request for rows of a table, before it is sent.
 //!
-//! Defines [`TableQuery`]. Its methods are `query/rows.rs` (which rows), `query/results.rs` (streams, pages) and
-//! `query/columns.rs` (what each row is read as). Sorting rows by variant is `query/gather.rs`.
+//! The methods of [`TableQuery`] are in `query/rows.rs` (the rows to select), `query/columns.rs` (the type of each row)
+//! and `query/results.rs` (streams, pages). `query/gather.rs` sorts rows by variant.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, call_options};
 
-// rustdoc lists the methods of a type in the order of its modules: first the most used.
+// rustdoc lists a type's methods in the order of the modules, so the most used ones come first.
 mod rows;
 
 mod results;

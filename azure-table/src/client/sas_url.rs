@@ -1,4 +1,4 @@
-//! URLs with a shared access signature: clients from them, and those that a client creates.
+//! Creates clients from URLs with a shared access signature, and creates such URLs.
 
 use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_core::protocol::account_key::AccountKey;
@@ -58,8 +58,8 @@ impl TableServiceClient {
 
     /// Returns the URL of the account with a shared access signature, signed with the account key of this client.
     ///
-    /// Pass its text on: [`from_sas_url`](Self::from_sas_url) takes it. It is valid until the signature expires, or the
-    /// key is regenerated. Nothing is sent.
+    /// Another program can pass its text to [`from_sas_url`](Self::from_sas_url). It is valid until the signature
+    /// expires, or the key is regenerated. Nothing is sent.
     ///
     /// ```
     /// use azure_table::{AccountKey, AccountSas, DateTime, TableServiceClient};
@@ -133,8 +133,8 @@ impl<E> TableClient<E> {
 
     /// Returns the URL of the table with a shared access signature, signed with the account key of this client.
     ///
-    /// Pass its text on: [`from_sas_url`](Self::from_sas_url) takes it. It is valid until the signature expires, its
-    /// policy is removed, or the key is regenerated. Nothing is sent.
+    /// Another program can pass its text to [`from_sas_url`](Self::from_sas_url). It is valid until the signature
+    /// expires, its policy is removed, or the key is regenerated. Nothing is sent.
     ///
     /// ```
     /// use azure_table::{AccountKey, DynamicEntity, TableClient, TableSas, TableServiceClient};

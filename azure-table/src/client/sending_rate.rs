@@ -1,12 +1,12 @@
 //! The sending rate of a bulk or a group, derived from the service's throttling responses.
 //!
-//! Contains the rates of the account and of throttled partitions. Nothing is delayed before the first throttled batch.
-//! Between two throttled batches the limit of their scope was reached. The limit is the number of entities accepted in
-//! between, divided by the time. The bulk sends slightly below it, then slowly faster until the next throttled batch
-//! measures it again.
+//! It keeps one rate for the account, and one for each throttled partition. Nothing is delayed before the first
+//! throttled batch. Between two throttled batches, their scope was at its limit. The limit is the number of entities
+//! accepted in between, divided by the time. The bulk sends slightly below it, then slowly faster until the next
+//! throttled batch measures it again.
 //!
-//! Latency is no signal: with four batches of a partition in flight its queue cannot grow. The retry policy does not
-//! retry throttled batches here, or two loops would wait for each other.
+//! Latency is not a usable signal: with four batches of a partition in flight, the partition's queue cannot grow. The
+//! retry policy does not retry throttled batches here; otherwise two loops would wait for each other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,7 @@ use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 const BELOW_LIMIT: f64 = 0.985;
 /// The deepest cut of a rate. If little was sent, few entities were accepted, and that was not the limit.
 const DEEPEST_CUT: f64 = 0.7;
-/// The time for which a rate is kept, and the time of its growth: twice as fast after each doubling.
+/// The time for which a measured rate is kept before it grows. Its growth then doubles after each `DOUBLING`.
 ///
 /// A rate that was measured for a shorter time is kept for that time, and grows faster.
 const HOLD: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ const GROWTH_PER_SECOND: f64 = 0.005;
 const FIRST_GROWTH_PER_SECOND: f64 = 0.05;
 const DOUBLING: Duration = Duration::from_secs(20);
 const MOST_GROWTH_PER_SECOND: f64 = 0.5;
-/// The delay of a turn that costs no throughput: timers have milliseconds, and other tasks run in between.
+/// The delay that costs no throughput: timers have a resolution of milliseconds, and other tasks run in between.
 const LATENESS: Duration = Duration::from_millis(10);
 /// The first pause after a throttled batch. It doubles until a batch is accepted, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -39,8 +39,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const MEASURED: Duration = Duration::from_secs(10);
 /// The time within which two throttled partitions indicate the account's limit.
 const TOGETHER: Duration = Duration::from_secs(1);
-/// The number of rates from which partitions are forgotten that were not throttled within `FORGOTTEN`: they are far
-/// from their limit.
+/// From this number of rates on, partitions that were not throttled within `FORGOTTEN` are forgotten: they are far from
+/// their limit.
 const MANY_PARTITIONS: usize = 1_024;
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// The time without an accepted batch after which a throttled batch is final.
@@ -54,7 +54,7 @@ pub(crate) struct SendingRate(Arc<Mutex<Rates>>);
 struct Rates {
     account: Rate,
     partitions: HashMap<Box<str>, Rate>,
-    /// The number of partitions from which some are forgotten.
+    /// The number of partitions from which on some are forgotten.
     most_partitions: usize,
     /// The partition that was throttled last, with the time.
     last_throttled: Option<(Box<str>, Instant)>,
@@ -175,7 +175,7 @@ impl Rates {
         }
         self.partitions
             .retain(|_, rate| rate.throttled_at.is_some_and(|at| now - at < FORGOTTEN));
-        // The next time is after the number of partitions has doubled.
+        // Runs again once the number of partitions has doubled.
         self.most_partitions = MANY_PARTITIONS.max(2 * self.partitions.len());
     }
 

@@ -1,7 +1,7 @@
 //! Tables of serde structs.
 //!
-//! Contains the handle that writes them with exact types, and their references in a bulk. The entity itself is
-//! `model/serde_entity.rs`.
+//! It has the handle that writes them with exact types, and lets a bulk write references to them.
+//! `model/serde_entity.rs` is the entity itself.
 
 use azure_table_core::model::serde_entity::{AnnotatedEntity, SerdeEntity};
 use serde::Serialize;
@@ -50,7 +50,7 @@ impl<T: Serialize> TableClient<SerdeEntity<T>> {
     }
 }
 
-/// Without a clone of the value.
+/// Writes the value without cloning it.
 #[diagnostic::do_not_recommend]
 impl<T: Serialize, const ANNOTATED: bool> BulkEntity<SerdeEntity<T, ANNOTATED>> for SerdeEntity<&T, ANNOTATED> {
     type Written = Self;

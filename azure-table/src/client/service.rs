@@ -373,9 +373,9 @@ impl TableServiceClient {
         GetUserDelegationKey::new(&self.pipeline, expiry)
     }
 
-    /// Reads the rows of a write in doubt, and finds out whether it was applied.
+    /// Reads the rows of a write in doubt to determine whether it was applied.
     ///
-    /// A write id decides as long as the row keeps it. Without one:
+    /// A write id decides while the row keeps it. Without one:
     /// - `Applied`: the rows have the written content, stored since the write was sent.
     /// - `NotApplied`: a row is older than the write, or keeps the ETag that the write requires. This is final 3
     ///   minutes after the error, when no request is in flight any more.
@@ -425,7 +425,8 @@ impl TableServiceClient {
     /// Returns the same client with a changed pipeline.
     pub(crate) fn changed(&self, change: impl FnOnce(&mut Pipeline)) -> Self {
         let mut pipeline = Pipeline::clone(&self.pipeline);
-        // A request is sent by one of the clients that share it, with its transport and its observers.
+        // The client that sends a shared request uses its own transport and observers, so a changed client must not
+        // share it.
         pipeline.shared_reads = Arc::default();
         change(&mut pipeline);
         Self {

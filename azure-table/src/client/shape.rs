@@ -1,7 +1,7 @@
 //! The form in which rows are read: an entity, a projection, a tuple of columns, or the result of a closure.
 //!
-//! Contains the value that holds the columns to request and the function to read them, so that builders and streams
-//! never branch on it.
+//! A [`Shape`] holds the columns to request and the function that reads them, so that builders and streams never branch
+//! on the form.
 //!
 //! `get` and `query` share `versioned`, `project`, `select` and `resolve` through this value. Streams see only the
 //! result.
@@ -81,7 +81,7 @@ impl<P> Shape<P> {
         Self::new(select, metadata, reader)
     }
 
-    /// The shape of a type.
+    /// Returns the shape of a type.
     pub(crate) fn of_type() -> Self
     where
         P: ReadEntity,
@@ -116,7 +116,7 @@ impl<P> Shape<P> {
         self
     }
 
-    /// The shape of a type and the properties that a [`Versioned`] adds to it.
+    /// Returns the shape of a type and the properties that a [`Versioned`] adds to it.
     pub(crate) fn versioned() -> Shape<Versioned<P>>
     where
         P: ReadEntity,
@@ -130,7 +130,7 @@ impl<P> Shape<P> {
         shape
     }
 
-    /// The shape of a tuple of columns.
+    /// Returns the shape of a tuple of columns.
     pub(crate) fn of_columns<E, C: Columns<E, Values = P>>(columns: C) -> Self
     where
         P: 'static,
@@ -145,12 +145,12 @@ impl<P> Shape<P> {
         Self::valued(select, MetadataLevel::None, move |row| columns.read_all(&names, row))
     }
 
-    /// The shape of whole rows that a closure reads.
+    /// Returns the shape of whole rows that a closure reads.
     pub(crate) fn of_closure(resolve: impl Fn(&Row<'_>) -> Result<P> + Send + Sync + 'static) -> Self {
         Self::valued(None, MetadataLevel::Minimal, resolve)
     }
 
-    /// The shape of the same rows, with a [`BadRow`] for each that does not fit.
+    /// Returns the shape of the same rows, with a [`BadRow`] for each that does not fit.
     pub(crate) fn lenient(mut self) -> Shape<Result<P, BadRow>>
     where
         P: 'static,
@@ -161,7 +161,7 @@ impl<P> Shape<P> {
         })
     }
 
-    /// The shape of the same rows, each with its key.
+    /// Returns the shape of the same rows, each with its key.
     pub(crate) fn keyed(mut self) -> Shape<(Key<P>, P)>
     where
         P: 'static,
@@ -171,7 +171,7 @@ impl<P> Shape<P> {
         Shape::valued(select, self.metadata, move |row| Ok((key(row)?, self.read(row)?)))
     }
 
-    /// The shape of the same rows, each with its key, its ETag and its Timestamp.
+    /// Returns the shape of the same rows, each with its key, its ETag and its Timestamp.
     pub(crate) fn keyed_versions(mut self) -> Shape<(Key<P>, Versioned<P>)>
     where
         P: 'static,
@@ -284,14 +284,14 @@ fn add_names(select: &mut String, names: &[&str]) {
 }
 
 impl Shape<String> {
-    /// The shape of PartitionKeys.
+    /// Returns the shape of PartitionKeys.
     pub(crate) fn of_partition_keys() -> Self {
         let select = Some("PartitionKey,RowKey".to_owned());
         let reader = Reader::Typed(|row| row.partition_key().map(str::to_owned));
         Self::new(select, MetadataLevel::None, reader)
     }
 
-    /// The shape of the names of tables in `namespace`, without that prefix.
+    /// Returns the shape of the names of tables in `namespace`, without that prefix.
     pub(crate) fn of_tables(namespace: Arc<str>) -> Self {
         let pick = move |row: &Row<'_>| {
             let name = row.get(TABLE_NAME).map(RowProperty::read::<String>).transpose()?;
@@ -306,7 +306,7 @@ impl Shape<String> {
 }
 
 impl Shape<DynamicEntity> {
-    /// The shape of properties whose names are known at run time.
+    /// Returns the shape of properties whose names are known at run time.
     pub(crate) fn of_names(names: Vec<String>) -> Self {
         // Without its keys a row has no identity.
         let mut select = "PartitionKey,RowKey".to_owned();
@@ -320,7 +320,7 @@ impl Shape<DynamicEntity> {
 }
 
 impl<E: 'static> Shape<Key<E>> {
-    /// The shape of keys alone.
+    /// Returns the shape of keys alone.
     pub(crate) fn of_keys() -> Self {
         let select = Some("PartitionKey,RowKey".to_owned());
         let reader = Reader::Typed(|row| Key::from_text(row.partition_key()?, row.row_key()?));
@@ -329,7 +329,7 @@ impl<E: 'static> Shape<Key<E>> {
 }
 
 impl Shape<()> {
-    /// The shape of rows that are only counted.
+    /// Returns the shape of rows that are only counted.
     pub(crate) fn of_nothing() -> Self {
         let select = Some("PartitionKey".to_owned());
         Self::new(select, MetadataLevel::None, Reader::Typed(|_| Ok(())))

@@ -1,8 +1,8 @@
 //! The client of one table: its constructor and options.
 //!
-//! The type itself is `table_handle.rs`, below the operations that hold one. Operations on entities are
-//! `table/operations.rs` and `table/entity_verbs.rs`, on the table itself `table/lifecycle.rs`, and on its access
-//! policies `table/access_policies.rs`. Handles of other types are `table/typed_handles.rs`.
+//! The type itself is in `table_handle.rs`, below the operations that hold one. Operations on entities are in
+//! `table/operations.rs` and `table/entity_verbs.rs`, operations on the table itself in `table/lifecycle.rs` and
+//! `table/access_policies.rs`. `table/typed_handles.rs` creates handles of other types.
 
 use azure_table_core::model::error::Result;
 
@@ -10,7 +10,7 @@ use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
 use crate::pipeline::options::CallOptions;
 
-// rustdoc lists the methods of a type in the order of modules: first the methods of entities.
+// rustdoc lists a type's methods in the order of the modules, so the methods of entities come first.
 mod operations;
 
 mod entity_verbs;

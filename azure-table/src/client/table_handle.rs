@@ -1,6 +1,6 @@
 //! The handle to a table: the pipeline of its client, the name of the table and the type of its entities.
 //!
-//! Its operations are `table.rs` and the builders themselves.
+//! Its operations are in `table.rs` and in the builders themselves.
 
 use std::fmt;
 use std::marker::PhantomData;

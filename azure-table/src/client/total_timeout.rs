@@ -1,6 +1,6 @@
 //! The time limit of a whole stream or bulk operation.
 //!
-//! Defines [`TotalTimeout`] and its setter. The limit of one call is the core's `transport/deadline.rs`.
+//! A macro adds the setter of a [`TotalTimeout`] to a builder. The core's `transport/deadline.rs` limits a single call.
 
 use std::task::Context;
 use std::time::Duration;
@@ -95,7 +95,7 @@ impl TotalTimeout {
         error.cause_kind() == ErrorKind::Timeout && self.is_over()
     }
 
-    /// Replaces the message of an error that the total timeout caused by one that names the limit.
+    /// Replaces the message of an error that the total timeout caused with one that names the limit.
     pub(crate) fn name(&self, error: Error) -> Error {
         if self.ended(&error) {
             return error.with_message(self.message());

@@ -1,11 +1,11 @@
-//! The work that a stream or a bulk does before other tasks have their turn.
+//! The work that a stream or a bulk does before it yields to other tasks.
 //!
-//! A source that is an iterator, a transport in the same process and pages of other tasks are always ready. A bulk or a
-//! stream would therefore not return before its end, and no timeout around it could fire. Each owner has units of its
-//! own, so that a turn takes one or two milliseconds at most.
+//! Some sources are always ready: an iterator, a transport in the same process, pages that other tasks have fetched.
+//! Without turns, a bulk or a stream would not return before its end, and no timeout around it could fire. Each owner
+//! has its own units, so that a turn takes at most one or two milliseconds.
 //!
-//! A turn does not use the budget that tokio grants a task. Other parts of the task spend that budget too. It would
-//! decide which operations share a batch, and a replay of a recorded bulk would differ from it.
+//! A turn does not use the budget that tokio grants a task, because other parts of the task spend that budget too. The
+//! budget would decide which operations share a batch, so a replay of a recorded bulk could send different batches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

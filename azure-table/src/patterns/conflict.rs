@@ -1,6 +1,6 @@
 //! Conflicts: writes to a row that has changed since it was read.
 //!
-//! Distinguishes them from other errors. Contains the handle whose reads see all earlier writes.
+//! This module distinguishes them from other errors, and returns the handle whose reads see all earlier writes.
 
 use azure_table::{CallOptions, Error, ErrorKind, LocationMode, Result, TableClient};
 

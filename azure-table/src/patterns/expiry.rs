@@ -12,7 +12,7 @@ use azure_table::{
     Column, DateTime, EdmType, ReadEntity, Result, TableClient, TableEntity, TableQuery, TableServiceClient,
 };
 
-/// The rows of a table with a deadline each.
+/// The rows of a table, each with a deadline.
 ///
 /// **Promise.** No row is read at its deadline or after it, swept or not. A sweep deletes no row whose deadline was
 /// extended before the delete.

@@ -12,8 +12,8 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 /// A header row whose ETag guards every batch of its partition.
 ///
 /// **Promise.** All transactions through fences on the same header are serialized, and each is based on the header that
-/// the previous one wrote. So every state of the partition that anyone can read matches its header (a balance, a
-/// length, a state).
+/// the previous one wrote. Every state of the partition that a reader can see therefore matches its header (a balance,
+/// a length, a state).
 ///
 /// The header is your entity, in the partition and the table of the rows that it guards. You choose its RowKey, and
 /// exclude it from queries of the other rows with
@@ -120,7 +120,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
         Ok(Self::with_header(&table, header))
     }
 
-    /// Creates the fence of a header that was already read, such as by a query. It sends nothing.
+    /// Creates the fence of a header that was already read, for example by a query. Sends nothing.
     ///
     /// If the header has changed since, the first [`transact`](Self::transact) reads it again.
     pub fn with_header(table: &TableClient<H>, header: Versioned<H>) -> Self {
@@ -234,7 +234,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// left out. The fence reads the header, the pages, and the header again. If its ETag differs, a transaction was
     /// applied meanwhile, and the fence reads the pages again.
     ///
-    /// All rows are kept in memory. Writes that go around the fence are not noticed. Each read must see all earlier
+    /// All rows are kept in memory. Writes that bypass the fence are not noticed. Each read must see all earlier
     /// writes. This is not confirmed for Cosmos DB accounts with weaker consistency levels.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Leases: at most one holder at a time.
 //!
-//! Defines [`Leases`], [`Lease`] and the row of a lease. Leases that are shared by several holders are in
-//! `lease_entry.rs`, the rule for its times is in `term.rs`.
+//! Defines [`Leases`], [`Lease`] and the row of a lease. `lease_entry.rs` lets several holders share leases, and
+//! `term.rs` has the rule for their times.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use super::term::{Term, service_time};
 /// **Promise.** At most one [`Lease`] on a row is [valid](Lease::is_valid) at a time, whatever the clocks of the
 /// machines show. Each has a higher [token](Lease::token) than the previous one.
 ///
-/// For others, a lease ends a [margin](Self::margin) after its duration, by the service's clock. Its holder stops a
-/// margin before the end, by its own clock. So the clocks must run at the same speed, within the margin, but need not
-/// show the same time. A suspended process cannot stop in time, and its later writes must be rejected: store the
-/// token with your writes, and reject a lower one.
+/// For other holders, a lease ends a [margin](Self::margin) after its duration, by the service's clock. Its own holder
+/// stops a margin before the end, by its own clock. The clocks must therefore run at the same speed, within the margin,
+/// but need not show the same time. A suspended process cannot stop in time, and its later writes must be rejected:
+/// store the token with your writes, and reject a lower one.
 ///
 /// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each [`renew`](Lease::renew)
 /// and [`release`](Lease::release): one write. [`run`](Lease::run) renews after a third of the duration. Holders that
@@ -212,7 +212,7 @@ impl Lease {
         self.row.token
     }
 
-    /// Returns `true` as long as no other holder can have the lease.
+    /// Returns `true` while no other holder can have the lease.
     pub fn is_valid(&self) -> bool {
         Instant::now() < self.valid_until
     }
@@ -237,9 +237,8 @@ impl Lease {
     /// Runs `work`, and renews the lease after each third of its duration.
     ///
     /// Returns `None` if the lease was lost, or could not be renewed before its end. In that case `work` was dropped
-    /// at the end for the holder, which is before the end for others. Like every future, it is dropped at an `await`.
-    /// A failed renewal is retried as long as there is time. When the work ends, this method awaits a renewal in
-    /// flight.
+    /// when the lease ended for its holder, before it ends for others. Like every future, it is dropped at an `await`.
+    /// A failed renewal is retried while time remains. When the work ends, this method awaits a renewal in flight.
     pub async fn run<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         loop {
@@ -253,7 +252,7 @@ impl Lease {
                 let renewal = pin!(tokio::time::timeout_at(self.valid_until, self.write()));
                 match select(work.as_mut(), renewal).await {
                     Either::Left((done, renewal)) => {
-                        // It may be applied, and `release` needs its ETag.
+                        // The renewal may be applied, and `release` needs its ETag.
                         let _ = renewal.await;
                         return Some(done);
                     }

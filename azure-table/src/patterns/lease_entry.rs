@@ -1,7 +1,7 @@
 //! Leases that several holders share among themselves.
 //!
-//! Defines [`LeaseEntry`], and what [`Leases`] and [`Lease`] do with it: list the leases of a partition, take a free
-//! one, ask a holder to hand one over, and resume the lease of an earlier process.
+//! With a [`LeaseEntry`], holders list the leases of a partition, take a free one, ask another holder to hand one over,
+//! and resume the lease of an earlier process.
 
 use azure_table::telemetry::OperationContext;
 use azure_table::{ErrorKind, Result, Versioned};
@@ -12,7 +12,7 @@ use super::lease::{Lease, LeaseRow, Leases};
 #[derive(Clone, Debug)]
 pub struct LeaseEntry {
     pub(super) row: Versioned<LeaseRow>,
-    /// The duration of the lease was over when it was read.
+    /// `true` if the duration of the lease had elapsed when it was read.
     pub(super) is_over: bool,
 }
 
@@ -22,7 +22,7 @@ impl LeaseEntry {
         &self.row.name
     }
 
-    /// Returns the last holder, unless it released the lease. Its duration may be over.
+    /// Returns the last holder, unless it released the lease. Its duration may have elapsed.
     pub fn holder(&self) -> Option<&str> {
         self.row.holder.as_deref()
     }
@@ -39,8 +39,8 @@ impl LeaseEntry {
 
     /// Returns `true` if this holder could acquire the lease when it was read.
     ///
-    /// A lease whose duration is over is free for everyone. A released one is free for the holder that requested it,
-    /// or for everyone if nobody did.
+    /// A lease whose duration has elapsed is free for everyone. A released lease is free for the holder that requested
+    /// it, or for everyone if nobody did.
     pub fn is_free_for(&self, holder: &str) -> bool {
         let is_released = self.holder().is_none() && self.next_holder().is_none_or(|next| next == holder);
         self.is_over || is_released
@@ -118,10 +118,11 @@ impl Leases {
         }
     }
 
-    /// Acquires a lease that an earlier process had under the same name, before its duration is over.
+    /// Acquires a lease that an earlier process had under the same name, without waiting for its duration to elapse.
     ///
     /// Returns `None` if the entry has another holder, or has changed since. The caller ensures that no other process
-    /// uses the name: this one has ended, or never knew that it acquired the lease. The new lease has a higher token.
+    /// uses the name: the earlier process has ended, or never learned that it acquired the lease. The new lease has a
+    /// higher token.
     ///
     /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
@@ -139,8 +140,8 @@ impl Leases {
     /// The holder sees it in [`next_holder`](Lease::next_holder). Its lease stays valid, and it can renew. Returns
     /// `false` if the lease has no holder, is requested already, or has changed since it was read.
     ///
-    /// The request is a write of the row. So if the holder has crashed, its lease is free for others a duration after
-    /// the request.
+    /// The request is a write of the row, so it restarts the duration: if the holder has crashed, its lease is free for
+    /// others one duration after the request.
     ///
     /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
@@ -169,8 +170,8 @@ impl Lease {
 
     /// Takes over the request of a listed entry. Returns `false` if another holder has the lease.
     ///
-    /// It sends nothing. The next renewal or release needs one request, where it would need three after a request
-    /// that it did not know of.
+    /// Sends nothing. The next renewal or release then takes one request. After a request that the lease has not
+    /// observed, it takes three.
     pub fn observe(&mut self, entry: &LeaseEntry) -> bool {
         let is_own = entry.token() == self.token() && entry.holder().is_some();
         if is_own {

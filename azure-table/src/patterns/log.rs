@@ -31,9 +31,8 @@ use super::conflict::on_primary;
 /// [`append_at`](Self::append_at): one batch of the events and the header; one more read and batch per conflict.
 /// [`append_once`](Self::append_once): the same with one more row; at most two batches and one read if it was appended
 /// before. [`position`](Self::position): one read. [`read_from`](Self::read_from): one request per 1,000 events. A
-/// [`reader`](Self::reader) reads at the same cost, and sends nothing before.
-/// [`trim`](Self::trim): one batch for the header, one request per 1,000 rows to find them, one batch per 100 to delete
-/// them.
+/// [`reader`](Self::reader) reads at the same cost, and creating it sends nothing. [`trim`](Self::trim): one batch for
+/// the header, one request per 1,000 rows to find them, one batch per 100 to delete them.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -300,7 +299,7 @@ impl<T: DeserializeOwned> Log<T> {
     }
 }
 
-/// Reads the log of a partition and never writes. Built by [`Log::reader`].
+/// A read-only handle to the log of a partition. Built by [`Log::reader`].
 ///
 /// A partition without a log reads as an empty one. To append after a read, [open](Log::open) the log and call
 /// [`append_at`](Log::append_at) with the position after the last event.

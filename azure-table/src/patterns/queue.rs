@@ -19,12 +19,12 @@ use super::term::{Term, service_time};
 ///
 /// **Promise.** A pushed item is delivered until a worker completes it: at least once. At most one worker at a time has
 /// an item that is [valid](Item::is_valid), whatever the clocks of the machines show. On Storage, items are taken in
-/// the order of their [IDs](Item::id), as long as each is completed; Cosmos DB does not guarantee the order. The ID is
-/// the same in every delivery: use it to skip work that is already done.
+/// the order of their [IDs](Item::id), if each is completed; Cosmos DB does not guarantee the order. The ID is the same
+/// in every delivery: use it to skip work that is already done.
 ///
 /// For other workers, an item is free again by the service's clock, one tenth of the visibility time after its end. Its
-/// worker stops by its own clock, one tenth before the end. So the clocks must run at the same speed, within a tenth,
-/// but need not show the same time.
+/// worker stops by its own clock, one tenth before the end. The clocks must therefore run at the same speed, within a
+/// tenth, but need not show the same time.
 ///
 /// The items are any type with serde's traits, stored as JSON, in rows whose RowKey is `{prefix}{id}`. Queries of your
 /// own rows exclude them with [`without_row_keys`](azure_table::TableQuery::without_row_keys). As an
@@ -235,12 +235,13 @@ impl<T> Item<T> {
         self.row.deliveries
     }
 
-    /// Returns `true` as long as no other worker can have the item.
+    /// Returns `true` while no other worker can have the item.
     pub fn is_valid(&self) -> bool {
         Instant::now() < self.valid_until
     }
 
-    /// Runs `work` while the item is [valid](Self::is_valid). Returns `None` if it was dropped at the end of that time.
+    /// Runs `work` while the item is [valid](Self::is_valid). Returns `None` if `work` was dropped when that time
+    /// ended.
     pub async fn run<W>(&self, work: impl Future<Output = W>) -> Option<W> {
         tokio::time::timeout_at(self.valid_until, work).await.ok()
     }

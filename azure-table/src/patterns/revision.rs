@@ -31,9 +31,9 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 ///
 /// **Crash.** A batch is applied as a whole or not at all, so nothing needs repair. A snapshot only reads.
 ///
-/// Two rows around the partition that hold the same version, such as `!` and `~`, would save both reads. They do not
+/// Two rows around the partition that hold the same version, such as `!` and `~`, would save both reads. They would not
 /// keep the promise: a batch in doubt is sent again with the version of its first attempt. If another transaction comes
-/// between the two, a reader finds equal versions around torn pages. An ETag is new each time. Behind a
+/// between the two attempts, a reader finds equal versions around torn pages. An ETag is new each time. With a
 /// [`Fence`](super::Fence) such rows are sound: see the guide [`membership`](crate::guide::membership).
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! Rows of several pages from one moment: they are read between two reads of one row.
 //!
-//! Contains the check for `fence.rs` and `revision.rs`. It compares the ETag of that row, which the service assigns. A
-//! version inside the row would not do: a batch in doubt may be applied twice, and another one between the two.
+//! `fence.rs` and `revision.rs` share this check. It compares the ETag of that row, which the service assigns. A
+//! version inside the row would not suffice: a batch in doubt may be applied twice, with another batch in between.
 
 use azure_table::{CallOptions, Column, ETag, Error, LocationMode, ReadEntity, Result, TableClient, TableEntity};
 use azure_table::{Key, TableQuery, filter::InKey};
@@ -15,7 +15,7 @@ pub(super) trait VersionRow {
     async fn read(&mut self) -> Result<Option<ETag>>;
 }
 
-/// The rows to read beside one row, until no transaction interrupts the read.
+/// The rows to read together with one row, until no transaction interrupts the read.
 pub(super) struct Rows<E, P> {
     query: TableQuery<E, P>,
     keys: (String, String),
@@ -37,7 +37,7 @@ impl<E: TableEntity, P> Rows<E, P> {
         let others = Column::<E, String, InKey>::row_key().ne(key.row_key());
         let primary = CallOptions::new().location_mode(LocationMode::PrimaryOnly);
         let query = query.filter(partition & others).with(&primary);
-        // Of a query: a read of the header may be sent as a batch.
+        // Shows a query, because a read of the header may be sent as a batch.
         let own = table.query().allow_table_scan().request_text()?;
         let request = query.clone().request_text()?;
         if table_address(&own) != table_address(&request) || request.contains("NextPartitionKey=") {

@@ -1,7 +1,7 @@
 //! The time for which a holder has a row, by two clocks.
 //!
-//! Defines [`Term`]: its form in the row, its end for the holder by the holder's clock, and its end for all others by
-//! the service's. It begins with the Timestamp of the row. The files that use it define who holds a row, and why.
+//! A [`Term`] is stored in the row and begins at the row's Timestamp. For the holder it ends by the holder's clock, for
+//! all others by the service's clock. The files that use it define who holds a row, and why.
 
 use std::time::Duration;
 

@@ -265,7 +265,7 @@ impl<E: TableEntity> UniqueInTable<E> {
 
     /// Reserves a value for the entity with this key. Returns `None` if it is taken.
     async fn reserve(&self, key: &Key<E>, value: &str) -> Result<Option<Reservation>> {
-        // The row before the claim: a claim without its row shows that no writer will confirm it.
+        // Writes the row before the claim, so that a claim without its row shows that no writer will confirm it.
         let Some(row) = self.reserve_row(key, value).await? else {
             return Ok(None);
         };
@@ -352,7 +352,7 @@ impl<E: TableEntity> UniqueInTable<E> {
             if row.is_confirmed || !self.reservation.is_over(&row, now) {
                 return Ok(false);
             }
-            // Its writer may only be slow. Without the row it cannot confirm.
+            // The writer may merely be slow. Without the row it cannot confirm.
             if was_unchanged(rows.delete(&row).await.map(|()| row.etag))?.is_some() {
                 return Ok(true);
             }

@@ -3,8 +3,8 @@
 //! An attempt is one request, or two if it is hedged: `hedged_attempt.rs`.
 //!
 //! The client signs a request again until the credential is stable: it reads the credential's generation before and
-//! after. A fetch for this attempt or a rotation may change the generation. Then the authorization that was sent would
-//! be unknown, and its rejection would be misjudged.
+//! after. A fetch for this attempt or a rotation may change the generation in between. The client would then not know
+//! which authorization it sent, and would misjudge its rejection.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ impl Pipeline {
             Ok(unsigned)
         };
         let mut authorized = self.authorize_within(limit, &unsigned).await?;
-        // Only now, because the source of a credential may need a connection itself.
+        // Acquired only now, because the source of a credential may need a connection itself.
         let permit = match transport.connection_limit() {
             Some(connections) => Some(connection_limit::acquire(connections, deadline, *attempt_timeout).await?),
             None => None,
@@ -213,7 +213,7 @@ impl Pipeline {
             generation: ended.generation,
             operation: call.common_operation(),
         };
-        // Called in any case: what the credential fetched may be invalid too.
+        // Always notifies the credential: its cached token may be invalid too.
         let advice = self.credential.rejected(&rejection);
         let service = rejection.service_time().filter(|_| rejection.is_unauthenticated());
         let far = service.filter(|service| is_far(ended.signed_at, *service));

@@ -1,4 +1,4 @@
-//! The credential of a client, applied to each attempt anew.
+//! The credential of a client, applied anew to each attempt.
 //!
 //! Defines [`Credential`], which other crates may implement, and the context it receives. The credentials are in
 //! `shared_key.rs` (account keys), `sas.rs` (shared access signatures) and `entra.rs` (Entra ID tokens).
@@ -199,7 +199,7 @@ impl fmt::Debug for AuthorizationFailure<'_> {
 
 /// Sends requests without authorization, for services that need none, such as an emulator configured that way.
 ///
-/// Azure answers 401 or 403.
+/// Azure responds with 401 or 403.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anonymous;
 

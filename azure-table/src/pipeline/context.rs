@@ -1,6 +1,6 @@
-//! The record of a call's attempts, for its caller to read afterwards, also on success.
+//! The record of a call's attempts, for its caller to read afterwards, even on success.
 //!
-//! Defines [`OperationContext`], to which calls add their attempts. `observer.rs` reports events while a call runs.
+//! Calls add their attempts to an [`OperationContext`]. `observer.rs` reports events while a call runs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

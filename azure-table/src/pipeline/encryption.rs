@@ -1,8 +1,8 @@
 //! The data keys of a client.
 //!
-//! Defines [`KeyProvider`] and [`DataKeys`]: the current data key, which encrypts, and the keys that decrypt. The codec
-//! is synchronous, so a call gets the data key before it encodes, and the keys of a response before it is decoded. The
-//! format is `model/encryption.rs` of the core.
+//! A [`KeyProvider`] wraps data keys. [`DataKeys`] holds the current data key, which encrypts, and the keys that
+//! decrypt. The codec is synchronous, so a call gets the data key before it encodes a request, and the keys of a
+//! response before it decodes the response. The core's `model/encryption.rs` defines the format.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,7 +26,7 @@ const MOST_VALUES: u64 = 1 << 30;
 const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The maximum wait for the provider if the call has no timeout.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The number of keys that are kept for decryption, and that one response may add.
+/// The maximum number of keys that are kept for decryption, and of new keys in one response.
 const MOST_KEYS: usize = 1_000;
 /// The number of keys of a response that are unwrapped concurrently.
 const CONCURRENCY: usize = 8;
@@ -87,7 +87,7 @@ pub trait KeyProvider: fmt::Debug + Send + Sync + 'static {
 /// The data keys that all clones of a client share.
 pub(crate) struct DataKeys {
     provider: Box<dyn KeyProvider>,
-    /// Held while the next one is wrapped, so that all calls wait for one.
+    /// Locked while the next data key is wrapped, so that all calls wait for the same one.
     current: tokio::sync::Mutex<Option<Current>>,
     known: Mutex<Known>,
 }
@@ -168,7 +168,7 @@ impl DataKeys {
                 None => unknown.push(wrapped),
             }
         }
-        // Rows that others wrote do not decide how often the provider is called.
+        // Rows that others wrote must not decide how often the provider is called.
         unknown.truncate(MOST_KEYS);
         let limit = timeout.unwrap_or(PATIENCE);
         let until = Instant::now() + limit;
@@ -189,7 +189,7 @@ impl DataKeys {
             }
             keys.insert(wrapped, key);
         }
-        // Also without keys: a value in the clear is an error of its own.
+        // Set even without keys: a value in the clear is then reported as an error.
         received.opener = Some(Arc::new(Opener::new(table, keys)));
     }
 
@@ -206,7 +206,7 @@ impl Known {
         Some(key.clone())
     }
 
-    /// Adds a key, in place of the one that was not used for the longest time if there are too many.
+    /// Adds a key. If there are too many, removes the least recently used one.
     fn insert(&mut self, wrapped: WrappedKey, key: OpeningKey) {
         self.time += 1;
         if self.keys.len() >= MOST_KEYS && !self.keys.contains_key(&wrapped) {

@@ -1,7 +1,8 @@
 //! The end of one request of a call.
 //!
-//! Defines [`Ended`], which `attempt.rs` returns and the retry loop, the history and the spans read. Its [`Rejection`]
-//! is the effective status and code; in a batch, of the failed operation. The wait that a response requests is here.
+//! `attempt.rs` returns an [`Ended`]; the retry loop, the history and the spans read it. Its [`Rejection`] has the
+//! effective status and code; for a batch, of the failed operation. This file also reads the wait that a response
+//! requests.
 
 use std::time::{Duration, SystemTime};
 
@@ -25,9 +26,9 @@ pub(crate) struct Ended {
     pub(crate) started: SystemTime,
     pub(crate) elapsed: Duration,
     pub(crate) location: Location,
-    /// It is the second request of a hedged attempt.
+    /// `true` for the second request of a hedged attempt.
     pub(crate) is_hedge: bool,
-    /// The client cancelled the request, because the other one of the attempt had its response.
+    /// `true` if the client cancelled the request, because the other request of the attempt got its response first.
     pub(crate) is_cancelled: bool,
     /// The time that the request was signed with.
     pub(crate) signed_at: SystemTime,
@@ -110,7 +111,7 @@ fn wait_requested(headers: &HeaderMap) -> Option<Duration> {
     let seconds = number("retry-after").map(Duration::from_secs);
     let until_date = || {
         let date = httpdate::parse_http_date(text("retry-after")?).ok()?;
-        // By the clock that produced the date. A date in the past requests no wait.
+        // Uses the clock that produced the date. A date in the past requests no wait.
         let now = response::date(headers).unwrap_or_else(clock::now);
         Some(date.duration_since(now).unwrap_or_default())
     };

@@ -14,7 +14,7 @@ use crate::pipeline::latencies::Latencies;
 
 /// The default share of extra requests.
 const SHARE: f64 = 0.05;
-/// The maximum number of extra requests that are saved for later: a burst of slow reads sends no more at once.
+/// The maximum number of extra requests that are saved for later: a burst of slow reads sends no more.
 const MAX_SAVED: f64 = 10.0;
 /// The lowest percentile: below it, most reads would be sent twice.
 const MIN_PERCENTILE: u8 = 50;
@@ -29,8 +29,8 @@ const MIN_PERCENTILE: u8 = 50;
 /// - **Extra requests**: at most a [`share`](Self::share) of the reads that the service answered, 0.05 by default. Up
 ///   to 10 unused extra requests are saved. A new client has none: with the default share, its first 20 reads are not
 ///   hedged.
-/// - **Location**: the first request's. In a [`LocationMode`](crate::LocationMode) with both locations, the
-///   other one. A 404 of the secondary is no result while the primary may still respond.
+/// - **Location**: the same as the first request. In a [`LocationMode`](crate::LocationMode) with both locations, the
+///   other location. A 404 of the secondary is no result while the primary may still respond.
 /// - **Limits**: a second request counts toward `max_in_flight` and `max_connections`, and has an `attempt_timeout` of
 ///   its own.
 /// - **Errors**: an error of one request does not end the attempt while the other is in flight. If both fail, the
@@ -184,15 +184,15 @@ impl Hedging {
         }
     }
 
-    /// Records the latency of a first request. If it was cancelled, its latency is longer: above the delay, that is
-    /// enough to know.
+    /// Records the latency of a first request. A cancelled request would have taken longer; it is enough to know that
+    /// its latency is above the delay.
     pub(crate) fn record(&self, hedge: &Hedge, call: &Call, latency: Duration) {
         if matches!(hedge.delay, Delay::Percentile(_)) {
             self.state().latencies(call).record(latency);
         }
     }
 
-    /// Earns the share of a read that the service answered.
+    /// Adds the share of an extra request that a read earns when the service answers it.
     pub(crate) fn earn(&self, hedge: &Hedge) {
         let mut state = self.state();
         state.extra = (state.extra + hedge.share).min(MAX_SAVED);
@@ -214,7 +214,7 @@ impl Hedging {
     }
 }
 
-/// The right to send an extra request. It is given back if the request is never sent.
+/// The right to send an extra request. It is returned if the request is never sent.
 pub(crate) struct Extra {
     hedging: Arc<Hedging>,
     is_sent: bool,

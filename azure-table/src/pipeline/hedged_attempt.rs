@@ -1,10 +1,10 @@
 //! One attempt of a read that may be sent twice.
 //!
-//! Contains the race of the two requests: when the second one is sent, which of the two ends the attempt, and the
-//! cancelling of the other. The delay and the number of extra requests are `hedge.rs`, one request is `attempt.rs`.
+//! This file decides when the second request is sent and which of the two ends the attempt, and cancels the other.
+//! `hedge.rs` decides the delay and the number of extra requests, and `attempt.rs` sends one request.
 //!
-//! HTTP/1.1 has one request on a connection: the second one has another connection by itself. Dropping the future of a
-//! request cancels it, and closes its connection.
+//! An HTTP/1.1 connection has one request in flight, so the second request always uses another connection. Dropping the
+//! future of a request cancels it, and closes its connection.
 
 use std::pin::pin;
 use std::time::SystemTime;
@@ -46,7 +46,7 @@ struct Sent {
 impl<'a> HedgedAttempt<'a> {
     /// Sends the first request, and a second one if its response is late. Reports both.
     ///
-    /// Boxed, and apart from the code of other attempts: few calls are hedged.
+    /// Boxed, and separate from the code of other attempts, because few calls are hedged.
     #[cold]
     pub(super) fn run(
         self,
@@ -147,7 +147,7 @@ impl<'a> HedgedAttempt<'a> {
         ended
     }
 
-    /// Takes the latency of the first request, and earns for an answered read.
+    /// Records the latency of the first request, and earns the share of an answered read.
     fn learn(&self, first: &Ended, ended: &Ended) {
         let hedging = &self.pipeline.hedging;
         if first.is_cancelled || self.settles(first) {
@@ -158,9 +158,10 @@ impl<'a> HedgedAttempt<'a> {
         }
     }
 
-    /// Returns `true` if the attempt ends with this request, whatever the other one brings: it did not fail.
+    /// Returns `true` if this request did not fail, and so ends the attempt whatever the other one returns.
     ///
-    /// A 404 of a `get` is a result. One of the secondary, which lags behind, is not while the primary may respond.
+    /// A 404 of a `get` is a result. A 404 of the secondary, which lags behind, is not while the primary may still
+    /// respond.
     fn settles(&self, ended: &Ended) -> bool {
         match ended.failure() {
             None => true,

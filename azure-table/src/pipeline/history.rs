@@ -1,7 +1,7 @@
 //! The history of a call.
 //!
-//! Defines [`CallHistory`], which grows with each attempt and completes the errors of the call, and [`CallResponse`],
-//! the result of a call with its history.
+//! A [`CallHistory`] grows with each attempt and completes the errors of its call. A [`CallResponse`] is the result of
+//! a call with its history.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +83,7 @@ impl CallHistory {
         }
     }
 
-    /// Reads the end of an attempt, which replaces the end of the attempt before.
+    /// Reads the end of an attempt, which replaces the end of the previous attempt.
     pub(crate) fn read(&mut self, ended: &Ended, call: &Call) {
         self.location = ended.location;
         let response = ended.outcome.as_ref().ok();
@@ -139,7 +139,7 @@ impl CallHistory {
         self.effect == Effect::Write && (self.in_doubt || error.may_have_applied() || leaves_open(error))
     }
 
-    /// Completes an error of a call that writes these rows. A write in doubt can be resolved by it.
+    /// Completes an error of a call that writes these rows, so that the caller can resolve a write in doubt.
     #[cold]
     pub(crate) fn complete_write(
         &self,

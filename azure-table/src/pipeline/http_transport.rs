@@ -1,8 +1,9 @@
 //! The default transport: a connection pool on hyper, without the layers of a general HTTP client.
 //!
-//! No redirects, because a request carries its signature; HTTP/1.1 only, since the service was never seen to offer
-//! HTTP/2. It owns the pool and reports the progress of a failed request. `builder` has the settings; connections are
-//! opened by `connector`, to addresses from `resolver`, through `proxies`, with TLS by `secure`.
+//! It follows no redirects, because a request carries its signature. It speaks HTTP/1.1 only, since the service was
+//! never seen to offer HTTP/2. It owns the pool and reports the progress of a failed request. `builder` has the
+//! settings. `connector` opens the connections, to addresses from `resolver`, through `proxies`, with TLS from
+//! `secure`.
 //!
 //! hyper returns a request if its connection closed before the first byte was written. The pool then sends it on
 //! another connection, unless the connection was new. Such an error has the text "canceled", and is

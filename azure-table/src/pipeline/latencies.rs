@@ -1,7 +1,7 @@
 //! The distribution of recent latencies.
 //!
-//! Defines [`Latencies`], a histogram whose buckets grow with the latency. It keeps a number of recent latencies, not a
-//! period of time, whatever the traffic. Every read of a hedging client needs a percentile, so no list is sorted.
+//! [`Latencies`] is a histogram whose buckets grow with the latency. Whatever the traffic, it keeps a number of recent
+//! latencies, not a period of time. Every read of a hedging client needs a percentile, so no list is sorted.
 
 use std::mem;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! The cost of a client's calls, as visible to the client.
+//! The cost of a client's calls, as counted by the client.
 //!
-//! Contains the counts. The amount that the service bills for them is unknown here.
+//! The client does not know the amount that the service bills for them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::pipeline::observer::{Event, Observer};
 
 /// Counts the requests, entities and bytes of a client's calls, by operation.
 ///
-/// It is an [`Observer`]; clones share the counts. For production; in tests, use `testing::Bill`.
+/// It is an [`Observer`]; clones share the counts. It is made for production; in tests, use `testing::Bill`.
 ///
 /// On Storage the counts are an estimate of the bill. The service bills requests and decides by their outcome whether
 /// they are billable, so rejected ones may be free. Sources disagree on batches. The article of 2010 counts a batch as

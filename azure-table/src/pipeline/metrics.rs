@@ -1,7 +1,7 @@
 //! OpenTelemetry metrics. Feature `opentelemetry-033`.
 //!
-//! Contains the names, units and buckets. The values come as events. The metrics have few dimensions: never keys, never
-//! ids.
+//! This file has the names, units and buckets. Events supply the values. The metrics have few dimensions: never keys,
+//! never ids.
 //!
 //! Source: OpenTelemetry semantic conventions 1.44, database client metrics.
 

@@ -1,9 +1,9 @@
 //! The next step of a call after an attempt that failed.
 //!
-//! Contains the decision as two pure functions, without I/O, clock and features. [`classify`] decides from the failure
-//! where that is enough, and [`plan`] decides from the result of the retry policy. The policy runs between them,
-//! because it may draw jitter and spend a budget. The tables of their tests are the specification. `retry_loop.rs`
-//! executes the steps, and `protocol/read_back.rs` decides whether a stored row shows a write.
+//! Two pure functions decide, without I/O, clock or features. [`classify`] decides from the failure where that is
+//! enough, and [`plan`] decides from the result of the retry policy. The policy runs between them, because it may draw
+//! jitter and spend a budget. The tables of their tests are the specification. `retry_loop.rs` executes the steps, and
+//! `protocol/read_back.rs` decides whether a stored row shows a write.
 
 use std::time::Duration;
 
@@ -128,7 +128,7 @@ pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Deci
             reads_back: is_ambiguous,
         };
     }
-    // A write without a retry is not read back: a policy without retries costs no read either.
+    // A write that was never retried is not read back, so a policy without retries costs no reads.
     if is_ambiguous && state.attempt > 1 {
         Next::ReadBack
     } else {

@@ -1,6 +1,6 @@
 //! The notifications of one call: its history, observers, context and spans receive each step here.
 //!
-//! Contains the moment and the content of each notification. Their receivers are `history.rs`, `observer.rs`,
+//! This file determines the time and the content of each notification. The receivers are `history.rs`, `observer.rs`,
 //! `context.rs` and `trace.rs`.
 
 use std::time::Duration;
@@ -34,25 +34,25 @@ impl<'a> Notifications<'a> {
         &self.pipeline.observers
     }
 
-    /// An attempt starts, before its permit and its authorization.
+    /// Reports that an attempt starts, before it has its permit and its authorization.
     pub(crate) fn starting(&mut self, location: Location) -> TraceSpan {
         self.history.attempts += 1;
         self.history.location = location;
         TraceSpan::of_attempt(self.history.attempts, false)
     }
 
-    /// The second request of a hedged attempt starts, with its permit and its authorization.
+    /// Reports that the second request of a hedged attempt starts, with its permit and its authorization.
     pub(crate) fn hedging(&self) -> TraceSpan {
         TraceSpan::of_attempt(self.history.attempts, true)
     }
 
-    /// The attempt ended before anything was sent.
+    /// Reports that the attempt ended before anything was sent.
     pub(crate) fn not_sent(&mut self, span: TraceSpan, error: &Error) {
         self.history.attempts -= 1;
         span.failed(error);
     }
 
-    /// A request of the attempt is being sent.
+    /// Reports that a request of the attempt is being sent.
     pub(crate) fn sending(&self, location: Location, is_hedge: bool) {
         self.observers().notify(&Event::Sending(Sending {
             operation: self.call.operation.name(),
@@ -65,13 +65,13 @@ impl<'a> Notifications<'a> {
         }));
     }
 
-    /// The attempt ended. Its span ends too, without the wait before the next attempt.
+    /// Reports that the attempt ended. Its span ends too, without the wait before the next attempt.
     pub(crate) fn received(&mut self, span: TraceSpan, ended: &Ended) {
         self.history.read(ended, self.call);
         self.record(span, ended);
     }
 
-    /// A request of a hedged attempt ended, and the attempt ends with the other one.
+    /// Reports that a request of a hedged attempt ended, when the attempt ends with the other request.
     pub(crate) fn record(&mut self, span: TraceSpan, ended: &Ended) {
         let context = self.options.get().context.as_ref();
         let keeps_headers = context.is_some() || self.observers().read_headers();
@@ -86,12 +86,12 @@ impl<'a> Notifications<'a> {
         diagnostics::add(&mut self.history.diagnostics, attempt);
     }
 
-    /// The clock was corrected by the service's time.
+    /// Reports that the clock was corrected by the service's time.
     pub(crate) fn clock_corrected(&self, seconds: i64) {
         self.observers().notify(&Event::ClockCorrected { seconds });
     }
 
-    /// The client waits before another attempt. `attempt` is the number of the failed one.
+    /// Reports that the client waits before another attempt. `attempt` is the number of the failed one.
     pub(crate) fn retrying(&self, ended: &Ended, attempt: u32, wait: Duration) {
         self.observers().notify(&Event::Retrying {
             operation: self.call.operation.name(),
@@ -102,7 +102,7 @@ impl<'a> Notifications<'a> {
         self.span.retrying(wait, ended, &self.history);
     }
 
-    /// A write in doubt was read back.
+    /// Reports that a write in doubt was read back.
     pub(crate) fn read_back(&self, verdict: &Verdict) {
         self.observers().notify(&Event::ReadBack {
             operation: self.call.operation.name(),
@@ -114,7 +114,7 @@ impl<'a> Notifications<'a> {
         });
     }
 
-    /// The call ended.
+    /// Reports that the call ended.
     pub(crate) fn completed(&self, outcome: &Result<Ending>, started: Instant) {
         if self.observers().is_empty() && !CallSpan::IS_RECORDED {
             return;

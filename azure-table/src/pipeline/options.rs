@@ -2,7 +2,7 @@
 //!
 //! Defines [`CallOptions`] and their setters on every call builder.
 //!
-//! The options are behind a pointer, and most calls have none, so builders and streams stay small. A read that a
+//! The options are stored behind a pointer, and most calls have none, so builders and streams stay small. A read that a
 //! write depends on carries `for_write`, so that the write decides on the primary's rows; only `Pipeline::mode` reads
 //! that flag.
 
@@ -130,7 +130,8 @@ impl CallOptions {
         self.values.as_deref().unwrap_or(&NONE)
     }
 
-    /// Returns the options to change. Without a closure, which each setter of each builder would compile anew.
+    /// Returns the options to change. It takes no closure, because each setter of each builder would compile its own
+    /// copy.
     pub(crate) fn get_mut(&mut self) -> &mut OptionValues {
         Arc::make_mut(self.values.get_or_insert_default())
     }
@@ -228,7 +229,7 @@ impl CallOptions {
     /// that contain a `%` that a proxy rejects. The outcome of a call is the same, including its errors and the
     /// reconciliation of a lost write. Queries and all other calls are sent as usual.
     ///
-    /// Such reads are POST requests and go to the primary in any location mode. Such reads are not confirmed on Cosmos
+    /// Reads in a batch are POST requests and go to the primary in any location mode. They are not confirmed on Cosmos
     /// DB.
     ///
     /// ```
@@ -257,18 +258,18 @@ impl CallOptions {
     ///
     /// At most one request is in flight for equal reads. A read that starts meanwhile waits for the next request, which
     /// it shares with all others that wait. It never gets the response of a request that was sent before it started, so
-    /// it sees every write that ended before. A thousand concurrent reads of a hot row take two requests.
+    /// it sees every write that ended before it started. A thousand concurrent reads of a hot row take two requests.
     ///
     /// - **Calls**: `get` in all its forms, `exists`, `get_many`, and a
     ///   [`TableOperation::get`](crate::TableOperation::get) in `execute`. Only reads of the primary share: with
     ///   another [`LocationMode`], each read is a request.
     /// - **Equal reads**: of the same entity and columns, by handles of one client, with equal options. `timeout` and
-    ///   `context` may differ. Retry policies are equal only if they are one instance, as those set on a client or in
-    ///   one `CallOptions`.
+    ///   `context` may differ. Retry policies are equal only if they are one instance, such as a policy set on a client
+    ///   or in one `CallOptions`.
     /// - **Cost**: a read waits for at most one request before its own. Requests run on spawned tasks.
     /// - **Errors**: each caller gets the error of the request, with its attempts and its client request ID. A call
     ///   whose `timeout` elapses fails alone, with the attempts that ended before.
-    /// - **Dropped calls**: the request continues as long as another caller waits. Otherwise the client cancels it.
+    /// - **Dropped calls**: the request continues while another caller waits. Otherwise the client cancels it.
     /// - **Telemetry**: observers, metrics and spans see the request as one call, the first caller's. Each caller
     ///   has an [`Event::Read`](crate::telemetry::Event::Read) and its own `context`.
     ///
@@ -359,7 +360,7 @@ impl CallOptions {
             if let Some((_, why)) = REJECTED.iter().find(|(rejected, _)| *rejected == known) {
                 return Err(Error::invalid_input(format!("header {name}: {why}")));
             }
-            // What is in it may be a secret.
+            // The value may be a secret.
             let mut value = HeaderValue::from_str(value).map_err(|_| {
                 Error::invalid_input(format!(
                     "header {name}: its value has characters that no header can have"

@@ -1,12 +1,12 @@
 //! The reconciliation of a write in doubt: the client reads its rows back.
 //!
-//! Contains the reads. The client reads before it sends a write again, so that the write is not applied twice. It also
-//! reads after a repeated write was rejected, because an earlier attempt may have caused the rejection
-//! (`next_step.rs`). `protocol/read_back.rs` judges the rows.
+//! The client reads before it sends a write again, so that the write is not applied twice. It also reads after a
+//! repeated write was rejected, because an earlier attempt may have caused the rejection (`next_step.rs`).
+//! `protocol/read_back.rs` judges the rows.
 //!
-//! Sending again first and reading after a 409 or 412 would save a read if the request was lost. But it would apply an
-//! upsert twice, and a batch with one. The time is the service's, from the `Date` of the read, with a margin of two
-//! seconds for the fraction that a `Date` omits. A row that keeps its ETag needs no time.
+//! Sending the write again and reading only after a 409 or 412 would save a read if the request was lost. But it could
+//! apply an upsert twice, or a batch with one. Times are compared by the service's clock, from the `Date` of the read,
+//! with a margin of two seconds for the fraction that a `Date` omits. A row that keeps its ETag needs no time.
 
 use std::time::SystemTime;
 
@@ -42,7 +42,7 @@ struct Stored {
     /// The seconds by which the service's clock is ahead of this machine's, at least. `None` if the last response has
     /// no date.
     offset: Option<i64>,
-    /// No other row of the write is stored.
+    /// `true` if no other row of the write is stored.
     has_all: bool,
 }
 
@@ -78,7 +78,7 @@ impl Pipeline {
                 let verdict = DateTime::try_from(first_sent)
                     .map(|first_sent| read_back::judge(writes, &rows, first_sent, has_all));
                 match verdict {
-                    // If the date is wrong, the row of this very write looks old.
+                    // If the date is wrong, the row of this very write may look old.
                     Ok(Verdict::NotApplied) if is_beyond_clocks(offset) => Verdict::Unknown,
                     Ok(verdict) => verdict,
                     Err(_) => Verdict::Unknown,
@@ -111,7 +111,7 @@ impl Pipeline {
         let mut stored = Stored::default();
         let mut from = None;
         for reads in 1..=MOST_READS {
-            // Each page is a call, with the time that the previous ones left.
+            // Each page is a call, with the time that the previous pages left.
             options.get_mut().timeout = deadline.remaining();
             let call = request.call(&self.endpoint, from.as_ref())?;
             let (response, offset) = self.read_within(call, &options, diagnostics).await?;
@@ -127,7 +127,7 @@ impl Pipeline {
                 break;
             }
             from = next;
-            // Few rows behind many others are read one by one.
+            // A few rows that follow many others are read one by one.
             let left: Vec<_> = writes.iter().filter(|write| !stored.has(write)).collect();
             if left.len() <= MOST_READS - reads {
                 for write in left {

@@ -1,11 +1,11 @@
-//! A transport on reqwest, for programs that set up its client: layers, a pool, another TLS.
+//! A transport on reqwest, for programs that configure its client: layers, a pool, another TLS implementation.
 //!
-//! It never follows redirects, because a request carries its signature. TLS is set up by `tls`, and a response is read
-//! into `response_body`.
+//! It never follows redirects, because a request carries its signature. `tls` sets up TLS, and `response_body` collects
+//! a response.
 //!
-//! A connection that the server closed while it was idle is not a failure. If hyper sees the close before it sent a
-//! byte of the next request, it uses another connection. If the close crosses the request, it is unknown whether the
-//! server read it: that is [`Delivery::MaybeSent`].
+//! A connection that the server closed while it was idle is not a failure. If hyper sees the close before it has sent a
+//! byte of the next request, it uses another connection. If the server closes while the request is in flight, it is
+//! unknown whether the server read it: that is [`Delivery::MaybeSent`].
 //!
 //! A reqwest client built elsewhere cannot be used: it may follow redirects and so send a signature and a row to
 //! another host, and it does not reveal that setting.
@@ -85,8 +85,8 @@ impl ReqwestTransportBuilder {
 
     /// Trusts these certificates in addition to those that the platform trusts.
     ///
-    /// `pem` contains the certificate of a server or of its authority, in PEM. It has no effect on another TLS that
-    /// [`configure`](Self::configure) sets.
+    /// `pem` contains the certificate of a server or of its authority, in PEM. It has no effect on another TLS
+    /// implementation that [`configure`](Self::configure) sets.
     pub fn root_certificates(mut self, pem: impl AsRef<[u8]>) -> Self {
         self.tls.root_certificates.push(pem.as_ref().to_vec());
         self
@@ -95,7 +95,7 @@ impl ReqwestTransportBuilder {
     /// Changes the settings of reqwest: timeouts, proxies, the pool, DNS, TLS.
     ///
     /// The closure receives a builder with the defaults of [`HttpTransport`](crate::transport) for timeouts and pool,
-    /// and with rustls as it sets it up. With reqwest's feature `native-tls`, `tls_backend_native` selects the
+    /// and with the same setup of rustls. With reqwest's feature `native-tls`, `tls_backend_native` selects the
     /// platform's TLS. reqwest's own settings of rustls have no effect; set a configuration of rustls as a whole with
     /// `tls_backend_preconfigured`.
     ///
@@ -137,8 +137,8 @@ impl ReqwestTransportBuilder {
                 builder = builder.tls_backend_preconfigured(config);
                 None
             }
-            // What reqwest does not know as TLS fails in `build`, unless the closure replaces it. Without it reqwest
-            // would panic for want of a provider.
+            // reqwest rejects an unknown TLS value in `build`, unless the closure replaces it. Without this value,
+            // reqwest would panic because no provider is installed.
             Err(error) if error.kind() == ErrorKind::Unsupported => {
                 builder = builder.tls_backend_preconfigured(());
                 Some(error)
@@ -180,7 +180,7 @@ impl fmt::Debug for ReqwestTransportBuilder {
 
 impl Transport for ReqwestTransport {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        // Here and not in the future, which would have room for the request in two forms.
+        // Converts the request here, because the future would otherwise reserve memory for it in both forms.
         let response = self.latest.request(request).map(|request| self.client.execute(request));
         Box::pin(async move {
             let mut response = response?.await.map_err(no_response)?;
@@ -199,7 +199,7 @@ impl Transport for ReqwestTransport {
 /// The URL of the latest request.
 ///
 /// reqwest parses URLs by the rules of browsers, which spends half of the work on the host. Most requests have the same
-/// host as the previous one: then only the path is parsed.
+/// host as the previous one, and then only the path is parsed.
 #[derive(Default)]
 struct LatestUrl(Mutex<Option<(Origin, Url)>>);
 
@@ -283,7 +283,7 @@ mod tests {
             "http://[::1]:1/a/%2e%2E/b",
             "http://[::1]:1/",
         ] {
-            // As the first URL, and after one of the same host or of another.
+            // Parses it as the first URL, and after a URL of the same host or of another host.
             let expected = Url::parse(text).unwrap();
             for latest in [&LatestUrl::default(), &latest, &latest] {
                 assert_eq!(latest.url(text.parse().unwrap()).unwrap(), expected);

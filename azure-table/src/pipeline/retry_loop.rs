@@ -1,8 +1,8 @@
 //! The retry loop: all attempts of one call.
 //!
-//! Contains the order of a call: prepare, send, classify, ask the policy, wait, read back. `attempt.rs` sends one
-//! request, `hedged_attempt.rs` one or two, `next_step.rs` is the decision after it, `reconciliation.rs` the read of a
-//! lost write. `notifications.rs` reports the steps.
+//! A call prepares its request, then sends, classifies, asks the policy, waits and reads back as needed. `attempt.rs`
+//! sends one request, `hedged_attempt.rs` one or two. `next_step.rs` decides what follows, and `reconciliation.rs`
+//! reads back a lost write. `notifications.rs` reports the steps.
 
 use std::mem;
 use std::pin::pin;
@@ -37,7 +37,7 @@ impl Pipeline {
     /// Sends the request until a response needs no further attempt.
     pub(crate) async fn run(&self, call: &mut Call, options: &CallOptions) -> Result<CallResponse> {
         let span = CallSpan::new(&self.endpoint, call);
-        // Futures are large: pinned ones are not moved.
+        // The future is large, and pinning it here avoids a move.
         span.around(pin!(self.run_in(&span, call, options))).await
     }
 
@@ -186,7 +186,7 @@ impl Attempts<'_, '_> {
 
     /// Executes the step after an attempt that failed. Returns the end of the call, or `None` for another attempt.
     ///
-    /// Boxed, and apart from the code of calls without failures.
+    /// Boxed, and separate from the code of calls without failures.
     #[cold]
     fn after_failure(&mut self, ended: Ended, first_sent: SystemTime) -> BoxFuture<'_, Option<Result<Ending>>> {
         Box::pin(async move {

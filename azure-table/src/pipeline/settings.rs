@@ -42,7 +42,7 @@ pub(crate) struct ClientSettings {
     pub(crate) is_read_only: bool,
     /// The access path from which queries are rejected before they are sent.
     pub(crate) denied: Option<AccessPath>,
-    /// A write creates a missing table.
+    /// `true` if a write creates a missing table.
     pub(crate) creates_missing_tables: bool,
     /// The only variant of an enum of entities that the table's handle reads and writes.
     pub(crate) variant: Option<&'static MarkedVariant>,

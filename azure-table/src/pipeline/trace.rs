@@ -1,12 +1,12 @@
 //! The spans of calls and attempts, in the terms of OpenTelemetry. Without the feature `tracing` they are empty types.
 //!
-//! Contains the names of spans and fields. Each call is a span, named `{operation} {table}`. Each attempt is a span
-//! inside it, without the wait before the next one. A batch of grouped writes has its own span, which follows from the
-//! spans of its callers; a write that was sent alone is in the span of its caller.
+//! Each call is a span, named `{operation} {table}`. Each attempt is a span inside it, without the wait before the next
+//! one. A batch of grouped writes has its own span, which follows from the spans of its callers. A write that was sent
+//! alone is in its caller's span.
 //!
-//! A retry is an event of level WARN. So is the end of a call that failed; any other end is one of level DEBUG. A
-//! rejection that is a valid result, such as the 404 of a `get`, is not a failure. Spans and events never contain keys,
-//! filters, values, or the text of an error, which may contain them.
+//! A retry and the end of a failed call are events of level WARN; the end of any other call is an event of level DEBUG.
+//! A rejection that is a valid result, such as the 404 of a `get`, is not a failure. Spans and events never contain
+//! keys, filters, values, or the text of an error, which may contain them.
 //!
 //! Source: OpenTelemetry semantic conventions 1.44, database client spans. They do not cover Azure Tables:
 //! `azure.table` as the system's name is ours, `azure.cosmosdb` is registered.

@@ -1,7 +1,7 @@
-//! The seam through which the writes of a handle join a group.
+//! The interface through which a handle's writes join a group.
 //!
-//! Defines [`WriteGroup`], which `client/group` implements. A pipeline with a group passes single writes to it; all
-//! other calls are sent as usual.
+//! `client/group` implements [`WriteGroup`]. A pipeline with a group passes single writes to it; all other calls are
+//! sent as usual.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::pipeline::options::CallOptions;
 pub(crate) trait WriteGroup: fmt::Debug + Send + Sync {
     /// Accepts a write, in the order of the calls.
     ///
-    /// `options` contain the client's. `creates_table` says that the write creates a missing table.
+    /// `options` contain the client's. With `creates_table`, the write creates a missing table.
     ///
     /// Dropping the future withdraws the write, unless it was sent.
     ///

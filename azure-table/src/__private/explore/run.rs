@@ -1,7 +1,7 @@
 //! One run of an exploration's body.
 //!
-//! Contains the runtime of a run, its paused clock, and its panics, which are not printed: a failed run is reported
-//! once, at the end.
+//! A run has its own runtime with a paused clock. Its panics are not printed: a failed run is reported once, at the
+//! end.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -22,7 +22,7 @@ use azure_table_emulator::EmulatorClock;
 use azure_table_testing::explore::gate::{Chooser, Gate};
 use azure_table_testing::explore::search::{Finished, Runner};
 
-/// The delay of a timer that fires only if no other does, and no request waits.
+/// The delay of a timer that fires only if no other timer fires and no request waits.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// The seed of jitter, ids and boundaries, equal in all runs.
 const SEED: u64 = 17;

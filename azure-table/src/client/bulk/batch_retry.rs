@@ -10,8 +10,8 @@ use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::retry::exponential::{ExponentialRetry, RETRIES};
 
-/// The default number of retries of a batch. With one more than a call has, a batch outlasts each outage that a call
-/// may survive, whatever the jitter.
+/// The default number of retries of a batch. It is one more than a call has, so that a batch outlasts each outage that
+/// a call may survive, whatever the jitter.
 const BATCH_RETRIES: u32 = RETRIES + 1;
 
 /// Returns the retry policy of batches with these options, which contain the client's.

@@ -1,6 +1,6 @@
 //! The builder of a bulk: its settings, and the entities that it accepts.
 //!
-//! The future and the stream of its writes are `bulk_write.rs`.
+//! `bulk_write.rs` has the future and the stream of its writes.
 
 use std::fmt;
 
@@ -97,8 +97,9 @@ impl<E> Bulk<E> {
 
     /// Sets the number of batches in flight across all partitions: 32 by default, at least 1.
     ///
-    /// Waiting operations take at most 64 MiB together with those in flight, which count twice: in the body of their
-    /// batch, and when they are sent again. Only eight batches of 4 MiB are therefore in flight.
+    /// Waiting operations and operations in flight take at most 64 MiB together. Operations in flight count twice: once
+    /// for the body of their batch, and once because they may be sent again. At most eight batches of 4 MiB are
+    /// therefore in flight.
     pub fn concurrency(mut self, batches: usize) -> Self {
         self.settings.concurrency = batches.max(1);
         self
@@ -337,7 +338,7 @@ impl<E> Bulk<E> {
         self.table.pipeline().settings.variant
     }
 
-    /// Writes the operations that `make` encodes, each when it is read.
+    /// Writes the operations that `make` encodes. Each is encoded when its item is read.
     fn start<T>(
         self,
         items: impl IntoIterator<Item = T>,

@@ -1,7 +1,7 @@
 //! The outcomes of a bulk, individually and as counts.
 //!
-//! Contains the [`Counts`] of all bulk writes, so that both reports use the same words, and [`FirstOf`], which shortens
-//! the lists in their texts.
+//! All bulk writes share [`Counts`], so that both reports use the same words. [`FirstOf`] shortens the lists in their
+//! texts.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -177,7 +177,7 @@ pub struct BulkReport {
     pub(crate) throttled: u64,
     leftovers: Vec<Leftover>,
     settled: u64,
-    /// `true` for each operation that has an outcome, from the first operation without one.
+    /// One flag per operation, from the first operation without an outcome on: `true` if the operation has one.
     ahead: VecDeque<bool>,
     /// The first operation in doubt or not attempted. No operation after it counts as settled.
     stays: Option<u64>,
@@ -266,10 +266,10 @@ impl BulkReport {
 
     /// Returns the number of operations at the start of the source that were all applied or rejected.
     ///
-    /// Another process can resume after them: it skips as many operations of a source that yields the same ones in the
-    /// same order. Operations after them may have been applied, too, so use upserts: the service rejects a repeated
-    /// insert. Rejected operations before them are not sent again, so record each when its outcome arrives. The number
-    /// does not grow past an operation that is in doubt or was not sent.
+    /// Another process can resume after them: it skips this number of operations, if its source yields the same
+    /// operations in the same order. Operations after them may have been applied too, so use upserts: the service
+    /// rejects a repeated insert. Rejected operations before them are not sent again, so record each when its outcome
+    /// arrives. The number does not grow past an operation that is in doubt or was not sent.
     ///
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -342,7 +342,8 @@ impl BulkReport {
     }
 }
 
-/// Shows the counts and the first leftovers, those with an error first, since there may be as many as operations.
+/// Shows the counts and only the first leftovers, since every operation may be left over. Leftovers with an error come
+/// first.
 impl fmt::Debug for BulkReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_not_attempted = |left: &&Leftover| matches!(left.why, LeftoverReason::NotAttempted);

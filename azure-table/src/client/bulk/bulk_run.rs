@@ -44,7 +44,7 @@ impl BulkRun {
         Poll::Ready(ready!(self.poll_settled(cx)).map(outcome))
     }
 
-    /// Records the outcomes that are known in the report. `None` once every operation has one and the input is closed.
+    /// Records the known outcomes in the report. Returns `None` once every operation has one and the input is closed.
     pub(crate) fn poll_recorded(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
         let Some(first) = ready!(self.poll_settled(cx)) else {
             return Poll::Ready(None);

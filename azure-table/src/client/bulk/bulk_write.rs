@@ -1,6 +1,6 @@
 //! The writes of a bulk, as a future of their report or as a stream of outcomes.
 //!
-//! Contains the reading of the source: it reads as many operations as the engine would send now.
+//! The future reads only as many operations from the source as the engine would send now.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -136,7 +136,8 @@ where
 
     /// Returns the next outcome by `poll`. The caller then calls [`report_progress`](Self::report_progress).
     ///
-    /// Batches in flight have their turn before more is read, and after each batch that was read.
+    /// Polls the batches in flight before it reads from the source, and again after each batch of operations that it
+    /// has read.
     fn poll_outcome<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -162,8 +163,8 @@ where
         }
     }
 
-    /// Reads up to one batch of operations, as long as there is room and the turn is not over. Returns `true` if it has
-    /// read any.
+    /// Reads up to one batch of operations, while there is room and the turn is not over. Returns `true` if it has read
+    /// any.
     fn read_batch(
         run: &mut BulkRun,
         source: &mut Option<Pin<Box<S>>>,
@@ -197,7 +198,7 @@ where
         run.pushed > before
     }
 
-    /// Reports progress once all outcomes of a batch were taken.
+    /// Reports progress once all outcomes of a batch have been taken.
     fn report_progress(&mut self) {
         if let (Some(callback), Some(run)) = (&mut self.callback, &self.run)
             && !run.engine.has_ready()

@@ -1,8 +1,7 @@
 //! The batches that leave the queue of a bulk.
 //!
-//! Defines [`ComposedBatch`]: as long as a source stays with one partition, its inserts are written into the body of
-//! their batch when they are read. All other operations wait as values, since a source may mix any number of
-//! partitions.
+//! While a source stays with one partition, its inserts are written into the body of a [`ComposedBatch`] as they are
+//! read. All other operations wait as values, since a source may mix any number of partitions.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::pipeline::Pipeline;
 
-/// A batch whose operations are in its body, and not values.
+/// A batch whose operations exist only in its body, not as values.
 pub(super) struct ComposedBatch {
     pub(super) change_set: ChangeSet,
     /// The numbers of the operations, and their rows.
@@ -31,7 +30,7 @@ pub(super) struct ComposedBatch {
 impl ComposedBatch {
     /// Creates the batch of a first operation, if the service would accept it.
     pub(super) fn new(mut change_set: ChangeSet, first: &Queued) -> Option<Self> {
-        // A place in a body does not have what few operations need, such as a condition.
+        // An operation with a rare part, such as a condition, cannot be rebuilt from its place in a body.
         let is_added = first.operation.is_plain() && change_set.put(&first.operation).is_ok();
         is_added.then(|| Self {
             change_set,

@@ -1,10 +1,10 @@
 //! The engine of all bulk writes: it takes planned operations, and returns an outcome for each.
 //!
-//! Contains the batches in flight, the sending rate and the end: the limit of failures, the total timeout,
-//! cancellation. The limits are `engine_settings.rs`, the order of operations `queue.rs`, the writing of a batch
-//! `client/partition_writes`. Knows no source and no query: those push operations and poll for outcomes
-//! (`bulk_write.rs`, `writer.rs`, `client/query_writes`). Spawns no task, so an owner that stops polling has a correct
-//! report.
+//! It manages the batches in flight and the sending rate, and ends the writes: at the limit of failures, at the total
+//! timeout, or when its owner cancels. `engine_settings.rs` has the limits, `queue.rs` orders the operations, and
+//! `client/partition_writes` writes a batch. The owners push operations and poll for outcomes (`bulk_write.rs`,
+//! `writer.rs`, `client/query_writes`). The engine spawns no task, so the report stays correct when its owner stops
+//! polling.
 
 use std::collections::VecDeque;
 use std::future::{Future as _, poll_fn};
@@ -39,15 +39,16 @@ use crate::client::turn::Turn;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 
-/// The operations that are read in a turn, which takes less than a millisecond.
+/// The number of operations read in a turn, which takes less than a millisecond.
 const TURN_UNITS: usize = 128;
-/// The encoded bytes of an operation that cost a unit more: a whole turn is 512 KiB.
+/// The number of encoded bytes that cost one more unit: a whole turn is 512 KiB.
 const UNIT_BYTES: usize = 4 << 10;
 /// The cost of a response, with the outcomes of its operations.
 const RESPONSE_UNITS: usize = 16;
 
-/// The maximum number of bytes held: waiting operations, and those in flight, which count twice. They are in the body
-/// of their request, which has more bytes than they do, and those that are sent again are in memory beside it.
+/// The maximum number of bytes held by waiting operations and operations in flight. Operations in flight count twice:
+/// they are in the body of their request, which is longer than they are, and those that are sent again are in memory
+/// beside it.
 ///
 /// Up to eight of the largest batches are in flight, or as many smaller ones as fit.
 const MOST_BYTES: usize = 64 << 20;
@@ -61,7 +62,7 @@ pub(crate) enum Input {
     Open,
     /// More operations may follow, but none now.
     Idle,
-    /// No operation follows before the pushed ones have their outcome.
+    /// No operation follows until the pushed ones have their outcomes.
     Closed,
 }
 
@@ -96,7 +97,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Creates an engine. Its calls have these `options`, the client's included.
+    /// Creates an engine. Its calls have these `options`, which already contain the client's.
     pub(crate) fn new(
         pipeline: &Arc<Pipeline>,
         table: &TableName,
@@ -128,7 +129,7 @@ impl Engine {
         }
     }
 
-    /// Sends throttled batches again at the measured rate, in place of the retry policy.
+    /// Sends throttled batches again at the measured rate, instead of by the retry policy.
     pub(crate) fn paced(mut self) -> Self {
         let rate = SendingRate::new(self.settings.max_rate);
         let retry = &mut self.options.get_mut().retry;
@@ -171,7 +172,7 @@ impl Engine {
     /// Adds the insert of an entity. It is written into the body of its batch, if its partition has an open one.
     pub(crate) fn insert<E: TableEntity + ?Sized>(&mut self, index: u64, entity: &E) {
         let keys = match key_texts(entity) {
-            // A batch with a limit of its own is divided when it is sent.
+            // If the caller limits the bytes of a batch, it is divided when it is sent.
             Ok(keys) if self.settings.batch_bytes.is_none() => keys,
             keys => return self.push(index, TableOperation::insert_with_keys(entity, keys)),
         };
@@ -297,7 +298,8 @@ impl Engine {
 
     /// Returns `true` if more operations would be sent now.
     ///
-    /// The source is read no further, since waiting operations fall out of the cache before they are sent.
+    /// Otherwise the source is not read: waiting operations would fall out of the processor's cache before they are
+    /// sent.
     pub(crate) fn wants_more(&mut self) -> bool {
         // Rejected operations are reported first: they may exceed the limit of failures.
         if !self.ready.is_empty() || self.input == Input::Closed || self.running.len() >= self.settings.concurrency {
@@ -324,7 +326,7 @@ impl Engine {
                 self.take_in(batch);
             }
         }
-        // Reported after the cancelled batches, which may be of the same rows.
+        // Waiting operations are reported after the cancelled batches, which may contain the same rows.
         self.leave_waiting();
     }
 
@@ -436,7 +438,7 @@ impl Engine {
 
     /// Sends no more operations. Batches in flight continue.
     ///
-    /// Operations that wait are reported after these batches end, since they may be of the same rows.
+    /// Waiting operations are reported after these batches end, since both may write the same rows.
     fn stop(&mut self, error: Arc<Error>) {
         self.stopped.get_or_insert(error);
         self.input = Input::Closed;

@@ -57,5 +57,5 @@ const CONCURRENCY: usize = 32;
 const PARTITION_CONCURRENCY: usize = 4;
 /// The default number of operations that wait for their batch.
 const PENDING: usize = 20_000;
-/// The default number of failures. Each is held in memory, and more of them point to another problem.
+/// The default number of failures. Each failure is held in memory, and more of them point to a systematic problem.
 const FAILURES: u64 = 1_000;

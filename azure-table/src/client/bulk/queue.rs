@@ -1,7 +1,7 @@
 //! The queue of operations that wait for their batch, by partition.
 //!
-//! Contains the turns of partitions: full batches first, then the partition that has waited longest. The order inside a
-//! partition is `client/partition_writes/partition_queue.rs`.
+//! Full batches are sent first, then a batch of the partition that has waited longest.
+//! `client/partition_writes/partition_queue.rs` orders the operations within a partition.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -138,7 +138,7 @@ impl Queue {
         self.list(place);
     }
 
-    /// Gives a turn to a partition that has one operation more.
+    /// Lists a partition that has received an operation, so that it gets a turn.
     fn list(&mut self, place: usize) {
         let is_full = self.is_full(place);
         let partition = &mut self.partitions[place];
@@ -155,8 +155,9 @@ impl Queue {
     /// Adds an operation to the open batch of its partition by `write`, which returns its bytes. Returns `true` if it
     /// is added.
     ///
-    /// The second of two operations on one partition opens a batch, which `new` creates. An operation that is not added
-    /// is to be [pushed](Self::push): its partition has no open batch, or it has to wait behind another operation.
+    /// The second of two consecutive operations on one partition opens a batch, which `new` creates. The caller must
+    /// [push](Self::push) an operation that is not added: its partition has no open batch, or it has to wait for
+    /// another operation.
     pub(crate) fn write(
         &mut self,
         index: u64,
@@ -302,7 +303,7 @@ impl Queue {
         }
     }
 
-    /// Releases the index for another partition, without its memory, since there may be many.
+    /// Releases the index for another partition and frees its memory, since there may be many spare indices.
     fn free(&mut self, place: usize) {
         let partition = &mut self.partitions[place];
         self.places.remove(&partition.key);

@@ -50,7 +50,7 @@ pub(crate) struct RunningBatch {
 }
 
 impl RunningBatch {
-    /// Creates it from a batch and its write.
+    /// Creates a running batch from its parts and its write.
     pub(super) fn new(batch: BatchParts, write: PartitionWrite<SharedOutcomes>) -> Self {
         Self {
             batch: Some(Batch {

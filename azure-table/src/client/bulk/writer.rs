@@ -119,7 +119,7 @@ impl<E> Writer<E> {
 
     /// Limits the number of operations that wait or are in flight: 20,000 by default.
     ///
-    /// These operations and the bodies in flight have at most 64 MiB. At the limit `send` waits.
+    /// These operations and the bodies in flight take at most 64 MiB together. At the limit `send` waits.
     pub fn max_pending(mut self, operations: usize) -> Self {
         self.run.engine.settings.pending = operations.max(1);
         self
@@ -213,7 +213,7 @@ impl<E> Writer<E> {
         .await
     }
 
-    /// Drives pending operations for as long as it is polled.
+    /// Drives pending operations while it is polled.
     ///
     /// Never completes: use it in a `select!` beside the source of operations.
     ///
@@ -260,7 +260,7 @@ impl<E> Writer<E> {
         Poll::Pending
     }
 
-    /// Polls the run until it is pending. It records the outcomes.
+    /// Polls the run until it is pending, and records the outcomes.
     fn go_on(&mut self, cx: &mut Context<'_>) {
         while let Poll::Ready(Some(())) = self.run.poll_recorded(cx) {}
     }

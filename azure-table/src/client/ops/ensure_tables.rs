@@ -1,4 +1,4 @@
-//! Creates those tables of a list that are missing.
+//! Creates the missing tables of a list.
 
 use std::collections::HashSet;
 use std::sync::Arc;

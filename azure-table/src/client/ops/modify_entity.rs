@@ -1,9 +1,8 @@
 //! Reads an entity, changes it and writes it under its ETag; repeats all of it after a conflicting write.
 //!
-//! Contains the loop and the results of the closure. The future is a handwritten state machine, because the type of an
-//! `async` block has no name. The builder could hold such a block only as a `Box<dyn Future>`. With `+ Send` the box
-//! accepts no closure or entity that stays on its thread. Without `+ Send` the builder cannot be spawned. Either way
-//! the closure cannot borrow.
+//! The future is a handwritten state machine, because the type of an `async` block has no name. The builder could hold
+//! such a block only as a `Box<dyn Future>`. With `+ Send` the box accepts no closure or entity that stays on its
+//! thread. Without `+ Send` the builder cannot be spawned. Either way the closure cannot borrow.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -33,7 +32,7 @@ use crate::pipeline::options::{CallOptions, call_options, via_batch};
 /// The default limit of conflicting writes. The waits between them grow to a second, so only many concurrent writers of
 /// one entity reach it.
 const MOST_CONFLICTS: u32 = 50;
-/// The first wait is a random part of this. Each further one is a random part of twice as much, up to the maximum.
+/// The upper bound of the first wait, which is random. The bound doubles with each further wait, up to the maximum.
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 const MOST_WAIT: Duration = Duration::from_secs(1);
 /// The tolerated delay of a timer. A read after a wait that ends with the call's timeout would have no time left.

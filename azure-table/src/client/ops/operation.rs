@@ -1,8 +1,8 @@
 //! The operation that all builders are based on.
 //!
-//! Contains options, boxing and polling. A builder's own file holds only its request and its response, as a [`Spec`].
-//! The boxed future knows neither: it carries bytes, so that no entity type needs to be `'static` or `Send` and the
-//! loop is compiled once.
+//! It handles options, boxing and polling. A builder's own file holds only its request and its response, as a [`Spec`].
+//! The boxed future is independent of both: it carries bytes, so that no entity type needs to be `'static` or `Send`
+//! and the loop is compiled once.
 
 use std::fmt;
 use std::mem;
@@ -55,7 +55,8 @@ pub(crate) trait Spec {
         None
     }
 
-    /// Returns an operation with properties that are not encrypted yet, and the number of such values of the call.
+    /// Returns the first operation with properties that are still to be encrypted, and the number of such values in the
+    /// call.
     fn unsealed(&self) -> Option<(&TableOperation, u64)> {
         None
     }
@@ -333,7 +334,7 @@ fn start_call(
     Box::pin(async move { pipeline.run(&mut call, &options).await })
 }
 
-/// Runs a call that shares its request. Apart from the code of other calls, because few clients need it.
+/// Runs a call that shares its request. This is a separate function because few clients need its code.
 #[cold]
 fn run_shared(pipeline: Arc<Pipeline>, call: Call, options: CallOptions) -> BoxFuture<'static, Result<CallResponse>> {
     Box::pin(async move { pipeline.run_shared(call, options).await })
@@ -341,7 +342,7 @@ fn run_shared(pipeline: Arc<Pipeline>, call: Call, options: CallOptions) -> BoxF
 
 /// Runs the call. If its table is missing, creates the table and repeats the call; the first one applied nothing.
 ///
-/// Apart from the code of other calls, because few clients need it.
+/// This is a separate function because few clients need its code.
 #[cold]
 fn run_and_make_table(
     pipeline: Arc<Pipeline>,

@@ -1,7 +1,7 @@
 //! An operation of several calls, as one builder that is a future.
 //!
-//! Boxes and polls, as `operation.rs` does for one call. A procedure's own file holds its [`Arguments`], which
-//! define the calls.
+//! It handles boxing and polling, as `operation.rs` does for one call. A procedure's own file holds its [`Arguments`],
+//! which define the calls.
 
 use std::fmt;
 use std::mem;

@@ -1,4 +1,4 @@
-//! Deletes a table and creates it again, which the service rejects for a while.
+//! Deletes a table and creates it again. The service rejects the creation while it is still deleting the table.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -46,7 +46,7 @@ impl Arguments for Resolving {
         read(endpoint, judge.table(), key)
     }
 
-    /// Reads one row after the other: most writes are decided by the first.
+    /// Reads the rows in sequence: the first row decides most writes.
     async fn run(self, steps: Steps) -> Result<Resolution> {
         let mut judge = Judge::new(&self.0, steps.endpoint())?;
         for key in judge.keys() {

@@ -1,7 +1,6 @@
 //! The next step after a batch that failed.
 //!
-//! Contains the decision as a pure function. The table of its tests is the specification. `partition_write.rs` executes
-//! the steps.
+//! The decision is a pure function, specified by the table of its tests. `partition_write.rs` executes the steps.
 
 use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind};
 
@@ -48,7 +47,7 @@ impl Scope {
     pub(crate) fn of(error: &Error) -> Self {
         match error.cause_kind() {
             ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => Self::Row,
-            // Without a code the response is from something in between, such as a proxy.
+            // A response without a code comes from an intermediary, such as a proxy.
             ErrorKind::NotFound | ErrorKind::Conflict
                 if error
                     .parts()

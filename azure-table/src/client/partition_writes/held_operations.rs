@@ -1,8 +1,8 @@
 //! The operations of a write, shared by the write and its owner.
 //!
-//! Contains the memory of operations in flight. The body of a batch contains them, so an operation in a batch that was
-//! composed is its place there. It is a value again if the batch failed, or if it is left over. Otherwise each
-//! operation of a bulk would be in memory twice, and the batches in flight would leave the cache of the processor.
+//! An operation in a composed batch is held only as its place in the body of the batch. It becomes a value again if the
+//! batch fails, or if the operation is left over. Otherwise each operation of a bulk would be in memory twice, and the
+//! batches in flight would fall out of the processor's cache.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -86,7 +86,7 @@ impl HeldOperations {
         Self(Arc::new(Mutex::new(places.collect())))
     }
 
-    /// Locks them. Report no outcome meanwhile: whoever receives it may lock them too.
+    /// Locks the operations. Report no outcome while holding the lock, because its receiver may lock them too.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Vec<HeldOperation>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,14 +95,15 @@ impl HeldOperations {
     pub(crate) fn keep_as_places(&self, indices: &[usize], batch: &Arc<SentBatch>) {
         let operations = &mut *self.lock();
         for (place, index) in indices.iter().enumerate() {
-            // A place does not have what few operations need, such as a condition.
+            // An operation with a rare part, such as a condition, cannot be rebuilt from its place in a body.
             if !matches!(&operations[*index], HeldOperation::Whole(operation) if !operation.is_plain()) {
                 operations[*index] = HeldOperation::InBatch(Arc::clone(batch), place);
             }
         }
     }
 
-    /// Keeps operations as values again: their batch failed, and its body is not to stay in memory for a few of them.
+    /// Turns operations back into values after their batch failed, so that its body does not stay in memory for a few
+    /// of them.
     pub(crate) fn keep_as_values(&self, indices: &[usize]) {
         let operations = &mut *self.lock();
         for index in indices {
@@ -113,7 +114,7 @@ impl HeldOperations {
         }
     }
 
-    /// Takes all of them.
+    /// Takes all operations.
     pub(crate) fn take(&self) -> Vec<HeldOperation> {
         std::mem::take(&mut *self.lock())
     }

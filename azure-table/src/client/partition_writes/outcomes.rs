@@ -1,7 +1,7 @@
 //! The outcomes of the operations of a write.
 //!
-//! Defines [`Outcomes`], by which a write reports while it runs, and the outcomes that a bulk keeps. The outcomes of
-//! callers who wait for their own are `client/group/callers.rs`.
+//! A write reports to [`Outcomes`] while it runs. [`SharedOutcomes`] keeps the outcomes for a bulk.
+//! `client/group/callers.rs` delivers each outcome to the caller who waits for it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

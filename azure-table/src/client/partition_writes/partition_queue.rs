@@ -1,12 +1,11 @@
 //! The operations of one partition that wait for their batch.
 //!
-//! Contains the order: operations on one row are sent one after the other, never two in flight and never two in a
-//! batch. Operations of a partition keep their order as far as that allows. Knows no other partition: `bulk/queue.rs`
-//! has the turns of a bulk, `client/group` the turns of a group.
+//! Operations on one row are sent in sequence: never two in flight, and never two in a batch. Apart from that,
+//! operations of a partition keep their order. `bulk/queue.rs` and `client/group` decide the turns of the partitions.
 //!
-//! An operation after another on the same row waits for its batch; all others may be sent. So any sequence of writes
-//! ends as if sent one by one, which a property test verifies. Rows are compared by hash. Two rows with one hash are
-//! treated as one row, which is slower and never wrong.
+//! An operation waits for the batch of an earlier operation on the same row; all others may be sent. Any sequence of
+//! writes therefore ends as if sent one by one, which a property test verifies. Rows are compared by hash. Two rows
+//! with equal hashes are treated as one row, which is slower but never wrong.
 
 use std::collections::VecDeque;
 
@@ -39,11 +38,12 @@ impl<T> Queued<T> {
     }
 }
 
-/// The bytes of a batch's body for each operation, besides the entity and its keys. With long keys they are more: then
-/// the last operations of a batch are sent in another one.
+/// The bytes that each operation adds to a batch's body besides its entity and its keys. Long keys add more: the last
+/// operations of such a batch are then sent in another one.
 const HEAD_BYTES: usize = 512;
 
-/// The number of a partition's operations searched for a batch, in batches: those after a row in flight wait.
+/// The number of a partition's operations that are searched for a batch, in batches. An operation whose row is in
+/// flight is skipped.
 pub(crate) const MOST_LOOKED_AT: usize = 4;
 
 /// The growth of a partition's list, as a factor of its length.
@@ -62,7 +62,7 @@ pub(crate) struct PartitionQueue<T = ()> {
     waiting: VecDeque<Queued<T>>,
     /// The bytes of the waiting operations in batches.
     bytes: usize,
-    /// The rows of its batches in flight, and of those that are composed already.
+    /// The rows of its batches in flight and of its composed batches.
     rows: RowHashes,
     batches: usize,
     /// The number of rows in composed batches.

@@ -1,16 +1,16 @@
 //! Operations on one partition, with an outcome for each.
 //!
-//! Contains the division into batches and the search for the operation that causes a batch to fail (`failed_batch.rs`).
-//! A batch is applied completely or not at all, so the failed operation is removed and the others are sent again. Also
-//! owns the outcomes so far, which an owner reads when it cancels. Knows nothing of the source of the operations.
+//! A write divides the operations into batches, and finds the operation that causes a batch to fail
+//! (`failed_batch.rs`). A batch is applied completely or not at all, so the failed operation is removed and the others
+//! are sent again. An owner that cancels the write can still read the outcomes so far.
 //!
-//! The row at the reported index is removed, and the others are sent again. After the first two failures all of them
-//! are sent. Then each failed batch halves their number, and each applied one doubles it. A batch whose rows all fail
-//! therefore costs five times its bytes, and one with a single failing row one more batch. Without an index, the batch
-//! is halved.
+//! After each of the first two failures, one batch has all remaining operations. After that, each failed batch halves
+//! the number of operations in the next one, and each applied batch doubles it. A batch whose rows all fail therefore
+//! costs five times its bytes, and a single failing row costs one extra batch. If the service reports no index, the
+//! batch is halved.
 //!
-//! A failure that concerns no row ends the whole bulk. So does a 404 without a code, which may come from a proxy or
-//! another server. A batch in doubt is reported row by row, except deletes that were repeated and found nothing.
+//! A failure that concerns no row ends the whole bulk. A 404 without a code does too, since it may come from a proxy or
+//! another server. Each row of a batch in doubt is reported, except deletes that were repeated and found nothing.
 //!
 //! Source: REST "Performing entity group transactions".
 
@@ -93,10 +93,10 @@ impl<O: Outcomes> PartitionWrite<O> {
         }
     }
 
-    /// Sends the operations, one batch after the other, until each has an outcome or an error stops all of them.
+    /// Sends the operations in consecutive batches, until each has an outcome or an error stops all of them.
     ///
     /// Returns that error: it concerns no single row, and further writes would fail with it too. `composed` is the
-    /// batch of all operations, if they are places in it.
+    /// batch that already contains all operations, if any.
     pub(crate) async fn run(mut self, mut composed: Option<SubmitBatch>) -> Option<Arc<Error>> {
         while let Some(mut next) = self.waiting.pop() {
             let sent_at = self.wait_for_rate(&next).await;
@@ -142,7 +142,7 @@ impl<O: Outcomes> PartitionWrite<O> {
     #[cfg(feature = "encryption")]
     async fn encrypt(&self, next: &[usize]) -> Option<Arc<Error>> {
         let values = self.unsealed(next);
-        // Without a provider each operation is rejected for itself.
+        // Without a provider, each operation is rejected individually.
         let keys = self.pipeline.settings.data_keys.as_ref().filter(|_| values > 0)?;
         let timeout = self.call_options().get().timeout;
         let key = keys.sealing_key(values, timeout).await.and_then(|key| {
@@ -220,7 +220,7 @@ impl<O: Outcomes> PartitionWrite<O> {
                 }
             }
         }
-        // Reported without the lock.
+        // Releases the lock before reporting.
         drop(operations);
         for (index, error) in invalid {
             self.outcomes.failed(&[index], &Arc::new(error), 1);
@@ -276,8 +276,8 @@ impl<O: Outcomes> PartitionWrite<O> {
             execute.of_options(self.call_options())
         };
         match execute().await {
-            // Without a code the request did not reach the service. Nor did an earlier attempt: a write in doubt has no
-            // status.
+            // An error without a code did not come from the service, so the request did not reach it. No earlier
+            // attempt reached it either: a write in doubt has no status.
             Err(e) if matches!(e.status(), Some(400 | 414 | 431)) && e.code().is_none() => execute().via_batch().await,
             result => result,
         }
@@ -296,7 +296,8 @@ impl<O: Outcomes> PartitionWrite<O> {
         // The index is meaningless to a caller who did not build the batch.
         let batch_index = error.batch_index();
         let mut error = error.at_batch_index(None);
-        // Even if this request was not applied, the one before it may have been. The doubt knows of this one only.
+        // Even if this request was not applied, an earlier one may have been. The doubt of the error covers only this
+        // request.
         if sent.iter().any(|index| self.lost.contains(index)) {
             error = error.maybe_applied(true);
             error.parts_mut().doubt = None;
@@ -361,7 +362,7 @@ impl<O: Outcomes> PartitionWrite<O> {
     }
 }
 
-/// Returns the error of writes whose batch is in doubt, and whose repetition failed at the row of another caller.
+/// Returns the error of writes whose batch is in doubt, and whose repetition failed because of another caller's row.
 fn lost_beside_another(error: &Error) -> Error {
     let why = "the response of its batch was lost, and the batch failed at another row when it was sent again";
     let mut lost = Error::new(ErrorKind::Connection, why).maybe_applied(true);

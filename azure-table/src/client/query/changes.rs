@@ -1,7 +1,7 @@
 //! A tail of changes: the rows that were inserted or updated since a position.
 //!
-//! Defines [`Changes`], its settings and its plan. The polls are `changes/change_stream.rs`, the position
-//! `changes/change_position.rs`, and the versions that were yielded already `changes/change_window.rs`.
+//! [`Changes`] has the settings and the plan. `changes/change_stream.rs` polls, `changes/change_position.rs` is the
+//! position to resume from, and `changes/change_window.rs` remembers the versions that were yielded.
 
 use std::fmt;
 use std::time::Duration;
@@ -27,7 +27,8 @@ pub(crate) mod change_position;
 pub(crate) mod change_stream;
 mod change_window;
 
-/// The default overlap of two polls: 30 s for writes that the service is still working on, and as much for clocks.
+/// The default overlap of two polls: 30 s for writes that the service is still working on, and 30 s for differences
+/// between clocks.
 ///
 /// Source: REST "Setting timeouts for Table service operations" (30 s).
 const OVERLAP: Duration = Duration::from_secs(60);
@@ -195,9 +196,10 @@ impl<E: TableEntity, P> Changes<E, P> {
 
     /// Sets the overlap of two polls; 60 s by default.
     ///
-    /// A poll reads from the service's time at the start of the last poll, less the overlap. A write is seen if its
-    /// Timestamp is at most this far behind when it becomes visible. The default covers the 30 s for which the service
-    /// may work on a write, and 30 s between the clocks of its servers. A shorter overlap sends fewer rows again.
+    /// A poll reads from the service's time at the start of the last poll, less the overlap. A write is seen if, when
+    /// it becomes visible, its Timestamp is at most this far behind the service's clock. The default covers the 30 s
+    /// for which the service may work on a write, and 30 s between the clocks of its servers. A shorter overlap reads
+    /// fewer rows again.
     pub fn overlap(mut self, overlap: Duration) -> Self {
         self.settings.overlap = overlap;
         self
@@ -220,8 +222,8 @@ impl<E: TableEntity, P> Changes<E, P> {
 
     /// Ends the stream after this number of complete polls. Without it the stream has no end.
     ///
-    /// With 1, a job that starts from time to time reads what has changed since its last run. Store the position after
-    /// the end too: it has moved even if no row was yielded.
+    /// With 1, a periodic job reads the changes since its last run. Store the position after the end too: it has moved
+    /// even if no row was yielded.
     pub fn max_polls(mut self, most: u64) -> Self {
         self.settings.polls = Some(most);
         self

@@ -1,13 +1,12 @@
 //! Polls sources of items concurrently, up to a limit.
 //!
-//! Contains the order of the items: source after source, or as they arrive. Sources that run as tasks make progress
-//! while the reader is busy. Each source has its own waker, so that the cost of an item does not depend on the number
-//! of sources.
+//! It yields the items source by source, or as they arrive. Sources that run as tasks make progress while the reader is
+//! busy. Each source has its own waker, so that the cost of an item does not depend on the number of sources.
 //!
 //! `buffered` and `buffer_unordered` of futures-util are no substitute, because they start another source only when no
 //! finished source is left to yield. A busy reader then waits once per round. In a test with 160 reads of 20 ms, 16 at
-//! a time, and 2 ms of work for each, they took 520 ms instead of 340 ms (`tests/faults/prefetch.rs`). In addition, a
-//! chain of pages yields many items.
+//! a time, and 2 ms of work for each, they took 520 ms instead of 340 ms (`tests/faults/prefetch.rs`). Here, moreover,
+//! a source such as a chain of pages yields many items.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
@@ -19,7 +18,7 @@ use futures_util::stream::FuturesUnordered;
 /// The default number of concurrent sources.
 pub(crate) const CONCURRENCY: usize = 16;
 
-/// Yields items, one after the other.
+/// A source that yields items one by one.
 pub(crate) trait ItemSource {
     type Item;
 

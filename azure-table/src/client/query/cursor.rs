@@ -1,7 +1,7 @@
 //! Cursors: the position of a row in the order of the keys, for pages that link both ways.
 //!
-//! Defines [`Cursor`], its text and signature, and the condition of the rows on either side of it. The methods of a
-//! query that take one are in `key_order.rs`. A [`Continuation`](crate::Continuation) leads forward only.
+//! A [`Cursor`] has a text with an optional signature, and a condition for the rows on either side of it. The query
+//! methods that take a cursor are in `key_order.rs`. A [`Continuation`](crate::Continuation) leads forward only.
 
 use std::cmp::Ordering;
 
@@ -19,14 +19,14 @@ use serde::{Deserialize, Serialize};
 
 /// The minimum length of a key that signs cursors, in bytes: the output of SHA-256 (RFC 2104, section 3).
 const MIN_KEY: usize = 32;
-/// Precedes the text that is signed, so that no signature of another text is one of a cursor.
+/// Precedes the signed text, so that a signature made for another purpose is never valid for a cursor.
 const SUBJECT: &str = "azure-table cursor\n";
 
 /// The position of a row in the order of the keys: the link of a web page to the rows after or before it.
 ///
 /// Create it from the first or the last row of a page. Store it with serde, or as text that fits into a URL
 /// ([`Display`](std::fmt::Display) and [`FromStr`](std::str::FromStr)). The row may be deleted meanwhile. The text
-/// names the keys of the row. [`signed`](Self::signed) protects it from changes, but does not hide the keys.
+/// contains the keys of the row. [`signed`](Self::signed) protects it from changes, but does not hide the keys.
 ///
 /// ```
 /// use azure_table::query::Cursor;
@@ -129,7 +129,7 @@ impl<E> From<&Key<E>> for Cursor {
     }
 }
 
-/// Returns the signature of a text, in characters of a URL.
+/// Returns the signature of a text, encoded for a URL.
 fn signature(text: &str, key: &[u8]) -> Result<String> {
     if key.len() < MIN_KEY {
         return Err(Error::invalid_input(format!(

@@ -1,6 +1,6 @@
 //! Splits one query into a chain of requests for each of its partitions or keys, read concurrently.
 //!
-//! Parts run as tasks that see bytes only. If their reader alone polled them, a slow reader would let healthy requests
+//! Parts run as tasks that handle bytes only. If only the reader polled them, a slow reader would let healthy requests
 //! time out.
 
 use std::collections::VecDeque;

@@ -1,11 +1,11 @@
 //! Sorts the rows of a query by variant, across all its pages.
 //!
-//! Defines [`Gather`] for the slots `Option`, `Vec` and tuples of slots, and [`TableQuery::gather`]. Parents with their
-//! children are `gather/families.rs`. `VariantOf` maps a type to its variant.
+//! [`TableQuery::gather`] reads into a [`Gather`]: an `Option`, a `Vec` or a tuple of slots. `gather/families.rs` joins
+//! parents with their children. `VariantOf` maps a type to its variant.
 //!
 //! A variant is identified by its type. The derive implements `VariantOf<Enum>` for each type that exactly one variant
 //! holds, so a slot that no row could fill does not compile. Children join their parents after all rows have arrived,
-//! since Cosmos DB promises no order. They join in shares, between which other tasks have their turn.
+//! since Cosmos DB promises no order. They join in shares, so that other tasks can run in between.
 
 use azure_table_core::model::entity::TableEntity;
 use azure_table_core::model::entity_key::Key;

@@ -31,7 +31,8 @@ pub(super) fn starts(name: &'static str, start: &Start) -> Expression {
     }
 }
 
-/// Returns the condition that a key is not after those that begin with `start`, or `None` if no key can be.
+/// Returns the condition that a key sorts no later than the keys that begin with `start`, or `None` if no key sorts
+/// later.
 fn end(name: &'static str, start: &Start) -> Option<Expression> {
     match start {
         Start::Whole(text) => Some(compare(name, Comparison::Le, text)),

@@ -1,6 +1,7 @@
 //! Reads that follow the order of the keys: after a row, before a row, the last rows.
 //!
-//! The service reads forward only. So the last rows of a query cost all of its pages. Cosmos DB has no such order.
+//! The service reads forward only, so the last rows of a query cost all of its pages. Cosmos DB does not return rows in
+//! the order of the keys.
 
 use std::collections::VecDeque;
 
@@ -50,8 +51,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Reads the last `rows` rows, in the order of the keys.
     ///
-    /// The service reads forward only. So this reads **all rows of the query**, page by page, and returns the last
-    /// ones. It fails beyond `max_pages` pages. Keep the range short: one partition, a prefix, or rows
+    /// The service reads forward only, so this method reads **all rows of the query**, page by page, and returns the
+    /// last ones. It fails beyond `max_pages` pages. Keep the range short: one partition, a prefix, or rows
     /// [`after`](Self::after) another cursor. With a [`Descending`](crate::Descending) key, the newest rows are the
     /// first ones, which [`limit`](Self::limit) reads at the cost of one page. See [`Cursor`] for an example.
     ///

@@ -1,12 +1,13 @@
 //! Streams the pages of a query.
 //!
-//! Contains the walk from continuation to continuation, for entities and for tables. The end is a page without a
-//! continuation, not a page without rows. At most two pages are held: the current one and the next one ([`Prefetch`]).
+//! The stream follows the continuations, for entities and for tables. The end is a page without a continuation, not a
+//! page without rows. At most two pages are held: the current one and the next one ([`Prefetch`]).
 //!
-//! Prefetch runs in a task that sees bytes only. The task knows no entity type and is aborted with its stream. Prefetch
-//! starts when the reader requests a second page, since many readers want only one. Other tasks run before a page is
-//! decoded. Otherwise, on a single-threaded runtime, the next request would be sent a millisecond later. With a limit
-//! the page is decoded first, since its rows may suffice. A long page is decoded in several turns.
+//! Prefetch runs in a task that handles bytes only and knows no entity type. The task is aborted with its stream.
+//! Prefetch starts when the reader requests a second page, since many readers want only one. The stream yields to other
+//! tasks before it decodes a page; otherwise, on a single-threaded runtime, the next request would be sent a
+//! millisecond later. With a limit the page is decoded first, since its rows may suffice. A long page is decoded in
+//! several turns.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -40,7 +41,8 @@ use crate::pipeline::options::CallOptions;
 
 /// The bytes of pages that are decoded in a turn, which takes one to two milliseconds.
 ///
-/// Each row and property counts as a few ([`PageRows::read`]). 1,000 rows of ten properties are fewer.
+/// Each row and each property counts as a few bytes ([`PageRows::read`]). A page of 1,000 rows with ten properties
+/// fits.
 pub(crate) const TURN_BYTES: usize = 1_280 << 10;
 
 /// A validated query, in the form that its stream needs.
@@ -51,12 +53,12 @@ pub(crate) struct PreparedQuery {
     pub(crate) comparisons: usize,
     /// `true` if keys are among the operands of an `or`.
     pub(crate) has_keys: bool,
-    /// The fault of raw text in its filter, which the service may see otherwise.
+    /// The fault that the client found in raw text in the filter. The service may judge the text differently.
     pub(crate) fault: Option<Arc<str>>,
     /// The number of rows still wanted.
     pub(crate) limit: Option<usize>,
     pub(crate) prefetch: Prefetch,
-    /// Fetches pages in a task: a reader of several streams may be busy with one of them.
+    /// Fetches pages in a task, because a reader of several streams may be busy with one of them.
     pub(crate) in_task: bool,
     /// The time limit of all pages together.
     pub(crate) total: TotalTimeout,

@@ -101,7 +101,7 @@ impl<P> PartPages<P> {
         self
     }
 
-    /// Returns the number of further parts that can be read at once.
+    /// Returns the number of further parts that can be read concurrently.
     pub(crate) fn free(&self) -> usize {
         self.parts.free()
     }

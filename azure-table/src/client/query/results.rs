@@ -1,6 +1,6 @@
 //! The results of a query: rows, pages, a count, or the text of its request.
 //!
-//! The streams are `entity_stream.rs` and `page_stream.rs`.
+//! `entity_stream.rs` and `page_stream.rs` have the streams.
 
 use azure_table_core::model::entity::TableEntity;
 use azure_table_core::model::error::Result;

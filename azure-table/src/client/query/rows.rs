@@ -1,6 +1,6 @@
 //! The rows that a query selects: keys, filter, limits, and the position to resume from.
 //!
-//! Conditions on rows beside a position are `key_order.rs`; the text of a condition on keys is `key_condition.rs`.
+//! `key_order.rs` selects the rows before or after a cursor. `key_condition.rs` builds the conditions on keys.
 
 use azure_table_core::filter::access::{Access, AccessPath};
 use azure_table_core::filter::typed::{self, FilterOf};

@@ -1,7 +1,7 @@
 //! Reads a whole table in ranges of partitions, concurrently and resumably.
 //!
-//! Defines [`Scan`] and its checks. The rows are `scan/scan_stream.rs`. The ranges that a scan finds are
-//! `scan/scan_ranges.rs`.
+//! [`Scan`] has the settings and checks the query. `scan/scan_stream.rs` yields the rows, and `scan/scan_ranges.rs`
+//! finds the ranges.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -46,9 +46,9 @@ pub(crate) mod scan_stream;
 /// - A scan of `n` pages reads at most `65 + n / 8` ranges, and a table of one page takes one request. Each range but
 ///   the first costs about half a page more than a sequential read.
 /// - The rows of one partition are always read in sequence, since ranges end between partitions.
-/// - A range is divided after a page with rows. So a filter that matches few rows finds few ranges: set them.
+/// - A range is divided only after a page with rows. If a filter matches few rows, set the ranges yourself.
 /// - A range is not divided if its keys would make the URL long: a condition of more than 8,192 encoded characters.
-/// - Cosmos DB returns rows in no order. There, a scan without ranges reads the table in sequence.
+/// - Cosmos DB returns rows in no particular order. There, a scan without ranges reads the table in sequence.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -126,7 +126,7 @@ impl<E: TableEntity, P> Scan<E, P> {
 
     /// Resumes an earlier scan of the same query.
     ///
-    /// The ranges of the position replace those set here. Without boundaries, the scan divides them further.
+    /// The ranges of the position replace the ranges set here. Without boundaries, the scan divides them further.
     pub fn resume_from(mut self, position: ScanPosition) -> Self {
         self.from = Some(position);
         self
@@ -156,8 +156,8 @@ impl<E: TableEntity, P> Scan<E, P> {
 
     /// Returns the PartitionKeys of the rows as a stream, each once, as text.
     ///
-    /// After each page it continues behind the last partition of the page. So the list takes at most about one request
-    /// per partition, and at most as many as a scan of the rows. The keys arrive in no particular order. A
+    /// After each page it skips the rest of the page's last partition. The list therefore takes at most about one
+    /// request per partition, and never more than a scan of the rows. The keys arrive in no particular order. A
     /// [`limit`](TableQuery::limit) of the query limits the number of keys. A position of the list resumes only a list.
     ///
     /// A page has the keys of up to 1,000 rows, of which the client keeps one for each partition. If partitions have

@@ -1,7 +1,7 @@
 //! Writes all rows that a query selects in one entity group transaction.
 //!
-//! Contains the builder and its run: it reads all pages, plans each row as the writes without `atomic` do, and submits
-//! one batch. At most 101 rows are read: one more than a transaction has shows that the rows do not fit.
+//! It reads all pages, plans each row as the writes without `atomic` do, and submits one batch. It reads at most 101
+//! rows: one more than a transaction allows shows that they do not fit.
 
 use std::fmt;
 use std::mem;

@@ -1,7 +1,7 @@
 //! The verbs over all rows that a query selects: delete, patch, update, upgrade.
 //!
-//! Each is a builder and the plan of a row. The walk over pages is `query_write.rs`. The form in which a row is
-//! rewritten is `current_form.rs`.
+//! Each is a builder that plans the write of a row. `query_write.rs` reads the pages, and `current_form.rs` rewrites a
+//! row.
 
 use std::marker::PhantomData;
 

@@ -1,11 +1,11 @@
 //! Rewrites a stored row in the current form of its struct, an entity or a projection.
 //!
-//! Contains the properties that the struct does not know, and the check for a row that is up to date.
+//! It keeps the properties that the struct does not know, and checks whether a row is up to date.
 //!
 //! Updates and upgrades over a query keep properties that the struct does not know. This differs from `modify`, whose
-//! caller has seen the row. A property that the struct knew and no longer writes is removed by a replace with the rest
-//! of the row: also under an older name, or if the upgrade of the row removed it. If nothing is removed, a merge sends
-//! less.
+//! caller has seen the row. A property that the struct knew and no longer writes is removed, also if it has an older
+//! name or the upgrade of the row removed it. This takes a replace with the rest of the row. If nothing is removed, a
+//! merge sends less.
 
 use std::collections::BTreeMap;
 

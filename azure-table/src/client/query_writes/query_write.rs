@@ -1,8 +1,8 @@
 //! Writes over the rows of a query, page by page.
 //!
-//! Contains the walk: it reads a page, plans each row, and passes the operations to the engine (`bulk/engine.rs`). The
-//! next page is read once all rows have their outcome. At most one page is held, and the position is known to the row.
-//! Polled by hand and not boxed, so that neither entity nor closure needs to be `'static` or `Send`.
+//! It reads a page, plans each row, and passes the operations to the engine (`bulk/engine.rs`). The next page is read
+//! once all rows have their outcome. At most one page is held, and the position is exact to the row. The future is
+//! polled by hand and not boxed, so that neither entity nor closure needs to be `'static` or `Send`.
 //!
 //! The position is the page and its finished keys, at most 1,000. No row is skipped, none is counted twice, and no
 //! order of keys is assumed. Rows in doubt after an update count as finished. Rows in doubt after a delete, a patch
@@ -42,7 +42,7 @@ use crate::pipeline::options::CallOptions;
 
 /// The default number of batches in flight.
 ///
-/// Batches of one partition are sent one after another. That alone reaches its target of 2,000 entities a second.
+/// Batches of one partition are sent in sequence. That alone reaches the partition's target of 2,000 entities a second.
 ///
 /// Source: REST "Scalability and performance targets for Table storage".
 const CONCURRENCY: usize = 4;

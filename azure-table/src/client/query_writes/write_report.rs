@@ -159,8 +159,8 @@ impl<E> WriteReport<E> {
 
     /// Counts a row, and records it as done if resumed writes must skip it.
     ///
-    /// Rows that are absent or not attempted are not recorded. Nor are rows in doubt if the write is idempotent:
-    /// resumed writes write them again.
+    /// Rows that are absent or not attempted are not recorded, and neither are rows in doubt if the write is
+    /// idempotent: resumed writes write them again.
     pub(crate) fn count(&mut self, key: Key<E>, outcome: WriteOutcome, (is_delete, is_repeatable): (bool, bool)) {
         self.counts.count(&outcome);
         match outcome {

@@ -1,6 +1,6 @@
 //! The keys of the rows on a page, for readers that do not know the row type.
 //!
-//! Defines [`KeyMark`]: a shape notes the keys of each row in it, and the owner of the chain takes them with the page.
+//! A shape notes the keys of each row in a [`KeyMark`], and the owner of the chain takes them with the page.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -150,12 +150,12 @@ impl<E> TableClient<E> {
 
     /// Replaces the stored entity, and stores the new ETag in `entity`.
     ///
-    /// The entity is saved only if no other write came after it was read. So it must hold the ETag of that read, as a
+    /// The entity is saved only if no other write followed the read. It must therefore hold the ETag of that read, as a
     /// [`Versioned`] entity or in its etag field. [`replace`](Self::replace) takes any entity.
     ///
-    /// If the future is dropped, or the write is [in doubt](crate::ErrorKind::InDoubt), it may be stored under an
-    /// ETag that `entity` does not have. The next `save` then fails with `ConditionNotMet`. Read the entity again with
-    /// [`refresh`](Self::refresh).
+    /// If the future is dropped, or the write is [in doubt](crate::ErrorKind::InDoubt), the entity may be stored under
+    /// an ETag that `entity` does not hold. The next `save` then fails with `ConditionNotMet`. Read the entity again
+    /// with [`refresh`](Self::refresh).
     ///
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};

@@ -10,9 +10,9 @@ impl<E> TableClient<E> {
     /// Returns a handle to the same table that sends the writes of concurrent callers in batches: a group commit.
     ///
     /// Clone the handle, and share it among all tasks that write. A write is sent immediately if no batch of its
-    /// partition is in flight. Writes that arrive meanwhile form the next batch, of up to 100 operations and the
-    /// service's limit of bytes. A single write is sent as a plain request. By default there is no timer, so a lone
-    /// caller never waits for others. See [`GroupOptions::max_delay`].
+    /// partition is in flight. Writes that arrive meanwhile form the next batch, of up to 100 operations, within the
+    /// service's size limit. A single write is sent as a plain request. By default there is no timer, so a lone caller
+    /// never waits for others. See [`GroupOptions::max_delay`].
     ///
     /// All calls that write one entity are grouped: insert, replace, merge, patch, delete, [`execute`](Self::execute),
     /// and the calls built on them, such as [`modify`](Self::modify). Reads, [`batch`](Self::batch) and
@@ -23,10 +23,10 @@ impl<E> TableClient<E> {
     /// * **Order.** Two writes to one row are applied in the order of their first polls, and are never in one batch.
     ///   Writes to different rows may overtake each other.
     /// * **Options.** Only calls with equal options share a batch. Their timeouts and contexts may differ.
-    /// * **Cancellation.** Dropping a future withdraws its write, unless that was sent. A write that was sent continues
-    ///   in its task, and its result is dropped.
-    /// * **Timeout.** At the end of its [`timeout`](crate::CallOptions::timeout) a write that was not sent is
-    ///   withdrawn. One that was sent is [in doubt](crate::ErrorKind::InDoubt).
+    /// * **Cancellation.** Dropping a future withdraws its write, unless the write was sent. A write that was sent
+    ///   continues in its task, and its result is dropped.
+    /// * **Timeout.** When its [`timeout`](crate::CallOptions::timeout) elapses, a write that was not sent is
+    ///   withdrawn. A write that was sent is [in doubt](crate::ErrorKind::InDoubt).
     /// * **Lost responses.** The client reads the rows of the batch back. If they do not show whether it was applied,
     ///   each of its writes is in doubt.
     /// * **Throttling.** Throttled batches are sent again at a rate that adapts to the service, as in a
@@ -75,7 +75,7 @@ impl<E> TableClient<E> {
     ///
     /// See [`grouped`](Self::grouped).
     ///
-    /// Each call of this method creates a new group, also on a handle that is grouped.
+    /// Each call of this method creates a new group, even on a handle that is already grouped.
     pub fn grouped_by(&self, options: &GroupOptions) -> Self {
         let group = Arc::new(Committer::new(self.pipeline(), self.name(), options));
         self.changed(|pipeline| pipeline.settings.group = Some(group))
@@ -109,7 +109,7 @@ impl<E> TableClient<E> {
 
     /// Rejects all further writes of this [grouped](Self::grouped) handle and its clones.
     ///
-    /// Waits for the accepted ones, as [`flush`](Self::flush) does.
+    /// Waits for the accepted writes, as [`flush`](Self::flush) does.
     ///
     /// Call it before the program ends: a runtime that shuts down aborts its tasks. A later write fails with
     /// `InvalidInput` and is not sent. Reads are not affected. On a handle that is not grouped it does nothing.

@@ -1,7 +1,7 @@
 //! The operations on the entities of a table that have a name of their own in the service, and the builders of queries
 //! and batches.
 //!
-//! What a program composes from them is `entity_verbs.rs`.
+//! `entity_verbs.rs` builds further operations from them.
 
 use azure_table_core::filter::assignment::Assignments;
 use azure_table_core::model::entity::{AsEntity, ReadEntity, TableEntity};

@@ -1,7 +1,6 @@
 //! A handle to one partition of a table.
 //!
-//! Defines [`PartitionClient`]. It adds the PartitionKey to the arguments of its methods; the calls come from the
-//! table.
+//! [`PartitionClient`] adds the PartitionKey to the arguments of its methods, and calls the table.
 
 use std::fmt;
 

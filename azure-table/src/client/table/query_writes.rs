@@ -12,8 +12,8 @@ use crate::client::table_handle::TableClient;
 /// Writes over all rows that a query selects.
 ///
 /// The client reads a page and writes its rows in concurrent batches, of one partition and at most 100 rows each. Then
-/// it reads the next page. **These writes are not atomic**: each batch is atomic, the whole is not. Up to 100 rows of
-/// one partition are written all or nothing by [`atomic`](UpdateWhere::atomic).
+/// it reads the next page. **These writes are not atomic**: each batch is atomic, the whole is not. Use
+/// [`atomic`](UpdateWhere::atomic) to write up to 100 rows of one partition all or nothing.
 ///
 /// Each row is written under the ETag with which it was read, so that no other change is overwritten. The service
 /// rejects a row that was changed in between. It is listed in the [`WriteReport`](crate::bulk::WriteReport), and the

@@ -13,8 +13,9 @@ impl<E> TableClient<E> {
     /// Returns a handle to the same table with another entity type.
     ///
     /// It reads and writes rows as a plain `U`. For one variant of an enum of entities this is not enough, because the
-    /// enum also writes the mark that distinguishes its variants. A variant of the table's own enum is therefore an
-    /// error of `cargo build`, `run` and `test`, which `cargo check` does not report: use [`variant`](Self::variant).
+    /// enum also writes the mark that distinguishes its variants. A variant of the table's own enum therefore fails to
+    /// compile with `cargo build`, `run` and `test`, although `cargo check` reports nothing: use
+    /// [`variant`](Self::variant).
     pub fn typed<U: TableEntity>(&self) -> TableClient<U>
     where
         E: TableEntity,

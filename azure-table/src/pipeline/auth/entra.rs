@@ -216,7 +216,7 @@ impl EntraCredential {
     ///
     /// Allowed are this service in any cloud, its own host, and the scope set by the user. A server that could choose
     /// freely would receive tokens for other targets: a vault, a subscription, or the user's accounts at another
-    /// service. So it may only choose tokens that it would receive anyway, or that are valid for itself alone.
+    /// service. It may therefore only choose tokens that it would receive anyway, or that are valid for itself alone.
     fn trusts(&self, resource: &str, endpoint: &Endpoint) -> bool {
         let own = format!("https://{}", endpoint.host());
         let is_of = |scope: &String| {
@@ -333,8 +333,8 @@ impl fmt::Debug for EntraCredential {
 
 /// Fetches a token. Keeps the source's error text out of the message.
 ///
-/// Errors of azure_core hide the bodies and headers that they contain, but the source's text may contain anything. So
-/// the error is attached as the source.
+/// Errors of azure_core hide the bodies and headers that they contain, but the text of a token source may contain
+/// anything. Its error is therefore only attached as the error's source.
 async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<HeaderValue>> {
     let AccessToken { token, expires_on } = source.get_token(&[scope], None).await.map_err(|e| {
         let why = format!("no Entra ID token for {}: the token source failed", Shown(scope));

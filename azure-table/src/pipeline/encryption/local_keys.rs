@@ -8,7 +8,7 @@ use azure_table_core::transport::BoxFuture;
 
 use crate::pipeline::encryption::KeyProvider;
 
-/// A [`KeyProvider`] that wraps with keys in the program's memory, for example from a mounted secret, or of a test.
+/// A [`KeyProvider`] that wraps with keys in the program's memory, for example from a mounted secret, or in a test.
 ///
 /// `Debug` shows the ids of the keys, never the keys.
 ///

@@ -80,14 +80,14 @@ impl HttpTransportBuilder {
     /// It is closed within twice this time; with `None` it stays open. The default is shorter than the time after which
     /// load balancers drop it.
     pub fn pool_idle_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
-        // hyper-util adds it to the time of now.
+        // hyper-util adds it to the current time.
         self.pool_idle_timeout = timeout.into().filter(|timeout| *timeout < CENTURY);
         self
     }
 
     /// Sets the maximum number of idle connections per host. The default is [`max_connections`](Self::max_connections).
     ///
-    /// A connection beyond it is closed after its response. 0 opens a connection for each request.
+    /// Any further connection is closed after its response. With 0, each request opens a connection.
     pub fn pool_max_idle_per_host(mut self, connections: usize) -> Self {
         self.max_idle_per_host = Some(connections);
         self
@@ -138,14 +138,14 @@ impl HttpTransportBuilder {
 
     /// Sends the requests to these hosts directly.
     ///
-    /// `hosts` has the form of `NO_PROXY`: domains, each with its subdomains, IP addresses and ranges
-    /// (`10.0.0.0/8`), separated by commas. `*` means all hosts, and alone is the way to use no proxy at all.
+    /// `hosts` has the form of `NO_PROXY`: domains, each with its subdomains, IP addresses and ranges (`10.0.0.0/8`),
+    /// separated by commas. `*` means all hosts: set it alone to use no proxy at all.
     pub fn no_proxy(mut self, hosts: impl Into<String>) -> Self {
         self.proxy.no = Some(hosts.into());
         self
     }
 
-    /// Connects to these addresses instead of those that the DNS has for `host`.
+    /// Connects to these addresses for `host`, instead of resolving its name.
     ///
     /// A port other than 0 applies if the URL has none. The addresses are tried in this order, IPv6 and IPv4 in
     /// parallel; a SOCKS proxy receives the first.
@@ -158,10 +158,11 @@ impl HttpTransportBuilder {
         self
     }
 
-    /// Resolves the names of hosts with this function, for example one over a DNS library.
+    /// Resolves host names with this function, for example with a DNS library.
     ///
-    /// The default asks the operating system, on a thread for blocking calls. An error of the function is a failed
-    /// connection: nothing was sent. Names set with [`resolve`](Self::resolve) do not reach it. Ports count as there.
+    /// By default, the operating system resolves names, on a thread for blocking calls. An error of the function is a
+    /// failed connection: nothing was sent. The function is not called for names set with [`resolve`](Self::resolve),
+    /// and its ports apply as described there.
     ///
     /// ```
     /// use azure_table::transport::HttpTransport;

@@ -18,7 +18,7 @@ tokio::task_local! {
     static IS_REQUESTED: ();
 }
 
-/// Sends a request. Its connection is requested as long as the returned future is polled.
+/// Sends a request. Its connection is requested while the returned future is polled.
 pub(super) fn requested<F: Future>(sending: F) -> impl Future<Output = F::Output> {
     IS_REQUESTED.scope((), sending)
 }

@@ -2,8 +2,8 @@
 //!
 //! Defines [`RetryBudget`]. The policy that spends it is [`WithBudget`](super::decorator::WithBudget).
 //!
-//! The balance is one number that returns to a floor over time, as water in a leaking tank with a constant inflow. So
-//! recent traffic counts, old traffic does not, and no list of calls is kept.
+//! The balance is one number that returns to a floor over time: a leaky bucket with a constant inflow. Recent traffic
+//! counts, old traffic does not, and no list of calls is kept.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ const WINDOW: Duration = Duration::from_secs(10);
 ///
 /// | recent traffic | retries at the start of an outage |
 /// |---|--:|
-/// | none, as of a new client | 100 |
+/// | none, such as a new client's | 100 |
 /// | 100 successful calls/s | 300 |
 /// | 10,000 successful calls/s | 20,100 |
 ///

@@ -6,7 +6,7 @@ use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
 /// The default number of attempts after the first.
 pub(crate) const RETRIES: u32 = 3;
-/// The default wait before the first retry, which the waits after it double.
+/// The default wait before the first retry. Later waits double.
 const DELAY: Duration = Duration::from_millis(400);
 
 /// Exponential backoff: retries transient failures, with waits that double and ±20 % of jitter.
@@ -69,7 +69,7 @@ impl ExponentialRetry {
         )
     }
 
-    /// Sets the wait before the first retry, which the waits after it double.
+    /// Sets the wait before the first retry. Later waits double.
     #[must_use]
     pub const fn delay(mut self, delay: Duration) -> Self {
         self.min = delay;
@@ -119,7 +119,7 @@ impl RetryPolicy for ExponentialRetry {
             return Decision::Stop;
         }
         match failed.retry_after() {
-            // A longer wait than `max` is left to the caller, who sees it in the error.
+            // If the service requests a longer wait than `max`, the caller decides: the error has the wait.
             Some(requested) if requested > self.max => Decision::Stop,
             _ => Decision::after(self.wait(failed)),
         }

@@ -16,7 +16,7 @@ use crate::pipeline::ended::Ended;
 use crate::pipeline::history::CallHistory;
 use crate::pipeline::observer::Completed;
 
-/// The name of the service for exporters for Azure.
+/// The name of the service that exporters for Azure expect.
 const RESOURCE_PROVIDER: &str = "Microsoft.Tables";
 
 /// The span of a call.
@@ -223,7 +223,7 @@ impl TraceSpan {
             self.0.record("azure.service.request.id", id);
         }
         match (&ended.outcome, &ended.rejection) {
-            // Not a failure: its response was no longer needed.
+            // This is not a failure: its response was no longer needed.
             _ if ended.is_cancelled => {
                 self.0.record("azure.table.cancelled", true);
             }

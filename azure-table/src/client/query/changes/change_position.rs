@@ -6,14 +6,14 @@ use azure_table_core::position_text;
 use azure_table_core::protocol::position::{CHANGES, Owner};
 use serde::{Deserialize, Serialize};
 
-/// The version of the form, which a later form would raise.
+/// The version of the format, which a later format would raise.
 const VERSION: u32 = 1;
 
 /// The position of a [tail of changes](crate::query::Changes): the time from which its next poll reads.
 ///
 /// Store it with serde, or as text that fits into a URL ([`Display`](std::fmt::Display) and
 /// [`FromStr`](std::str::FromStr)). Pass it to [`Changes::resume_from`](crate::query::Changes::resume_from) on the same
-/// table with the same conditions, also in another process. Row types and settings may differ.
+/// table with the same conditions, even in another process. Row types and settings may differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangePosition {
     #[serde(default)]

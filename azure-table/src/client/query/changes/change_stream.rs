@@ -1,9 +1,9 @@
 //! The polls of a tail of changes.
 //!
-//! Defines [`ChangeStream`], its waits, and the moves of its position. A poll is one chain of pages. Its first response
-//! has the service's time, from which the next poll reads: less the time of that request, so that it is never later
-//! than the start of the poll, and less the overlap. Rows written after a page was read, however long the poll takes,
-//! have later Timestamps than that. A failed page is requested again, in the same poll.
+//! [`ChangeStream`] waits between polls and moves the position. A poll is one chain of pages. The next poll reads from
+//! the service's time in the first response, less the duration of that request and less the overlap. Subtracting the
+//! duration ensures that this time is never later than the start of the poll. Rows written after a page was read have
+//! later Timestamps, however long the poll takes. A failed page is requested again, in the same poll.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -95,7 +95,7 @@ pub struct ChangeProgress {
 /// An error of a request does not end it. Dropping a pending `try_next` loses no row.
 #[must_use = "nothing is sent until it is polled"]
 pub struct ChangeStream<P> {
-    /// The query; or why none is sent.
+    /// The query, or the reason that none is sent.
     query: Result<Box<ChangeQuery<P>>, Option<Error>>,
     settings: ChangeSettings,
     position: ChangePosition,
@@ -246,7 +246,7 @@ impl<P> ChangeStream<P> {
         self.progress.rows += received.len() as u64;
         let mut rows = Vec::with_capacity(received.len());
         for (key, row) in received {
-            // Of a service that does not select by Timestamp.
+            // A service that does not filter by Timestamp also returns older rows.
             if row.timestamp < since {
                 continue;
             }
@@ -295,7 +295,7 @@ impl<P> ChangeStream<P> {
         self.wait = self.wait.saturating_mul(2).min(most);
     }
 
-    /// Waits for `time` from now on, behind the wait that was set before.
+    /// Waits until `time` from now, and for any wait that was set before.
     fn pause_for(&mut self, time: Duration) {
         let (before, started) = (self.pause.take(), Instant::now());
         self.pause = Some(Box::pin(async move {
@@ -306,7 +306,7 @@ impl<P> ChangeStream<P> {
         }));
     }
 
-    /// Waits before the next page, as the rate of this number of rows requires.
+    /// Waits before the next page as long as the rate requires for this number of rows.
     fn wait_for_rate(&mut self, rows: usize) {
         if let Some(rate) = self.settings.rate.clone() {
             self.pause = Some(Box::pin(async move {
@@ -327,7 +327,7 @@ impl<P> ChangeStream<P> {
 }
 
 impl<P> ChangeQuery<P> {
-    /// Returns the pages of a poll, or those from a continuation of it on.
+    /// Returns the pages of a poll, or its remaining pages from a continuation on.
     fn pages(&self, time: Option<DateTime>, from: Option<&Continuation>, total: TotalTimeout) -> PageStream<Found<P>> {
         // Otherwise the service returns all rows, and the stream selects.
         let filters_timestamps = self.pipeline.endpoint.profile().rules().filters_timestamps;

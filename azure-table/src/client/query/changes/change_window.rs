@@ -1,4 +1,4 @@
-//! The versions that a tail of changes has yielded, as far as a later poll may return them again.
+//! The versions that a tail of changes has yielded and that a later poll may return again.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ impl<P> ChangeWindow<P> {
     /// Forgets the versions that no poll from `from` on returns.
     pub(super) fn forget_before(&mut self, from: DateTime) {
         self.versions.retain(|_, (_, timestamp)| *timestamp >= from);
-        // After the first poll of a large table, or a burst of writes.
+        // Frees memory after the first poll of a large table, or after a burst of writes.
         if self.versions.capacity() > 4 * self.versions.len() {
             self.versions.shrink_to_fit();
         }

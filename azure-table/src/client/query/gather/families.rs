@@ -43,7 +43,7 @@ impl<A, B> Families<A, B> {
 /// The rows that join in a share of the work: less than a millisecond.
 const SHARE: usize = 1_024;
 
-/// Rows that arrived, and the families of those that joined.
+/// The rows that have arrived, and the families of the rows that have joined.
 #[derive(Debug)]
 pub struct FamilyRows<E, A, B> {
     /// The rows that arrived in the order of their keys: all rows, unless Cosmos DB returns them in another order.

@@ -1,8 +1,8 @@
 //! The position of a scan in each of its ranges.
 //!
 //! A position counts whole pages. Rows that were yielded count as read, and a half-read page is read again. A range
-//! that the caller set stays in the position to the end of the scan. One that the scan found is replaced by its rest
-//! and removed at its end, so that the position of a long scan stays short.
+//! that the caller set stays in the position to the end of the scan. A range that the scan found is replaced by its
+//! rest and removed at its end, so that the position of a long scan stays short.
 
 use azure_table_core::filter::expression::{Comparison, Expression};
 use azure_table_core::model::edm::EdmValue;
@@ -20,7 +20,7 @@ use crate::client::query::key_condition::both;
 /// The position of a scan: the last page read of each range.
 ///
 /// Store it with serde, or as text ([`Display`](std::fmt::Display) and [`FromStr`](std::str::FromStr)). Pass it to
-/// [`Scan::resume_from`](crate::query::Scan::resume_from) on the same query, also in another process.
+/// [`Scan::resume_from`](crate::query::Scan::resume_from) on the same query, even in another process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanPosition {
     #[serde(default)]

@@ -1,6 +1,6 @@
-//! The ranges of a scan that finds its own: when one is split, and into how many.
+//! Decides when a scan splits one of its ranges, and into how many.
 //!
-//! Defines [`ScanRanges`], the estimates of the ranges in progress. The bounds are the core's `model/key_split.rs`.
+//! [`ScanRanges`] estimates the ranges in progress. The core's `model/key_split.rs` computes the bounds.
 //!
 //! After a page, the rest of its range is split while fewer ranges are read than the concurrency allows. The rest
 //! becomes new ranges with conditions of their own, from the last row that was read. The chain of the range ends, since
@@ -72,7 +72,8 @@ impl ScanRanges {
 
     /// Returns the ranges that replace the rest of a range after a page, or none if its chain continues.
     ///
-    /// `to` limits the range where the query does. `free` is the number of further ranges that can be read at once.
+    /// `to` limits the range where the query does. `free` is the number of further ranges that can be read
+    /// concurrently.
     pub(super) fn replace(
         &mut self,
         number: usize,
@@ -114,7 +115,7 @@ impl ScanRanges {
         let is_split = match next {
             Some(After::Row(_)) => !bounds.is_empty(),
             Some(_) => true,
-            // The rest of the partition is a range even without a bound, such as behind an empty PartitionKey.
+            // The rest of the partition is a range even without a bound, such as after an empty PartitionKey.
             None => count > 0,
         };
         if !is_split {

@@ -1,7 +1,7 @@
 //! The rows of a scan, with its position and its progress.
 //!
-//! Defines [`ScanStream`]. With a page it decides what follows: the next page of the range, its end, or the ranges that
-//! replace its rest (`scan_ranges.rs`). The position changes once the rows of the page were yielded.
+//! After each page, [`ScanStream`] decides what follows: the next page of the range, its end, or the ranges that
+//! replace its rest (`scan_ranges.rs`). The position changes once all rows of the page have been yielded.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -198,9 +198,9 @@ impl<P> ScanStream<P> {
 
     /// Returns the rows of the next page that has any, or `None` after the last page.
     ///
-    /// Then [`position`](Self::position) is behind this page, so a program that processes whole pages repeats none
-    /// after it resumes. The rows of a page are of one range, in the order of their keys. After
-    /// [`try_next`](Self::try_next), returns the rest of its page.
+    /// [`position`](Self::position) is then after this page, so a program that processes whole pages repeats none when
+    /// it resumes. The rows of a page are of one range, in the order of their keys. After [`try_next`](Self::try_next),
+    /// returns the rest of its page.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};

@@ -1,6 +1,6 @@
 //! The service's challenge for a token: the header `WWW-Authenticate`.
 //!
-//! Contains its parser. `entra.rs` decides whether to trust it.
+//! This file parses it; `entra.rs` decides whether to trust it.
 //!
 //! A challenge does not choose the audience of a token. The service may name the tenant. As scope it may name its own
 //! audience in any cloud, its own host, or the scope set by the user. Anything else would send tokens for other
