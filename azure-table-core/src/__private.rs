@@ -1,10 +1,10 @@
 //! The items that generated code may name, besides the derive's traits and `Column`. Not part of the public interface.
 //!
-//! Contains the functions that the impls of `#[derive(TableEntity)]` on a struct call. Those for enums of entities are
-//! in `__private/variant.rs`, for projections in `__private/projection.rs`, for the types of properties in
-//! `__private/property.rs`. Compile-time assertions are in `__private/assert.rs`, those on the types of stored fields
-//! in `__private/stored_field.rs`, of other fields in `__private/field.rs`, of the functions that attributes name in
-//! `__private/function.rs`. Absent values are handled in `__private/value.rs`.
+//! This file has the functions that the impls of `#[derive(TableEntity)]` on a struct call. Other files of the folder
+//! have the items for enums of entities (`variant.rs`), projections (`projection.rs`), types of properties
+//! (`property.rs`) and absent values (`value.rs`). `assert.rs` has compile-time assertions. Three files check what an
+//! attribute requires: the types of stored fields (`stored_field.rs`), the types of other fields (`field.rs`), and
+//! functions (`function.rs`).
 
 mod assert;
 mod field;

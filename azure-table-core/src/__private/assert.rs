@@ -24,7 +24,7 @@ pub const fn assert_encrypted(edm_type: EdmType) {
     );
 }
 
-/// Asserts that a projection is one of an entity.
+/// Asserts that a projection selects from an entity.
 pub const fn assert_entity<E: TableEntity>() {}
 
 /// The partition fields of two variants of an enum.

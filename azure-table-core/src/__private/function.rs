@@ -1,10 +1,10 @@
-//! The functions that attributes name: that in `upgrade`, and the items of the module in `with`.
+//! The functions that attributes name: the function in `upgrade`, and the items of the module in `with`.
 //!
 //! A direct call of an item of a module would be checked by its types alone, and the compiler could only report the
-//! type that it found. So the function is wrapped, and the call is a method of the wrapper. If it fits, the method is
-//! the method of [`Named`] or [`Lent`]. Otherwise the method search continues along `Deref`, past functions that fit
-//! the contents of an `Option`, to [`Unfit`]. Its method has a bound that no type meets, and the error for that bound
-//! shows what to write.
+//! type that it found. The function is therefore wrapped, and derived code calls a method of the wrapper. If the
+//! function fits, this is the method of [`Named`] or [`Lent`]. Otherwise the method search continues along `Deref`,
+//! past functions that fit the contents of an `Option`, to [`Unfit`]. Its method has a bound that no type meets, and
+//! the error for that bound shows what to write.
 
 use std::any::type_name;
 use std::cell::RefCell;
@@ -27,7 +27,7 @@ thread_local! {
     static UPGRADING: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
 }
 
-/// An `upgrade` that runs, for as long as this value exists.
+/// Marks an `upgrade` as running while this value exists.
 struct Upgrading;
 
 impl Upgrading {
@@ -144,9 +144,9 @@ impl<T> Named<EdmType, T> {
     }
 }
 
-/// `to_edm`, and the field that it is called with. As in a plain call, the function may also take a reference to the
-/// target of the field's `Deref`, `&str` for a `String`, or to the slice of an array. If none of these fits an
-/// `Option`, the same steps apply to its contents. Each is a step of the method search, and `N` the next one.
+/// The function `to_edm`, and the field that it is called with. As in a plain call, the function may also take a
+/// reference to the target of the field's `Deref`, `&str` for a `String`, or to the slice of an array. If none of these
+/// fits an `Option`, the same steps apply to its contents. Each is a step of the method search, and `N` the next one.
 #[derive(Debug)]
 pub struct Lent<'v, F, T, N> {
     function: F,

@@ -98,9 +98,9 @@ macro_rules! selected {
     )*};
 }
 
-/// Adds the value of a field to those that the projection writes.
+/// Adds the value of a field to the values that the projection writes.
 ///
-/// Inherent methods, without the bounds of [`ColumnOf`], which reports a wrong type once.
+/// The methods are inherent and lack the bounds of [`ColumnOf`], so that a wrong type is reported only once.
 #[doc(hidden)]
 impl<E, T> Column<E, T, Stored> {
     pub fn write<V: Property>(self, value: &V, values: &mut ProjectedValues<E>) {
@@ -115,7 +115,7 @@ impl<E, T> Column<E, T, InKey> {
     }
 }
 
-/// Constants that no projection reads.
+/// Adds the value of an encrypted field, as the method of [`Column`] does.
 #[cfg(feature = "encryption")]
 #[doc(hidden)]
 impl<E, T> EncryptedColumn<E, T> {
@@ -170,7 +170,7 @@ pub trait ColumnOf<E, T> {
     /// Returns the value, or `None` if it is absent.
     fn found(self, row: &Row<'_>) -> Result<Option<T>>;
 
-    /// Returns the value, or that for an absent property.
+    /// Returns the value, or the value for an absent property.
     fn required(self, row: &Row<'_>) -> Result<T>;
 }
 
@@ -194,7 +194,7 @@ impl<E, T: ReadTableKey> ColumnOf<E, T> for Column<E, T, InKey> {
     }
 }
 
-/// Returns the value of a column, or that for an absent property.
+/// Returns the value of a column, or the value for an absent property.
 pub fn select<E, T, C: ColumnOf<E, T>>(column: C, row: &Row<'_>) -> Result<T> {
     column.required(row)
 }

@@ -37,7 +37,7 @@ macro_rules! property_fields {
             /// Reads the value into `place`.
             fn read(property: &RowProperty<'_>, place: &mut Option<Self>) -> Result<()>;
 
-            /// Returns the value, or that for an absent property, or an error.
+            /// Returns the value, the value for an absent property, or an error.
             fn required(value: Option<Self>, prefix: &str, name: &str) -> Result<Self>;
         }
 
@@ -180,7 +180,7 @@ pub trait EncryptedField: Sized {
     /// Reads the value into `place`.
     fn read(row: &Row<'_>, property: &RowProperty<'_>, place: &mut Option<Self>) -> Result<()>;
 
-    /// Returns the value, or that for an absent property, or an error.
+    /// Returns the value, the value for an absent property, or an error.
     fn required(value: Option<Self>, prefix: &str, name: &str) -> Result<Self>;
 }
 
@@ -311,7 +311,7 @@ pub trait ChunkedField: Sized {
     /// Reads the pieces under the first of these names that the row has.
     fn pieces(row: &Row<'_>, prefix: &str, names: &[&str]) -> Result<Option<Self>>;
 
-    /// Returns the value, or that for an absent property, or an error.
+    /// Returns the value, the value for an absent property, or an error.
     fn required(value: Option<Self>, prefix: &str, name: &str) -> Result<Self>;
 }
 

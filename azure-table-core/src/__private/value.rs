@@ -1,6 +1,6 @@
 //! The values of fields that are read, and of JSON that is written.
 //!
-//! Contains the handling of absent values, and the conversions of fields that are stored as JSON or in pieces.
+//! It handles absent values, and converts fields that are stored as JSON or in pieces.
 
 use std::borrow::Cow;
 

@@ -78,7 +78,8 @@ impl BatchBody {
         self.text.reserve(operations * AROUND + bytes);
     }
 
-    /// Appends by `add`, unless the body would exceed `limit` bytes: returns its number of bytes in that case.
+    /// Appends with `add`, unless the body would exceed `limit` bytes. In that case, returns the number of bytes that
+    /// it would have.
     ///
     /// # Errors
     /// Returns the error of `add`. Nothing is appended.

@@ -1,6 +1,6 @@
 //! Parses `multipart/mixed` bodies and the HTTP messages inside of them.
 //!
-//! Contains the division of text into parts, with either kind of line end, as live responses mix them. `batch_body.rs`
+//! It divides text into parts, and accepts both kinds of line ends, because live responses mix them. `batch_body.rs`
 //! writes batches; `protocol` knows which status or body is expected.
 //!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.
@@ -107,8 +107,8 @@ pub fn parts<'a>(body: &'a [u8], boundary: &str, is_change_set: bool) -> Result<
 
 /// An iterator over the HTTP messages in the parts of a body.
 ///
-/// Messages without a body, as most responses to writes, need no search for their end. A message that differs from the
-/// one before only in its ETag and address is not read line by line.
+/// Messages without a body, such as most responses to writes, need no search for their end. A message that differs from
+/// the previous one only in its ETag and address is not read line by line.
 #[derive(Debug)]
 pub struct HttpParts<'a> {
     delimiter: String,

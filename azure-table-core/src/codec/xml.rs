@@ -4,7 +4,7 @@
 //! Defines [`Element`], a small tree without attributes, and its conversion from and to text. `protocol` knows what the
 //! elements mean.
 //!
-//! quick-xml reads the text, within limits. Document types are rejected, and with them custom entities. So are trees
+//! quick-xml reads the text, within limits. Document types, and with them custom entities, are rejected, as are trees
 //! that are too deep or have too many elements. A byte order mark at the start, which live responses have, is skipped.
 //!
 //! Source: recorded responses; Extensible Markup Language 1.0.
@@ -74,8 +74,7 @@ impl Element {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    /// Returns the `true` or `false` of the child of this name, in any case: an SDK writes `False`. `false` without a
-    /// child.
+    /// Returns the boolean of the child of this name, or `false` without a child. Ignores case: an SDK writes `False`.
     pub fn flag(&self, name: &str) -> Result<bool, ValueError> {
         match self.child(name).map(|child| child.text().trim()) {
             None => Ok(false),

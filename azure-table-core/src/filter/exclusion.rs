@@ -1,7 +1,7 @@
 //! The condition that a key does not begin with a prefix.
 //!
 //! It is an `or` of two ranges, because the service has no `startswith`. Unlike other keys in an `or`, the two are not
-//! the keys that a query looks for: a plan does not advise to query each, and a fan-out does not split them.
+//! the keys that a query looks for: a plan does not suggest a query for each, and a fan-out does not split them.
 
 use crate::filter::expression::{Comparison, Expression};
 use crate::model::edm::{Edm, EdmValue};

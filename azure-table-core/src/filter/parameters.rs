@@ -1,6 +1,6 @@
 //! OData text with named parameters, whose values become literals.
 //!
-//! Contains the search for `@name` in a text. Literals are `filter/literal.rs`.
+//! This file finds `@name` in a text, and `filter/literal.rs` writes the literals.
 
 use std::fmt::Write as _;
 

@@ -19,8 +19,8 @@ use crate::model::key::TableKey;
 pub trait Projection<E>: UpdatableRow<E> {
     /// Returns the columns with the values of this projection, to write them with a patch.
     ///
-    /// The fields of keys, the ETag, the Timestamp and ignored fields are left out. So is a field that is `None`: a
-    /// patch keeps the stored property.
+    /// The fields of keys, the ETag, the Timestamp and ignored fields are left out. A field that is `None` is left out
+    /// too: a patch keeps its stored property.
     ///
     /// ```
     /// use azure_table::{Projection, TableEntity};
@@ -110,7 +110,7 @@ pub struct ProjectedValues<E> {
 }
 
 impl<E> ProjectedValues<E> {
-    /// Creates it without values.
+    /// Creates an empty set of values.
     #[expect(clippy::new_without_default, reason = "derived code may not see `Default`")]
     pub fn new() -> Self {
         Self {

@@ -1,8 +1,9 @@
 //! The EDM type `Edm.DateTime`.
 //!
-//! Defines [`DateTime`]: its range, its arithmetic and its conversions from and to the system's time. Its text is
-//! `datetime/iso8601.rs`, the calendar `datetime/civil.rs`, the shorter forms that the service accepts
-//! `datetime/forms.rs`. The time types of other crates are `property/{chrono,jiff,time}.rs`.
+//! Defines [`DateTime`]: its range, its arithmetic and its conversions from and to the system's time.
+//! `datetime/iso8601.rs` reads and writes its text, `datetime/forms.rs` reads the shorter forms that the service
+//! accepts, and `datetime/civil.rs` is the calendar. `property/{chrono,jiff,time}.rs` convert the time types of other
+//! crates.
 
 pub mod civil;
 mod forms;

@@ -1,8 +1,8 @@
 //! The format of encrypted values: AES-256-GCM with a data key that the value carries in wrapped form.
 //!
 //! Defines [`DataKey`], [`WrappedKey`], the key that encrypts ([`SealingKey`]) and the keys that decrypt a response
-//! ([`Opener`]). The guide `encryption` documents the bytes. Wrapping is asynchronous and the client's: nothing here
-//! waits.
+//! ([`Opener`]). The guide `encryption` documents the bytes. Wrapping is asynchronous and done by the client; nothing
+//! here waits.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -152,7 +152,7 @@ pub struct ValuePlace<'a> {
 
 impl ValuePlace<'_> {
     fn associated_data(&self, header: &[u8]) -> Vec<u8> {
-        // Names of tables are equal in any case.
+        // Table names are case-insensitive.
         let table = self.table.to_ascii_lowercase();
         let mut data = header.to_vec();
         for text in [&*table, self.partition_key, self.row_key, self.property] {
@@ -325,7 +325,7 @@ impl fmt::Debug for Opener {
     }
 }
 
-/// Openers hold the keys that a result needs, which are no part of its value.
+/// All openers are equal: they hold the keys that a result needs, which are not part of its value.
 impl PartialEq for Opener {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -334,7 +334,8 @@ impl PartialEq for Opener {
 
 impl Eq for Opener {}
 
-/// Returns the error of a call for a failure of the key provider. Its kind would be mistaken for one of the service.
+/// Returns the error of a call for a failure of the key provider. The provider's own kind would be mistaken for the
+/// service's.
 #[doc(hidden)]
 pub fn provider_error(error: Error, why: String) -> Error {
     let why = format!("{why}: {error}");

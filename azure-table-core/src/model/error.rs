@@ -1,8 +1,8 @@
 //! The one error type of all crates.
 //!
-//! Defines [`Error`], [`ErrorKind`] and their texts. Writes in doubt are `error/in_doubt.rs`, [`ValueError`] is
-//! `error/value_error.rs`, the headers of a response are `response_headers.rs`. The file of each operation
-//! decides when it fails; `protocol/response.rs` parses error responses.
+//! Defines [`Error`], [`ErrorKind`] and their texts. `error/in_doubt.rs` has writes in doubt, `error/value_error.rs`
+//! has [`ValueError`], and `response_headers.rs` has the headers of a response. The file of each operation decides when
+//! it fails; `protocol/response.rs` parses error responses.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -98,8 +98,8 @@ impl ErrorKind {
 
 /// The error of an operation.
 ///
-/// It is one pointer in size. Branch on [`kind`](Self::kind): a write that may have been applied has its own. Log the
-/// `Display` text: it is one line, begins with the operation and the table, and never repeats its
+/// It is one pointer in size. Branch on [`kind`](Self::kind): a write that may have been applied has its own kind. Log
+/// the `Display` text: it is one line, begins with the operation and the table, and never repeats its
 /// [`source`](StdError::source). It contains no key, signature or token.
 ///
 /// ```
@@ -165,7 +165,7 @@ impl Error {
         }
     }
 
-    /// Returns the kind of the failure: [`InDoubt`](ErrorKind::InDoubt) exactly if
+    /// Returns the kind of the failure: [`InDoubt`](ErrorKind::InDoubt) if and only if
     /// [`may_have_applied`](Self::may_have_applied) returns `true`.
     pub fn kind(&self) -> ErrorKind {
         self.certain().map_or(ErrorKind::InDoubt, |inner| inner.kind)

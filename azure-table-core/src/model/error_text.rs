@@ -1,4 +1,4 @@
-//! Text from outside in an error: quoted, of bounded length, on one line.
+//! External text in an error: quoted, of bounded length, on one line.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Key text: the types that can be part of a key, and the order of their text.
 //!
 //! Defines [`TableKey`], [`ReadTableKey`] and the service's rules for key text. Each file of `key/` is a codec, such as
-//! `digits.rs` for integers and ticks. Types of other crates have theirs beside their property, in `property/`.
-//! `key_shape.rs` joins several fields into one key, and `entity_key.rs` has the whole key of an entity.
+//! `digits.rs` for integers and ticks. The codecs for types of other crates are in `property/`, beside their property
+//! impls. `key_shape.rs` joins several fields into one key, and `entity_key.rs` has the whole key of an entity.
 
 pub mod base64url;
 pub mod bucket;

@@ -1,10 +1,10 @@
 //! The PartitionKeys at which the rest of a range is split.
 //!
-//! Contains the arithmetic of keys: characters in the order of UTF-16 units, the characters that keys vary by
+//! This file has the arithmetic of keys: characters in the order of UTF-16 units, the characters that keys vary by
 //! ([`Alphabet`]), and interpolation between two keys. The scan of `client/query` decides which range is split.
 //!
-//! A bound needs no row. Two ranges that meet at a bound are told apart by the service (`lt` and `ge`), so a bad bound
-//! costs a request and never a row.
+//! A bound needs no row. The service separates two ranges that meet at a bound (`lt` and `ge`), so a bad bound costs a
+//! request and never a row.
 
 use crate::model::key::MAX_KEY_UNITS;
 use crate::model::ordinal::utf16_len;
@@ -15,7 +15,7 @@ const PLACES: u32 = 0x11_0000 - 0x800;
 const FIRST_PAIR: u32 = 0xd800;
 /// The place of U+E000, right after U+10FFFF.
 const AFTER_PAIRS: u32 = FIRST_PAIR + 0x10_0000;
-/// The characters of a key that interpolation considers: more are below the precision of an `f64`.
+/// The number of characters of a key that interpolation considers: further ones are below the precision of an `f64`.
 const DIGITS: usize = 12;
 /// The factor between the steps into characters that no key has shown yet.
 const STEP: u32 = 8;
@@ -164,7 +164,7 @@ impl Alphabet {
 pub struct Rest<'k> {
     /// The bound at which the range begins, or the last key before it.
     pub from: Option<&'k str>,
-    /// `from` is the last key before the range.
+    /// `true` if `from` is the last key before the range.
     pub is_after: bool,
     /// The first key that was read.
     pub first: &'k str,
@@ -182,7 +182,7 @@ struct Measured {
     depth: usize,
     /// The number of characters after which keys are known to differ.
     differ: usize,
-    /// No key limits the characters at `depth`.
+    /// `true` if no key limits the characters at `depth`.
     is_open: bool,
 }
 
@@ -217,7 +217,7 @@ impl Rest<'_> {
         }
     }
 
-    /// Adds the character that distinguishes the first key from those before the range.
+    /// Adds the character that distinguishes the first key from the keys before the range.
     pub fn teach(&self, alphabet: &mut Alphabet) {
         let Some(from) = self.from else { return };
         let index = common(&places(from), &places(self.first));
@@ -229,7 +229,8 @@ impl Rest<'_> {
         alphabet.add_at(self.first, index.min(ends));
     }
 
-    /// Returns the keys that are left as a multiple of those from `first` to `last`, or `None` if that is unknown.
+    /// Returns the number of keys left, as a multiple of the number from `first` to `last`, or `None` if that is
+    /// unknown.
     pub fn ratio(&self, alphabet: &Alphabet) -> Option<f64> {
         let Measured {
             last,

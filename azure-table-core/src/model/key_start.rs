@@ -29,7 +29,7 @@ impl Start {
         }
     }
 
-    /// Compares the last texts of both. The last one of a prefix is behind all texts that begin with it.
+    /// Compares the ends of both. A prefix ends after all texts that begin with it.
     fn end_cmp(&self, other: &Self) -> Ordering {
         let (text, another) = (self.text(), other.text());
         match (self, other) {

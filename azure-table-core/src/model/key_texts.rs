@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::fmt;
 
 thread_local! {
-    /// Reusable memory of keys, since each entity that is written needs its keys. It has at most 6 KiB.
+    /// Reusable memory for keys, since the client builds the keys of each entity that it writes. It has at most 6 KiB.
     static SPARE: Cell<[String; 2]> = const { Cell::new([String::new(), String::new()]) };
 }
 

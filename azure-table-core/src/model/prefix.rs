@@ -17,8 +17,8 @@ use crate::model::variant::VariantOf;
 /// These are the PartitionKey's fields from the left, and after all of them, the RowKey's fields from the left. Built
 /// by [`Key::prefix`], or from texts.
 ///
-/// `TableQuery::key_prefix` reads the rows under one prefix, `key_prefixes` those under several, `between` those from
-/// one to another.
+/// `TableQuery::key_prefix` reads the rows under one prefix, `key_prefixes` the rows under several, and `between` the
+/// rows from one prefix to another.
 ///
 /// The fixed text after a field of a composite key belongs to the prefix. With the RowKey `{employee}_{year}` the
 /// prefix of `e1` is `e1_`, and does not contain the rows of `e10`.
@@ -178,7 +178,7 @@ impl<E> fmt::Display for KeyPrefix<E> {
 impl<E: TableEntity> Key<E> {
     /// Returns the prefix of the keys of all entities with these leading fields.
     ///
-    /// Pass the fields from the left: a later field without those before it does not compile.
+    /// Pass the fields from the left: a later field without the fields before it does not compile.
     /// [`KeyPrefix::from_text`] creates prefixes of text. [`KeyPrefix::into_enum`] turns the prefixes of a variant into
     /// prefixes of its enum.
     ///

@@ -88,9 +88,9 @@ pub use crate::model::property::text::one_character;
 /// receives no types, and every other read has the same result. Only filters distinguish the types.
 /// `upgrade_all` stores such a value in the type of its field.
 ///
-/// No other type loses anything. An integer that is stored in a wider type is checked when it is read. For example, 300
-/// in a `u8` field is the error `300 is above the greatest u8 255`. A field stored as Int32 or Double does not read an
-/// Int64. A field stored as Int64 or Double reads an Int32.
+/// No other type loses information. An integer that is stored in a wider type is checked when it is read. For example,
+/// 300 in a `u8` field is the error `300 is above the greatest u8 255`. A field stored as Int32 or Double does not read
+/// an Int64. A field stored as Int64 or Double reads an Int32.
 ///
 /// `None` means that the property is absent: a merge keeps the stored value, a replace removes it. The service stores
 /// no null.

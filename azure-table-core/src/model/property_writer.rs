@@ -226,7 +226,8 @@ impl<'a> PropertyWriter<'a> {
         self.count(|| name, utf16_len(name), value)
     }
 
-    /// Checks the value of a property whose name is allowed, and has `units` UTF-16 units. Few need the name itself.
+    /// Checks the value of a property whose name is allowed, and has `units` UTF-16 units. The name is a closure
+    /// because few values need it.
     #[inline]
     fn count<'n>(&mut self, name: impl Fn() -> &'n str, units: usize, value: &Edm<'_>) -> Result<()> {
         if self.tag.is_some_and(|tag| tag == name()) {

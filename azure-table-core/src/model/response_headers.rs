@@ -1,8 +1,8 @@
 //! The headers of a response that an error or an attempt keeps.
 //!
-//! An error keeps those that are known to hold neither keys nor secrets, since errors are logged: a continuation has
-//! keys, a challenge or a redirection may have more. An attempt keeps all but those that may hold a secret, and only
-//! for callers that read them.
+//! Errors are logged, so an error keeps only headers that are known to hold neither keys nor secrets. A continuation
+//! holds keys, and a challenge or a redirection may hold more. An attempt keeps all headers except those that may hold
+//! a secret, and only for callers that read them.
 
 use std::fmt;
 

@@ -4,8 +4,8 @@
 //! `codec/json` fills a row and reuses it for the next one; a [`ReadEntity`](crate::model::entity::ReadEntity) reads
 //! it.
 //!
-//! The row comes before the entity for three reasons. An annotation may come before or after its property, an entity
-//! may want its keys first, and an enum picks its variant by row key. In a borrowed row all of these are lookups. It
+//! A row is read before its entity for three reasons. An annotation may come before or after its property, an entity
+//! may need its keys first, and an enum selects its variant by RowKey. In a borrowed row, all three are lookups. It
 //! costs no allocation after the first row of a page, and a hand-written `ReadEntity` is a loop over names.
 
 use std::borrow::Cow;
@@ -185,7 +185,7 @@ pub fn locate(row: &Row<'_>, error: Error) -> Error {
     }
 }
 
-/// Returns the value, or that for an absent property, or an error.
+/// Returns the value, the value for an absent property, or an error.
 pub(crate) fn required<T: ReadProperty>(value: Option<T>, name: impl Display) -> Result<T> {
     let value = value.or_else(T::absent);
     value.ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing")))

@@ -1,6 +1,6 @@
 //! The values that identify a row within its partition: the fields of the RowKey.
 //!
-//! Defines [`IntoRowKey`]. Whole keys are `entity_key.rs`, partitions `partition.rs`.
+//! Defines [`IntoRowKey`]. `entity_key.rs` has whole keys, and `partition.rs` has partitions.
 
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::{self, Key};

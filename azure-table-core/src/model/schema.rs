@@ -1,7 +1,7 @@
 //! The schema of an entity type, as data: names, types, the form of its keys.
 //!
-//! Defines [`EntitySchema`] and its parts, their text, and the check which rows of an older schema a newer one cannot
-//! read. The derive emits a schema as a constant.
+//! Defines [`EntitySchema`] and its parts, their text, and the check for rows of an older schema that a newer one
+//! cannot read. The derive emits a schema as a constant.
 
 use std::fmt;
 

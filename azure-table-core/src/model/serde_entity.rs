@@ -95,9 +95,9 @@ mod write_error;
 ///   `azure_data_tables` 0.21 as Edm.Double.
 /// * A text field takes Edm.String, Edm.DateTime, Edm.Guid, the digits of an Edm.Int64 and the base64 of an Edm.Binary.
 /// * A date field reads Edm.DateTime and Edm.String. A write stores it as Edm.String.
-/// * A struct that has a field `Timestamp` or `odata.etag` receives it as text. So do types that do not declare their
-///   fields to serde: those with `#[serde(flatten)]`, and enums with `#[serde(tag)]`. Their properties arrive by their
-///   EDM types: Edm.Int64 as an integer, Edm.Binary as bytes.
+/// * A struct that has a field `Timestamp` or `odata.etag` receives it as text. The same holds for types that do not
+///   declare their fields to serde: structs with `#[serde(flatten)]`, and enums with `#[serde(tag)]`. Their properties
+///   arrive by their EDM types: Edm.Int64 as an integer, Edm.Binary as bytes.
 ///
 /// # Limits
 /// serde structs have no typed columns. A filter is [`Filter::raw`](crate::filter::typed::Filter::raw), or compares a
@@ -105,7 +105,7 @@ mod write_error;
 /// table that is not annotated an `i64` is stored as Edm.Int32, so compare `Column::<_, i32>`. A comparison with an
 /// `i64` is sent as `5L` and matches no such row.
 ///
-/// Where the type of the entity is known, as for a table of it, `SerdeEntity(value)` is enough. Elsewhere, as in
+/// Where the entity type is known, as in a call on its table, `SerdeEntity(value)` is enough. Elsewhere, as in
 /// [`TableOperation`](crate::protocol::operation::TableOperation) or
 /// [`DynamicEntity::from_entity`](crate::model::dynamic::DynamicEntity::from_entity), write `SerdeEntity::new(value)`,
 /// or `SerdeEntity::new(value).annotated()` for exact types.
@@ -197,7 +197,7 @@ impl<T: Serialize, const ANNOTATED: bool> TableEntity for SerdeEntity<T, ANNOTAT
     }
 }
 
-/// Without a clone of the value.
+/// Writes the value without cloning it.
 #[diagnostic::do_not_recommend]
 impl<T: Serialize, const ANNOTATED: bool> AsEntity<SerdeEntity<T, ANNOTATED>> for SerdeEntity<&T, ANNOTATED> {}
 

@@ -1,7 +1,8 @@
 //! The values of encrypted properties until they are encrypted.
 //!
-//! An entity is encoded at once, and its data key may have to be fetched first. So the encoded entity lacks its
-//! encrypted properties, and keeps their values here. `protocol/sealing.rs` encrypts them and completes the entity.
+//! An entity is encoded synchronously, but its data key may have to be fetched first. The encoded entity therefore
+//! lacks its encrypted properties, and keeps their values here. `protocol/sealing.rs` encrypts them and completes the
+//! entity.
 
 use std::fmt;
 

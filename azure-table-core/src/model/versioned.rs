@@ -17,7 +17,7 @@ use crate::model::schema::EntitySchema;
 /// A replace, merge or delete of a `Versioned<E>` requires that the stored entity still has this ETag. It fails with
 /// [`ConditionNotMet`](crate::model::error::ErrorKind::ConditionNotMet) if another write came first.
 ///
-/// `TableClient::save` replaces the entity and stores the new ETag in it. After any other write assign it:
+/// `TableClient::save` replaces the entity and stores the new ETag in it. After any other write, assign the new ETag:
 /// `blog.etag = blogs.merge(&blog).await?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Versioned<E> {

@@ -25,8 +25,8 @@ const MAX_ID: usize = 64;
 ///
 /// Shared access signatures refer to it by name ([`TableSas::policy`](crate::protocol::sas_builder::TableSas::policy)).
 ///
-/// Set each of start, expiry and permissions either here or in the signature, never in both. A signature works as long
-/// as its policy exists. Changing or removing the policy changes or revokes all signatures that name it, within 30
+/// Set each of start, expiry and permissions either here or in the signature, never in both. A signature works while
+/// its policy exists. Changing or removing the policy changes or revokes all signatures that name it, within 30
 /// seconds.
 ///
 /// ```

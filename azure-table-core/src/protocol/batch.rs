@@ -1,10 +1,11 @@
 //! Entity group transactions: the rules, and the operations.
 //!
-//! Contains the rules of a transaction. They are checked as it grows, so that [`RejectedOperation`] can return the
-//! operation. `batch_request.rs` builds the request, `batch_response.rs` reads the response. The multipart text is
-//! `codec/multipart.rs`.
+//! The rules of a transaction are checked as it grows, so that a [`RejectedOperation`] can return the operation.
+//! `batch_request.rs` builds the request, and `batch_response.rs` reads the response. `codec/batch_body.rs` and
+//! `codec/multipart.rs` handle the multipart text.
 //!
-//! The body grows with the batch, so its limit applies to the bytes that are sent. What breaks a rule is cut off again.
+//! The body grows with the batch, so its limit applies to the bytes that are sent. An operation that breaks a rule is
+//! cut off again.
 //!
 //! Source: REST "Performing entity group transactions".
 
@@ -215,7 +216,7 @@ impl ChangeSet {
             .map_err(|Broken { rule, error }| self.reject(operation, rule, error))
     }
 
-    /// Adds an operation that no other call has.
+    /// Adds an operation that belongs to no other call.
     pub fn add_unshared(&mut self, operation: TableOperation) -> Result<(), RejectedOperation> {
         self.add(operation)?;
         self.operations.set_last_unshared();
@@ -267,7 +268,7 @@ impl ChangeSet {
         Ok(())
     }
 
-    /// Adds an insert by writing the entity straight into the body, behind the head of the first insert.
+    /// Adds an insert by writing the entity straight into the body, after a copy of the first insert's head.
     ///
     /// Returns `false`, and leaves the batch unchanged, if that is impossible for any reason:
     /// [`add`](Self::add) then adds the operation, or reports the rule that it breaks.
@@ -281,8 +282,8 @@ impl ChangeSet {
 
     /// Adds an insert of an entity with these keys, as [`insert`](Self::insert) does.
     ///
-    /// Returns its bytes in the body. An entity with a write id is impossible too: its operation could not be a value
-    /// again.
+    /// Returns the number of its bytes in the body. An entity with a write id cannot be added this way either: its
+    /// operation could not be rebuilt as a value.
     ///
     /// # Errors
     /// [`BatchRule::Bytes`] if the entity does not fit, or else [`BatchRule::Valid`].

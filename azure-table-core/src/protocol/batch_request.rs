@@ -1,6 +1,6 @@
 //! The request of a batch: its body, boundaries and headers.
 //!
-//! Contains the headers inside and around the body, which `codec/batch_body.rs` writes. The rules are in `batch.rs`.
+//! It sets the headers inside and around the body, which `codec/batch_body.rs` writes. The rules are in `batch.rs`.
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};

@@ -1,7 +1,7 @@
 //! Connection strings, as the portal and the emulators provide them.
 //!
 //! Errors name the invalid setting and never its value: the string contains the account key. An unknown name may be a
-//! part of a value, so it is shown only if one typing error makes it of a known name. Source: "Configure Azure
+//! part of a value, so it is shown only if it is one typing error away from a known name. Source: "Configure Azure
 //! Storage connection strings".
 
 use std::collections::HashMap;
@@ -108,7 +108,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Returns `true` if one typing error makes `typed` of `known`: a letter that is missing, added or different, or two
+/// Returns `true` if one typing error turns `known` into `typed`: a letter that is missing, added or different, or two
 /// neighbors that are exchanged. Case is ignored.
 fn is_mistyped(typed: &str, known: &str) -> bool {
     let [typed, known] = [typed, known].map(|text| text.chars().map(|c| c.to_ascii_lowercase()).collect::<Vec<_>>());
@@ -131,7 +131,7 @@ impl ConnectionString {
     pub fn parse(text: &str) -> Result<Self> {
         let settings = Settings::parse(text)?;
         if let Some(value) = settings.get("UseDevelopmentStorage") {
-            // A string that names an account does not mean the emulator's.
+            // A string that names an account does not mean the emulator's account.
             if let Some(other) = SETTINGS[2..].iter().find(|name| settings.get(name).is_some()) {
                 return Err(fault(format!(
                     "it has both UseDevelopmentStorage and {other}: remove one"
@@ -182,7 +182,7 @@ impl ConnectionString {
         let endpoint = match proxy {
             None => Endpoint::development(),
             Some(proxy) => {
-                // The part behind the scheme. The colons of an IPv6 address are in brackets.
+                // The part after the scheme. The colons of an IPv6 address are in brackets.
                 let machine = proxy.split_once("://").map_or(proxy, |(_, rest)| rest);
                 let machine = machine.split('/').next().unwrap_or_default();
                 if machine.rsplit_once(']').map_or(machine, |(_, rest)| rest).contains(':') {

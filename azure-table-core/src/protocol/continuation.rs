@@ -18,7 +18,7 @@ const NEXT_TABLE_NAME: HeaderName = HeaderName::from_static("x-ms-continuation-n
 /// The position of a query, or of a list of tables: its start, the next page, or its end.
 ///
 /// It is opaque. Store it with serde, or as text that fits into a URL ([`Display`](fmt::Display) and [`FromStr`]).
-/// Later, also in another process, pass it to `TableQuery::resume_from` of the same query: the same table and
+/// Later, even in another process, pass it to `TableQuery::resume_from` of the same query: the same table and
 /// conditions. Columns and page size may differ. A position is not a snapshot: the query returns rows that are inserted
 /// after the position in the meantime, and misses rows that are inserted before it.
 ///
@@ -134,6 +134,8 @@ impl Continuation {
         self.at == At::End
     }
 
+    /// Checks that the continuation names a position.
+    ///
     /// # Errors
     /// - `InvalidInput`: it names no position. A query would then begin again.
     pub(crate) fn check(&self) -> Result<()> {

@@ -1,4 +1,4 @@
-//! A write in doubt as a value that can be stored, and the judgement of stored rows by it.
+//! A write in doubt as a value that can be stored, and the judgement of stored rows against it.
 //!
 //! Defines [`Doubt`], its text and [`Resolution`]. `read_back.rs` defines the evidence of one row, here with a hash in
 //! place of the written values. `client/ops/resolve_doubt.rs` reads the rows.
@@ -30,7 +30,7 @@ mod parts;
 /// The version of the text.
 const VERSION: u32 = 1;
 /// The time after which no request of a call is in flight any more. The service works on a write for 30 s at most; the
-/// rest is for the network, which may deliver a request after its connection was given up.
+/// rest is for the network, which may deliver a request after its connection was abandoned.
 ///
 /// Source: REST "Setting timeouts for Table service operations".
 const MOST_IN_FLIGHT: Duration = Duration::from_secs(180);
@@ -40,7 +40,7 @@ const DRIFT: Duration = Duration::from_secs(2);
 /// A write in doubt, with all that is needed to find out later whether it was applied.
 ///
 /// [`Error::doubt`] returns it. Store it with serde, or as text ([`Display`](fmt::Display) and [`FromStr`]). Pass it to
-/// `TableServiceClient::resolve_doubt`, also in another process.
+/// `TableServiceClient::resolve_doubt`, even in another process.
 ///
 /// It has the account and its service, the operation, the table, the keys of its rows, their ETags or write ids, the
 /// names of merged properties, and times. It has a hash (SHA-256) of the values, with which a reader can test a guess.
@@ -190,8 +190,8 @@ impl Error {
     ///
     /// `None` if the error is not in doubt, or is about a table or the service. Also `None` if the client stopped
     /// waiting before the request ended: at the `total_timeout` or `finish` of a bulk, at the `timeout` of a grouped
-    /// write, or when its runtime shuts down. And for the other rows of a grouped or bulk batch that failed at one row,
-    /// and for a delete that was sent again alone: its doubt would be about the last request only.
+    /// write, or when its runtime shuts down. Also `None` for the other rows of a grouped or bulk batch that failed at
+    /// one row, and for a delete that was sent again alone: its doubt would be about the last request only.
     ///
     /// A method of several writes, such as a method of `patterns`, returns the doubt of the write that failed. See its
     /// [`table`](Doubt::table) and [`keys`](Doubt::keys).
@@ -209,7 +209,7 @@ impl Error {
 pub enum Resolution {
     /// The write was applied. Other writes may have changed its rows since.
     Applied,
-    /// The write was not applied, and will not be: its requests are over.
+    /// The write was not applied, and will not be: none of its requests is in flight any more.
     NotApplied,
     /// The stored rows do not show it, with the reason in one sentence.
     Unknown(String),
@@ -262,9 +262,9 @@ pub struct Judge<'a> {
     doubt: &'a DoubtParts,
     /// The rows that show that the write was applied, by their content.
     ours: usize,
-    /// A row shows that the write was not applied before it was read.
+    /// `true` if a row shows that the write had not been applied when the row was read.
     is_untouched: bool,
-    /// A row that the write deletes exists.
+    /// `true` if a row that the write deletes exists.
     is_left: bool,
     /// The reason why the rows show nothing.
     why: Option<String>,
@@ -287,9 +287,9 @@ struct Times {
     started: DateTime,
     /// The time after which none of its requests is applied any more: a later row belongs to another write.
     latest: DateTime,
-    /// That time is over.
+    /// `true` if none of its requests can be in flight any more.
     is_over: bool,
-    /// The date is near the clock of this machine. If it is wrong, the row of this very write looks old.
+    /// `true` if the date is near this machine's clock. If the date is wrong, the row of this very write may look old.
     is_plausible: bool,
 }
 
@@ -434,8 +434,8 @@ impl<'a> Judge<'a> {
         let service = read.service?;
         let now = DateTime::try_from(service).ok()?;
         if let Some((started, ended)) = doubt.here {
-            // Differences of one clock, so that neither needs to be right. The monotonic clock stands still while the
-            // machine sleeps, and the wall clock may be set: the earlier time is on the safe side.
+            // Uses differences of one clock, so that neither clock needs to be right. The monotonic clock stops while
+            // the machine sleeps, and the wall clock may be set: the earlier time is on the safe side.
             let own = DateTime::try_from(read.own).ok()?;
             let since = |at: Instant| read.monotonic.saturating_duration_since(at);
             let earlier = |wall: DateTime, at: Instant| now.checked_sub(own.abs_diff(wall).max(since(at)));

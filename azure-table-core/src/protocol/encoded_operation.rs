@@ -1,9 +1,10 @@
 //! The encoded form of an operation, as small as possible because many operations wait for their batch.
 //!
-//! An operation is one allocation: its body, then its keys, and a box for rarely used fields. The cost of a batch
-//! beyond hand-made requests was mostly allocation. Split buffers for several operations were slower because of their
-//! reference counts. Fields are moved as whole words (a kind is a word wide, an ETag has one form, rare ids are boxed).
-//! A value that is written byte by byte and copied in larger pieces stalls the processor, which cost a tenth of a bulk.
+//! An operation is one allocation: its body, then its keys, and a box for rarely used fields. Compared with handwritten
+//! requests, the extra cost of a batch was mostly allocation. Split buffers for several operations were slower because
+//! of their reference counts. Fields are moved as whole words (a kind is a word wide, an ETag has one form, rare ids
+//! are boxed). A value that is written byte by byte and copied in larger pieces stalls the processor, which cost a
+//! tenth of a bulk.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -110,7 +111,7 @@ impl Encoded {
         Err(Error::invalid_input(unsealed.without_key()).at_entity(partition_key, row_key))
     }
 
-    /// Replaces the body by one that has the encrypted properties. `exceeds` is a limit that it exceeds.
+    /// Replaces the body with one that has the encrypted properties. `exceeds` is a limit that the new body exceeds.
     #[cfg(feature = "encryption")]
     pub(super) fn complete(&mut self, body: &[u8], exceeds: Option<String>) -> Result<()> {
         let (partition_key, row_key) = self.keys();

@@ -1,6 +1,6 @@
 //! The parts of HTTP requests that several operations share: headers, versions and bodies.
 //!
-//! Contains the frame of requests in OData and in XML. Addresses are in `endpoint.rs`, calls in `request.rs`.
+//! It builds the frame of OData and XML requests. Addresses are in `endpoint.rs`, calls in `request.rs`.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -86,7 +86,7 @@ pub fn set_json(request: &mut Request<Bytes>, body: Bytes) {
     *request.body_mut() = body;
 }
 
-/// Converts text from outside to a header value. The error does not show the text, which may be a secret.
+/// Converts external text to a header value. The error does not show the text, which may be a secret.
 pub fn header_value(what: &str, text: impl Into<String>) -> Result<HeaderValue> {
     let text = text.into();
     // Bytes beyond ASCII could be sent, but recipients would decode them differently.

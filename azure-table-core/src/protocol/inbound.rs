@@ -95,7 +95,7 @@ impl Verb {
             "GET" => Self::Get,
             "POST" => Self::Post,
             "PUT" => Self::Put,
-            // The service's own method and the one of HTTP mean the same.
+            // The service's own method and HTTP's mean the same.
             "MERGE" | "PATCH" => Self::Merge,
             "DELETE" => Self::Delete,
             _ => return None,

@@ -1,7 +1,7 @@
-//! The text of a position, and the name of what it belongs to.
+//! The text of a position, and the name of its owner.
 //!
-//! Each position stores an [`Owner`], so that one of another method is recognized in its text and in any format of
-//! serde. The types of positions are beside their methods.
+//! Each position stores an [`Owner`], so that a position of another method is recognized, in its text and in any serde
+//! format. The types of positions are beside their methods.
 
 use std::fmt;
 

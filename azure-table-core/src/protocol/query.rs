@@ -109,6 +109,8 @@ impl QueryRequest {
             })
     }
 
+    /// Checks that the continuation belongs to this query.
+    ///
     /// # Errors
     /// - `InvalidInput`: the continuation is of another query, or names no position.
     pub fn check(&self, from: &Continuation) -> Result<()> {

@@ -1,6 +1,6 @@
 //! The reconciliation of a write whose response was lost: the stored rows show whether it was applied.
 //!
-//! Contains the query for the rows, and the [`Verdict`]. `pipeline/next_step.rs` decides when to read back.
+//! It builds the query for the rows, and reaches the [`Verdict`]. `pipeline/next_step.rs` decides when to read back.
 //!
 //! A row is ours if it has the content that we wrote and was not last written before our first attempt, by the
 //! service's clock. With a write id, a row is ours if it has that id. For a write under an ETag, and for an insert
@@ -8,13 +8,13 @@
 //! one of them succeeded.
 //!
 //! A batch is atomic, so one of its rows with our id shows that all were applied, even if others have replaced or
-//! deleted the rest. But an operation that was built elsewhere may have been applied by an earlier call, with the same
-//! id. So only the id of an operation that the batch built itself counts for the other rows.
+//! deleted the rest. However, an earlier call may have applied an operation that was built elsewhere, with the same id.
+//! Only the id of an operation that the batch built itself therefore counts for the other rows.
 //!
-//! A row that still has the ETag of our condition shows that nothing of ours was applied, whatever the clocks say. So
-//! does a row that was last written before our first attempt and differs from our content, and a row with our content
-//! that is older than clocks may differ. Everything else is inconclusive: a missing row may have been deleted since,
-//! and a newer one may have replaced ours.
+//! A row that still has the ETag of our condition shows that nothing of ours was applied, whatever the clocks say. The
+//! same holds for a row that was last written before our first attempt and differs from our content, and for a row with
+//! our content that is older than clocks may differ. Everything else is inconclusive: a missing row may have been
+//! deleted since, and a newer one may have replaced ours.
 
 use std::time::Duration;
 
@@ -103,7 +103,7 @@ pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: Date
             )
         })
         .collect();
-    // No clock decides more than an id.
+    // An id is stronger evidence than any clock.
     if evidence.iter().any(|(write, evidence)| is_proof(write, evidence)) {
         return Verdict::Applied(rows(evidence));
     }
@@ -118,7 +118,8 @@ pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: Date
         .filter(|(write, _)| write.kind != OperationKind::Delete)
         .peekable();
     let has_written = written.peek().is_some();
-    // A row to delete that exists shows that nothing was applied, unless it was inserted since. Only an id tells.
+    // A row to delete that exists shows that nothing was applied, unless it was inserted since. Only an id can show
+    // which.
     let is_left = |write: &RowWrite<'_>| write.kind == OperationKind::Delete && of_write(write, stored).is_some();
     let is_known_by_id = writes.iter().any(|write| write.write_id.is_some());
     if !is_known_by_id && writes.iter().any(is_left) {

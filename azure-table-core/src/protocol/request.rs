@@ -27,7 +27,7 @@ pub struct Call {
     pub effect: Effect,
     /// The location that the request is addressed to.
     pub location: Location,
-    /// The error status that is a regular result, as 404 for a `get` that finds nothing.
+    /// The error status that is a regular result, such as 404 for a `get` that finds nothing.
     pub expected: Option<u16>,
     /// The writes to rows, for reconciliation.
     pub rows: RowWrites,

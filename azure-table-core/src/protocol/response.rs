@@ -1,11 +1,11 @@
 //! Error responses in all their forms.
 //!
-//! Contains the parsing of error bodies and of the headers that all responses share. Source: REST "Status and error
-//! codes" and the forms seen of Storage and Cosmos DB.
+//! It parses error bodies, and the headers that all responses share. Source: REST "Status and error codes" and the
+//! forms seen of Storage and Cosmos DB.
 //!
-//! Input from outside is bounded: 64 MiB per response, 1,024 members per entity, 64 levels of skipped JSON, 16 levels
-//! and 4,096 elements of XML, 100 levels of a filter, 1,000 characters of an error text. Each limit is far above what
-//! the service sends. Input beyond a limit is an error and is never truncated. An unreadable continuation header is an
+//! External input is bounded: 64 MiB per response, 1,024 members per entity, 64 levels of skipped JSON, 16 levels and
+//! 4,096 elements of XML, 100 levels of a filter, 1,000 characters of an error text. Each limit is far above what the
+//! service sends. Input beyond a limit is an error and is never truncated. An unreadable continuation header is an
 //! error too: the listing would otherwise end early without notice.
 
 use std::time::SystemTime;

@@ -1,7 +1,7 @@
 //! Builders of shared access signatures, signed with an account key or with a user delegation key.
 //!
-//! Contains the builders [`TableSas`] and [`AccountSas`], and their validation. `sas_token.rs` is the signature as
-//! text, `sas_parameters.rs` the text to sign.
+//! The builders are [`TableSas`] and [`AccountSas`]. They validate their settings. `sas_token.rs` has the signature as
+//! text, and `sas_parameters.rs` has the text to sign.
 
 use zeroize::Zeroizing;
 

@@ -1,7 +1,7 @@
 //! Shared access signatures as credentials.
 //!
-//! Defines [`SasToken`], the text of a signature. The builders are `sas_builder.rs`, the text to sign is
-//! `sas_parameters.rs`.
+//! Defines [`SasToken`], the text of a signature. `sas_builder.rs` has the builders, and `sas_parameters.rs` has the
+//! text to sign.
 
 use std::borrow::Cow;
 use std::fmt;

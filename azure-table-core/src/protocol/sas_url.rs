@@ -31,7 +31,7 @@ struct Parts<'a> {
     token: SasToken,
 }
 
-/// A URL with its shared access signature: the form in which access to an account or a table is passed on.
+/// A URL with its shared access signature: the form in which programs pass on access to an account or a table.
 ///
 /// `TableServiceClient::sas_url` and `TableClient::sas_url` create it, and `from_sas_url` of both takes its text. The
 /// text grants access to anyone who has it. `Debug` hides the signature, and the text is overwritten on drop.
@@ -208,7 +208,7 @@ fn shown(name: &str, otherwise: &str) -> String {
     }
 }
 
-/// Returns `true` if the path of a URL has two segments, or names the table of the signature. So the error is about a
+/// Returns `true` if the path of a URL has two segments, or names the table of the signature. The error is then about a
 /// table's URL.
 fn names_table(url: &str) -> bool {
     parts(url).is_ok_and(|parts| parts.path.len() > 1 || parts.token_table().is_some())

@@ -24,7 +24,7 @@ pub fn values(operation: &TableOperation) -> usize {
 pub struct KeptOperations(Option<Vec<TableOperation>>);
 
 impl KeptOperations {
-    /// Keeps all operations. Without this, one that is not encrypted yet is rejected.
+    /// Keeps all operations. By default, an operation that is not encrypted yet is rejected.
     pub fn turn_on(&mut self) {
         self.0 = Some(Vec::new());
     }
@@ -141,7 +141,7 @@ mod enabled {
 
     /// Returns the wrapped data keys of all encrypted values in the JSON of a response, each once, in their order.
     pub fn keys_in(body: &[u8]) -> Vec<WrappedKey> {
-        // Only where a JSON string begins: a text may mention any number of forged keys.
+        // Searches only where a JSON string begins, because a text may mention any number of forged keys.
         let begins = |at: &usize| body[..*at].ends_with(b"\"") && !body[..*at].ends_with(b"\\\"");
         let values = memmem::find_iter(body, MAGIC_BASE64).filter(begins);
         let mut seen = HashSet::new();

@@ -43,7 +43,7 @@ pub struct Placed {
     body: Range<usize>,
 }
 
-/// The bytes that are expected of a RowKey, before there is one.
+/// The expected length of a RowKey in bytes, before the first one is known.
 const USUAL_ROW_KEY: usize = 16;
 
 impl Operations {
@@ -75,7 +75,7 @@ impl Operations {
         });
     }
 
-    /// Records that no other call has the last operation.
+    /// Records that the last operation belongs to no other call.
     pub fn set_last_unshared(&mut self) {
         if let Some(last) = self.places.last_mut() {
             last.facts.is_unshared = true;

@@ -17,7 +17,7 @@ use crate::model::error::{Error, Result};
 pub struct SigningKey(Hmac<Sha256>);
 
 impl SigningKey {
-    /// Decodes the base64 text of the portal. The error describes the problem of "it": the caller names the key.
+    /// Decodes the base64 text of the portal. The error says "it" for the key, because the caller names the key.
     pub fn from_base64(key: &str) -> Result<Self> {
         let unusable = |why: &str| Error::invalid_input(why.to_owned());
         let bytes = STANDARD

@@ -1,4 +1,4 @@
-//! Creating, deleting and finding tables. Listing them is `query.rs`.
+//! Creating, deleting and finding tables. `query.rs` lists them.
 //!
 //! Source: REST "Create Table", "Delete Table", "Query Tables".
 

@@ -32,7 +32,7 @@ pub const MAX_LIFE: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// `Debug` never shows it, and it is overwritten when it is dropped.
 ///
 /// Its signatures grant only the permissions that the identity has too, and they end with the key.
-/// `TableServiceClient::user_delegation_key` requests it,
+/// `TableServiceClient::user_delegation_key` requests it, and
 /// [`TableSas::sign_delegated`](crate::protocol::sas_builder::TableSas::sign_delegated) signs with it.
 ///
 /// Source: REST "Get User Delegation Key", "Create a user delegation SAS".

@@ -1,7 +1,7 @@
 //! An operation on one entity as the only operation of a batch: its keys are in the body instead of the URL.
 //!
-//! Contains the request around it. `batch_response::only` unwraps the response, so no other code needs to know. A read
-//! is placed outside of change sets, a write in one.
+//! This file builds the request around it. `batch_response::only` unwraps the response, so no other code needs to know.
+//! A read is placed outside of change sets, a write in one.
 //!
 //! `via_batch` is an option of the call: the request is enclosed when it is prepared, and the part is unwrapped when
 //! the call ends. Builders, conditions and policies are unaware of it. A write in doubt is read back by a point read:

@@ -1,7 +1,7 @@
 //! The number of connections that a transport may use concurrently.
 //!
-//! Defines [`ConnectionLimit`] and the wait for a turn. An attempt holds a permit from before it sends until its
-//! response is read to the end. A connection that is idle in the pool needs none.
+//! Attempts wait for a permit of the [`ConnectionLimit`]. An attempt holds it from before it sends until its response
+//! is read to the end. A connection that is idle in the pool needs none.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -60,8 +60,8 @@ impl ConnectionLimit {
 
 /// Waits for a permit until the deadline.
 ///
-/// A request in flight ends within its own timeout, so there is always progress, unless a caller holds a future
-/// that it no longer polls. Then the wait would never end, so it fails if no permit is released for `patience`.
+/// A request in flight ends within its own timeout, so there is always progress, unless a caller holds a future that it
+/// no longer polls. In that case the wait might never end, so it fails if no permit is released for `patience`.
 ///
 /// # Errors
 /// - `Timeout`: the deadline passed, or no permit was released for `patience`. Both name the limit.
@@ -91,7 +91,7 @@ pub async fn acquire<'a>(
                     _slot: slot.map_err(|e| Error::new(ErrorKind::Connection, e.to_string()))?,
                     released,
                 };
-                // The connection of the previous response returns to the pool in a separate task, which runs first.
+                // Lets a separate task run first, which returns the connection of the previous response to the pool.
                 tokio::task::yield_now().await;
                 return Ok(permit);
             }

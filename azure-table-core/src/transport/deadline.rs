@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorInternals, ErrorKind};
 
-/// The deadline of a call, or none.
+/// The deadline of a call, if it has one.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline(Option<Instant>);
 
@@ -22,7 +22,7 @@ impl Deadline {
         self.0.map(|end| end.saturating_duration_since(Instant::now()))
     }
 
-    /// Waits for `future` until the deadline. Returns `None` if it passes.
+    /// Waits for `future` until the deadline. Returns `None` if the deadline passes first.
     pub async fn limit<F: Future>(&self, future: F) -> Option<F::Output> {
         match self.remaining() {
             None => Some(future.await),

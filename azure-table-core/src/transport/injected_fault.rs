@@ -1,6 +1,6 @@
 //! The traces of an injected fault, for a server that responds through the transport with the fault.
 //!
-//! Contains the two types that a response or an error carries. The faults belong to `azure-table-testing` (`fault.rs`).
+//! A response or an error carries one of its two types. The faults belong to `azure-table-testing` (`fault.rs`).
 
 use std::fmt;
 

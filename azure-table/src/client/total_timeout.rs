@@ -80,6 +80,8 @@ impl TotalTimeout {
         }
     }
 
+    /// Checks that the deadline has not passed.
+    ///
     /// # Errors
     /// `Timeout`: the deadline has passed.
     pub(crate) fn check(&self) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Any serde type as the text of one property: the implementation of `#[table(json)]`.
+//! Stores any serde type as the text of one property: the implementation of `#[table(json)]`.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,7 +1,7 @@
 //! Reads entities and pages from JSON into rows.
 //!
-//! Contains the names that are not properties (`odata.…`, `…@odata.type`, the keys, Timestamp). A row is filled in one
-//! pass and reused for the next row of the page. All its text is borrowed from the body.
+//! It separates the names that are not properties (`odata.…`, `…@odata.type`, the keys, Timestamp). A row is filled in
+//! one pass and reused for the next row of the page. All its text is borrowed from the body.
 //!
 //! The reader is our own, not a serde visitor, since entities need the digits of a number unchanged. `5` is Int32,
 //! `5.0` is Double, and a Double must not be rounded twice. This must hold whatever features of serde_json another
@@ -187,7 +187,7 @@ fn annotated<'a>(
 struct Before<'a> {
     members: Vec<(&'a str, RowMember<'a>)>,
     is_kept: bool,
-    /// The annotations of the current row that do not stand right before their property.
+    /// The annotations of the current row that are not right before their property.
     pending: Vec<(Cow<'a, str>, EdmType)>,
 }
 
@@ -279,7 +279,7 @@ fn fill<'a>(
             },
         }
     }
-    // One for a null or for Timestamp has no property.
+    // An annotation of a null or of Timestamp has no property here.
     for (name, edm_type) in before.pending.drain(..) {
         if let Some(property) = row.properties.iter_mut().find(|property| property.name == name) {
             property.annotation = Some(edm_type);

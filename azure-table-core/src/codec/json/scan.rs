@@ -23,8 +23,8 @@ pub fn plain_length(bytes: &[u8]) -> usize {
     length_before::<false>(bytes)
 }
 
-/// Returns the number of leading bytes to write unchanged: also up to the first byte of U+2028 and U+2029, which others
-/// share.
+/// Returns the number of leading bytes to write unchanged. It also stops at the first byte of U+2028 and U+2029, which
+/// other characters share.
 pub fn plain_length_to_write(bytes: &[u8]) -> usize {
     length_before::<true>(bytes)
 }

@@ -1,6 +1,6 @@
 //! A pull reader for JSON. Pieces are borrowed from the text if they have no escapes.
 //!
-//! Contains the grammar (RFC 8259) and its limits: nesting at most `MAX_DEPTH`. Does not own the meaning of names.
+//! It implements the grammar of RFC 8259, with a nesting of at most `MAX_DEPTH`, and gives no meaning to names.
 //! serde_json is the oracle of its tests. It replaces a serde visitor because entities need the digits of a number
 //! unchanged, whatever features of serde_json another crate turns on.
 
@@ -294,7 +294,8 @@ impl<'a> Reader<'a> {
 
     /// Reads the rest of a string that has escapes, after its plain beginning.
     fn escaped(&mut self, beginning: &str) -> Result<String> {
-        // Unescaping makes no text longer: one allocation, and for an ETag in each row of a page it counts.
+        // Unescaping makes no text longer, so one allocation is enough. This matters because each row of a page has an
+        // ETag with escapes.
         let mut text = String::with_capacity(beginning.len() + self.length_to_quote());
         text.push_str(beginning);
         loop {
@@ -318,7 +319,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the number of bytes up to the closing quote, or to what ends the string otherwise.
+    /// Returns the number of bytes up to the closing quote, a control character or the end of the text.
     fn length_to_quote(&self) -> usize {
         let bytes = &self.text.as_bytes()[self.at..];
         let mut length = plain_length(bytes);

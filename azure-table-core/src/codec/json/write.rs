@@ -87,7 +87,7 @@ pub fn extended<'p>(body: &[u8], properties: impl IntoIterator<Item = (&'p str, 
 }
 
 thread_local! {
-    /// The buffer for an entity until its length is known, so that each gets exactly the memory that it needs.
+    /// The buffer for an entity until its length is known, so that each entity gets exactly the memory that it needs.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -111,7 +111,7 @@ impl Object {
         Self::after(Vec::new())
     }
 
-    /// Starts an object behind the bytes of an existing buffer.
+    /// Starts an object after the bytes of an existing buffer.
     fn after(mut bytes: Vec<u8>) -> Self {
         bytes.reserve(INITIAL_CAPACITY);
         bytes.push(b'{');

@@ -1,7 +1,7 @@
 //! Times as text, and the ETags that contain them.
 //!
-//! Contains the two forms of a time (the fewest digits, all seven), and the text of an ETag. Calendars and parsing are
-//! `model/datetime`.
+//! A time has two forms (the fewest digits, all seven digits), and an ETag contains one. `model/datetime` has calendars
+//! and parsing.
 
 use std::fmt;
 
@@ -72,7 +72,7 @@ impl fmt::Display for TimeText {
 
 /// Returns `true` for one weak ETag in quotes.
 ///
-/// The text between the quotes may be any: an unknown one is a version that does not match (Azurite issue 1229, seen
+/// Any text is allowed between the quotes: an unknown one is a version that does not match (Azurite issue 1229, seen
 /// live). Azurite's own tests expect the service to reject a strong ETag, and to accept `w/`; no recording shows
 /// either.
 pub fn is_etag(text: &str) -> bool {

@@ -33,7 +33,7 @@ pub fn annotation(value: &Edm<'_>, annotates: impl FnOnce(f64) -> bool) -> Optio
     }
 }
 
-/// In one piece, because an entity is written faster in few long pieces.
+/// Returns the annotation in one piece, because an entity is written faster in few long pieces.
 #[inline]
 pub const fn annotation_of(edm_type: EdmType) -> &'static str {
     match edm_type {

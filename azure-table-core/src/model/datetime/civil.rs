@@ -1,8 +1,8 @@
 //! The Gregorian calendar: the days since 0001-01-01 as year, month and day, and back.
 //!
-//! Contains the day count of dates in the years 1 to 9999. Hours, minutes and fractions are `iso8601.rs`; the calendar
-//! types of keys are `key/calendar.rs`. The arithmetic counts years from March, so that the leap day is the last day of
-//! a year.
+//! It counts the days of dates in the years 1 to 9999. `iso8601.rs` handles hours, minutes and fractions;
+//! `key/calendar.rs` has the calendar types of keys. The arithmetic counts years from March, so that the leap day is
+//! the last day of a year.
 
 /// Days from 0000-03-01, where the count of 400-year cycles begins, to 0001-01-01.
 const SHIFT: u32 = 306;

@@ -1,6 +1,6 @@
 //! The forms of a time that the service accepts beyond RFC 3339: without seconds, without a zone, a date alone.
 //!
-//! Contains the missing parts and their values: midnight, second 0, UTC. `datetime.rs` reads the whole.
+//! It adds the missing parts: midnight, second 0, UTC. `datetime.rs` reads the completed text.
 //!
 //! Source: REST "Formatting DateTime values"; recordings of azure-data-tables, `entity_with_edmtypes` of both services
 //! (2024 and 2026), where `2008-07-10T00:00:00` reads back as UTC.

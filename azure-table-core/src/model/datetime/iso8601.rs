@@ -1,7 +1,7 @@
 //! The text of a date in the service's own form, `yyyy-MM-ddTHH:mm:ss[.f]Z` with one to seven fraction digits.
 //!
-//! Contains both directions, written by hand because every row of a response has at least one date. The `time` crate
-//! reads other forms of RFC 3339 (offsets, more digits), in `datetime.rs`.
+//! Reading and writing are handwritten, because every row of a response has at least one date. The `time` crate reads
+//! other forms of RFC 3339 (offsets, more digits), in `datetime.rs`.
 
 use super::{PER_SECOND, civil};
 

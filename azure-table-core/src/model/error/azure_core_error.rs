@@ -1,6 +1,6 @@
 //! Conversion of the client's errors to errors of `azure_core`, for programs that use both.
 //!
-//! Contains the mapping of kinds. The client's error is kept inside and can be downcast.
+//! It maps the kinds. The client's error is kept inside and can be downcast.
 
 use azure_core::error::ErrorKind as CoreKind;
 use azure_core::http::StatusCode;

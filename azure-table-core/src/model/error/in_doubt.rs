@@ -1,7 +1,7 @@
 //! An error in doubt: the write may have been applied.
 //!
-//! Contains the flag and the last failure behind it. The flag hides that failure from callers, so that no branch on a
-//! conflict handles a write that may have caused it. The client itself asks the cause.
+//! Such an error has a flag, which hides the last failure from `kind`, `status` and `code`: otherwise a branch on a
+//! conflict could handle a write that itself caused the conflict. The client itself reads that failure.
 
 use super::{Error, ErrorInternals, ErrorParts};
 

@@ -31,7 +31,7 @@ pub struct ErrorParts {
     pub batch_size: Option<usize>,
     pub attempts: u32,
     pub may_have_applied: bool,
-    /// The facts about a write in doubt, of a higher layer: `protocol/doubt.rs`.
+    /// The facts about a write in doubt, which a higher layer defines: `protocol/doubt.rs`.
     pub doubt: Option<Arc<dyn Any + Send + Sync>>,
     pub retry_after: Option<Duration>,
     pub headers: ResponseHeaders,

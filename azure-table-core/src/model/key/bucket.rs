@@ -47,7 +47,7 @@ use crate::model::key::{ReadTableKey, TableKey};
 #[serde(into = "u16", try_from = "u16")]
 pub struct Bucket<const N: u16>(u16);
 
-/// The number of digits of the greatest number of the greatest `N`.
+/// The number of digits of the greatest bucket number, for the greatest `N`.
 const DIGITS: usize = 4;
 
 impl<const N: u16> Bucket<N> {

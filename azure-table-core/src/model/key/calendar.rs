@@ -107,7 +107,7 @@ impl Year {
         Self::of_fields([year])
     }
 
-    /// Returns its first moment.
+    /// Returns the first moment of the year.
     pub fn start(self) -> DateTime {
         midnight(self.year(), 1, 1)
     }
@@ -124,7 +124,7 @@ impl Month {
         self.0[1] as u8
     }
 
-    /// Returns its first moment.
+    /// Returns the first moment of the month.
     pub fn start(self) -> DateTime {
         midnight(self.year(), self.month(), 1)
     }
@@ -146,7 +146,7 @@ impl Week {
         self.0[2] as u8
     }
 
-    /// Returns its first moment.
+    /// Returns the first moment of the week.
     pub fn start(self) -> DateTime {
         midnight(self.year(), self.month(), self.week() * 7 - 6)
     }
@@ -168,7 +168,7 @@ impl Day {
         self.0[2] as u8
     }
 
-    /// Returns its first moment.
+    /// Returns the first moment of the day.
     pub fn start(self) -> DateTime {
         midnight(self.year(), self.month(), self.day())
     }

@@ -1,7 +1,7 @@
 //! Keys that sort in reverse order.
 //!
-//! Defines [`Descending`] and the trait of the types it takes. The digits themselves are `digits.rs`, the dates
-//! `calendar.rs`.
+//! Defines [`Descending`] and the trait of the types that it takes. `digits.rs` writes the digits, `calendar.rs` the
+//! dates.
 
 use std::cmp::{Ordering, Reverse};
 use std::fmt;

@@ -20,6 +20,8 @@ trait Numbered: Copy {
     /// The digits of `GREATEST`.
     const WIDTH: usize = Self::GREATEST.ilog10() as usize + 1;
 
+    /// Returns the number of the value.
+    ///
     /// # Errors
     /// A value that cannot be stored.
     fn number(self) -> Result<u64, ValueError>;
@@ -111,7 +113,7 @@ macro_rules! unsigned {
 }
 unsigned! { u8, u16, u32, u64 }
 
-/// Numbers signed integers from the least value on, which is 0: the sign bit inverted.
+/// Numbers signed integers from the least value on, which is 0, by inverting the sign bit.
 macro_rules! signed {
     ($($type:ty as $unsigned:ty),*) => {$(
         impl Numbered for $type {

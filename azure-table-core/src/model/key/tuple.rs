@@ -1,8 +1,8 @@
 //! Several values as one key field: `(A, B)` to `(A, B, C, D)`.
 //!
 //! The texts of the parts are joined by a space, the least character that a key may have. A part that is the beginning
-//! of another therefore sorts before it, and the texts sort like the tuples. For the same reason no part
-//! may contain a space. Templates, which name the literals between fields, are `key_shape.rs`.
+//! of another therefore sorts before it, and the texts sort like the tuples. For the same reason no part may contain a
+//! space. `key_shape.rs` has templates, which name the literals between fields.
 
 use crate::model::error::ValueError;
 use crate::model::key::{ReadTableKey, TableKey};

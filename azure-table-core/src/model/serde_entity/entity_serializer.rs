@@ -1,4 +1,4 @@
-//! The members of an entity, from whatever serializes as a struct or a map.
+//! The members of an entity, from any value that serializes as a struct or a map.
 
 use std::borrow::Cow;
 use std::mem;

@@ -1,7 +1,6 @@
 //! Deserializes a value from the properties of a row.
 //!
-//! Contains the choice of the members that a value receives, and their types in serde. All text is borrowed from the
-//! row.
+//! This file decides which members a value receives, and their types in serde. All text is borrowed from the row.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -15,7 +14,7 @@ use crate::model::edm::{EdmType, Token, WireValue};
 use crate::model::error::{Error, ErrorInternals, Result, ValueError};
 use crate::model::row::{Row, RowProperty};
 
-/// The greatest integer up to which a double holds each one.
+/// The greatest integer up to which a double holds every integer.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Reads a row as a `T`.

@@ -1,6 +1,6 @@
 //! One value of serde's data model, as an EDM value or as the members of an entity.
 //!
-//! Contains the rules of the types. What a value may be depends on its [`Place`].
+//! This file has the rules of the types. The [`Place`] of a value decides which types it may have.
 
 use std::borrow::Cow;
 use std::fmt;

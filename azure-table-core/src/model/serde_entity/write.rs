@@ -1,7 +1,7 @@
 //! Serializes a value to keys and properties.
 //!
-//! Contains the choice between keys, properties and members that are not sent. A value is serialized twice: first for
-//! its keys and to find names that occur twice, then for its properties. The types of values are `value_serializer.rs`.
+//! It separates keys, properties and members that are not sent. A value is serialized twice: first for its keys and to
+//! find names that occur twice, then for its properties. `value_serializer.rs` has the types of values.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -36,7 +36,7 @@ pub(super) fn key<T: Serialize + ?Sized>(value: &T, keys: &mut KeyWriter, type_n
     Ok(())
 }
 
-/// Writes everything of `value` that is a property.
+/// Writes the members of `value` that are properties.
 pub(super) fn properties<T: Serialize + ?Sized>(
     value: &T,
     writer: &mut PropertyWriter<'_>,

@@ -31,7 +31,7 @@ const MOST_ELAPSED: Duration = Duration::from_secs(2);
 pub(super) struct DoubtParts {
     /// The account, or the host of a custom domain that hides it.
     pub(super) account: Option<String>,
-    /// The service, as telemetry names it: accounts of both services may have one name.
+    /// The service, as telemetry names it: accounts of both services may have the same name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) service: Option<String>,
     pub(super) operation: String,

@@ -1,7 +1,7 @@
 //! The operations of a batch, each as a request of its own.
 //!
-//! Contains the two levels of parts. `codec/multipart.rs` divides the text, the emulator's `operations/batch.rs` has
-//! the rules of the service.
+//! It handles the two levels of parts. `codec/multipart.rs` divides the text, and the emulator's `operations/batch.rs`
+//! has the rules of the service.
 //!
 //! Source: REST "Performing entity group transactions".
 

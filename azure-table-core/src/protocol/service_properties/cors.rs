@@ -21,7 +21,7 @@ const CORS_METHODS: &[&str] = &["DELETE", "GET", "HEAD", "MERGE", "PATCH", "POST
 
 /// A CORS rule: allows requests that a browser sends for a page of another origin.
 ///
-/// Its texts cannot contain commas, since its lists are separated by them.
+/// Values cannot contain commas, the list separator.
 ///
 /// ```
 /// use std::time::Duration;

@@ -55,6 +55,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self.prepare_for(filter.as_ref(), prefetch)
     }
 
+    /// Checks that the client allows this access path.
+    ///
     /// # Errors
     /// `InvalidInput`: the client denies the access path of a condition.
     pub(super) fn check_path(&self, path: AccessPath, access: impl FnOnce() -> Access) -> Result<()> {

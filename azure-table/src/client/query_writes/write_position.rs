@@ -59,6 +59,8 @@ impl WritePosition {
         }
     }
 
+    /// Checks that the position belongs to this method and query.
+    ///
     /// # Errors
     /// `InvalidInput`: the position is of another method or query.
     pub(crate) fn check(&self, operation: &str, query: u64) -> Result<()> {

@@ -349,6 +349,8 @@ async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<Head
     })
 }
 
+/// Returns advice about the role that the identity of a token may lack.
+///
 /// Source: "Assign an Azure role for access to table data" (30 minutes); "Azure Cosmos DB for Table data plane
 /// security": roles of the account's own. For Storage, a missing right was seen under both codes.
 fn missing_role(profile: Profile, code: Option<&str>, operation: OperationKind) -> Option<String> {

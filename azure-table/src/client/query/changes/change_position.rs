@@ -46,6 +46,8 @@ impl ChangePosition {
         self.since
     }
 
+    /// Checks that the position belongs to this table and query.
+    ///
     /// # Errors
     /// `InvalidInput`: the position has another form, or is of another table or query.
     pub(super) fn check(&self, table: &str, query: u64) -> Result<()> {
