@@ -72,8 +72,8 @@ fn separated(name: &str) -> String {
     for (at, &c) in chars.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| chars.get(before));
         let after = chars.get(at + 1);
-        // A hump follows a lower-case letter or a digit (`postedAt`, `line2End`), or ends an acronym (the S of
-        // `HTTPServer`).
+        // A hump is a capital after a lower-case letter or a digit (`postedAt`, `line2End`), or the capital that begins
+        // a word after an acronym (`HTTPServer`).
         let hump = c.is_uppercase()
             && before.is_some_and(|&before| {
                 before.is_lowercase()

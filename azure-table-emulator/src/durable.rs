@@ -3,7 +3,7 @@
 //! Defines [`SyncPolicy`], the handle that keeps a folder open, and the thread that stores changes. All changes that
 //! accumulate while the disk is busy become one transaction. The folder and its lock are in `durable/folder.rs`, its
 //! tables in `durable/database.rs`. `store/journal.rs` orders the changes and lets callers wait for them. No thread of
-//! an async runtime touches the disk, and the store is not locked during disk access.
+//! an async runtime touches the disk, and the thread that does holds no lock of the store meanwhile.
 //!
 //! The store on the disk is redb: one file, copy on write, a checksum for each page, one transaction at a time. More is
 //! not needed because reads are served from memory. Alternatives: sled has not left its beta ("may not be fit for

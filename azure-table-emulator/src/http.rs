@@ -158,7 +158,8 @@ impl EmulatorServer {
     /// Sets the maximum number of open connections, at least 1; 10,000 by default.
     ///
     /// A connection beyond the limit replaces the one that has waited longest for its client: for a complete request,
-    /// for the next request, or for a response to be read. It also does so when the process runs out of file handles.
+    /// for the next request, or for a response to be read. This also happens when the process runs out of file handles.
+    /// If every connection has a complete request, none is replaced, and the limit is exceeded.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;

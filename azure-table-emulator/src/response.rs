@@ -233,8 +233,8 @@ impl OperationResponse {
             }
             line("Content-ID", content_id);
             line("X-Content-Type-Options", Some("nosniff"));
-            // Errors found while a request is parsed have no such header, in a batch as outside (recorded of 2024 and
-            // 2026).
+            // Errors found while a request is parsed have no such header, neither in a batch nor outside (recorded of
+            // 2024 and 2026).
             let is_read = !matches!(self.rejected, Some((RaisedBy::Parsing, _)));
             line("Cache-Control", Some("no-cache").filter(|_| is_read));
             line("Preference-Applied", prefer);

@@ -33,8 +33,8 @@ use crate::store::row::Row;
 /// writes get Timestamps after all earlier ones of both emulators, so that no ETag repeats. A snapshot contains neither
 /// account keys nor other settings. After a restore, a lagging secondary has the whole state too.
 ///
-/// Its text has one JSON object per line, ordered by accounts, tables and rows, so that versions compare line by line
-/// (rows of Cosmos DB by their insertion):
+/// Its text has one JSON object per line, ordered by accounts, tables and rows, so that versions can be compared line
+/// by line. Rows of Cosmos DB are in the order of their insertion:
 ///
 /// ```text
 /// {"azure-table-snapshot":1}
@@ -44,7 +44,7 @@ use crate::store::row::Row;
 /// ```
 ///
 /// Rows follow their table, tables their account. Values have the form of an insert, with a type annotation if JSON
-/// does not determine the type. Omitted members have their defaults: a text written by hand needs no more than the
+/// does not determine the type. Omitted members have their defaults: a handwritten text needs only the members shown
 /// above. A row without Timestamp gets the time at which it was parsed.
 ///
 /// ```

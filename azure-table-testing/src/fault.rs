@@ -18,7 +18,7 @@ use crate::response_template::ResponseTemplate;
 
 /// A fault of one request.
 ///
-/// "Applied" means that the service behind receives the request and processes it, even if it rejects it.
+/// "Applied" means that the service behind the fault receives the request and processes it, even if it rejects it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Fault {

@@ -164,8 +164,8 @@ fn identifier(name: &str) -> Option<Ident> {
     syn::parse_str(name).ok()
 }
 
-/// Returns the constant's name with the location of the field, so that tools navigate there. It resolves at the derive,
-/// because the struct may come from another macro.
+/// Returns the constant's name with the location of the field, so that tools navigate there. It resolves as a name of
+/// the derive, even if the struct comes from another macro.
 fn at(constant: &Ident, ident: &Ident) -> Ident {
     Ident::new(&constant.to_string(), ident.span().resolved_at(Span::call_site()))
 }

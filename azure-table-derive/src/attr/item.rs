@@ -1,7 +1,7 @@
 //! One option of `#[table(...)]`: a name, and an optional value.
 //!
 //! Splits an attribute into options. The tokens are split at the commas before anything is parsed, so that an error in
-//! one option does not hide those in the next. The known options are in `attr/table.rs`.
+//! one option does not hide errors in the next. The known options are in `attr/table.rs`.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;

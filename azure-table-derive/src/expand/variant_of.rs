@@ -1,7 +1,7 @@
 //! The impls of `VariantOf` and `MarkedVariantOf` for the entities of an enum.
 //!
-//! Decides which types have an impl: those that occur in exactly one variant. An impl for another type would conflict
-//! with a second one, or with a type that a parameter of the enum may stand for.
+//! Decides which types have an impl: the types that occur in exactly one variant. An impl for another type would
+//! conflict with a second one, or with a type that a parameter of the enum may stand for.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};

@@ -79,8 +79,8 @@ pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
     headers.get(name)?.to_str().ok()
 }
 
-/// Rejects requests that are too old. How far ahead a client's clock may be is not documented, so no request is too
-/// new.
+/// Rejects requests that are too old. How far ahead a client's clock may be is not documented, so a date in the future
+/// passes.
 fn check_date(date: &str, now: DateTime) -> std::result::Result<(), Cow<'static, str>> {
     let sent = httpdate::parse_http_date(date).ok();
     let sent = sent.and_then(|time| DateTime::try_from(time).ok());

@@ -1,6 +1,6 @@
 //! The tables on the disk: an emulator's state in redb, read as a whole and changed by transactions.
 //!
-//! Contains the keys and values, and the translation of redb's errors. Accounts and tables are the lines of a snapshot
+//! Defines the keys and values, and translates redb's errors. Accounts and tables are the lines of a snapshot
 //! (`snapshot/line.rs`), rows have the same bytes as in memory (`store/members.rs`): loading a row copies it.
 //!
 //! | table of redb | key | value |

@@ -172,7 +172,7 @@ impl Emulator {
         Error::invalid_input(format!("account {account:?} does not exist, the accounts are {known}"))
     }
 
-    /// Returns the account with the rules of the table: Cosmos DB's if it was created at such a URL.
+    /// Returns the account with the rules of the table: Cosmos DB's if the table was created at a URL of Cosmos DB.
     fn replica_of<'a>(&self, account: &'a str, table: &str) -> Replica<'a> {
         let replica = Replica::primary(account, self.settings().rules());
         let other = Replica::primary(account, &COSMOS);

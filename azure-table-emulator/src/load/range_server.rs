@@ -4,10 +4,10 @@
 //! accepted work will be done. Without splits each partition has its own server, as after days of steady load. With
 //! splits a table begins on one server.
 //!
-//! The load is arithmetic, not tasks: a request learns its turn on arrival and sleeps until then. The three kinds of
-//! rejections of `azure_storage_2010` are needed to fit the study: a bounded queue alone rejects 3 % at 30 workers
-//! instead of the measured 11 % (Figure 15), and many waiting requests are rejected at random (Figure 8). Splits are
-//! off in the presets, whose figures describe a service that has spread its load.
+//! A request learns its turn on arrival and sleeps until then. The three kinds of rejections of `azure_storage_2010`
+//! are needed to fit the study: a bounded queue alone rejects 3 % at 30 workers instead of the measured 11 % (Figure
+//! 15), and many waiting requests are rejected at random (Figure 8). Splits are off in the presets, whose figures
+//! describe a service that has spread its load.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

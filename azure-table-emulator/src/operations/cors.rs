@@ -140,7 +140,7 @@ fn exposed(rule: &CorsRule, headers: &HeaderMap) -> String {
     names.join(",")
 }
 
-/// Returns `true` if a rule applies. Origins are case-sensitive, methods are compared as they are.
+/// Returns `true` if a rule applies. The comparison of origins and methods is case-sensitive.
 fn is_for(rule: &CorsRule, origin: &str, method: &str) -> bool {
     rule.allowed_origins.iter().any(|known| known == ANY || known == origin)
         && rule.allowed_methods.iter().any(|known| known == method)

@@ -119,7 +119,7 @@ impl Options {
         })
     }
 
-    /// Returns `true` if the account of all emulators has a key of its own, which is not public.
+    /// Returns `true` if the account of all emulators has its own key instead of the public one.
     pub(crate) fn has_own_development_key(&self) -> bool {
         self.accounts.iter().any(|account| account.name == DEVELOPMENT_ACCOUNT)
     }

@@ -1,6 +1,6 @@
 //! Errors as responses, with the texts and in the form of each service.
 //!
-//! Contains the bodies of errors, and the texts of Cosmos DB that differ from Storage's (`rules/service_error.rs`).
+//! Writes the bodies of errors, with Cosmos DB's own texts where they differ from Storage's (`rules/service_error.rs`).
 //!
 //! Source: REST "Status and error codes"; recorded error bodies of both services.
 

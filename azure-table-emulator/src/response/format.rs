@@ -1,6 +1,6 @@
 //! The format of a response: metadata level, preference, and the form of an error.
 //!
-//! Contains the parsing of `Accept` and `Prefer`.
+//! Parses `Accept` and `Prefer`.
 //!
 //! Source: REST "Payload format for Table service operations".
 

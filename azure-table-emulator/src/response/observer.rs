@@ -1,7 +1,7 @@
 //! Observers: an event for each request, for a program's log or a test.
 //!
 //! Defines [`ResponseEvent`] and decides which parts of a request are shown: no header, and only the query parameters
-//! that are not part of a signature. It is the service's view; the client's view of its own calls is
+//! that are not part of a signature. This is the service's view; the client's view of its own calls is in
 //! `pipeline/observer.rs`.
 //!
 //! The log shows only values that are known to be harmless, and of query options only known names. Anything else may be

@@ -1,9 +1,9 @@
 //! Errors of the service, with its own texts.
 //!
-//! Contains status, code and text of each, and the part of the service that raises it: that determines the headers and
-//! the index in a batch. The body around them is in `response/error.rs`. Not confirmed: the headers of the mismatches
-//! of shared access signatures other than the text about the permission, the text of a protocol that accepts no token,
-//! and the responses to preflight requests beyond their statuses.
+//! Each error has a status, a code, a text, and the part of the service that raises it. That part determines the
+//! headers of the response, and the index in a batch. The body around them is in `response/error.rs`. Not confirmed:
+//! the headers of the mismatches of shared access signatures other than the text about the permission, the text of a
+//! protocol that accepts no token, and the responses to preflight requests beyond their statuses.
 //!
 //! Source: REST "Table service error codes", "Common REST API error codes", "SAS error codes", "Authorize with
 //! Microsoft Entra ID". The texts come from live responses if one was seen, otherwise from these pages.

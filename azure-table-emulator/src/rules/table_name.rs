@@ -1,6 +1,6 @@
 //! Table names: the valid names of each service, and its errors for all others.
 //!
-//! Contains the checks of a name in a body and in a URL. `rules.rs` decides which names refer to the same table.
+//! Checks a name in a body and in a URL. `rules.rs` decides which names refer to the same table.
 //!
 //! Source: REST "Understanding the Table service data model"; recordings of azure-data-tables (2024 and 2026),
 //! `table_name_errors*` of both services, `create_table_underscore_name` and `create_table_unicode_name` of Cosmos DB.

@@ -1,4 +1,4 @@
-//! Versions of the protocol: the supported ones, and those that introduced a behaviour.
+//! Versions of the protocol: the supported versions, and the versions that introduced a behaviour.
 //!
 //! Versions are dates, so they compare as text.
 //!

@@ -34,7 +34,7 @@ pub(crate) struct Journal(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// Notifies the threads that wait: the writer and those that wait for it.
+    /// Notifies the waiting threads: the writer, and the threads that wait for it.
     changed: Condvar,
     progress: watch::Sender<Progress>,
     /// The interval at which changes are stored. If set, responses do not wait for them.

@@ -1,8 +1,8 @@
 //! The properties of a row as the JSON members of responses: a page is mostly a copy of them.
 //!
-//! Contains the text of a property, and the stored form of rows: the text at minimal metadata, preceded by an index of
-//! types and lengths, so that annotations can be skipped and values can be decoded. `operations/payload.rs` chooses the
-//! members of a response and their order.
+//! Encodes properties as text. The stored form of a row is its text at minimal metadata, preceded by an index of types
+//! and lengths. With the index, annotations can be skipped and values can be decoded. `operations/payload.rs` chooses
+//! the members of a response and their order.
 //!
 //! The text is Storage's. On Cosmos DB only times differ, which are formatted again. A merge decodes the row and
 //! encodes it again: merges are rarer than reads.

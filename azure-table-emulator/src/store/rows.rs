@@ -1,7 +1,7 @@
 //! The rows of a table in order, and the queries that read them in several turns.
 //!
-//! Contains both orders: the order of keys, which point reads and ranges of keys always use, and the order of
-//! insertion, if the service has it ([`Places`]).
+//! Keeps both orders: the order of keys, which point reads and ranges of keys always use, and the order of insertion,
+//! if the service has it ([`Places`]).
 //!
 //! A query that takes several turns sees one state of the table: it is registered, and every write preserves the
 //! previous row for each registered query. A query that ends in its first turn is not registered, and adds no cost to

@@ -228,7 +228,8 @@ async fn policies_are_not_set_with_any_media_type_accepted() {
     assert_eq!(emulator.send(without).await.unwrap().status(), 204);
 }
 
-/// Of the C++ SDK: there is no line end between two headers, the body is empty, and the last boundary is cut short.
+/// Recorded of the C++ SDK: there is no line end between two headers, the body is empty, and the last boundary is cut
+/// short.
 #[tokio::test]
 async fn part_with_broken_headers_is_rejected_in_xml() {
     let (emulator, etag) = with_row().await;

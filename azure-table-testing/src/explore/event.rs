@@ -1,4 +1,4 @@
-//! The requests of a run: those that wait, and those that were chosen.
+//! The requests of a run: waiting ones and chosen ones.
 //!
 //! A request is identified by its client and its number among that client's requests. Both are the same in all runs
 //! that differ only in the order of requests that commute.
@@ -72,7 +72,7 @@ pub enum Cause {
     Start,
     /// This event of the run: all tasks were blocked before and after it.
     Event(usize),
-    /// A timer, which fires when all tasks are blocked: all events up to then, of which there are this many.
+    /// A timer, which fires when all tasks are blocked: all events so far, which are this many.
     AllOf(usize),
 }
 

@@ -18,7 +18,7 @@ use crate::explore::event::{Choice, RequestOutcome, Step};
 
 /// The maximum number of characters of a body.
 const MOST_OF_BODY: usize = 120;
-/// The members of a row that a story omits: the request's path shows the keys.
+/// The members of a row that a story omits. The path of a request shows the keys, except for an insert.
 const LEFT_OUT: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
 
 /// An event as its task saw it.

@@ -1,8 +1,8 @@
 //! The open connections of the control port, up to a limit.
 //!
 //! The path of a request is unknown until its head has been read, so no connections can be reserved for a path. A
-//! connection beyond the limit replaces the one that has been silent for longest, so that silent clients lock out
-//! nobody.
+//! connection beyond the limit replaces the one that has been silent for longest, so that silent clients do not lock
+//! out others.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -40,7 +40,7 @@ impl Connections {
     }
 }
 
-/// The state of a connection, and the time since when it has it. Connections are closed in this order.
+/// The state of a connection, and the time at which it entered that state. Connections are closed in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     /// Waits for its client: for a request, the rest of one, or a response to be read.
