@@ -1,6 +1,6 @@
 //! Converts between data and the bytes and text of the wire. Pure: no network, no clock.
 //!
-//! Contains JSON (`json`), OData's literals, paths and members (`odata`), URL text (`url`), multipart bodies
+//! It handles JSON (`json`), OData's literals, paths and members (`odata`), URL text (`url`), multipart bodies
 //! (`batch_body`, `multipart`) and XML (`xml`). `protocol` knows what they mean.
 
 #[doc(hidden)]

@@ -1,7 +1,7 @@
 //! Filters: typed columns, comparisons, and the values of a patch.
 //!
-//! Contains the expression tree that the client renders, the emulator parses and both evaluate. `codec/url.rs` encodes
-//! the text for a URL. The page of the public module is `azure-table/src/api/filter.rs`.
+//! The client renders the expression tree of a filter, the emulator parses it, and both evaluate it. `codec/url.rs`
+//! encodes the text for a URL. The page of the public module is `azure-table/src/api/filter.rs`.
 
 pub mod access;
 pub mod assignment;

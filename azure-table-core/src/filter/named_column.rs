@@ -1,6 +1,6 @@
 //! Columns whose name and type are known at run time.
 //!
-//! Defines [`NamedColumn`] and the check of its operands. Columns of the derive are `filter/column.rs`.
+//! Defines [`NamedColumn`] and the check of its operands. `filter/column.rs` has the columns of the derive.
 
 use std::fmt;
 use std::marker::PhantomData;

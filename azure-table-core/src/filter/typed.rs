@@ -20,8 +20,8 @@ use crate::model::property_writer::{self, PropertySink};
 /// # Rows without the property
 ///
 /// No comparison with a property selects rows that lack it, not even `ne`. Whether `!` selects them on the live service
-/// is not confirmed: on the emulator it does, since no comparison holds for them. So compare with `ne` where you mean
-/// rows with another value. For rows without a value, store a value that means "none", or filter after reading.
+/// is not confirmed: on the emulator it does, since no comparison holds for them. To select rows with another value,
+/// therefore compare with `ne`. For rows without a value, store a value that means "none", or filter after reading.
 ///
 /// # Limits
 ///

@@ -230,8 +230,8 @@ impl From<&str> for EdmValue {
 /// A value as received: a JSON token and its type annotation, if the response has one.
 ///
 /// A [`ReadProperty`](crate::model::property::ReadProperty) turns it into a Rust value. At metadata level `none` there
-/// are no annotations: Int64, DateTime, Guid and Binary arrive as plain text, like String. So a value that arrives as
-/// text is read by its text, whatever its annotation: every read of a row has the same result.
+/// are no annotations: Int64, DateTime, Guid and Binary arrive as plain text, like String. A value that arrives as text
+/// is therefore read by its text, whatever its annotation, so that every read of a row has the same result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WireValue<'a> {
     pub(crate) annotation: Option<EdmType>,

@@ -166,7 +166,7 @@ impl Facts {
 }
 
 impl OperationKind {
-    /// One row for each operation.
+    /// Returns the facts from a table with one row for each operation.
     ///
     /// Source of the letters: REST "Create a service SAS", "Create an account SAS", the tables of permissions. That `w`
     /// suffices to create a table was seen live (.NET's test of account permissions, 2021). Idempotent is as in RFC

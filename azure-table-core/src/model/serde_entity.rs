@@ -76,7 +76,7 @@ mod write_error;
 /// | `f32` | Edm.Double of the same digits | Edm.Double, widened |
 /// | `str`, `char`, a variant without fields | Edm.String | Edm.String |
 /// | dates, GUIDs, addresses, and other types that serde writes as text | Edm.String | Edm.String |
-/// | bytes, as of the crate `serde_bytes` | an error | Edm.Binary |
+/// | bytes, such as with the crate `serde_bytes` | an error | Edm.Binary |
 /// | `None`, `()` | not sent | not sent |
 /// | newtypes, `Some` | the value inside | the value inside |
 /// | lists, maps, nested structs, variants with fields | an error | an error |

@@ -76,7 +76,7 @@ pub struct Continuation {
 #[serde(rename_all = "lowercase")]
 enum At {
     Start,
-    /// Stored without its name, as by versions that knew no other kind.
+    /// Stored without its name, because earlier versions knew no other kind.
     #[default]
     Page,
     End,

@@ -146,8 +146,8 @@ impl TableResult {
 
     /// Returns the entity as stored, with its Timestamp.
     ///
-    /// A get and an insert with echo return it. All other operations return `None`. So does a get that found nothing,
-    /// and an insert if the service echoed nothing, as Azurite does in batches.
+    /// A get and an insert with echo return it. Returns `None` for all other operations, for a get that found nothing,
+    /// and for an insert if the service echoed nothing, as Azurite does in batches.
     ///
     /// # Errors
     /// - `InvalidResponse`: the stored entity does not fit `E`. A property is missing or has another type.

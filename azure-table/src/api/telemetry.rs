@@ -23,7 +23,7 @@
 //! | type | use |
 //! |---|---|
 //! | [`Observer`], [`Event`], [`Sending`], [`Completed`] | receive each attempt as it starts and ends |
-//! | [`Diagnostics`], [`Attempt`], [`Location`] | the attempts of one call, also in its error |
+//! | [`Diagnostics`], [`Attempt`], [`Location`] | the attempts of one call, which its error has too |
 //! | [`OperationContext`] | the diagnostics of a successful call, a correlation id of your own |
 //! | [`CostMeter`], [`Cost`] | an estimate of billed transactions and bytes |
 //! | [`EffectiveSettings`] | the settings of a client after all defaults |

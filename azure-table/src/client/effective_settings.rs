@@ -1,7 +1,7 @@
 //! The effective settings of a client, to be read or logged.
 //!
-//! Defines [`EffectiveSettings`] and its text. The settings themselves are `pipeline/settings.rs`, their setters
-//! `client/settings.rs`.
+//! Defines [`EffectiveSettings`] and its text. `pipeline/settings.rs` has the settings themselves, and
+//! `client/settings.rs` their setters.
 
 use std::fmt::{self, Display};
 use std::time::Duration;

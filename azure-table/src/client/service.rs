@@ -32,7 +32,8 @@ use crate::pipeline::{MaybeTransport, Pipeline};
 
 /// A client for the Table service of one account. Clones are cheap and share the connections and the credential.
 ///
-/// Calls need a tokio runtime with I/O and time enabled, such as the one of `#[tokio::main]`. Without one they panic.
+/// Calls need a tokio runtime with I/O and time enabled, such as the runtime of `#[tokio::main]`. Without a runtime
+/// they panic.
 ///
 /// ```no_run
 /// use azure_table::{DynamicEntity, TableServiceClient};

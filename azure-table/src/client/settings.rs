@@ -41,7 +41,7 @@ impl TableServiceClient {
         })
     }
 
-    /// Sets the service if the address does not show it, as for a custom domain of Cosmos DB or its emulator.
+    /// Sets the service if the address does not show it, for example for a custom domain of Cosmos DB or its emulator.
     #[must_use]
     pub fn with_profile(&self, profile: Profile) -> Self {
         self.changed(|pipeline| pipeline.endpoint = pipeline.endpoint.clone().with_profile(profile))

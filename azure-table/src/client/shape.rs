@@ -218,7 +218,8 @@ impl<P> Shape<P> {
         let row = opened.as_ref().unwrap_or(row);
         let read = match self.variant {
             None => self.pick(row),
-            // The filter may select more rows than the variant has, as for keys of a certain form.
+            // The filter may select more rows than the variant has, for example if only the form of its keys
+            // distinguishes it.
             Some(variant) if variant.check(row).is_err() => Ok(None),
             Some(variant) => variant.read(row, |row| self.pick(row)),
         };

@@ -1,6 +1,6 @@
 //! A row that every transaction of a partition writes, for partitions without a fence.
 //!
-//! Defines [`Revision`] and its row. The check is `snapshot.rs`.
+//! Defines [`Revision`] and its row. `snapshot.rs` has the check.
 
 use azure_table::{ETag, Guid, Key, Result, TableClient, TableEntity, TableOperation, TableQuery};
 

@@ -25,8 +25,8 @@ use super::conflict::on_primary;
 /// **Crash.** The rest of the block is never returned.
 ///
 /// Rows that only need to sort by time need no sequence: with the feature `ulid-3` or `uuid-1` a key field is a
-/// `ulid::Ulid` or a UUID of version 7, which is created without a request. Two of the same millisecond are not
-/// ordered, nor are IDs of two machines whose clocks differ.
+/// `ulid::Ulid` or a UUID of version 7, which is created without a request. IDs of the same millisecond are not
+/// ordered, and neither are IDs of machines whose clocks differ.
 ///
 /// ```
 /// use azure_table::patterns::Sequence;

@@ -21,7 +21,7 @@ use super::term::{Term, service_time};
 ///
 /// A value has two rows. One is in the partition of its entity, with the RowKey `{prefix}{value}`: choose a prefix that
 /// no entity's RowKey begins with. The other, its claim, is in a second table, in a partition of its own: the
-/// PartitionKey is the value, the RowKey the table's name and the prefix. So a value must be valid in both keys.
+/// PartitionKey is the value, the RowKey the table's name and the prefix. A value must therefore be valid in both keys.
 ///
 /// [`query`](Self::query) excludes the rows of values. Every other query selects them as well: such a row is an error
 /// for most types, and an entity for a type with optional fields only. [`delete_where`](TableClient::delete_where) over

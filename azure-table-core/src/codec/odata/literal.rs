@@ -1,6 +1,6 @@
 //! Literals: text in single quotes, in both directions.
 //!
-//! The literals of filters with their types are `filter/literal.rs` and `filter/parse.rs`.
+//! `filter/literal.rs` and `filter/parse.rs` handle the typed literals of filters.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Feature `chrono-04`: `chrono::DateTime<Utc>` from and to [`DateTime`], and `NaiveDate` from and to [`Day`]. Their
-//! use as properties, key parts and operands is `moment.rs`.
+//! Feature `chrono-04`: `chrono::DateTime<Utc>` from and to [`DateTime`], and `NaiveDate` from and to [`Day`].
+//! `moment.rs` makes them properties, key parts and operands.
 
 use chrono::{Datelike as _, NaiveDate, Utc};
 

@@ -1,5 +1,5 @@
-//! Feature `jiff-02`: `jiff::Timestamp` from and to [`DateTime`], and `civil::Date` from and to [`Day`]. Their use as
-//! properties, key parts and operands is `moment.rs`.
+//! Feature `jiff-02`: `jiff::Timestamp` from and to [`DateTime`], and `civil::Date` from and to [`Day`]. `moment.rs`
+//! makes them properties, key parts and operands.
 
 use jiff::civil::Date;
 

@@ -1,5 +1,5 @@
-//! Feature `time-03`: `time::OffsetDateTime` from and to [`DateTime`], and `Date` from and to [`Day`]. Their use as
-//! properties, key parts and operands is `moment.rs`.
+//! Feature `time-03`: `time::OffsetDateTime` from and to [`DateTime`], and `Date` from and to [`Day`]. `moment.rs`
+//! makes them properties, key parts and operands.
 
 use time::{Date, Month, OffsetDateTime};
 

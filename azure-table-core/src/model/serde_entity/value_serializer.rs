@@ -84,7 +84,7 @@ impl<P: FnOnce(&Edm<'_>) -> Result<(), WriteError>> Place for Single<P> {
 }
 
 impl<P: Place> ValueSerializer<P> {
-    /// An integer of a type that `is_wide`: more than Edm.Int32.
+    /// Serializes an integer of a type that `is_wide`: wider than Edm.Int32.
     fn integer(self, value: i128, is_wide: bool) -> Result<(), WriteError> {
         if self.0.is_annotated() && is_wide {
             return match i64::try_from(value) {

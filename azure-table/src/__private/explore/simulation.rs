@@ -43,8 +43,9 @@ impl Simulation {
 
     /// Returns the body's own client, called `main` in stories.
     ///
-    /// Its requests wait like all others. In an exploration that is [`isolated`](crate::testing::Explore::isolated),
-    /// use it before the tasks start and after they end: its requests are ordered with all others.
+    /// The requests of this client wait like all others. In an exploration that is
+    /// [`isolated`](crate::testing::Explore::isolated), use the client before the tasks start and after they end: its
+    /// requests are ordered with all others.
     pub fn service(&self) -> TableServiceClient {
         self.client_named(MAIN)
     }

@@ -1,6 +1,6 @@
 //! A batch of a bulk that is in flight.
 //!
-//! Returns its operations to the bulk when it ends. The write itself is `client/partition_writes`.
+//! It returns its operations to the bulk when it ends. `client/partition_writes` performs the write.
 
 use std::fmt;
 use std::pin::Pin;

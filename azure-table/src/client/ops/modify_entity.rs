@@ -49,9 +49,9 @@ pub enum Change {
 
 /// The return value of a closure of [`TableClient::modify`] and [`TableClient::update_where`].
 ///
-/// It is nothing, which saves the entity; a [`Change`]; or a `Result` of either. An `Err` ends the call, and nothing is
-/// written. The error type must implement `From` for the client's [`Error`], because the call may fail with that as
-/// well.
+/// The closure may return nothing, which saves the entity; a [`Change`]; or a `Result` of either. An `Err` ends the
+/// call, and nothing is written. The error type must implement `From` for the client's [`Error`], because the call may
+/// fail with that as well.
 #[diagnostic::on_unimplemented(
     message = "a closure of `modify` or `update_where` cannot return `{Self}`",
     label = "returns `{Self}`",

@@ -153,7 +153,7 @@ fn is_encrypted<P>(value: &UnsealedValue, ReadRow { stored, opener, .. }: &ReadR
     opened.is_ok_and(|(plaintext, bytes)| (plaintext, bytes) == (value.plaintext, value.bytes.clone()))
 }
 
-/// Without the feature no property is encrypted.
+/// Returns `false`: without the feature, no property is encrypted.
 #[cfg(not(feature = "encryption"))]
 fn is_encrypted<P>(_: &UnsealedValue, _: &ReadRow<P>) -> bool {
     false

@@ -192,9 +192,9 @@ impl<E> TableClient<E> {
 
     /// Deletes an entity.
     ///
-    /// It is identified by the tuple of its key fields, a [`Key`](crate::Key), or the entity itself. An entity that
-    /// holds an ETag is deleted only if the stored ETag matches, as in [`replace`](Self::replace). A key deletes the
-    /// entity whatever its ETag.
+    /// The entity is identified by the tuple of its key fields, a [`Key`](crate::Key), or the entity itself. An entity
+    /// that holds an ETag is deleted only if the stored ETag matches, as in [`replace`](Self::replace). A key deletes
+    /// the entity whatever its ETag.
     ///
     /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
     ///

@@ -275,7 +275,7 @@ pub(super) struct Routed {
 }
 
 impl Routed {
-    /// A connection whose other end is the endpoint.
+    /// Creates a connection whose other end is the endpoint.
     fn tunnel(stream: SecureStream<Tcp>) -> Self {
         Self {
             stream,
