@@ -1,5 +1,6 @@
 //! The emulator in place of an account: no difference is reported, nothing is left, and nothing secret is shown.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use azure_table::Emulator;
@@ -10,9 +11,11 @@ use http::{Request, Response};
 use crate::mask::{decoded, encoded};
 use crate::options::{Given, HELP, Options};
 use crate::report::Verdict;
-use crate::run::{self, Exit};
+use crate::run::Exit;
 use crate::sas;
-use crate::service::{ACCOUNT, COSMOS, Folder, KEY, Ran, STORAGE, TOKEN, by_key, emulator, emulator_of_cosmos, verify};
+use crate::service::{
+    ACCOUNT, COSMOS, Folder, KEY, OTHER_PANICS, Ran, STORAGE, TOKEN, by_key, emulator, emulator_of_cosmos, run, verify,
+};
 use crate::stop::Stop;
 
 /// Returns the number after a word of the output.
@@ -58,6 +61,9 @@ async fn emulator_of_storage_has_no_difference_by_key_and_nothing_secret_is_show
         "the caller's address: {}",
         ran.output
     );
+    let progress: Vec<_> = ran.log.lines().collect();
+    assert_eq!(progress.len(), 10, "{}", ran.log);
+    assert!(progress[9].starts_with("verify: 100 %, "), "{}", ran.log);
     let report = ran.report.unwrap();
     assert!(report.passed.len() > 40, "{}", report.passed.len());
     let not_run: Vec<_> = report.not_run.iter().map(|(name, _)| *name).collect();
@@ -136,7 +142,7 @@ async fn token_is_not_sent_unencrypted() {
         endpoint: "http://127.0.0.1:10002/contoso".to_owned(),
         token: TOKEN.to_owned(),
     };
-    let Err(error) = crate::account::Account::new(&given) else {
+    let Err(error) = crate::account::Account::new(&given, false) else {
         panic!("it was accepted")
     };
     assert!(error.contains("HTTPS") && !error.contains(TOKEN), "{error}");
@@ -199,7 +205,7 @@ async fn unusable_account_is_reported_without_its_secrets() {
         "contoso",
     ] {
         let options = Options::new(Given::ConnectionString(text.to_owned()));
-        let ran = run::run(&options, None, &Stop::default(), &mut Vec::new()).await;
+        let (ran, ..) = run(&options, emulator(), &Stop::default()).await;
         assert_eq!(Exit::of(&ran), Exit::Usage);
         let Err(why) = ran else { panic!("{text} was accepted") };
         assert!(!why.contains("no base64!") && !why.contains("a2V5"), "{why}");
@@ -217,7 +223,7 @@ async fn stopped_run_creates_nothing_more_and_names_its_file() {
         behind: emulator.clone(),
         stop: stop.clone(),
     };
-    let ran = run::run(&options, Some(Arc::new(stopping)), &stop, &mut Vec::new()).await;
+    let (ran, ..) = run(&options, stopping, &stop).await;
     assert_eq!(Exit::of(&ran), Exit::NotFinished);
     assert_eq!(stop.file(), options.tables.as_deref());
     assert!(!stop.file().unwrap().exists());
@@ -238,6 +244,14 @@ impl Transport for Stopping {
         }
         self.behind.send(request)
     }
+}
+
+#[test]
+fn panic_outside_of_the_suite_is_shown() {
+    crate::service::hide_panics();
+    let before = OTHER_PANICS.load(Ordering::SeqCst);
+    assert!(std::panic::catch_unwind(|| panic!("expected: outside of the suite")).is_err());
+    assert!(OTHER_PANICS.load(Ordering::SeqCst) > before);
 }
 
 #[test]

@@ -6,6 +6,8 @@
 
 #[path = "../programs/verify/account.rs"]
 mod account;
+#[path = "../programs/verify/check.rs"]
+mod check;
 #[path = "../programs/verify/compare.rs"]
 mod compare;
 #[path = "../programs/verify/conformance.rs"]
@@ -20,6 +22,8 @@ mod options;
 mod probe;
 #[path = "../programs/verify/probes/mod.rs"]
 mod probes;
+#[path = "../programs/verify/progress.rs"]
+mod progress;
 #[path = "../programs/verify/record.rs"]
 mod record;
 #[path = "../programs/verify/report.rs"]
@@ -37,9 +41,18 @@ mod stop;
 #[path = "../programs/verify/tables.rs"]
 mod tables;
 
+#[path = "../it/emulator/signed.rs"]
+#[expect(dead_code, reason = "for requests without a recording")]
+mod signed;
+
 mod azurite;
 mod emulators;
 mod planted;
+mod recorded;
 mod service;
 mod stopped;
 mod unknowns;
+mod unusable;
+
+/// The name by which the modules of the replay know it.
+use mask::decoded as percent_decoded;

@@ -1,14 +1,16 @@
 //! Runs of the program in this process.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
 
 use azure_table::Emulator;
 use azure_table::transport::Transport;
 
+use crate::conformance;
 use crate::options::{Given, Options};
 use crate::report::Report;
-use crate::run::{self, Exit};
+use crate::run::{self, Exit, Streams};
 use crate::stop::Stop;
 
 /// The account of the services under test. It occurs in no output.
@@ -33,6 +35,7 @@ pub(crate) fn by_key(endpoint: &str) -> Given {
 }
 
 /// A folder that is removed when this is dropped.
+#[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -58,24 +61,54 @@ impl Drop for Folder {
 pub(crate) struct Ran {
     pub(crate) exit: Exit,
     pub(crate) output: String,
+    /// The progress.
+    pub(crate) log: String,
     pub(crate) report: Option<Report>,
     /// Is empty after a complete cleanup.
     pub(crate) file: String,
 }
 
-/// Runs the program on a service in this process.
+/// The number of panics outside of the suite.
+pub(crate) static OTHER_PANICS: AtomicUsize = AtomicUsize::new(0);
+
+/// Hides the panics of the suite, and counts the others.
+pub(crate) fn hide_panics() {
+    static HIDDEN: Once = Once::new();
+    HIDDEN.call_once(|| {
+        let shown = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            OTHER_PANICS.fetch_add(1, Ordering::SeqCst);
+            shown(panic);
+        }));
+        conformance::hide_panics();
+    });
+}
+
+/// Runs the program on a service in this process. Returns its output and its progress too.
+pub(crate) async fn run(options: &Options, transport: impl Transport, stop: &Stop) -> (run::Ran, String, String) {
+    hide_panics();
+    let (mut out, mut log) = (Vec::new(), Vec::new());
+    let streams = Streams {
+        out: &mut out,
+        log: &mut log,
+    };
+    let ran = run::run(options, Some(Arc::new(transport)), stop, streams).await;
+    let [out, log] = [out, log].map(|text| String::from_utf8(text).unwrap());
+    (ran, out, log)
+}
+
+/// Runs the program to its report.
 pub(crate) async fn verify(mut options: Options, transport: impl Transport) -> Ran {
     let folder = Folder::new();
     let file = folder.path().join("tables");
     options.yes = true;
     options.tables = Some(file.clone());
-    let mut output = Vec::new();
-    let ran = run::run(&options, Some(Arc::new(transport)), &Stop::default(), &mut output).await;
-    let output = String::from_utf8(output).unwrap();
+    let (ran, output, log) = run(&options, transport, &Stop::default()).await;
     let (exit, report) = ran.unwrap_or_else(|why| panic!("{why}\n{output}"));
     Ran {
         exit,
         output,
+        log,
         report,
         file: std::fs::read_to_string(file).unwrap_or_default(),
     }

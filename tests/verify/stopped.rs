@@ -1,13 +1,13 @@
-//! The program itself, stopped in the middle by a signal.
+//! The program itself, without an answer to its question, and stopped in the middle by a signal.
 
 #![cfg(unix)]
 
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, SystemTime};
 
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{Emulator, EmulatorServer, RunningEmulator};
@@ -36,6 +36,46 @@ impl Transport for Slow {
     }
 }
 
+/// The path of the program. `cargo test` builds it with the other examples; `cargo test --test verify` does not.
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+    let own = std::env::current_exe().unwrap();
+    let folder = own.ancestors().nth(2).unwrap();
+    let program = folder.join("examples/verify");
+    let is_newer = |built: SystemTime| {
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/verify");
+        [sources.join("probes"), sources]
+            .iter()
+            .flat_map(|folder| std::fs::read_dir(folder).unwrap())
+            .all(|file| file.unwrap().metadata().unwrap().modified().unwrap() <= built)
+    };
+    let built = program.metadata().and_then(|metadata| metadata.modified());
+    if built.is_ok_and(is_newer) {
+        return program;
+    }
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") => "dev",
+        name => name.unwrap(),
+    };
+    let features = [
+        ("full", cfg!(feature = "full")),
+        ("programs", cfg!(feature = "programs")),
+    ];
+    let features: Vec<_> = features
+        .iter()
+        .filter(|(_, is_on)| *is_on)
+        .map(|(name, _)| *name)
+        .collect();
+    let mut build = Command::new(env!("CARGO"));
+    build
+        .args(["build", "--quiet", "-p", "azure-table-tests", "--example", "verify"])
+        .args(["--profile", profile, "--features", &features.join(",")])
+        .arg("--target-dir")
+        .arg(folder.parent().unwrap())
+        .current_dir(env!("CARGO_MANIFEST_DIR"));
+    assert!(build.status().is_ok_and(|status| status.success()), "{build:?}");
+    program
+});
+
 struct Service {
     emulator: Emulator,
     keeps_tables: Arc<AtomicBool>,
@@ -63,20 +103,13 @@ impl Service {
         self.folder.path().join("tables")
     }
 
-    /// Starts the program, which Cargo builds with the other examples.
+    /// Returns a command that starts the program.
     fn program(&self, arguments: &[&str]) -> Command {
-        let test = std::env::current_exe().unwrap();
-        let program = test.ancestors().nth(2).unwrap().join("examples/verify");
-        assert!(
-            program.exists(),
-            "{}: cargo build -p azure-table-tests --example verify makes it",
-            program.display()
-        );
         let connection_string = format!(
             "AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint=http://{}/{ACCOUNT}",
             self.server.address()
         );
-        let mut command = Command::new(program);
+        let mut command = Command::new(&*PROGRAM);
         command
             .args(arguments)
             .env("AZURE_STORAGE_CONNECTION_STRING", connection_string)
@@ -126,7 +159,7 @@ async fn end(mut child: Child) -> (Option<i32>, String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn first_signal_stops_the_run_and_deletes_its_tables() {
-    for signal in ["-INT", "-TERM"] {
+    for signal in ["-INT", "-TERM", "-HUP"] {
         let service = Service::start().await;
         let child = service.run().await;
         send(signal, child.id());
@@ -175,6 +208,16 @@ async fn killed_run_leaves_only_noted_tables_which_a_cleanup_deletes() {
     let left: Vec<_> = service.emulator.tables().into_iter().map(|table| table.name).collect();
     assert_eq!(left, ["Own"]);
     assert!(!service.file().exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn run_without_an_answer_names_the_option_that_needs_none() {
+    let service = Service::start().await;
+    let program = service.program(&["--only", "$select=*"]).spawn().unwrap();
+    let (code, text) = end(program).await;
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("not started") && text.contains("--yes"), "{text}");
+    assert_eq!(service.emulator.tables(), []);
 }
 
 /// Checks that the file names each table, and no secret.

@@ -1,5 +1,6 @@
 //! An account: its address and credential, and the emulator that stands beside it.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use azure_table::auth::AuthorizationContext;
@@ -17,14 +18,10 @@ use crate::sas;
 const TWIN_KEY: &str = "AAECAwQFBgcICQoLDA0ODw==";
 /// The token that it accepts.
 const TWIN_TOKEN: &str = "twin";
-/// The hosts of live accounts, in all clouds.
-const LIVE: [&str; 5] = [
-    ".core.windows.net",
-    ".cosmos.azure.com",
-    ".core.chinacloudapi.cn",
-    ".core.usgovcloudapi.net",
-    ".azure.us",
-];
+/// The last labels of names that are never public.
+///
+/// Source: RFC 2606, RFC 6761, RFC 6762; ICANN, 29 July 2024, for `internal`.
+const LOCAL: [&str; 6] = ["example", "internal", "invalid", "local", "localhost", "test"];
 
 /// The credential of an account, with its secret.
 #[derive(Clone)]
@@ -46,7 +43,8 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub(crate) fn new(given: &Given) -> Result<Self, String> {
+    /// Checks an account. `is_cosmos` is set for a Cosmos DB whose address does not show the service.
+    pub(crate) fn new(given: &Given, is_cosmos: bool) -> Result<Self, String> {
         let (service, identity) = match given {
             Given::ConnectionString(text) => {
                 let service = TableServiceClient::from_connection_string(text).map_err(|e| e.to_string())?;
@@ -57,11 +55,10 @@ impl Account {
                 };
                 let identity = match (setting("AccountKey="), setting("SharedAccessSignature=")) {
                     (Some(key), _) => Identity::Key(key),
-                    (None, Some(token)) if sas::fields(&token).iter().any(|(name, _)| name == "tn") => {
-                        let why = "the signature is for one table, and the run creates tables: use one for the account";
-                        return Err(why.to_owned());
+                    (None, Some(token)) => {
+                        sas::check(&token)?;
+                        Identity::Sas(token.trim_start_matches('?').to_owned())
                     }
-                    (None, Some(token)) => Identity::Sas(token.trim_start_matches('?').to_owned()),
                     (None, None) => return Err("the connection string has no credential".to_owned()),
                 };
                 (service, identity)
@@ -83,8 +80,8 @@ impl Account {
             .account()
             .unwrap_or_else(|| bare.split('.').next().unwrap_or_default());
         Ok(Self {
-            is_live: LIVE.iter().any(|suffix| bare.ends_with(suffix)),
-            is_cosmos: service.profile() == Profile::Cosmos,
+            is_live: is_public(bare),
+            is_cosmos: is_cosmos || service.profile() == Profile::Cosmos,
             name: name.to_owned(),
             base,
             host,
@@ -159,7 +156,13 @@ impl Account {
                 self.base
             )),
         };
-        Ok(service.map_err(|e| e.to_string())?.transport(transport))
+        let profile = if self.is_cosmos {
+            Profile::Cosmos
+        } else {
+            Profile::Storage
+        };
+        let service = service.map_err(|e| e.to_string())?.transport(transport);
+        Ok(service.with_profile(profile))
     }
 
     /// Returns the emulator of this service, and its account with a credential of the same kind.
@@ -194,6 +197,15 @@ impl Account {
         };
         Ok((account, emulator))
     }
+}
+
+/// Returns `true` if a host may belong to an account in a cloud, also under a domain of its owner's.
+///
+/// No list of clouds decides: a live account that is missing there would be taken for an emulator.
+fn is_public(host: &str) -> bool {
+    let is_address = host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    let last = host.trim_end_matches('.').rsplit_once('.').map(|(_, last)| last);
+    !is_address && last.is_some_and(|last| !LOCAL.contains(&last))
 }
 
 /// A token of Entra ID. It is sent as it is: `EntraCredential` would need a source of tokens, and the crate azure_core.

@@ -102,6 +102,7 @@ impl Seen {
     /// Returns status, code and message in one text.
     pub(crate) fn outcome(&self) -> String {
         match (self.code.as_str(), self.message.as_str()) {
+            ("", _) if self.status >= 400 => format!("{} without a code", self.status),
             ("", _) => self.status.to_string(),
             (code, message) => format!("{} {code}: {message}", self.status),
         }

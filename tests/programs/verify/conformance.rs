@@ -1,5 +1,6 @@
 //! The conformance suite, one function at a time.
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -11,6 +12,25 @@ use azure_table_tests::{
 use futures::FutureExt as _;
 
 use crate::account::{Account, Identity};
+
+tokio::task_local! {
+    /// The place of the panic of a function of the suite. It is set in the task of such a function only.
+    static PLACE: RefCell<Option<String>>;
+}
+
+/// Prints no message for a panic of a function of the suite, because the report has it. Any other panic is a bug of the
+/// program.
+pub(crate) fn hide_panics() {
+    let others = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let keep = |place: &RefCell<_>| {
+            *place.borrow_mut() = panic.location().map(|at| format!("{}:{}", at.file(), at.line()))
+        };
+        if PLACE.try_with(keep).is_err() {
+            others(panic);
+        }
+    }));
+}
 
 /// The function that changes the properties of the service.
 const CHANGES_PROPERTIES: &str = "service::properties_are_set_and_read";
@@ -61,12 +81,19 @@ impl Test {
 
     /// Runs the function. A panic is its failure.
     pub(crate) async fn run(&self, backend: &Backend) -> Result<(), String> {
-        let outcome = AssertUnwindSafe((self.run)(backend)).catch_unwind().await;
+        let (outcome, place) = PLACE
+            .scope(RefCell::default(), async {
+                let outcome = AssertUnwindSafe((self.run)(backend)).catch_unwind().await;
+                (outcome, PLACE.with(RefCell::take))
+            })
+            .await;
+        // Any other path begins with the home folder of the user.
+        let place = place.filter(|place| place.starts_with("tests/"));
         outcome.map_err(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
-            text.or_else(|| panic.downcast_ref::<&str>().copied())
-                .unwrap_or("it panicked")
-                .to_owned()
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            let place = place.map_or(String::new(), |place| format!("{place}: "));
+            format!("{place}{}", text.unwrap_or("it panicked"))
         })
     }
 }

@@ -105,7 +105,8 @@ impl Guard {
         lock(&self.state.session).take().unwrap_or_default()
     }
 
-    fn note(&self, name: &str) -> Result<(), TransportError> {
+    /// Notes a table. Returns `true` if it was not noted yet.
+    fn note(&self, name: &str) -> Result<bool, TransportError> {
         let failed = |why: String| TransportError::new(Delivery::NothingSent, why);
         if !name.starts_with(&self.state.prefix) && !lock(&self.state.free).contains(name) {
             return Err(failed(
@@ -113,7 +114,7 @@ impl Guard {
             ));
         }
         match &self.state.tables {
-            None => Ok(()),
+            None => Ok(true),
             Some(tables) => tables.add(name).map_err(|e| failed(format!("the file of tables: {e}"))),
         }
     }
@@ -138,17 +139,20 @@ impl Guard {
 
     /// Creates a table, whatever becomes of the caller.
     async fn create(self, name: String, request: Request<Bytes>) -> Result<Response<Bytes>, TransportError> {
-        self.note(&name)?;
+        let is_new = self.note(&name)?;
         self.state.creating.fetch_add(1, Ordering::SeqCst);
         self.state.created.fetch_add(1, Ordering::SeqCst);
         let guard = self.clone();
         let creation = tokio::spawn(async move {
             let outcome = guard.clone().exchange(request).await;
-            // No table was created. 409 is one that exists, and 408 and 429 may hide a creation.
+            // 409 is a table that exists, and 408 and 429 may hide a creation.
             let is_rejected = |status: u16| (400..500).contains(&status) && ![408, 409, 429].contains(&status);
-            if let (Ok(response), Some(tables)) = (&outcome, &guard.state.tables)
-                && is_rejected(response.status().as_u16())
-            {
+            let is_not_created = match &outcome {
+                Ok(response) => is_rejected(response.status().as_u16()),
+                Err(e) => e.delivery() == Delivery::NothingSent,
+            };
+            // An earlier request for the same table may have created it.
+            if let (true, true, Some(tables)) = (is_new, is_not_created, &guard.state.tables) {
                 let _ = tables.remove(&name);
             }
             guard.state.creating.fetch_sub(1, Ordering::SeqCst);

@@ -4,12 +4,12 @@
 //! the probes run on the emulator first, and then in the same way on the service. A probe decides a line of
 //! `unknowns.md`, and `probes` has their tables.
 //!
-//! `run.rs` owns the order of events, `guard.rs` counts the requests and notes the tables, `side.rs` sends the probes,
-//! `compare.rs` compares their responses, and `report.rs` prints the result.
-
-#![expect(clippy::print_stderr, reason = "a program")]
+//! `run.rs` owns the order of events, `check.rs` rejects an unusable account, `guard.rs` counts the requests and notes
+//! the tables in the file of `tables.rs`, `side.rs` sends the probes, `compare.rs` compares their responses, and
+//! `report.rs` prints the result.
 
 mod account;
+mod check;
 mod compare;
 mod conformance;
 mod guard;
@@ -17,6 +17,7 @@ mod mask;
 mod options;
 mod probe;
 mod probes;
+mod progress;
 mod record;
 mod report;
 mod run;
@@ -27,10 +28,14 @@ mod stop;
 mod tables;
 
 use std::io::Write as _;
+use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
+// Without a panic: a closed terminal must not stop the cleanup.
+use azure_table_tests::report::print;
+use futures::FutureExt as _;
 use options::{HELP, Options};
-use run::Exit;
+use run::{Exit, Streams};
 use stop::Stop;
 
 #[tokio::main]
@@ -42,33 +47,54 @@ async fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Err(why) => {
-            eprintln!("verify: {why}");
+            print(&format!("verify: {why}"));
             return ExitCode::from(Exit::Usage as u8);
         }
     };
-    // The report has the message of a failed function.
-    std::panic::set_hook(Box::new(|_| {}));
+    conformance::hide_panics();
     azure_table_tests::report::quiet();
     let stop = Stop::default();
     tokio::spawn(on_signals(stop.clone()));
-    let ran = run::run(&options, None, &stop, &mut std::io::stdout()).await;
-    if let Err(why) = &ran {
-        eprintln!("verify: {why}");
-    }
+    let streams = Streams {
+        out: &mut std::io::stdout(),
+        log: &mut std::io::stderr(),
+    };
+    let ran = AssertUnwindSafe(run::run(&options, None, &stop, streams));
+    let exit = match ran.catch_unwind().await {
+        Ok(ran) => {
+            if let Err(why) = &ran {
+                print(&format!("verify: {why}"));
+            }
+            Exit::of(&ran)
+        }
+        Err(_) => {
+            print(&format!("verify: a bug in verify, shown above; {}", left_tables(&stop)));
+            Exit::NotFinished
+        }
+    };
     // A pending read of the terminal would keep the runtime waiting.
-    std::process::exit(Exit::of(&ran) as i32)
+    std::process::exit(exit as i32)
 }
 
-/// Stops the run at the first SIGINT or SIGTERM, and ends the process at the second.
+/// Returns a text about the tables that may be left.
+fn left_tables(stop: &Stop) -> String {
+    stop.file().map_or("no table was created".to_owned(), |file| {
+        format!("delete the tables that are left with --cleanup {}", file.display())
+    })
+}
+
+/// Stops the run at the first SIGINT, SIGTERM or SIGHUP, and ends the process at the second.
 async fn on_signals(stop: Stop) {
     let signals = async |()| {
         #[cfg(unix)]
         {
             use tokio::signal::unix::{SignalKind, signal};
             let mut terminate = signal(SignalKind::terminate())?;
+            let mut hang_up = signal(SignalKind::hangup())?;
             tokio::select! {
                 stopped = tokio::signal::ctrl_c() => stopped,
                 _ = terminate.recv() => Ok(()),
+                _ = hang_up.recv() => Ok(()),
             }
         }
         #[cfg(not(unix))]
@@ -77,13 +103,10 @@ async fn on_signals(stop: Stop) {
     if signals(()).await.is_err() {
         return;
     }
-    eprintln!("verify: stopping; a second signal ends without a cleanup");
+    print("verify: stopping; a second signal ends without a cleanup");
     stop.stop();
     if signals(()).await.is_ok() {
-        let left = stop.file().map_or("no table was created".to_owned(), |file| {
-            format!("the tables that are left are in {}", file.display())
-        });
-        eprintln!("verify: ended at once; {left}");
+        print(&format!("verify: ended at once; {}", left_tables(&stop)));
         std::process::exit(Exit::NotFinished as i32);
     }
 }

@@ -68,13 +68,14 @@ impl Mask {
 
     /// Returns the text without them.
     pub(crate) fn hide(&self, text: &str) -> String {
-        let mut shown = text.to_owned();
+        // First: the rest of a signature that is partly replaced could not be told from it.
+        let mut shown = without_signatures(text);
         for (hidden, replacement) in &self.texts {
             if shown.contains(hidden.as_str()) {
                 shown = shown.replace(hidden.as_str(), replacement);
             }
         }
-        without_caller(&without_signatures(&self.without_name(&shown)))
+        without_caller(&self.without_name(&shown))
     }
 
     /// Replaces the account's name where it is not part of another word.

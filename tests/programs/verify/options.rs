@@ -21,16 +21,22 @@ or in --endpoint with a token of Entra ID in AZURE_TABLE_TOKEN.
   --connection-string TEXT  the account; other users of this machine may see an argument
   --endpoint URL            the address of an account, for a token
   --certificate FILE        accepts this certificate too, in PEM
-  --yes                     does not ask before the run
+  --cosmos                  the service is Cosmos DB for Table: for its emulator, or a domain of your own
+  --yes                     does not ask before the run; needed without a terminal
   --max-requests NUMBER     stops after this many requests (default: 1.5 times the estimate)
   --only TEXT               runs only tests and probes whose name contains the text
   --change-properties       also runs what changes the service properties; they are restored
   --record FOLDER           keeps the exchanges, without secrets, in FOLDER/storage or FOLDER/cosmos
-  --tables FILE             where the tables are noted (default: verify-….tables in the current folder)
-  --cleanup FILE            only deletes the tables noted in the file
+  --tables FILE             where the tables are noted (default: verify and 8 characters and .tables,
+                            in the current folder); the run removes it at its end
+  --cleanup FILE            only deletes the tables noted in the file, of the same account
   --help                    prints this text
 
-exit code: 0 no difference, 1 a difference or a failure, 2 a wrong option, 3 not finished
+First it runs on the emulator, and prints the number of requests. After a yes it creates and deletes one
+table, and starts if both succeed. The report is on standard output, the progress on standard error.
+
+exit code: 0 no difference, 1 a difference or a failure, 3 not finished,
+           2 not started: a wrong option, or an account that cannot be used
 ";
 
 /// The credential and address of an account, as they were given.
@@ -42,6 +48,7 @@ pub(crate) enum Given {
 pub(crate) struct Options {
     pub(crate) account: Given,
     pub(crate) certificate: Option<PathBuf>,
+    pub(crate) cosmos: bool,
     pub(crate) yes: bool,
     pub(crate) max_requests: Option<u64>,
     pub(crate) only: String,
@@ -57,6 +64,7 @@ impl Options {
         Self {
             account,
             certificate: None,
+            cosmos: false,
             yes: false,
             max_requests: None,
             only: String::new(),
@@ -83,6 +91,7 @@ impl Options {
             match name.to_owned().as_str() {
                 "help" => return Ok(None),
                 "yes" => options.yes = true,
+                "cosmos" => options.cosmos = true,
                 "change-properties" => options.change_properties = true,
                 "connection-string" => connection_string = Some(text(&mut parser, "connection-string")?),
                 "endpoint" => endpoint = Some(text(&mut parser, "endpoint")?),

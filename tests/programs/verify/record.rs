@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
+use http::header::DATE;
 use http::{HeaderMap, Request, Response};
 use serde_json::{Map, Value, json};
 
@@ -33,6 +34,7 @@ impl Exchange {
 
     fn json(&self, mask: &Mask) -> Option<Value> {
         let mask = &mask.of_request(&self.request);
+        self.response.headers().get(DATE)?;
         let text = |body: &Bytes| std::str::from_utf8(body).map(|text| mask.hide(text)).ok();
         Some(json!({
             "request": {
@@ -59,7 +61,8 @@ fn headers(headers: &HeaderMap, mask: &Mask) -> Value {
     Value::Object(texts.collect::<Map<_, _>>())
 }
 
-/// Writes a session. Exchanges with bodies that are not text are omitted, and the number of the others is returned.
+/// Writes a session, and returns the number of its exchanges. Omits those with a body that is not text, and those
+/// without a date, at which a replay could not set its clock.
 pub(crate) fn write(folder: &Path, name: &str, session: &[Exchange], mask: &Mask) -> std::io::Result<usize> {
     let exchanges: Vec<Value> = session.iter().filter_map(|exchange| exchange.json(mask)).collect();
     if !exchanges.is_empty() {

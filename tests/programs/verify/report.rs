@@ -11,6 +11,8 @@ use crate::side::{NEEDS_COSMOS, NEEDS_STORAGE};
 
 /// The characters of a value in the report.
 const MOST: usize = 160;
+/// The characters of a request or of a line.
+const MOST_OF_REQUEST: usize = 240;
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub(crate) enum End {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Confirmed,
+    /// Confirmed but for the text of an error.
+    OtherText,
     Refuted,
     /// With the reason.
     Undecided(String),
@@ -108,11 +112,10 @@ impl Report {
             let verdict = match (observed, obstacle) {
                 (_, Some(reason)) => Verdict::Undecided((*reason).to_owned()),
                 ([Some(emulator), Some(service)], None) => {
-                    let is_refuted = report.compare(probe, &emulator.steps, &service.steps);
-                    match (is_refuted, emulator.failed.or(service.failed)) {
-                        (true, _) => Verdict::Refuted,
-                        (false, Some(why)) => Verdict::Undecided(why),
-                        (false, None) => Verdict::Confirmed,
+                    let compared = report.compare(probe, &emulator.steps, &service.steps);
+                    match (compared, emulator.failed.or(service.failed)) {
+                        (Verdict::Confirmed | Verdict::OtherText, Some(why)) => Verdict::Undecided(why),
+                        (compared, _) => compared,
                     }
                 }
                 _ => Verdict::Undecided("the run ended before".to_owned()),
@@ -125,9 +128,9 @@ impl Report {
         report
     }
 
-    /// Compares the responses to a probe. Returns `true` if one that decides its line differs.
-    fn compare(&mut self, probe: &Probe, emulator: &[Seen], service: &[Seen]) -> bool {
-        let mut is_refuted = false;
+    /// Compares the responses to a probe.
+    fn compare(&mut self, probe: &Probe, emulator: &[Seen], service: &[Seen]) -> Verdict {
+        let mut verdict = Verdict::Confirmed;
         for (index, (own, live)) in emulator.iter().zip(service).enumerate() {
             let step = &probe.steps[index];
             let mut differences = live.differences(own);
@@ -144,7 +147,10 @@ impl Report {
             if differences.is_empty() {
                 continue;
             }
-            is_refuted |= !step.is_setup;
+            let is_text = differences.iter().all(|difference| difference.level == "message");
+            if !step.is_setup && verdict != Verdict::Refuted {
+                verdict = if is_text { Verdict::OtherText } else { Verdict::Refuted };
+            }
             self.found.push(Found {
                 line: probe.line,
                 step: index + 1,
@@ -154,7 +160,7 @@ impl Report {
                 differences,
             });
         }
-        is_refuted
+        verdict
     }
 
     fn set_aside(&mut self, step: &Step, live: &Seen, difference: &Difference) {
@@ -177,7 +183,7 @@ impl Report {
         aside.number += 1;
     }
 
-    /// Adds the verdict of a probe to its line's: refuted, if one is; undecided, if another is.
+    /// Adds the verdict of a probe to its line's: refuted if one is, otherwise undecided if one is.
     fn decide(&mut self, line: Line, verdict: Verdict) {
         // The probe of another service says nothing.
         let is_elsewhere = |verdict: &Verdict| match verdict {
@@ -190,6 +196,7 @@ impl Report {
             (Some(old), new) if is_elsewhere(&old) => new,
             (Some(Verdict::Refuted), _) | (_, Verdict::Refuted) => Verdict::Refuted,
             (Some(Verdict::Undecided(why)), _) | (_, Verdict::Undecided(why)) => Verdict::Undecided(why),
+            (Some(Verdict::OtherText), _) | (_, Verdict::OtherText) => Verdict::OtherText,
             (Some(Verdict::Confirmed), Verdict::Confirmed) => Verdict::Confirmed,
         };
         self.verdicts.insert(line, merged);
@@ -232,8 +239,9 @@ impl Report {
             End::Signal => "; stopped by a signal".to_owned(),
         };
         output.line(&format!("requests   {}{end}", self.requests));
+        self.print_introduction(output);
         for problem in &self.problems {
-            output.line(&format!("problem    {problem}"));
+            output.line(&format!("  problem  {problem}"));
         }
         let [passed, failed, not_run] = [self.passed.len(), self.failed.len(), self.not_run.len()];
         output.line(&format!(
@@ -245,28 +253,52 @@ impl Report {
                 output.line(&format!("           {}", cut(line, MOST)));
             }
         }
-        by_reason(
-            output,
-            "not run ",
-            self.not_run.iter().map(|(name, why)| (why.as_str(), *name)),
-        );
-
-        self.print_differences(output);
+        let not_run = self
+            .not_run
+            .iter()
+            .map(|(name, why)| (why.as_str(), (*name).to_owned()));
+        by_reason(output, "not run: ", not_run);
         self.print_lines(output);
+        self.print_differences(output);
+        self.print_asides(output);
+    }
+
+    fn print_introduction(&self, output: &mut Output<'_>) {
+        let date = format!("{:.10}", azure_table::DateTime::now().to_string());
+        output.line(&format!("\nReport of verify {}, {date}", env!("CARGO_PKG_VERSION")));
+        for line in [
+            "The conformance suite and the probes ran on the project's emulator, and then on the service. A probe sends a",
+            "few requests, whose responses decide a line of azure-table-emulator/src/unknowns.md: a behavior of the",
+            "emulator that no recording and no documentation confirms. The functions of the suite are in tests/src. The",
+            "report contains no secret, and neither the name nor the address of the account.",
+        ] {
+            output.line(&format!("  {line}"));
+        }
+        output.line(match self.is_live {
+            true => "  Please send it as an issue of the project, with the lines above.",
+            false => "  This is not a live account: it decides nothing about Azure.",
+        });
     }
 
     fn print_differences(&self, output: &mut Output<'_>) {
         output.line(&format!(
-            "\nResponses that differ from the emulator's: {}",
+            "\nResponses to probes that differ from the emulator's: {}",
             self.found.len()
         ));
+        if !self.found.is_empty() {
+            output.line(
+                "  <T> is the table of the probes, <N> begins the names of other tables, <K> is a partition, and",
+            );
+            output.line("  <R:r> its row r; <x*5> is xxxxx, and <wide*3*100> 3 properties of 100 characters each.");
+            output.line("  {time 1} is the first time in a response.");
+        }
         let mut last = None;
         for found in &self.found {
             if last != Some(found.line) {
-                output.line(&format!("  {}", cut(found.line.0, MOST)));
+                output.line(&format!("\n  {}", shown_line(found.line)));
                 last = Some(found.line);
             }
-            output.line(&format!("    {}", cut(&found.request, MOST)));
+            output.line(&format!("    {}", cut(&found.request, MOST_OF_REQUEST)));
             let is_other =
                 |difference: &&Difference| !matches!(difference.level.as_str(), "status" | "code" | "message");
             let others: Vec<_> = found.differences.iter().filter(is_other).collect();
@@ -274,17 +306,22 @@ impl Report {
                 pair(output, "", &found.emulator, &found.service);
             } else {
                 for difference in others {
-                    let (emulator, service) = apart(&difference.emulator, &difference.service);
+                    let (emulator, service) = apart(&difference.level, &difference.emulator, &difference.service);
                     pair(output, &format!("{} ", difference.level), &emulator, &service);
                 }
             }
         }
+    }
+
+    fn print_asides(&self, output: &mut Output<'_>) {
         if !self.asides.is_empty() {
-            output.line("\nOther parts of responses, which decide no line, with the first of them:");
+            output.line(
+                "\nOther parts of responses that differ, which decide no line, each with its number and an example:",
+            );
         }
         for (name, aside) in &self.asides {
             output.line(&format!("  {name}: {}", aside.number));
-            let (emulator, service) = apart(&aside.emulator, &aside.service);
+            let (emulator, service) = apart(name, &aside.emulator, &aside.service);
             pair(output, "", &emulator, &service);
         }
     }
@@ -292,33 +329,33 @@ impl Report {
     fn print_lines(&self, output: &mut Output<'_>) {
         let of = |wanted: fn(&Verdict) -> bool| self.verdicts.iter().filter(move |(_, verdict)| wanted(verdict));
         let confirmed: Vec<_> = of(|verdict| *verdict == Verdict::Confirmed).collect();
+        let other_text: Vec<_> = of(|verdict| *verdict == Verdict::OtherText).collect();
         let refuted: Vec<_> = of(|verdict| *verdict == Verdict::Refuted).collect();
-        let [yes, no] = match self.is_live {
-            true => ["confirmed", "refuted"],
-            false => ["alike", "different"],
+        let [yes, almost, no] = match self.is_live {
+            true => ["confirmed", "confirmed but for the text of an error", "refuted"],
+            false => ["alike", "alike but for the text of an error", "different"],
         };
-        let undecided = self.verdicts.len() - confirmed.len() - refuted.len();
+        let undecided = self.verdicts.len() - confirmed.len() - other_text.len() - refuted.len();
         output.line(&format!(
-            "\nLines of unknowns.md: {} {yes}, {} {no}, {undecided} not decided",
+            "\nLines of unknowns.md: {} {yes}, {} {almost}, {} {no}, {undecided} not decided",
             confirmed.len(),
+            other_text.len(),
             refuted.len()
         ));
-        if !self.is_live {
-            output.line("  This is not a live account: it decides nothing about the service.");
-        }
-        for (name, lines) in [(yes, confirmed), (no, refuted)] {
+        output.line("  A response is alike if its status, its error and the parts that the line is about are alike.");
+        for (name, lines) in [(no, refuted), (almost, other_text), (yes, confirmed)] {
             if !lines.is_empty() {
                 output.line(&format!("  {name}:"));
             }
             for (line, _) in lines {
-                output.line(&format!("    {}", cut(line.0, MOST)));
+                output.line(&format!("    {}", shown_line(*line)));
             }
         }
         let reasons = self.verdicts.iter().filter_map(|(line, verdict)| match verdict {
-            Verdict::Undecided(why) => Some((why.as_str(), line.0)),
+            Verdict::Undecided(why) => Some((why.as_str(), shown_line(*line))),
             _ => None,
         });
-        by_reason(output, "cannot be probed here:", reasons);
+        by_reason(output, "not decided: ", reasons);
     }
 }
 
@@ -328,17 +365,26 @@ fn pair(output: &mut Output<'_>, what: &str, emulator: &str, service: &str) {
 }
 
 /// Prints names below their common reason.
-fn by_reason<'a>(output: &mut Output<'_>, what: &str, names: impl Iterator<Item = (&'a str, &'a str)>) {
-    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+fn by_reason<'a>(output: &mut Output<'_>, what: &str, names: impl Iterator<Item = (&'a str, String)>) {
+    let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (reason, name) in names {
         groups.entry(reason).or_default().push(name);
     }
     for (reason, names) in groups {
-        output.line(&format!("  {what} {reason}"));
+        output.line(&format!("  {what}{reason}"));
         for name in names {
-            output.line(&format!("    {}", cut(name, MOST)));
+            output.line(&format!("    {name}"));
         }
     }
+}
+
+/// Returns a line of unknowns.md: the request, and the response of the emulator.
+fn shown_line(line: Line) -> String {
+    let text = match line {
+        Line(item, "") => item.to_owned(),
+        Line(request, response) => format!("{request} -> {response}"),
+    };
+    cut(&text, MOST_OF_REQUEST)
 }
 
 /// Returns a request in short.
@@ -356,9 +402,14 @@ fn shown(step: &Step) -> String {
         Body::Repeated(times, change) => format!(" {times} times {change}"),
     };
     let signed = match step.auth {
-        Auth::Own => "",
-        Auth::None => " without a credential",
-        Auth::Sas(_) | Auth::SasAnd(..) => " with a signature of its own",
+        Auth::Own => String::new(),
+        Auth::None => " without a credential".to_owned(),
+        Auth::Sas(fields) => format!(" with a signature of {}", query(fields)),
+        Auth::SasAnd(fields, further) => format!(
+            " with a signature of {} and {}",
+            query(fields),
+            further.trim_start_matches('&')
+        ),
     };
     let (method, path) = (step.method, step.path);
     format!(
@@ -368,8 +419,18 @@ fn shown(step: &Step) -> String {
     )
 }
 
-/// Returns the parts of two texts from shortly before their first difference.
-fn apart(a: &str, b: &str) -> (String, String) {
+fn query(fields: &[(&str, &str)]) -> String {
+    let pairs: Vec<_> = fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    pairs.join("&")
+}
+
+/// Returns the parts of two bodies or headers from shortly before their first difference.
+fn apart(level: &str, a: &str, b: &str) -> (String, String) {
+    let none = if level.starts_with("header ") {
+        "(absent)"
+    } else {
+        "(empty)"
+    };
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let from = if a.len().max(b.len()) <= MOST {
         0
@@ -380,7 +441,7 @@ fn apart(a: &str, b: &str) -> (String, String) {
         let rest: String = text.chars().skip(from).collect();
         let begin = if from > 0 { "…" } else { "" };
         match rest.is_empty() && from == 0 {
-            true => "(empty)".to_owned(),
+            true => none.to_owned(),
             false => format!("{begin}{}", cut(&rest, MOST)),
         }
     };

@@ -1,4 +1,4 @@
-//! A run: the emulator first, which also counts the requests, then the service, then the cleanup.
+//! A run: the emulator first, which also counts the requests, then the service, then the report and the cleanup.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,11 +8,13 @@ use azure_table::Guid;
 use azure_table::transport::{HttpTransport, Transport};
 
 use crate::account::Account;
+use crate::check::{self, Unusable};
 use crate::conformance::{self, Test};
 use crate::guard::Guard;
 use crate::mask::Mask;
 use crate::options::Options;
 use crate::probe::{Needs, Probe};
+use crate::progress::Progress;
 use crate::report::{End, Report};
 use crate::side::{self, Observed, Side};
 use crate::stop::Stop;
@@ -33,9 +35,17 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// Returns the end of a run, or of one that could not start.
-    pub(crate) fn of(ran: &Result<(Self, Option<Report>), String>) -> Self {
+    pub(crate) fn of(ran: &Ran) -> Self {
         ran.as_ref().map_or(Self::Usage, |(exit, _)| *exit)
     }
+}
+
+/// The streams of the program.
+pub(crate) struct Streams<'w> {
+    /// The report.
+    pub(crate) out: &'w mut dyn Write,
+    /// The progress.
+    pub(crate) log: &'w mut (dyn Write + Send),
 }
 
 /// The output. The mask applies to every line.
@@ -63,6 +73,13 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// Returns the number of functions and probes that run.
+    fn number(&self, skipped: &[usize]) -> usize {
+        let tests = self.tests.iter().filter(|(_, obstacle)| obstacle.is_none()).count();
+        let probes = self.probes.iter().filter(|(.., obstacle)| obstacle.is_none()).count();
+        tests + probes - skipped.len()
+    }
+
     fn new(account: &Account, options: &Options) -> Self {
         let is_named = |name: &str| name.to_lowercase().contains(&options.only);
         let tests = conformance::all().into_iter().filter(|test| is_named(test.name));
@@ -96,8 +113,16 @@ fn lock(results: &Shared) -> MutexGuard<'_, Results> {
     results.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a plan on one side. `skipped` names the functions that the emulator of this service fails.
-async fn exercise(side: &Side, plan: &Plan, skipped: &[usize], record: Option<&Path>, results: &Shared) {
+/// Runs a plan on one side. `skipped` names the functions that the emulator of this service fails. Calls `progress`
+/// after each function and probe, with the number of requests so far.
+async fn exercise(
+    side: &Side,
+    plan: &Plan,
+    skipped: &[usize],
+    record: Option<&Path>,
+    results: &Shared,
+    mut progress: impl FnMut(u64),
+) {
     for (index, (test, obstacle)) in plan.tests.iter().enumerate() {
         let outcome = match obstacle.is_some() || skipped.contains(&index) {
             true => None,
@@ -105,6 +130,7 @@ async fn exercise(side: &Side, plan: &Plan, skipped: &[usize], record: Option<&P
                 side.guard.start_session();
                 let outcome = with_properties(side, test.changes_properties(), test.run(&side.backend), results).await;
                 keep(side, record, &test.name.replace("::", "_"), results);
+                progress(side.guard.sent());
                 outcome
             }
         };
@@ -126,6 +152,7 @@ async fn exercise(side: &Side, plan: &Plan, skipped: &[usize], record: Option<&P
                 let changes = probe.needs == Needs::Properties;
                 let observed = with_properties(side, changes, side.observe(*index, probe), results).await;
                 keep(side, record, &format!("probe_{index:03}"), results);
+                progress(side.guard.sent());
                 observed
             }
         };
@@ -161,21 +188,24 @@ fn keep(side: &Side, record: Option<&Path>, name: &str, results: &Shared) {
     }
 }
 
+/// The end of a run with a report, or the reason why it did not start.
+pub(crate) type Ran = Result<(Exit, Option<Report>), String>;
+
 /// Runs the program. `transport` replaces the network, and `stop` ends a run early.
 pub(crate) async fn run(
     options: &Options,
     transport: Option<Arc<dyn Transport>>,
     stop: &Stop,
-    write: &mut dyn Write,
-) -> Result<(Exit, Option<Report>), String> {
-    let account = Account::new(&options.account)?;
-    let mut output = Output::new(write, account.mask());
+    streams: Streams<'_>,
+) -> Ran {
+    let account = Account::new(&options.account, options.cosmos)?;
+    let mut output = Output::new(streams.out, account.mask());
     let transport = match transport {
         Some(transport) => transport,
         None => network(options)?,
     };
     if let Some(file) = &options.cleanup {
-        let tables = Tables::open(file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let tables = Tables::open(file, &account.base).map_err(|e| format!("{}: {e}", file.display()))?;
         return Ok((finish(&account, &transport, &tables, &mut output).await?, None));
     }
     let id = Guid::random().to_string().replace('-', "");
@@ -195,7 +225,7 @@ pub(crate) async fn run(
     tokio::select! {
         biased;
         () = stop.stopped() => return Ok((Exit::NotFinished, None)),
-        () = exercise(&twin, &plan, &[], None, &expected) => {}
+        () = exercise(&twin, &plan, &[], None, &expected, |_| {}) => {}
     }
     let expected = lock(&expected).clone();
     // A function of the suite for Azure Table storage may not hold on Cosmos DB: its emulator decides.
@@ -207,55 +237,72 @@ pub(crate) async fn run(
     let estimate = twin.guard.sent() + twin.guard.sent() / 10 + 10;
     let cap = options.max_requests.unwrap_or(estimate + estimate / 2);
     output.line(&format!("account    {}", account.kind()));
-    let creations = twin.guard.created();
+    // And the table of the check.
+    let creations = twin.guard.created() + 1;
     output.line(&format!(
-        "estimate   {estimate} requests, of which {creations} create a table; at most {cap}, and the cleanup"
+        "estimate   {estimate} requests, of which {creations} create a table; after {cap} the run stops, and cleans up"
     ));
     output.line("           the price depends on the account");
-    if !options.yes && !confirmed(&mut output, stop).await {
-        output.line("not started");
-        return Ok((Exit::NotFinished, None));
+    if !options.yes {
+        confirmed(&mut output, stop).await?;
     }
     let path = options
         .tables
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{prefix}.tables")));
-    let tables = Tables::create(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let tables = Tables::create(&path, &account.base).map_err(|e| format!("{}: {e}", path.display()))?;
     stop.set_file(&path);
     output.line(&format!("tables     {prefix}…, noted in {}", path.display()));
-    output.line("           a signal stops the run, and deletes them");
+    output.line("           Ctrl-C stops the run, and deletes them");
     let guard = Guard::new(transport.clone(), &prefix, cap, Some(tables));
-    let name = if is_azurite(&transport, &account).await {
-        "Azurite"
-    } else {
-        "account"
-    };
-    let side = Side::new(account.clone(), guard.clone(), name, &prefix)?;
     let folder = options.record.as_ref().map(|folder| {
         let service = if account.is_cosmos { "cosmos" } else { "storage" };
         folder.join(service)
     });
     let found = Shared::default();
+    let mut progress = Progress::new(streams.log, plan.number(&skipped), estimate);
+    let work = async {
+        check::check(&account, &guard, &prefix).await?;
+        let name = backend_name(&account, &guard).await;
+        let side = Side::new(account.clone(), guard.clone(), name, &prefix)?;
+        exercise(&side, &plan, &skipped, folder.as_deref(), &found, |sent| {
+            progress.step(sent)
+        })
+        .await;
+        Ok(())
+    };
     let end = tokio::select! {
         biased;
-        () = stop.stopped() => End::Signal,
-        () = guard.capped() => End::Capped(cap),
-        () = exercise(&side, &plan, &skipped, folder.as_deref(), &found) => End::Complete,
+        () = stop.stopped() => Ok(End::Signal),
+        () = guard.capped() => Ok(End::Capped(cap)),
+        worked = work => worked.map(|()| End::Complete),
+    };
+    let Some(tables) = guard.tables() else {
+        return Err("no file of tables".to_owned());
+    };
+    let end = match end {
+        Ok(end) => end,
+        Err(Unusable { why, has_response }) => {
+            if has_response {
+                guard.settle().await;
+                finish(&account, &transport, tables, &mut output).await?;
+            } else if !tables.finish().map_err(|e| e.to_string())? {
+                output.line(&left(tables));
+            }
+            return Err(account.mask().hide(&why));
+        }
     };
     guard.settle().await;
     let found = lock(&found).clone();
     let report = Report::new(&account, &plan, &expected, &found, &skipped, end, guard.sent());
-    if let Some(tables) = guard.tables() {
-        let cleaned = finish(&account, &transport, tables, &mut output).await?;
-        report.print(&mut output);
-        let exit = if cleaned == Exit::NoDifference {
-            report.exit()
-        } else {
-            Exit::NotFinished
-        };
-        return Ok((exit, Some(report)));
-    }
-    Ok((report.exit(), Some(report)))
+    // Before the cleanup, which may fail.
+    report.print(&mut output);
+    let cleaned = finish(&account, &transport, tables, &mut output).await?;
+    let exit = match cleaned {
+        Exit::NoDifference => report.exit(),
+        other => other,
+    };
+    Ok((exit, Some(report)))
 }
 
 /// Deletes the noted tables, and removes their file.
@@ -265,23 +312,36 @@ async fn finish(
     tables: &Tables,
     output: &mut Output<'_>,
 ) -> Result<Exit, String> {
-    let number = tables.names().len();
-    let problems = side::clean_up(account, transport, tables).await;
-    for problem in &problems {
+    let cleaned = side::clean_up(account, transport, tables).await;
+    for problem in &cleaned.problems {
         output.line(&format!("cleanup    {problem}"));
     }
-    let path = tables.path().display().to_string();
-    match tables.finish() {
-        Ok(true) => {
-            output.line(&format!("cleanup    tables deleted at the end: {number}; none is left"));
-            Ok(Exit::NoDifference)
-        }
-        Ok(false) => {
-            output.line(&format!("cleanup    not complete; again with --cleanup {path}"));
-            Ok(Exit::NotFinished)
-        }
-        Err(e) => Err(format!("{path}: {e}")),
+    let is_clean = tables
+        .finish()
+        .map_err(|e| format!("{}: {e}", tables.path().display()))?;
+    let not_found = match cleaned.not_found {
+        0 => String::new(),
+        number => format!(", not found: {number}"),
+    };
+    let end = match is_clean {
+        true => "none is left",
+        false => "some are left",
+    };
+    output.line(&format!(
+        "cleanup    tables deleted at the end: {}{not_found}; {end}",
+        cleaned.deleted
+    ));
+    if is_clean {
+        return Ok(Exit::NoDifference);
     }
+    output.line(&left(tables));
+    Ok(Exit::NotFinished)
+}
+
+/// Returns a line about tables that may be left.
+fn left(tables: &Tables) -> String {
+    let path = tables.path().display();
+    format!("cleanup    not complete: delete the rest with --cleanup {path}")
 }
 
 fn network(options: &Options) -> Result<Arc<dyn Transport>, String> {
@@ -293,29 +353,39 @@ fn network(options: &Options) -> Result<Arc<dyn Transport>, String> {
     Ok(Arc::new(builder.build().map_err(|e| e.to_string())?))
 }
 
-/// Asks on the terminal.
-async fn confirmed(output: &mut Output<'_>, stop: &Stop) -> bool {
+/// Asks on the terminal. Fails unless the answer is yes.
+async fn confirmed(output: &mut Output<'_>, stop: &Stop) -> Result<(), String> {
     output.line("start? [y/N]");
     let line = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         io::stdin().read_line(&mut line).map(|_| line)
     });
-    tokio::select! {
-        () = stop.stopped() => false,
-        line = line => matches!(line, Ok(Ok(line)) if matches!(line.trim(), "y" | "Y" | "yes")),
+    let line = tokio::select! {
+        () = stop.stopped() => return Err("not started: stopped by a signal".to_owned()),
+        line = line => line.map_err(|e| e.to_string())?.unwrap_or_default(),
+    };
+    match line.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        "" if !line.ends_with('\n') => {
+            let why = "not started: standard input has no answer; --yes starts without the question";
+            Err(why.to_owned())
+        }
+        _ => Err("not started".to_owned()),
     }
 }
 
-/// Asks a service that is not live for its name: the suite knows some differences of Azurite.
-async fn is_azurite(transport: &Arc<dyn Transport>, account: &Account) -> bool {
-    if account.is_live {
-        return false;
-    }
+/// Returns the name of a service for the suite, which knows some differences of Azurite.
+async fn backend_name(account: &Account, guard: &Guard) -> &'static str {
+    const UNKNOWN: &str = "account";
     let request = http::Request::get(format!("{}/Tables", account.base)).body(bytes::Bytes::new());
-    let Ok(request) = request else { return false };
-    let response = transport.send(request).await;
-    response.is_ok_and(|response| {
+    let Ok(request) = request else { return UNKNOWN };
+    if account.is_live {
+        return UNKNOWN;
+    }
+    let response = tokio::time::timeout(side::LIMIT, guard.send(request)).await;
+    let is_azurite = matches!(response, Ok(Ok(response)) if {
         let server = response.headers().get("server").and_then(|value| value.to_str().ok());
         server.is_some_and(|server| server.starts_with("Azurite"))
-    })
+    });
+    if is_azurite { "Azurite" } else { UNKNOWN }
 }

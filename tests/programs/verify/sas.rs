@@ -14,6 +14,58 @@ const SIGNS_ADDRESSES: &str = "2015-04-05";
 /// The first version that signs the service's name with the table's.
 const SIGNS_SERVICE: &str = "2015-02-21";
 
+/// The permissions that a run needs, each with its name. Either of two letters is sufficient.
+///
+/// Source: REST "Create an account SAS", permissions of the Table service.
+const PERMISSIONS: [(&str, &str); 6] = [
+    ("r", "read"),
+    ("a", "add"),
+    ("u", "update"),
+    ("d", "delete"),
+    ("cw", "create"),
+    ("l", "list"),
+];
+/// The types of resources that a run needs.
+const TYPES: [(&str, &str); 2] = [("c", "container, for tables"), ("o", "object, for entities")];
+
+/// Checks that a signature is sufficient for a run.
+pub(crate) fn check(token: &str) -> Result<(), String> {
+    let fields = fields(token);
+    let field = |name: &str| {
+        let found = fields.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str()).unwrap_or_default()
+    };
+    let missing = |field: &str, needed: &[(&str, &str)]| -> Vec<String> {
+        let missing = needed
+            .iter()
+            .filter(|(letters, _)| !field.contains(|c| letters.contains(c)));
+        missing
+            .map(|(letters, name)| format!("{} ({name})", &letters[..1]))
+            .collect()
+    };
+    let lacks = if field("tn").is_empty() {
+        [
+            ("the service", missing(field("ss"), &[("t", "table")])),
+            ("the resource type", missing(field("srt"), &TYPES)),
+            ("the permission", missing(field("sp"), &PERMISSIONS)),
+        ]
+    } else {
+        return Err("the signature is for one table, and the run creates tables: use an account SAS".to_owned());
+    };
+    let lacks: Vec<_> = lacks
+        .iter()
+        .filter(|(_, missing)| !missing.is_empty())
+        .map(|(what, missing)| format!("{what} {}", missing.join(", ")))
+        .collect();
+    match lacks.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "the signature lacks {}: create an account SAS with ss=t, srt=co and sp=rdlacu",
+            lacks.join(" and ")
+        )),
+    }
+}
+
 /// Returns the query of a signature with these fields. With `tn` it is for a table, otherwise for the account.
 pub(crate) fn signed(fields: &[(String, String)], account: &str, key: &str) -> String {
     let field = |name: &str| {

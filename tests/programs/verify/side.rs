@@ -21,7 +21,7 @@ use crate::signer::Signer;
 /// The time after which a live account applies policies and properties.
 const EFFECTIVE: Duration = Duration::from_secs(30);
 /// The time for a response.
-const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 /// The reasons for which a probe waits for another account.
 pub(crate) const NEEDS_STORAGE: &str = "it needs Azure Table storage";
 pub(crate) const NEEDS_COSMOS: &str = "it needs Cosmos DB";
@@ -106,7 +106,11 @@ impl Side {
             }
             let seen = Seen::of(&response, &mask);
             if step.is_setup && seen.status >= 400 {
-                return Err(format!("{} {}: {}", step.method, step.path, seen.outcome()));
+                let (method, path) = (step.method, step.path);
+                return Err(format!(
+                    "{method} {path}, which prepares the probe, fails: {}",
+                    seen.outcome()
+                ));
             }
             observed.steps.push(seen);
         }
@@ -141,7 +145,7 @@ impl Side {
         if let Some(tables) = self.guard.tables() {
             tables
                 .set_properties(Some(properties.clone()))
-                .map_err(|e| e.to_string())?;
+                .map_err(|e| format!("the file of tables: {e}"))?;
         }
         Ok(properties)
     }
@@ -156,7 +160,7 @@ impl Side {
             ));
         }
         match self.guard.tables() {
-            Some(tables) => tables.set_properties(None).map_err(|e| e.to_string()),
+            Some(tables) => tables.set_properties(None).map(drop).map_err(|e| e.to_string()),
             None => Ok(()),
         }
     }
@@ -250,19 +254,32 @@ fn request(
     builder.body(body).map_err(|e| e.to_string())
 }
 
-/// Deletes the tables of a file, and restores the properties in it. Returns the problems.
+/// The result of a cleanup.
+#[derive(Debug, Default)]
+pub(crate) struct Cleaned {
+    /// The numbers of tables.
+    pub(crate) deleted: usize,
+    pub(crate) not_found: usize,
+    pub(crate) problems: Vec<String>,
+}
+
+/// Deletes the tables of a file, and restores the properties in it.
 pub(crate) async fn clean_up(
     account: &Account,
     transport: &Arc<dyn Transport>,
     tables: &crate::tables::Tables,
-) -> Vec<String> {
+) -> Cleaned {
     let mask = account.mask();
+    let mut cleaned = Cleaned::default();
     let signer = match account
         .credential()
         .and_then(|credential| Signer::new(&account.base, credential))
     {
         Ok(signer) => signer,
-        Err(why) => return vec![mask.hide(&why)],
+        Err(why) => {
+            cleaned.problems.push(mask.hide(&why));
+            return cleaned;
+        }
     };
     let send = async |method: &str, path: &str, body: Bytes| -> Result<u16, String> {
         let request = signer
@@ -272,12 +289,17 @@ pub(crate) async fn clean_up(
         let response = response.map_err(|_| format!("no response within {LIMIT:?}"))?;
         Ok(response.map_err(|e| e.to_string())?.status().as_u16())
     };
-    let mut problems = Vec::new();
     if let Some(properties) = tables.properties() {
         match send("PUT", PROPERTIES, properties.into()).await {
             Ok(status) if status < 300 => drop(tables.set_properties(None)),
-            Ok(status) => problems.push(format!("the service properties are not restored: {status}")),
-            Err(why) => problems.push(format!("the service properties are not restored: {why}")),
+            Ok(status) => {
+                let why = format!("the service properties are not restored: {status}");
+                cleaned.problems.push(why);
+            }
+            Err(why) => {
+                let why = format!("the service properties are not restored: {}", mask.hide(&why));
+                cleaned.problems.push(why);
+            }
         }
     }
     for name in tables.names() {
@@ -288,10 +310,11 @@ pub(crate) async fn clean_up(
                 tokio::time::sleep(Duration::from_millis(500 << attempt)).await;
             }
             last = match send("DELETE", &path, Bytes::new()).await {
-                Ok(204 | 404) => {
-                    last.clear();
-                    if let Err(e) = tables.remove(&name) {
-                        last = e.to_string();
+                Ok(status @ (204 | 404)) => {
+                    last = tables.remove(&name).map_or_else(|e| e.to_string(), |_| String::new());
+                    match status {
+                        204 => cleaned.deleted += 1,
+                        _ => cleaned.not_found += 1,
                     }
                     break;
                 }
@@ -300,10 +323,11 @@ pub(crate) async fn clean_up(
             };
         }
         if !last.is_empty() {
-            problems.push(mask.hide(&format!("table {name:?} is not deleted: {last}")));
+            let why = format!("table {name:?} is not deleted: {last}");
+            cleaned.problems.push(mask.hide(&why));
         }
     }
-    problems
+    cleaned
 }
 
 /// Returns the reason why a probe cannot run on an account.

@@ -1,7 +1,8 @@
 //! The file that names the tables of a run: each before it is created, until it is deleted.
 //!
-//! It has the names only, one per line, and the properties of the service while they are changed. The file is replaced
-//! as a whole, so that a kill leaves the old one or the new one.
+//! It has the names, one per line, the properties of the service while they are changed, and a salted hash of the
+//! account's address: a cleanup of another account would find no table, and lose the names. The file is replaced as a
+//! whole, so that a kill leaves the old one or the new one.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -9,14 +10,25 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The line before the names.
-const HEAD: &str = "# Tables of a run of verify, which deletes them. If it was killed: verify --cleanup FILE";
+use azure_table::Guid;
+use sha2::{Digest as _, Sha256};
+
+/// The first line.
+const HEAD: &str = "# Tables of a run of verify, which deletes them at its end. If it was killed, this deletes them:";
+/// The command follows.
+const COMMAND: &str = "#   cargo run --release -p azure-table-tests --example verify -- --cleanup ";
+const ACCOUNT_NEEDED: &str =
+    "# with the account of the run: in AZURE_STORAGE_CONNECTION_STRING, or --endpoint and AZURE_TABLE_TOKEN";
+/// The beginning of the line with the salt and the hash of the account's address.
+const ACCOUNT: &str = "# account ";
 /// The beginning of the line with the properties to restore, as JSON text.
 const PROPERTIES: &str = "# properties ";
 
 #[derive(Debug)]
 pub(crate) struct Tables {
     path: PathBuf,
+    /// The salt and the hash of the account's address.
+    account: String,
     noted: Mutex<Noted>,
 }
 
@@ -27,37 +39,54 @@ struct Noted {
 }
 
 impl Tables {
-    /// Creates the file. It must not exist, because it may name the tables of another run.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        File::create_new(path)?;
-        let tables = Self::at(path, Noted::default());
+    /// Creates the file for a run on the account at this address. It must not exist, because it may name the tables of
+    /// another run.
+    pub(crate) fn create(path: &Path, address: &str) -> io::Result<Self> {
+        File::create_new(path).map_err(|e| match e.kind() {
+            io::ErrorKind::AlreadyExists => io::Error::other(
+                "the file exists, and may name tables of another run: choose another --tables, or delete them with \
+                 --cleanup",
+            ),
+            _ => e,
+        })?;
+        let salt = Guid::random().to_string();
+        let tables = Self::at(path, hashed(&salt, address), Noted::default())?;
         tables.write(&Noted::default())?;
         Ok(tables)
     }
 
-    /// Reads the file of an earlier run.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    /// Reads the file of an earlier run, which must have been on the account at this address.
+    pub(crate) fn open(path: &Path, address: &str) -> io::Result<Self> {
         let text = fs::read_to_string(path)?;
-        if text.lines().next() != Some(HEAD) {
+        let mut lines = text.lines();
+        let account = text.lines().find_map(|line| line.strip_prefix(ACCOUNT));
+        let (Some(HEAD), Some(account)) = (lines.next(), account) else {
             return Err(io::Error::other("it is not a file of tables of this program"));
+        };
+        let salt = account.split(' ').next().unwrap_or_default();
+        if hashed(salt, address) != account {
+            return Err(io::Error::other(
+                "its tables belong to another account: set the connection string of that run. Nothing was sent",
+            ));
         }
         let mut noted = Noted::default();
-        for line in text.lines().skip(1) {
+        for line in lines.filter(|line| !line.is_empty()) {
             if let Some(properties) = line.strip_prefix(PROPERTIES) {
                 noted.properties = Some(serde_json::from_str(properties)?);
-            } else if !line.is_empty() {
+            } else if !line.starts_with('#') {
                 // A name of Cosmos DB may have any characters.
                 noted.names.insert(serde_json::from_str(line)?);
             }
         }
-        Ok(Self::at(path, noted))
+        Self::at(path, account.to_owned(), noted)
     }
 
-    fn at(path: &Path, noted: Noted) -> Self {
-        Self {
-            path: path.to_owned(),
+    fn at(path: &Path, account: String, noted: Noted) -> io::Result<Self> {
+        Ok(Self {
+            path: std::path::absolute(path)?,
+            account,
             noted: Mutex::new(noted),
-        }
+        })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -73,15 +102,17 @@ impl Tables {
         self.noted().properties.clone()
     }
 
-    pub(crate) fn add(&self, name: &str) -> io::Result<()> {
+    /// Adds a name. Returns `true` if it is new.
+    pub(crate) fn add(&self, name: &str) -> io::Result<bool> {
         self.change(|noted| noted.names.insert(name.to_owned()))
     }
 
-    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
+    /// Removes a name. Returns `true` if it was there.
+    pub(crate) fn remove(&self, name: &str) -> io::Result<bool> {
         self.change(|noted| noted.names.remove(name))
     }
 
-    pub(crate) fn set_properties(&self, properties: Option<String>) -> io::Result<()> {
+    pub(crate) fn set_properties(&self, properties: Option<String>) -> io::Result<bool> {
         self.change(|noted| {
             let is_new = noted.properties != properties;
             noted.properties = properties;
@@ -99,17 +130,24 @@ impl Tables {
         Ok(is_clean)
     }
 
-    fn change(&self, change: impl FnOnce(&mut Noted) -> bool) -> io::Result<()> {
+    /// Writes the file if the change returns `true`.
+    fn change(&self, change: impl FnOnce(&mut Noted) -> bool) -> io::Result<bool> {
         let mut noted = self.noted();
-        match change(&mut noted) {
-            true => self.write(&noted),
-            false => Ok(()),
+        let is_changed = change(&mut noted);
+        if is_changed {
+            self.write(&noted)?;
         }
+        Ok(is_changed)
     }
 
     fn write(&self, noted: &Noted) -> io::Result<()> {
         let json = |text: &String| serde_json::to_string(text).map_err(io::Error::from);
-        let mut lines = vec![HEAD.to_owned()];
+        let mut lines = vec![
+            HEAD.to_owned(),
+            format!("{COMMAND}{:?}", self.path),
+            ACCOUNT_NEEDED.to_owned(),
+            format!("{ACCOUNT}{}", self.account),
+        ];
         if let Some(properties) = &noted.properties {
             lines.push(format!("{PROPERTIES}{}", json(properties)?));
         }
@@ -127,4 +165,16 @@ impl Tables {
     fn noted(&self) -> MutexGuard<'_, Noted> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns a salt and the hash of an address with it.
+fn hashed(salt: &str, address: &str) -> String {
+    // The default port is the same address.
+    let address = match address.split_once("://") {
+        Some(("https", rest)) => rest.trim_end_matches(":443"),
+        _ => address,
+    };
+    let hash = Sha256::digest(format!("{salt} {address}"));
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{salt} {hash}")
 }

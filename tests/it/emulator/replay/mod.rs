@@ -10,6 +10,7 @@ mod masked;
 mod repeated_session;
 mod session;
 
+use azure_table_tests::fixtures;
 use compare::{LEVELS, Seen};
 use repeated_session::Replay;
 
@@ -88,7 +89,7 @@ async fn every_recorded_exchange_is_answered_as_it_was_live() {
     let mut differences = Vec::new();
     let mut compared = 0;
     for kind in ["storage", "cosmos"] {
-        let sessions = session::sessions(kind);
+        let sessions = session::sessions(&fixtures::recordings(kind));
         let (mut kept, mut again) = (Tally::default(), Tally::default());
         for (name, session) in &sessions {
             let mut replay = Replay::new(session);

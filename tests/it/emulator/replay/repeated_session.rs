@@ -156,7 +156,7 @@ impl Replay {
             name(&path)
         };
         let is_missing =
-            response.status == 404 && (path.starts_with("Tables") || response.body.contains("TableNotFound"));
+            response.status == 404 && path.starts_with("Tables") || response.body.contains("TableNotFound");
         if !is_missing && !table.is_empty() && table != "Tables" {
             self.make_table(request, &table).await;
         }

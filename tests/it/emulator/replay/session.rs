@@ -3,9 +3,9 @@
 //! Contains the parser of the files. `masked.rs` reconstructs requests that were not recorded.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use azure_table::DateTime;
-use azure_table_tests::fixtures;
 use serde_json::Value;
 
 /// One request and its response.
@@ -137,10 +137,10 @@ fn exchange(value: &Value) -> Exchange {
     }
 }
 
-/// Returns the sessions of a kind of service, by name.
-pub(super) fn sessions(kind: &str) -> Vec<(String, Vec<Exchange>)> {
+/// Returns the sessions in a folder, by name.
+pub(super) fn sessions(folder: &Path) -> Vec<(String, Vec<Exchange>)> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(fixtures::recordings(kind)).unwrap() {
+    for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let session: Vec<Value> = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
