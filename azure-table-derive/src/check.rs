@@ -1,7 +1,7 @@
 //! The rules over a whole item.
 //!
 //! Decides which rules apply to which item. Each rule is a function that examines the finished [`Entity`], [`Struct`],
-//! [`Variants`] or [`Choice`] and reports violations. Errors of a single attribute or template are reported where it is
+//! `Variants` or `Choice` and reports violations. Errors of a single attribute or template are reported where it is
 //! parsed.
 
 mod field;
