@@ -18,7 +18,7 @@ use crate::explore::event::{Choice, RequestOutcome, Step};
 
 /// The maximum number of characters of a body.
 const MOST_OF_BODY: usize = 120;
-/// The members of a row that a story omits. The path of a request shows the keys, except for an insert.
+/// The members of a row that a story omits. The line of a request begins with the keys.
 const LEFT_OUT: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
 
 /// An event as its task saw it.
@@ -47,7 +47,7 @@ impl StoryLine {
 
     pub fn set_request(&mut self, request: &Request<Bytes>) {
         let address = Address::of(request.uri());
-        let path = short(&address.path);
+        let path = short(&address.path, request.body());
         let query = url::decode(&address.query).unwrap_or(address.query);
         let mark = if query.is_empty() { "" } else { "?" };
         self.request = format!(
@@ -117,11 +117,17 @@ impl Story<'_> {
     }
 }
 
-/// Returns a path in short notation: `Blogs('p','r')`.
-fn short(path: &str) -> String {
+/// Returns a path in short notation: `Blogs('p','r')`. An insert has the keys in its body.
+fn short(path: &str, body: &[u8]) -> String {
     let path = url::decode(path.trim_start_matches('/')).unwrap_or_else(|| path.to_owned());
-    path.replacen("(PartitionKey='", "('", 1)
-        .replacen("',RowKey='", "','", 1)
+    let path = path
+        .replacen("(PartitionKey='", "('", 1)
+        .replacen("',RowKey='", "','", 1);
+    let row: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    match (row["PartitionKey"].as_str(), row["RowKey"].as_str()) {
+        (Some(partition_key), Some(row_key)) if !path.contains('(') => format!("{path}('{partition_key}','{row_key}')"),
+        _ => path,
+    }
 }
 
 fn text_of(headers: &HeaderMap, name: http::HeaderName) -> Option<String> {
@@ -184,7 +190,7 @@ fn parts(body: &[u8], content_type: &str) -> Option<String> {
             let path = Address::of(&address.parse().ok()?).path;
             Some(format!(
                 "{method} {}{}",
-                short(&path),
+                short(&path, part.body),
                 body_of(&HeaderMap::new(), part.body)
             ))
         }

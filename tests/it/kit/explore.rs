@@ -144,7 +144,7 @@ fn failure_prints_its_order_and_replays() {
     assert_eq!(failure.faults(), 0);
     assert_eq!(
         failure.story(),
-        "   1  t1  POST Rows  204\n   2  t0  POST Rows  409 EntityAlreadyExists\n"
+        "   1  t1  POST Rows('p','r')  204\n   2  t0  POST Rows('p','r')  409 EntityAlreadyExists\n"
     );
     assert!(
         failure
