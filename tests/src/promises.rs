@@ -1,11 +1,13 @@
 //! A promise of a pattern or a system, and where it is checked: in an exploration, under every fault, on a service.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
+use azure_table::telemetry::{Event, Observer};
 use azure_table::testing::{Faults, Simulation};
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{CallOptions, DateTime, DynamicEntity, Emulator, Guid, TableClient, TableServiceClient};
@@ -18,6 +20,19 @@ use crate::scenario::{Mode, Scenario};
 
 /// The timeout of a call under faults. All calls of a promise fit into the time of a lease and of an item.
 const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The faults that can last longer than [`TIMEOUT`].
+const SLOW: [&str; 9] = [
+    "request late",
+    "request too late",
+    "request hangs",
+    "answer late",
+    "answer too late",
+    "answer hangs",
+    "drip",
+    "drip too slow",
+    "busy for a day",
+];
 
 const TABLE: &str = "Rows";
 
@@ -38,6 +53,12 @@ pub struct Place {
     table: String,
     /// At most one fault happens in total, so that a retried call succeeds.
     pub recovers: bool,
+    /// No fault happens, or one that leaves a call the time for a retry. So no call fails because of it, except with
+    /// [`InDoubt`](azure_table::ErrorKind::InDoubt) if another writer replaced the row that shows who wrote.
+    pub retries_succeed: bool,
+    /// No fault happens.
+    pub is_faultless: bool,
+    meter: Meter,
 }
 
 #[derive(Debug)]
@@ -59,21 +80,28 @@ impl Place {
             to: To::Simulation(simulation),
             table: TABLE.to_owned(),
             recovers: true,
+            retries_succeed: true,
+            is_faultless: false,
+            meter: Meter::default(),
         }
     }
 
-    /// An emulator without gate and faults. All tasks share the client.
-    pub fn on_emulator(emulator: &Emulator) -> Self {
-        create(emulator);
-        let service = TableServiceClient::from_transport(emulator.clone());
+    /// An emulator without gate and faults, whose clock follows tokio's. All tasks share the client.
+    pub fn on_emulator() -> Self {
+        let emulator = following_tokio();
+        create(&emulator);
+        let service = TableServiceClient::from_transport(Following::new(&emulator));
         Self {
             to: To::Emulator {
-                emulator: emulator.clone(),
+                emulator,
                 faulty: service.clone(),
                 sound: service,
             },
             table: TABLE.to_owned(),
             recovers: true,
+            retries_succeed: true,
+            is_faultless: true,
+            meter: Meter::default(),
         }
     }
 
@@ -85,6 +113,9 @@ impl Place {
             to: To::Service(service),
             table: format!("t{id}"),
             recovers: true,
+            retries_succeed: true,
+            is_faultless: true,
+            meter: Meter::default(),
         }
     }
 
@@ -102,8 +133,16 @@ impl Place {
             },
             table: TABLE.to_owned(),
             recovers: mode == Mode::Once,
+            retries_succeed: mode == Mode::Once && !SLOW.contains(&scenario.name),
+            is_faultless: false,
+            meter: Meter::default(),
         };
         (place, faults)
+    }
+
+    /// Returns the meter of this place.
+    pub fn meter(&self) -> Meter {
+        self.meter.clone()
     }
 
     /// Returns `true` in a run of an exploration, whose only faults are lost requests and responses.
@@ -153,7 +192,7 @@ impl Place {
     /// Returns the client of a task.
     pub fn client(&self, name: &str) -> TableServiceClient {
         match &self.to {
-            To::Simulation(simulation) => simulation.client(name),
+            To::Simulation(simulation) => simulation.client(name).observer(self.meter.of(name)),
             To::Emulator { faulty, .. } => faulty.clone(),
             To::Service(service) => service.clone(),
         }
@@ -175,6 +214,74 @@ impl Place {
             .seed(table, std::iter::empty::<DynamicEntity>())
             .unwrap();
         ["a", "b"].map(|name| self.client(name).table(table).unwrap())
+    }
+}
+
+/// The traffic of the tasks of an explored place.
+#[derive(Clone, Debug, Default)]
+pub struct Meter(Arc<Mutex<Metered>>);
+
+#[derive(Debug, Default)]
+struct Metered {
+    traffic: Traffic,
+    /// The requests in flight of each task.
+    in_flight: BTreeMap<String, usize>,
+}
+
+/// The requests of tasks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Traffic {
+    /// The most tasks with a request in flight at the same time.
+    pub callers: usize,
+    /// The number of requests.
+    pub requests: usize,
+}
+
+impl Traffic {
+    /// Returns the larger of both numbers.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            callers: self.callers.max(other.callers),
+            requests: self.requests.max(other.requests),
+        }
+    }
+}
+
+impl Meter {
+    /// Returns the traffic so far.
+    pub fn traffic(&self) -> Traffic {
+        self.0.lock().unwrap().traffic
+    }
+
+    fn of(&self, task: &str) -> MeterOfTask {
+        MeterOfTask {
+            meter: self.clone(),
+            task: task.to_owned(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct MeterOfTask {
+    meter: Meter,
+    task: String,
+}
+
+impl Observer for MeterOfTask {
+    fn on_event(&self, event: &Event<'_>) {
+        let mut metered = self.meter.0.lock().unwrap();
+        let Metered { traffic, in_flight } = &mut *metered;
+        let own = in_flight.entry(self.task.clone()).or_default();
+        match event {
+            Event::Sending(_) => {
+                *own += 1;
+                traffic.requests += 1;
+                traffic.callers = traffic.callers.max(in_flight.values().filter(|own| **own > 0).count());
+            }
+            Event::Received(_) => *own -= 1,
+            _ => {}
+        }
     }
 }
 
@@ -237,11 +344,16 @@ fn hold(promise: &Promise, scenario: &Scenario, mode: Mode, seed: u64) -> usize 
         .unwrap();
     fastrand::seed(seed);
     runtime.block_on(async {
-        let emulator = Emulator::new().shared_clock(EmulatorClock::fixed(DateTime::now()));
+        let emulator = following_tokio();
         let (place, faults) = Place::behind_faults(&emulator, scenario, mode, seed);
         (promise.hold)(place).await;
         faults.log().iter().filter(|record| record.fault().is_some()).count()
     })
+}
+
+/// Returns an emulator for [`Following`].
+fn following_tokio() -> Emulator {
+    Emulator::new().shared_clock(EmulatorClock::fixed(DateTime::now()))
 }
 
 /// An emulator whose clock follows tokio's.

@@ -1,10 +1,10 @@
 //! The claims of durable execution. Claims of histories are in `histories.rs`, of purges in `purges.rs`, of queues in
 //! `queues.rs`; `linearizability.rs` judges the histories of a lease.
 
-mod histories;
-mod linearizability;
-mod purges;
-mod queues;
+pub(crate) mod histories;
+pub(crate) mod linearizability;
+pub(crate) mod purges;
+pub(crate) mod queues;
 
 use azure_table::{DynamicEntity, Result};
 use azure_table_systems::durable_execution::{Event, Histories, History, Instance, Step};

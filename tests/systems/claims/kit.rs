@@ -1,11 +1,12 @@
 //! A claim of a system, and the four ways to check it.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use azure_table::testing::{Exploration, explore};
-use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+use azure_table::{DynamicEntity, TableServiceClient};
 use azure_table_tests::Backend;
-use azure_table_tests::promises::{Place, Promise, at, under_every_fault};
+use azure_table_tests::promises::{Place, Promise, Traffic, under_every_fault};
 use futures::future::LocalBoxFuture;
 
 /// The random runs of each claim and fault.
@@ -23,36 +24,79 @@ const TIME: Duration = Duration::from_secs(3_600);
 pub(crate) struct Claim {
     /// The sentence, as in the guide.
     pub(crate) name: &'static str,
+    /// The function, whose name is in the guide.
+    pub(crate) test: &'static str,
     /// Runs the callers, and checks their results and the stored rows.
-    pub(crate) hold: fn(Place) -> LocalBoxFuture<'static, ()>,
-    /// The number of callers.
+    hold: fn(Place) -> LocalBoxFuture<'static, ()>,
+    /// The callers that have requests in flight at the same time.
     pub(crate) callers: usize,
-    /// The requests or responses that an exploration loses in each run.
-    pub(crate) lost: usize,
-    /// The schedules after which an exploration stops; `None` if it ends by itself.
-    pub(crate) bound: Option<u64>,
+    /// The most requests of a schedule without a lost one.
+    pub(crate) requests: usize,
+    /// The number of schedules without a lost request or response, and with one, such as `2 / 15`. `+` is a bound.
+    pub(crate) schedules: &'static str,
+    /// The runs after which an exploration stops; `None` if it ends by itself.
+    bound: Option<u64>,
     /// The clock jumps by this time once in a run, at any point.
-    pub(crate) advance: Option<Duration>,
+    advance: Option<Duration>,
     /// The callers share only the service, so orders that differ in requests that commute are run once. `false` if they
     /// share memory, such as a history with the times of their calls.
-    pub(crate) is_isolated: bool,
+    is_isolated: bool,
     /// It also holds with faults of all kinds.
     pub(crate) is_faulted: bool,
 }
 
 impl Claim {
-    /// A claim of two callers, of which one request or response is lost.
-    pub(crate) const fn new(name: &'static str, hold: fn(Place) -> LocalBoxFuture<'static, ()>) -> Self {
+    /// A claim of two callers.
+    pub(crate) const fn new(
+        name: &'static str,
+        test: &'static str,
+        hold: fn(Place) -> LocalBoxFuture<'static, ()>,
+    ) -> Self {
         Self {
             name,
+            test,
             hold,
             callers: 2,
-            lost: 1,
+            requests: 0,
+            schedules: "",
             bound: None,
             advance: None,
             is_isolated: true,
             is_faulted: true,
         }
+    }
+
+    pub(crate) const fn callers(mut self, callers: usize) -> Self {
+        self.callers = callers;
+        self
+    }
+
+    /// Sets the most requests of a schedule, and the number of schedules.
+    pub(crate) const fn explored(mut self, requests: usize, schedules: &'static str) -> Self {
+        (self.requests, self.schedules) = (requests, schedules);
+        self
+    }
+
+    pub(crate) const fn bound(mut self, runs: u64) -> Self {
+        self.bound = Some(runs);
+        self
+    }
+
+    pub(crate) const fn advance(mut self, time: Duration) -> Self {
+        self.advance = Some(time);
+        self
+    }
+
+    /// Its callers share memory.
+    pub(crate) const fn shares_memory(mut self) -> Self {
+        self.is_isolated = false;
+        self
+    }
+
+    /// It does not hold with faults other than a lost request or response, or meets none.
+    pub(crate) const fn without_faults(mut self) -> Self {
+        self.is_faulted = false;
+        self
     }
 
     async fn hold_on(self, service: TableServiceClient) {
@@ -63,8 +107,18 @@ impl Claim {
         table.delete_table().await.unwrap();
     }
 
-    fn explore(self, lost: usize) -> Exploration {
-        let mut exploration = explore(at(self.hold))
+    /// Explores the claim with up to this many lost requests per run. Returns the traffic of the busiest schedule too.
+    fn explore(self, lost: usize) -> (Exploration, Traffic) {
+        let busiest = Mutex::new(Traffic::default());
+        let body = async |simulation| {
+            let mut place = Place::explored(simulation);
+            place.is_faultless = lost == 0;
+            let meter = place.meter();
+            (self.hold)(place).await;
+            let mut busiest = busiest.lock().unwrap();
+            *busiest = busiest.max(meter.traffic());
+        };
+        let mut exploration = explore(body)
             .faults(lost)
             .max_schedules(self.bound.unwrap_or(SCHEDULES))
             .max_time(TIME);
@@ -74,7 +128,16 @@ impl Claim {
         if let Some(time) = self.advance {
             exploration = exploration.advance(time);
         }
-        exploration.run()
+        let found = exploration.run();
+        (found, busiest.into_inner().unwrap())
+    }
+}
+
+/// Returns the number with commas.
+pub(crate) fn thousands(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        _ => format!("{},{:03}", thousands(number / 1_000), number % 1_000),
     }
 }
 
@@ -82,7 +145,7 @@ impl Claim {
 pub(crate) fn on_the_emulator(claims: &[Claim]) {
     for claim in claims {
         println!("{}", claim.name);
-        run((claim.hold)(Place::on_emulator(&Emulator::new())));
+        run(true, async { (claim.hold)(Place::on_emulator()).await });
     }
 }
 
@@ -112,30 +175,44 @@ pub(crate) fn under_faults(claims: &[Claim]) {
     );
 }
 
-/// Checks each claim in every order of its requests, without and with lost ones. Prints a table.
+/// Checks each claim in every order of its requests, without and with lost ones, and its numbers.
 pub(crate) fn in_every_order(claims: &[Claim]) {
-    println!("| claim | callers | lost | schedules | requests | |\n|---|--:|--:|--:|--:|---|");
+    let mut differing = Vec::new();
     for claim in claims {
-        for lost in 0..=claim.lost {
-            let found = claim.explore(lost);
+        let mut schedules: Vec<String> = Vec::new();
+        let mut traffic = Traffic::default();
+        for lost in 0..claim.schedules.split(" / ").count() {
+            let is_complete = !schedules.iter().any(|schedules| schedules.ends_with('+'));
+            assert!(
+                is_complete,
+                "{}: the bound is reached before a request is lost",
+                claim.name
+            );
+            let (found, busiest) = claim.explore(lost);
             if let Some(failure) = found.failure() {
                 panic!("{}\n{failure}", claim.name);
             }
-            let bound = found.stop_reason().map_or("all".to_owned(), |bound| bound.to_string());
-            println!(
-                "| {} | {} | {lost} | {} | {} | {bound} |",
-                claim.name,
-                claim.callers,
-                found.schedules(),
-                found.requests()
-            );
             assert!(
                 claim.bound.is_some() || found.is_proof(),
                 "{}: {found}; state its `bound`",
                 claim.name
             );
+            println!("{}, {lost} lost: {found}", claim.name);
+            let bound = found.stop_reason().map_or("", |_| "+");
+            schedules.push(format!("{}{bound}", thousands(found.schedules())));
+            if lost == 0 {
+                traffic = busiest;
+            }
+        }
+        let found = (traffic.callers.max(1), traffic.requests, schedules.join(" / "));
+        if found != (claim.callers, claim.requests, claim.schedules.to_owned()) {
+            differing.push(format!("{}: {found:?}", claim.name));
         }
     }
+    assert!(
+        differing.is_empty(),
+        "other callers, requests and schedules: {differing:#?}"
+    );
 }
 
 /// Checks each claim once on Azurite.
@@ -143,17 +220,27 @@ pub(crate) fn on_azurite(claims: &[Claim]) {
     let backend = Backend::azurite();
     for claim in claims {
         println!("{}", claim.name);
-        run(claim.hold_on(backend.service().clone()));
+        run(false, claim.hold_on(backend.service().clone()));
     }
 }
 
-fn run(future: impl Future<Output = ()>) {
+/// Runs a claim. On an emulator, tokio's clock is paused: waiting for the end of a lease takes no time.
+fn run(is_paused: bool, claim: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        .start_paused(is_paused)
         .build()
         .unwrap();
-    runtime.block_on(future);
+    runtime.block_on(claim);
 }
+
+/// A claim that a function checks.
+macro_rules! claim {
+    ($name:literal, $test:path) => {
+        crate::kit::Claim::new($name, stringify!($test), |place| Box::pin($test(place)))
+    };
+}
+pub(crate) use claim;
 
 /// Defines the four tests of a list of claims.
 macro_rules! check {

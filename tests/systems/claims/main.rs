@@ -10,6 +10,7 @@
 mod catalogue;
 mod durable_execution;
 mod event_streams;
+mod guides;
 mod interruption;
 mod kit;
 mod membership;

@@ -1,6 +1,6 @@
 //! The claims of `membership`, from Orleans' membership table and its tests.
 
-mod history;
+pub(crate) mod history;
 mod pages;
 mod upgrade;
 
@@ -11,117 +11,64 @@ use azure_table_tests::explorations::Tally;
 use azure_table_tests::promises::Place;
 use futures::future::{join, join_all};
 
-use crate::kit::{Claim, check};
+use crate::kit::{Claim, check, claim};
 
 const CLUSTER: &str = "c";
 
 /// A claim whose body has no orders and meets no faults: its clients have neither gate nor faults.
 const fn certain(claim: Claim) -> Claim {
-    Claim {
-        callers: 1,
-        lost: 0,
-        is_faulted: false,
-        ..claim
-    }
+    claim.callers(1).explored(0, "1").without_faults()
 }
 
-const CLAIMS: [Claim; 19] = [
-    Claim::new("a new table has version 0 and no silos, whoever creates it", |place| {
-        Box::pin(init(place))
-    }),
-    Claim::new("an insert adds one silo and moves the version by one", |place| {
-        Box::pin(insert(place))
-    }),
-    Claim::new(
+pub(crate) const CLAIMS: [Claim; 19] = [
+    claim!("a new table has version 0 and no silos, whoever creates it", init).explored(2, "2 / 15"),
+    claim!("an insert adds one silo and moves the version by one", insert).explored(4, "4 / 39"),
+    claim!(
         "an insert under an old version, or of a known silo, is rejected",
-        |place| Box::pin(insert_under_an_old_version(place)),
-    ),
-    Claim::new("an update under an old version is rejected", |place| {
-        Box::pin(update_under_an_old_version(place))
-    }),
-    Claim::new(
+        insert_under_an_old_version
+    )
+    .explored(2, "2 / 15"),
+    claim!(
+        "an update under an old version is rejected",
+        update_under_an_old_version
+    )
+    .explored(2, "2 / 18"),
+    claim!(
         "an update of a silo that has changed is rejected, and changes no ETag",
-        |place| Box::pin(update_of_an_old_row(place)),
-    ),
-    Claim::new("two silos in parallel give version 2", |place| {
-        Box::pin(parallel(place, 2))
-    }),
-    Claim {
-        callers: 20,
-        lost: 0,
-        bound: Some(100),
-        ..Claim::new("20 silos in parallel give version 20", |place| {
-            Box::pin(parallel(place, 20))
-        })
-    },
-    Claim::new("a heartbeat keeps the version, and loses no update", |place| {
-        Box::pin(heartbeat(place))
-    }),
-    Claim::new("a silo is read with the version of the same moment", |place| {
-        Box::pin(one_silo(place))
-    }),
-    Claim::new("gateways are active silos with a proxy port", |place| {
-        Box::pin(gateways(place))
-    }),
-    Claim::new("a cleanup leaves active silos and the version", |place| {
-        Box::pin(cleanup(place))
-    }),
-    Claim::new("a deleted cluster leaves others", |place| Box::pin(delete(place))),
-    certain(Claim::new(
+        update_of_an_old_row
+    )
+    .explored(2, "2 / 15"),
+    claim!("two silos in parallel give version 2", parallel_of_2).explored(4, "2 / 21"),
+    claim!("20 silos in parallel give version 20", parallel_of_20)
+        .callers(20)
+        .explored(64, "100+")
+        .bound(100),
+    claim!("a heartbeat keeps the version, and loses no update", heartbeat).explored(2, "2 / 15"),
+    claim!("a silo is read with the version of the same moment", one_silo).explored(12, "8 / 105"),
+    claim!("gateways are active silos with a proxy port", gateways).explored(2, "2 / 9"),
+    claim!("a cleanup leaves active silos and the version", cleanup).explored(4, "3 / 34"),
+    claim!("a deleted cluster leaves others", delete).explored(3, "2 / 17"),
+    certain(claim!(
         "silos sort between the boundary rows, and keep their address",
-        |place| Box::pin(keys(place)),
+        keys
     )),
-    Claim::new("a view of several pages is from one moment", |place| {
-        Box::pin(pages::one_moment(place))
-    }),
-    certain(Claim::new("a torn view is read again", |place| {
-        Box::pin(pages::torn_once(place))
-    })),
-    certain(Claim::new(
+    claim!("a view of several pages is from one moment", pages::one_moment).explored(13, "16 / 255"),
+    certain(claim!("a torn view is read again", pages::torn_once)),
+    certain(claim!(
         "perpetual updates end a view with an error that has both versions",
-        |place| Box::pin(pages::always_torn(place)),
+        pages::always_torn
     )),
-    certain(Claim::new("heartbeats tear no view", |place| {
-        Box::pin(pages::heartbeats(place))
-    })),
-    certain(Claim::new(
+    certain(claim!("heartbeats tear no view", pages::heartbeats)),
+    certain(claim!(
         "views beside writers of the older layout need one read",
-        |place| Box::pin(upgrade::one_read(place)),
+        upgrade::one_read
     )),
-    Claim {
-        callers: 3,
-        ..Claim::new("a rolling upgrade stays available", |place| {
-            Box::pin(upgrade::available(place))
-        })
-    },
+    claim!("a rolling upgrade stays available", upgrade::available)
+        .callers(3)
+        .explored(7, "16 / 271"),
 ];
 
 check!(CLAIMS);
-
-mod linearizability {
-    //! The table version: reads and updates act as on one register, in one order.
-
-    use super::history;
-    use crate::kit::{Claim, check};
-
-    const CLAIMS: [Claim; 2] = [
-        Claim {
-            callers: 2,
-            ..Claim::new("the version with its updates is linearizable", |place| {
-                Box::pin(history::of_two(place))
-            })
-        },
-        Claim {
-            callers: 3,
-            lost: 0,
-            ..Claim::new("it is with a reader of several pages", |place| {
-                Box::pin(history::of_three(place))
-            })
-        },
-    ];
-
-    check!(CLAIMS);
-}
 
 fn members(place: &Place, caller: &str) -> Membership {
     Membership::new(&place.table::<DynamicEntity>(caller), CLUSTER)
@@ -264,6 +211,14 @@ async fn update_of_an_old_row(place: Place) {
         );
         assert_eq!(members.read_all().await.unwrap().silos, after.silos);
     }
+}
+
+async fn parallel_of_2(place: Place) {
+    parallel(place, 2).await;
+}
+
+async fn parallel_of_20(place: Place) {
+    parallel(place, 20).await;
 }
 
 /// All insert the same silo under version 0. Then all but one update it once, each as often as it must.
@@ -413,9 +368,16 @@ async fn delete(place: Place) {
     assert!(other.init().await.unwrap());
     let (a, b) = (members(&place, "a"), members(&place, "b"));
     let (a, _) = join(a.delete(), b.read_all()).await;
-    if let Ok(5) = a {
-        let error = behind(&place).read_all().await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    match a {
+        Ok(deleted) => {
+            // A lost response may hide rows that are gone.
+            assert!(deleted == 5 || (deleted < 5 && !place.is_faultless), "{deleted} rows");
+            let rows = place.table_behind::<DynamicEntity>().query().partition(CLUSTER);
+            assert_eq!(rows.count().await.unwrap(), 0);
+            let error = behind(&place).read_all().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        }
+        Err(e) => assert!(!place.retries_succeed, "{e}"),
     }
     assert_eq!(other.read_all().await.unwrap().version.number(), 0);
 }

@@ -10,36 +10,27 @@ use azure_table_tests::promises::Place;
 use futures::future::join;
 
 use self::model::{Model, Seen};
-use crate::kit::{Claim, check};
+use crate::kit::{Claim, check, claim};
 
 const STATE: &str = "account-7";
 
 /// A claim about a sequence of updates. A second caller loads the state meanwhile, in pages.
 macro_rules! updates {
     ($name:literal, $updates:expr, $expected:expr) => {
-        Claim::new($name, |place| Box::pin(stored(place, $updates, $expected)))
+        Claim::new($name, "stored", |place| Box::pin(stored(place, $updates, $expected)))
     };
 }
 
 /// A claim whose body has no orders and meets no faults: its clients have neither gate nor faults.
 const fn certain(claim: Claim) -> Claim {
-    Claim {
-        callers: 1,
-        lost: 0,
-        is_faulted: false,
-        ..claim
-    }
+    claim.callers(1).explored(0, "1").without_faults()
 }
 
-/// A claim whose orders take long: with losses, `under_every_fault` checks it.
-const fn without_losses(claim: Claim) -> Claim {
-    Claim { lost: 0, ..claim }
-}
-
-const CLAIMS: [Claim; 31] = [
+pub(crate) const CLAIMS: [Claim; 31] = [
     updates!("a state that was never stored is empty", vec![], |seen| {
         assert_eq!(*seen, Seen::default());
-    }),
+    })
+    .explored(2, "1 / 3"),
     updates!(
         "a store without changes moves the ETag, and keeps the metadata it is given",
         vec![Update::default(), metadata("m"), Update::default()],
@@ -47,15 +38,18 @@ const CLAIMS: [Claim; 31] = [
             assert_eq!((seen.metadata.as_str(), seen.committed), ("m", 0));
             assert_eq!(seen.pending, []);
         }
-    ),
+    )
+    .explored(5, "4 / 39"),
     updates!("a version is prepared", vec![prepare([version(1, 123)])], |seen| {
         assert_eq!((seen.committed, &seen.pending[..]), (0, &[version(1, 123)][..]));
-    }),
+    })
+    .explored(4, "2 / 12"),
     updates!(
         "a prepared version is confirmed",
         vec![prepare([version(1, 123)]), commit(1)],
         |seen| seen.is_committed(1, 123)
-    ),
+    )
+    .explored(7, "4 / 37"),
     updates!(
         "a version is prepared and confirmed in one step",
         vec![Update {
@@ -63,27 +57,32 @@ const CLAIMS: [Claim; 31] = [
             ..prepare([version(1, 123)])
         }],
         |seen| seen.is_committed(1, 123)
-    ),
+    )
+    .explored(4, "2 / 12"),
     updates!(
         "a prepared version is cancelled",
         vec![prepare([version(1, 123)]), abort(0)],
         |seen| assert_eq!(*seen, Seen::default())
-    ),
+    )
+    .explored(6, "4 / 35"),
     updates!(
         "a prepared version is replaced",
         vec![prepare([version(1, 123)]), prepare([version(1, 456)])],
         |seen| assert_eq!((seen.committed, &seen.pending[..]), (0, &[version(1, 456)][..]))
-    ),
+    )
+    .explored(7, "4 / 37"),
     updates!(
         "of two versions one is confirmed, then one is cancelled",
         vec![two(), commit(1), abort(1)],
         |seen| seen.is_committed(1, 123)
-    ),
+    )
+    .explored(10, "9 / 119"),
     updates!(
         "of two versions one is cancelled, then one is confirmed",
         vec![two(), abort(1), commit(1)],
         |seen| seen.is_committed(1, 123)
-    ),
+    )
+    .explored(10, "9 / 119"),
     updates!(
         "of two versions one is confirmed and one cancelled in one step",
         vec![
@@ -94,11 +93,13 @@ const CLAIMS: [Claim; 31] = [
             }
         ],
         |seen| seen.is_committed(1, 123)
-    ),
+    )
+    .explored(7, "4 / 37"),
     updates!("a growing batch replaces, prepares and confirms", growing(), |seen| {
         assert_eq!((seen.committed, seen.state.as_deref()), (6, Some("66")));
         assert_eq!(seen.pending, [version(7, 77), version(8, 88)]);
-    }),
+    })
+    .explored(8, "5 / 52"),
     updates!(
         "a shrinking batch replaces, confirms and cancels",
         shrinking(),
@@ -106,7 +107,8 @@ const CLAIMS: [Claim; 31] = [
             assert_eq!((seen.committed, seen.state.as_deref()), (3, Some("33")));
             assert_eq!(seen.pending, [version(4, 44)]);
         }
-    ),
+    )
+    .explored(9, "6 / 66"),
     updates!(
         "a version that was cancelled is prepared again in the same step",
         vec![
@@ -117,52 +119,48 @@ const CLAIMS: [Claim; 31] = [
             }
         ],
         |seen| assert_eq!(seen.pending, [version(1, 7)])
-    ),
+    )
+    .explored(7, "4 / 37"),
     updates!(
         "versions end at the first that this state manages itself",
         vec![prepare([version(1, 1), local(2), version(3, 3)])],
         |seen| assert_eq!(seen.pending, [version(1, 1)])
-    ),
-    updates!("99 versions are prepared", vec![many(99)], |seen| seen.is_prepared(99)),
-    without_losses(updates!("200 versions are prepared", vec![many(200)], |seen| seen
-        .is_prepared(200))),
-    without_losses(updates!(
-        "100 versions are confirmed",
-        vec![many(100), commit(100)],
-        |seen| {
-            seen.is_committed(100, 100);
-        }
-    )),
-    without_losses(updates!(
+    )
+    .explored(4, "2 / 12"),
+    updates!("99 versions are prepared", vec![many(99)], |seen| seen.is_prepared(99)).explored(5, "3 / 24"),
+    updates!("200 versions are prepared", vec![many(200)], |seen| seen
+        .is_prepared(200))
+    .explored(10, "5"),
+    updates!("100 versions are confirmed", vec![many(100), commit(100)], |seen| {
+        seen.is_committed(100, 100);
+    })
+    .explored(8, "8"),
+    updates!(
         "200 versions are prepared and confirmed in one step",
         vec![Update {
             commit_up_to: Some(200),
             ..many(200)
         }],
         |seen| seen.is_committed(200, 200)
-    )),
-    without_losses(updates!(
-        "200 versions are confirmed",
-        vec![many(200), commit(200)],
-        |seen| {
-            seen.is_committed(200, 200);
-        }
-    )),
-    without_losses(updates!(
-        "200 versions are cancelled",
-        vec![many(200), abort(0)],
-        |seen| {
-            assert_eq!(*seen, Seen::default());
-        }
-    )),
-    without_losses(updates!(
+    )
+    .explored(3, "2"),
+    updates!("200 versions are confirmed", vec![many(200), commit(200)], |seen| {
+        seen.is_committed(200, 200);
+    })
+    .explored(16, "80"),
+    updates!("200 versions are cancelled", vec![many(200), abort(0)], |seen| {
+        assert_eq!(*seen, Seen::default());
+    })
+    .explored(16, "71"),
+    updates!(
         "200 versions are replaced",
         vec![prepare((1..=200).map(|id| version(id, 0))), many(200)],
         |seen| {
             seen.is_prepared(200);
         }
-    )),
-    without_losses(updates!(
+    )
+    .explored(22, "181"),
+    updates!(
         "versions stay until a later one is committed, over several batches",
         vec![
             many(100),
@@ -175,37 +173,31 @@ const CLAIMS: [Claim; 31] = [
             (seen.committed, seen.state.as_deref(), seen.pending.len()),
             (100, Some("100"), 100)
         )
-    )),
-    Claim::new("of two first stores, one is rejected", |place| {
-        Box::pin(conflicts::first(place))
-    }),
-    Claim::new("of two stores from one ETag, one is rejected", |place| {
-        Box::pin(conflicts::later(place))
-    }),
-    Claim::new("a rejected writer loads again, and converges", |place| {
-        Box::pin(conflicts::converge(place))
-    }),
-    certain(Claim::new(
+    )
+    .explored(15, "26"),
+    claim!("of two first stores, one is rejected", conflicts::first).explored(4, "2 / 19"),
+    claim!("of two stores from one ETag, one is rejected", conflicts::later).explored(4, "2 / 19"),
+    claim!("a rejected writer loads again, and converges", conflicts::converge).explored(6, "4 / 47"),
+    certain(claim!(
         "the error of a conflict names the row, and no content",
-        |place| Box::pin(conflicts::diagnostics(place)),
+        conflicts::diagnostics
     )),
-    certain(Claim::new(
+    certain(claim!(
         "a version that was not prepared is not committed",
-        |place| Box::pin(conflicts::unprepared(place)),
+        conflicts::unprepared
     )),
-    certain(Claim::new("a torn load reads again", |place| {
-        Box::pin(pages::torn_once(place))
-    })),
-    certain(Claim::new(
+    certain(claim!("a torn load reads again", pages::torn_once)),
+    certain(claim!(
         "perpetual stores end a load with an error that has both versions",
-        |place| Box::pin(pages::always_torn(place)),
+        pages::always_torn
     )),
-    certain(Claim::new("a lone boundary row ends a load with an error", |place| {
-        Box::pin(pages::one_bound(place))
-    })),
-    certain(Claim::new(
+    certain(claim!(
+        "a lone boundary row ends a load with an error",
+        pages::one_bound
+    )),
+    certain(claim!(
         "a partition without boundary rows is loaded as it is",
-        |place| Box::pin(pages::older_layout(place)),
+        pages::older_layout
     )),
 ];
 
@@ -311,7 +303,9 @@ async fn stored(place: Place, updates: Vec<Update>, check: fn(&Seen)) {
     let write = async {
         let mut model = Model::default();
         let mut possible = vec![model.clone()];
-        let Ok(mut state) = storage(&place, "a").load().await else {
+        let loaded = storage(&place, "a").load().await;
+        let Ok(mut state) = loaded else {
+            assert!(!place.retries_succeed, "{loaded:?}");
             return possible;
         };
         for update in &updates {
@@ -328,6 +322,7 @@ async fn stored(place: Place, updates: Vec<Update>, check: fn(&Seen)) {
                     use ErrorKind::{AlreadyExists, ConditionNotMet, InvalidInput};
                     let is_rejected = matches!(e.kind(), AlreadyExists | ConditionNotMet | InvalidInput);
                     assert!(!is_rejected, "nobody else stores: {e}");
+                    assert!(!place.retries_succeed, "no fault explains it: {e}");
                     let reached = steps.len() - usize::from(!e.may_have_applied());
                     possible.extend(steps.into_iter().take(reached));
                     return possible;

@@ -6,35 +6,22 @@ use azure_table_tests::promises::Place;
 use futures::future::join;
 
 use super::{ID, check_result, histories, histories_behind, is_first, payloads, steps, stored};
-use crate::kit::{Claim, check};
+use crate::kit::{Claim, check, claim};
 
-const CLAIMS: [Claim; 8] = [
-    Claim::new("The loser of a race changes nothing.", |place| Box::pin(race(place))),
-    Claim::new("The ID of an instance is started once.", |place| Box::pin(start(place))),
-    Claim {
-        callers: 1,
-        ..Claim::new("Its own lost response is no conflict to a worker.", |place| {
-            Box::pin(alone(place))
-        })
-    },
-    Claim {
-        callers: 1,
-        is_faulted: false,
-        ..Claim::new("A worker whose response was lost learns that it was first.", |place| {
-            Box::pin(certain(place))
-        })
-    },
-    Claim::new("A reader sees a checkpoint of two transactions as a whole.", |place| {
-        Box::pin(whole(place))
-    }),
-    Claim::new(
-        "A checkpoint that stops between its transactions leaves nothing.",
-        |place| Box::pin(torn(place)),
-    ),
-    Claim::new("The status agrees with the history.", |place| Box::pin(status(place))),
-    Claim::new("A reader of two pages sees one generation.", |place| {
-        Box::pin(generation(place))
-    }),
+pub(crate) const CLAIMS: [Claim; 8] = [
+    claim!("the loser of a race changes nothing", race).explored(4, "4 / 33"),
+    claim!("an instance's ID is started once", start).explored(2, "2 / 15"),
+    claim!("a worker's own lost response is no conflict", alone)
+        .callers(1)
+        .explored(5, "1 / 8"),
+    claim!("a worker whose response was lost learns that it was first", certain)
+        .callers(1)
+        .explored(3, "1 / 6")
+        .without_faults(),
+    claim!("a checkpoint of two transactions is read whole", whole).explored(4, "3 / 23"),
+    claim!("a checkpoint that stops in between leaves nothing", torn).explored(5, "7 / 87"),
+    claim!("the status agrees with the history", status).explored(5, "6 / 57"),
+    claim!("a reader of two pages sees one generation", generation).explored(5, "3 / 24"),
 ];
 check!(CLAIMS);
 
@@ -213,18 +200,13 @@ async fn generation(place: Place) {
     check_result("a", &written, events.len() == 2, false);
 }
 
-mod values {
+pub(crate) mod values {
     use super::*;
 
-    const CLAIMS: [Claim; 1] = [Claim {
-        callers: 1,
-        lost: 0,
-        is_faulted: false,
-        ..Claim::new(
-            "A long value is kept as it is, or rejected before anything is written.",
-            |place| Box::pin(long_values(place)),
-        )
-    }];
+    pub(crate) const CLAIMS: [Claim; 1] = [claim!("a long value is kept whole, or rejected", long_values)
+        .callers(1)
+        .explored(8, "1")
+        .without_faults()];
     check!(CLAIMS);
 
     async fn long_values(place: Place) {

@@ -12,15 +12,13 @@ use azure_table_tests::promises::Place;
 use futures::future::join3;
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
 
-use crate::kit::{Claim, check};
+use crate::kit::{Claim, check, claim};
 
-const CLAIMS: [Claim; 1] = [Claim {
-    callers: 3,
-    bound: Some(1_000),
-    ..Claim::new("The lease of a queue is linearizable.", |place| {
-        Box::pin(contended(place))
-    })
-}];
+pub(crate) const CLAIMS: [Claim; 1] = [claim!("a queue's lease is linearizable", contended)
+    .callers(3)
+    .explored(12, "270 / 3,000+")
+    .bound(3_000)
+    .shares_memory()];
 check!(CLAIMS);
 
 /// A lease, if every call took no time.

@@ -2,63 +2,57 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::catch_unwind;
 use std::time::Duration;
 
 use azure_table::testing::Spy;
 use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 use azure_table_systems::durable_execution::Worker;
 use azure_table_tests::promises::Place;
-use futures::future::join;
+use futures::future::{join, join_all};
 
-use crate::kit::{Claim, check};
+use crate::kit::{Claim, check, claim};
 
-const CLAIMS: [Claim; 9] = [
-    Claim {
-        callers: 8,
-        ..Claim::new("Workers own equal shares, and idle ones change nothing.", |place| {
-            Box::pin(shares(place))
-        })
-    },
-    Claim {
-        bound: Some(1_000),
-        advance: Some(Duration::from_secs(60)),
-        ..Claim::new("Two workers never own one queue.", |place| Box::pin(exclusive(place)))
-    },
-    Claim {
-        callers: 3,
-        ..Claim::new(
-            "Two workers that take a queue from a third never own it together.",
-            |place| Box::pin(stolen(place)),
-        )
-    },
-    Claim {
-        callers: 4,
-        ..Claim::new(
-            "Of four workers three are killed, and the fourth takes all queues.",
-            |place| Box::pin(killed(place)),
-        )
-    },
-    Claim::new("A queue is handed over once it is drained, and not before.", |place| {
-        Box::pin(drained(place))
-    }),
-    Claim::new("A worker that stops leaves its queues at once.", |place| {
-        Box::pin(stopped(place))
-    }),
-    Claim::new(
-        "A worker that comes back after its lease ended does not take the queue back.",
-        |place| Box::pin(suspended(place)),
-    ),
-    Claim {
-        callers: 1,
-        ..Claim::new(
-            "A worker that restarts before its lease ends owns its queue again, once.",
-            |place| Box::pin(restarted(place)),
-        )
-    },
-    Claim::new(
-        "A queue that a dead worker requested is free after its lease.",
-        |place| Box::pin(dead_request(place)),
-    ),
+pub(crate) const CLAIMS: [Claim; 11] = [
+    claim!("workers own equal shares; idle ones change nothing", shares)
+        .callers(1)
+        .explored(122, "1 / 191"),
+    claim!("workers that balance at the same time own equal shares", shares_at_once)
+        .callers(4)
+        .explored(127, "200+")
+        .bound(200),
+    claim!("two workers never own one queue", exclusive)
+        .explored(14, "728 / 2,000+")
+        .bound(2_000)
+        .advance(Duration::from_secs(60))
+        .shares_memory(),
+    claim!("two workers that take a queue from a third never share it", stolen)
+        .callers(3)
+        .explored(30, "36 / 477+")
+        .bound(500),
+    claim!("if three of four workers die, the last takes all queues", killed)
+        .callers(1)
+        .explored(81, "1 / 131"),
+    claim!("also if the four balanced at the same time", killed_at_once)
+        .callers(4)
+        .explored(90, "200+")
+        .bound(200),
+    claim!("a queue is handed over once drained, not before", drained).explored(27, "7 / 321"),
+    claim!("a worker that stops leaves its queues immediately", stopped)
+        .explored(54, "56 / 488+")
+        .bound(500),
+    claim!("a worker that returns later does not take its queue back", suspended).explored(9, "2 / 29"),
+    claim!(
+        "a worker that restarts before its lease ends regains its queue",
+        restarted
+    )
+    .explored(11, "4 / 68"),
+    claim!(
+        "a queue that a dead worker requested is free after its lease",
+        dead_request
+    )
+    .callers(1)
+    .explored(17, "1 / 29"),
 ];
 check!(CLAIMS);
 
@@ -95,7 +89,7 @@ fn drain(worker: &mut Worker) {
     }
 }
 
-/// Runs rounds of these workers, and checks that no two own a queue.
+/// Runs rounds of these workers, one after the other, and checks that no two own a queue.
 async fn rounds(workers: &mut [Worker], number: usize) {
     for _ in 0..number {
         for index in 0..workers.len() {
@@ -104,6 +98,16 @@ async fn rounds(workers: &mut [Worker], number: usize) {
             check_exclusive(workers);
         }
     }
+}
+
+/// Runs a round in which these workers balance at the same time, and checks that no two own a queue.
+async fn round_at_once(workers: &mut [Worker]) {
+    let balanced = workers.iter_mut().map(async |worker| {
+        let _ = worker.balance().await;
+        drain(worker);
+    });
+    join_all(balanced).await;
+    check_exclusive(workers);
 }
 
 fn check_exclusive(workers: &[Worker]) {
@@ -128,6 +132,15 @@ fn check_numbers(place: &Place, workers: &[Worker], expected: &[usize]) {
 }
 
 async fn shares(place: Place) {
+    share(place, async |workers| rounds(workers, 1).await).await;
+}
+
+async fn shares_at_once(place: Place) {
+    share(place, round_at_once).await;
+}
+
+/// Adds workers, whose first round is `begin`.
+async fn share(place: Place, begin: impl AsyncFn(&mut [Worker])) {
     create_queues(&place, 4).await;
     let mut workers = Vec::new();
     let add = |number: usize, workers: &mut Vec<Worker>| {
@@ -139,9 +152,11 @@ async fn shares(place: Place) {
     rounds(&mut workers, 2).await;
     check_numbers(&place, &workers, &[4]);
     add(1, &mut workers);
-    rounds(&mut workers, 4).await;
+    begin(&mut workers).await;
+    rounds(&mut workers, 3).await;
     check_numbers(&place, &workers, &[2, 2]);
     add(2, &mut workers);
+    begin(&mut workers).await;
     rounds(&mut workers, 6).await;
     check_numbers(&place, &workers, &[1, 1, 1, 1]);
 
@@ -161,34 +176,35 @@ async fn shares(place: Place) {
     );
 }
 
-/// Runs a worker on the only queue for some rounds. `tokens` has the token of each moment at which a worker owned it.
-async fn observed(mut worker: Worker, rounds: usize, tokens: &RefCell<Vec<i64>>) {
-    const QUEUE: &str = "queue-00";
-    for _ in 0..rounds {
+/// A worker that owns the queue, and its token.
+type Owner = (i64, &'static str);
+
+/// Runs a worker on the only queue for some rounds. `owners` has an entry for each moment at which a worker owned it.
+async fn observed(place: &Place, name: &'static str, owners: &RefCell<Vec<Owner>>) {
+    let mut worker = worker(place, name);
+    for _ in 0..2 {
         let _ = worker.balance().await;
         drain(&mut worker);
         if owns(&worker) {
+            let token = worker.token("queue-00").unwrap();
             // Tasks share this list only to report what they see.
-            tokens.borrow_mut().extend(worker.token(QUEUE));
+            owners.borrow_mut().push((token, name));
         }
     }
 }
 
-/// A later owner has a higher token, so an earlier one that still owns the queue would appear after it.
-fn check_tokens(tokens: &RefCell<Vec<i64>>) {
-    let tokens = tokens.borrow();
-    assert!(tokens.is_sorted(), "two workers own the queue: {tokens:?}");
+/// Checks that each owner has a token of its own, higher than the earlier ones: a worker that still owns the queue
+/// after another took it would appear again.
+fn check_owners(owners: &[Owner]) {
+    let is_later = |pair: &[Owner]| pair[0].0 < pair[1].0 || pair[0] == pair[1];
+    assert!(owners.windows(2).all(is_later), "two workers own the queue: {owners:?}");
 }
 
 async fn exclusive(place: Place) {
     create_queues(&place, 1).await;
-    let tokens = RefCell::default();
-    join(
-        observed(worker(&place, "a"), 2, &tokens),
-        observed(worker(&place, "b"), 2, &tokens),
-    )
-    .await;
-    check_tokens(&tokens);
+    let owners = RefCell::default();
+    join(observed(&place, "a", &owners), observed(&place, "b", &owners)).await;
+    check_owners(&owners.borrow());
 }
 
 /// A worker with two queues, and two without.
@@ -196,19 +212,31 @@ async fn stolen(place: Place) {
     create_queues(&place, 2).await;
     let mut first = worker(&place, "a");
     if first.balance().await.is_err() || first.owned().count() < 2 {
+        assert!(!place.retries_succeed, "no fault explains it");
         return;
     }
     let (mut b, mut c) = (worker(&place, "b"), worker(&place, "c"));
     let _ = join(b.balance(), c.balance()).await;
     let mut workers = [first, b, c];
     check_exclusive(&workers);
+    round_at_once(&mut workers).await;
     rounds(&mut workers, 3).await;
     check_numbers(&place, &workers, &[0, 1, 1]);
 }
 
 async fn killed(place: Place) {
+    kill(place, async |workers| rounds(workers, 1).await).await;
+}
+
+async fn killed_at_once(place: Place) {
+    kill(place, round_at_once).await;
+}
+
+/// Kills three of four workers, whose first round is `begin`.
+async fn kill(place: Place, begin: impl AsyncFn(&mut [Worker])) {
     create_queues(&place, 4).await;
     let mut workers: Vec<Worker> = ["a", "b", "c", "d"].map(|name| worker(&place, name)).into();
+    begin(&mut workers).await;
     rounds(&mut workers, 6).await;
     check_numbers(&place, &workers, &[1, 1, 1, 1]);
     let mut last = vec![workers.remove(0)];
@@ -225,13 +253,16 @@ async fn killed(place: Place) {
 async fn drained(place: Place) {
     create_queues(&place, 2).await;
     let mut workers = ["a", "b"].map(|name| worker(&place, name));
-    for _ in 0..3 {
+    let _ = workers[0].balance().await;
+    join_all(workers.iter_mut().map(Worker::balance)).await;
+    // A renewal may come before the request, and reject it.
+    for _ in 0..2 {
         for worker in &mut workers {
             let _ = worker.balance().await;
         }
         check_exclusive(&workers);
     }
-    // Whoever came first owns both queues. It takes no more messages from the one that the other requested.
+    // The first owns both queues. It takes no more messages from the one that the other requested.
     check_numbers(&place, &workers, &[0, 2]);
     let open: usize = workers.iter().map(|worker| worker.open().count()).sum();
     assert!(!place.recovers || open == 1, "{open} queues are open");
@@ -246,7 +277,10 @@ async fn stopped(place: Place) {
     rounds(&mut workers, 5).await;
     check_numbers(&place, &workers, &[1, 2]);
     workers[0].stop();
-    rounds(&mut workers, 4).await;
+    for _ in 0..2 {
+        round_at_once(&mut workers).await;
+    }
+    rounds(&mut workers, 3).await;
     check_numbers(&place, &workers, &[0, 3]);
     assert!(!place.recovers || workers[0].owned().count() == 0);
 }
@@ -278,9 +312,8 @@ async fn restarted(place: Place) {
     }
     let token = before.token("queue-00");
     for _ in 0..2 {
-        let _ = after.balance().await;
+        let _ = join(after.balance(), other.balance()).await;
     }
-    let _ = other.balance().await;
     assert!(
         !place.recovers || (owns(&after) && !owns(&other)),
         "it waits for the end of its own lease"
@@ -321,4 +354,12 @@ async fn rounds_have_the_documented_cost() {
         assert_eq!(spy.exchanges().len(), 1 + changed);
     }
     assert_eq!(numbers(&workers), [2, 2]);
+}
+
+#[test]
+fn two_owners_at_a_time_are_rejected() {
+    check_owners(&[(1, "a"), (1, "a"), (2, "b"), (3, "a")]);
+    for owners in [[(1, "a"), (1, "b")], [(2, "b"), (1, "a")]] {
+        assert!(catch_unwind(|| check_owners(&owners)).is_err(), "{owners:?}");
+    }
 }

@@ -16,7 +16,7 @@ pub(super) async fn virtual_partitions(place: Place) {
         let mut stream = partition.new_stream();
         match stream.write([with_id("e1").include(entry), with_id("e2")]).await {
             Ok(_) => true,
-            Err(WriteError::Other(e)) if is_fault(&e) => e.may_have_applied(),
+            Err(WriteError::Other(e)) if is_fault(&place, &e) => e.may_have_applied(),
             Err(e) => panic!("{name}: {e:?}"),
         }
     };
@@ -53,7 +53,7 @@ pub(super) async fn rows_of_the_original(place: Place) {
     stored("SS-UID-e1", 1, &[]).await;
 
     let partition = of(&place, "a");
-    let Some(Some(mut stream)) = read(partition.open().await) else {
+    let Some(Some(mut stream)) = read(&place, partition.open().await) else {
         return;
     };
     assert_eq!(stream.version(), 1);
@@ -68,7 +68,7 @@ pub(super) async fn rows_of_the_original(place: Place) {
         match stream.write(events).await {
             Ok(versions) => assert_eq!((versions, id), (2..4, "")),
             Err(WriteError::Duplicate(duplicate)) => assert_eq!(duplicate, id),
-            Err(WriteError::Other(e)) if is_fault(&e) => return,
+            Err(WriteError::Other(e)) if is_fault(&place, &e) => return,
             Err(e) => panic!("{e:?}"),
         }
     }
@@ -81,7 +81,7 @@ pub(super) async fn rows_of_the_original(place: Place) {
 }
 
 /// `Sharding_function.cs`; README, "jump consistent hashing".
-pub(super) fn shards() {
+pub(super) async fn shards(_: Place) {
     const KEYS: usize = 100_000;
     let resolve = |shards| {
         (1..=KEYS)

@@ -8,6 +8,19 @@ use futures::future::{join, join3};
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
 
 use super::{cluster, members, silo};
+use crate::kit::{Claim, check, claim};
+
+pub(crate) const CLAIMS: [Claim; 2] = [
+    claim!("the version is linearizable", of_two)
+        .explored(6, "20 / 372")
+        .shares_memory(),
+    claim!("the version is linearizable to a reader of several pages", of_three)
+        .callers(3)
+        .explored(15, "2,000+")
+        .bound(2_000)
+        .shares_memory(),
+];
+check!(CLAIMS);
 
 /// The version of a table: each insert and update is based on a number, and moves it by one.
 #[derive(Clone, Debug)]
@@ -122,7 +135,7 @@ async fn caller(history: &History, members: Membership, generation: u32) {
     read(history, thread, &members).await;
 }
 
-pub(super) async fn of_two(place: Place) {
+async fn of_two(place: Place) {
     cluster(&place, 0).await;
     let history = History::new();
     let callers = ["a", "b"].map(|name| members(&place, name));
@@ -131,7 +144,7 @@ pub(super) async fn of_two(place: Place) {
     history.check();
 }
 
-pub(super) async fn of_three(place: Place) {
+async fn of_three(place: Place) {
     cluster(&place, 0).await;
     let history = History::new();
     let reads = async {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use azure_table::operation::OperationKind;
-use azure_table::{ETag, Error, ErrorKind, PropertyGroup, Result, TableOperation, Versioned};
+use azure_table::{DateTime, ETag, Error, ErrorKind, PropertyGroup, Result, Versioned};
 
 use super::partition::Partition;
 use super::rows::{Header, Metadata};
@@ -135,14 +135,23 @@ impl Stream {
         let version = self.version + transaction.events;
         let header = self.header(version);
         let mut batch = self.partition.headers().batch();
-        batch
-            .push(match &self.etag {
-                None => TableOperation::insert(&header),
-                // A merge keeps the metadata that was not read.
-                Some(etag) if self.metadata.is_none() => TableOperation::merge(&header).if_match(etag.clone()),
-                Some(etag) => TableOperation::replace(&header).if_match(etag.clone()),
-            })
-            .map_err(Error::from)?;
+        // Not by `push`: only an operation of this batch has a write id that shows that the batch was applied.
+        match self.etag.clone() {
+            None => batch.insert(&header),
+            Some(etag) => {
+                let header = Versioned {
+                    entity: header,
+                    etag,
+                    timestamp: DateTime::MIN,
+                };
+                match self.metadata {
+                    // A merge keeps the metadata that was not read.
+                    None => batch.merge(&header),
+                    Some(_) => batch.replace(&header),
+                }
+            }
+        }
+        .map_err(Error::from)?;
         let mut rows = Vec::with_capacity(transaction.operations.len());
         for (row, mut operation) in transaction.operations {
             if let Row::Included(row_key) = &row
