@@ -43,7 +43,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     on_own_tables(&service, share).await
 }
 
-/// The owner: writes orders of two customers, and shares those of one.
+/// The owner: writes orders of two customers, and shares one customer's.
 async fn share(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     let orders = service.table::<Order>("Orders")?;
     orders.create_table().await?;

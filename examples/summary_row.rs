@@ -30,7 +30,7 @@ struct Department {
     #[table(partition_key)]
     name: String,
     employee_count: u32,
-    /// Shows after a lost response whether the count was written.
+    /// Identifies the stored write after a lost response.
     #[table(write_id)]
     last_write: Option<Guid>,
 }

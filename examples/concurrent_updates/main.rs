@@ -26,7 +26,7 @@ struct Stock {
     #[table(row_key)]
     article: String,
     left: i64,
-    /// Shows after a lost response whose write is stored: a counter needs it.
+    /// Identifies the stored write after a lost response. Two increments look alike without it.
     #[table(write_id)]
     last_write: Option<Guid>,
 }

@@ -66,7 +66,7 @@ impl Pages {
         })
     }
 
-    /// Returns the next rows, and the continuation after those of a table.
+    /// Returns the next rows, and for a table the continuation after them.
     pub(crate) async fn next(&mut self) -> Done<Option<(Vec<DynamicEntity>, Continuation)>> {
         let (mut rows, continuation) = match self {
             Self::Table(pages) => match pages.try_next().await? {

@@ -34,7 +34,7 @@ struct Channel {
     name: String,
     /// A channel that is created again under the same name has another one.
     id: Guid,
-    /// From then on nobody reads its blogs or begins to write one.
+    /// From then on, programs neither read its blogs nor write new ones.
     is_deleted: bool,
 }
 
@@ -108,7 +108,7 @@ impl Store {
         let Some(item) = self.deletions.take(self.visibility).await? else {
             return Ok(None);
         };
-        // No longer than no other worker has the item.
+        // `run` ends the work before another worker can take the item.
         item.run(self.delete(item.payload()))
             .await
             .ok_or("it takes too long")??;

@@ -8,7 +8,7 @@
 //! The times in the file are in milliseconds: finer digits, to 100 ns in the table, are dropped. A column of
 //! `DateTime::ticks` as `i64` keeps them.
 //!
-//! Source: AzCopy 7, which exported tables; the format is that of Apache Parquet.
+//! Source: AzCopy 7, which exported tables; Apache Parquet, the format.
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 

@@ -26,7 +26,7 @@ use crate::flushes::{flushes, november};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A line of a log. The component comes first, since the reads that happen most name it.
+/// A line of a log. The component comes first, because the most frequent reads name it.
 #[derive(TableEntity)]
 #[table(partition_key = "{component};{instance};{bucket}")]
 struct Line {

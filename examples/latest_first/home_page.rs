@@ -55,7 +55,7 @@ pub(crate) async fn show(changes: &TableClient<Change>) -> Result<(), Box<dyn Er
             Change::Uploaded(Photo { created, caption, .. }) => println!("  {created}  Photo  {caption}"),
         }
     }
-    // A range from `…_Photo` to `…_Photo`, as the paper has it, is one of times alone: the kind is a filter.
+    // The paper queries a range from `…_Photo` to `…_Photo`. It limits the times, not the kind: that needs a filter.
     let photos = changes.variant::<Photo>().query().partition("joe");
     println!("\nphotos only, {:?}:", photos.plan()?.path());
     for Photo { created, caption, .. } in photos.all().await? {

@@ -13,7 +13,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Reads the command line of the program. A name that ends with `=` is that of an option with a value.
+    /// Reads the command line of the program. A name that ends with `=` belongs to an option with a value.
     ///
     /// # Errors
     /// An option has another name, has no value, or has one that it does not take. The text ends with `usage`.

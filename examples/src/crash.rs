@@ -18,6 +18,9 @@ impl Crash {
     ///
     /// # Errors
     /// The work fails for another reason.
+    ///
+    /// # Panics
+    /// The work succeeds without this request.
     pub async fn before<T, E>(
         request: u64,
         faults: &Faults,
@@ -31,7 +34,8 @@ impl Crash {
         let hit = log.iter().find(|it| it.number() > earlier && it.fault().is_some());
         let operation = match (hit, result) {
             (Some(hit), Err(_)) => hit.kind(),
-            (_, result) => result.map(|_| None)?,
+            (Some(hit), Ok(_)) => panic!("the work succeeded without request {}", hit.number()),
+            (None, result) => result.map(|_| None)?,
         };
         Ok(Self { request, operation })
     }

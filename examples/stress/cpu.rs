@@ -1,4 +1,4 @@
-//! The CPU of a VM: modelled in virtual time, where a request costs nothing, else that of the process.
+//! The CPU of a VM: modelled in virtual time, where a request costs nothing, otherwise the process's.
 //!
 //! The text of 2010 has no CPU times. Those here are fitted to its Figures 7, 10 and 11: a small VM writes batches no
 //! faster from 15 threads on, reads no faster from 6 on, and has two thirds of the throughput of an XL VM with 30.

@@ -18,12 +18,12 @@ pub(crate) struct Measured {
     /// Requests that failed for another reason.
     pub(crate) failed_requests: u64,
     pub(crate) failure: Option<String>,
-    /// Microseconds from the caller's view, those of accepted requests.
+    /// Latencies of accepted requests, in microseconds, as the caller sees them.
     #[serde(serialize_with = "write_latencies", deserialize_with = "read_latencies")]
     pub(crate) latencies: Histogram<u64>,
     /// The used share of the CPU: of a VM's cores where they are modelled, else of the machine's.
     pub(crate) cpu: f64,
-    /// Requests that were sent, those of the warm-up and of the preparation included.
+    /// Requests that were sent, including warm-up and preparation.
     pub(crate) sent_requests: u64,
     pub(crate) sent_bytes: u64,
     /// A limit or Ctrl-C ended it early.

@@ -41,7 +41,7 @@ pub(crate) enum VmSize {
 }
 
 impl VmSize {
-    /// Returns the number of cores: those of the sizes small and extra-large in 2010.
+    /// Returns the number of cores of the sizes small and extra-large in 2010.
     pub(crate) fn cores(self) -> usize {
         match self {
             Self::Small => 1,

@@ -1,12 +1,13 @@
-//! A table has no schema: one department has developers and contractors, and each row that has a salary gets a raise.
+//! A table has no schema: one department has developers and contractors, and each salary below 100,000 gets a raise.
 
 use std::error::Error;
 
 use azure_table::{Change, DynamicEntity, TableClient};
+use azure_table_examples::steps::thousands;
 
-use crate::{Employee, dollars, say};
+use crate::{Employee, say};
 
-/// Raises each salary of the department. Only the salaries are read and merged.
+/// Raises the department's salaries below 100,000. Only the salaries are read and merged.
 pub(crate) async fn raise(staff: &TableClient<Employee>) -> Result<(), Box<dyn Error>> {
     let any = staff.typed::<DynamicEntity>();
     let mut contractor = DynamicEntity::new("Sales", "contractor_7");
@@ -44,7 +45,7 @@ pub(crate) async fn raise(staff: &TableClient<Employee>) -> Result<(), Box<dyn E
             .filter(|name| *name != "Salary")
             .collect();
         let (before, after): (i64, i64) = (old.property("Salary")?, new.property("Salary")?);
-        let (before, after) = (dollars(before), dollars(after));
+        let (before, after) = (thousands(before.unsigned_abs()), thousands(after.unsigned_abs()));
         println!(
             "           {:<12} {before:>7}  {after:>7}  {}",
             new.row_key,

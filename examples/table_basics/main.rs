@@ -13,6 +13,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use azure_table::{Projection, TableEntity, TableServiceClient};
+use azure_table_examples::steps::thousands;
 use azure_table_examples::{connect, finish, on_own_tables};
 
 #[derive(TableEntity, Clone, Debug)]
@@ -73,7 +74,11 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     let phone = walter.phone.as_deref().unwrap_or("unknown");
     say(
         "merge",
-        format!("{} earns {}, phone {phone}", walter.email, dollars(walter.salary)),
+        format!(
+            "{} earns {}, phone {phone}",
+            walter.email,
+            thousands(walter.salary.unsigned_abs())
+        ),
     );
 
     staff.insert_or_replace(&employee(2, "Jeff Smith", 70_000)).await?;
@@ -122,10 +127,6 @@ fn employee(id: u32, name: &str, salary: i64) -> Employee {
         phone: None,
         salary,
     }
-}
-
-fn dollars(salary: i64) -> String {
-    format!("{},{:03}", salary / 1_000, salary % 1_000)
 }
 
 fn say(step: &str, what: impl std::fmt::Display) {

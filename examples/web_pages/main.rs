@@ -5,8 +5,8 @@
 //!
 //! `cargo run -p azure-table-examples --features web --example web_pages` serves `http://127.0.0.1:8080` from an
 //! emulator inside of this process, and another address if it is the argument. With
-//! `AZURE_STORAGE_CONNECTION_STRING` the blogs are on that account. Ctrl-C deletes the table with all blogs, those of
-//! the visitors included. To see a conflict, edit one blog in two tabs.
+//! `AZURE_STORAGE_CONNECTION_STRING` the blogs are on that account. Ctrl-C deletes the table with all blogs, even the
+//! visitors'. To see a conflict, edit one blog in two tabs.
 //!
 //! `service.rs` has the routes and the status of each error, `html.rs` the pages.
 

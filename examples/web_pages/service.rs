@@ -92,7 +92,7 @@ async fn create(State(blogs): Blogs, Form(fields): Form<Fields>) -> Response {
     };
     match blogs.insert(&fields.blog(day)).await {
         Ok(_) => Redirect::to("/").into_response(),
-        // Another blog. After a lost response, which may be that of this one, the kind is `InDoubt`.
+        // Another blog. If a response was lost and this blog may be stored, the kind is `InDoubt`.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             (StatusCode::CONFLICT, html::taken(&fields, day)).into_response()
         }

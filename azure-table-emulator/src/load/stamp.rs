@@ -129,7 +129,7 @@ impl Stamp {
         &self.model
     }
 
-    /// Draws the latency of a request: its time and its response's time outside the servers.
+    /// Draws the time that a request and its response spend outside the servers.
     pub(crate) fn latency(&self, work: Work) -> Duration {
         let share = self.state().random.f64() * 2.0 - 1.0;
         self.model.latency_of(work).mul_f64(1.0 + SPREAD * share)

@@ -88,7 +88,10 @@ fn requests(guide: &str) -> BTreeMap<String, String> {
                     continue;
                 }
                 let text = format!("Requests: {requests}. Lost response: {}.", link(lost));
-                found.extend(row[0].split(", ").map(|name| (method_of(name), text.clone())));
+                for method in row[0].split(", ").map(method_of) {
+                    let earlier = found.insert(method, text.clone());
+                    assert!(earlier.is_none(), "{GUIDE} has a method twice: {line}");
+                }
             }
         }
     }

@@ -1,5 +1,4 @@
-//! The operations on the entities of a table that have a name of their own in the service, and the builders of queries
-//! and batches.
+//! The service's operations on the entities of a table, and the constructors of queries and batches.
 //!
 //! `entity_verbs.rs` builds further operations from them.
 

@@ -15,8 +15,8 @@ use crate::control::steered::Steered;
 
 /// The maximum number of seconds by which the clock is moved in one request: a hundred years.
 const MOST_SECONDS: f64 = 3_155_760_000.0;
-/// The latest time of the clock, in the year 9000. Timestamps stay unique because each is later than the previous one:
-/// after a row with the greatest possible time, all rows would have the same ETag.
+/// The latest time of the clock, in the year 9000. Each Timestamp is later than the previous one, which keeps them
+/// unique. Beyond the greatest possible time, all rows would have the same ETag.
 const LAST: DateTime = DateTime::from_unix_seconds(221_845_392_000);
 
 #[derive(Serialize)]
