@@ -302,6 +302,11 @@ impl Backend {
         self.name
     }
 
+    /// Returns the beginning of new names.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// Returns a name that no other test uses.
     pub fn fresh_name(&self) -> String {
         if let Some(names) = &self.names {

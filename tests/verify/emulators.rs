@@ -14,7 +14,8 @@ use crate::report::Verdict;
 use crate::run::Exit;
 use crate::sas;
 use crate::service::{
-    ACCOUNT, COSMOS, Folder, KEY, OTHER_PANICS, Ran, STORAGE, TOKEN, by_key, emulator, emulator_of_cosmos, run, verify,
+    ACCOUNT, COSMOS, Folder, KEY, OTHER_PANICS, Ran, STORAGE, TOKEN, account_sas, by_key, by_sas, emulator,
+    emulator_of_cosmos, run, verify,
 };
 use crate::stop::Stop;
 
@@ -33,18 +34,6 @@ fn assert_alike(ran: &Ran, emulator: &Emulator) {
     let (sent, estimate) = (number(&ran.output, "requests "), number(&ran.output, "estimate "));
     assert!(sent > 0 && sent <= estimate, "{sent} {estimate}");
     assert!(!ran.output.contains(ACCOUNT), "{}", ran.output);
-}
-
-fn sas_of_account() -> String {
-    let fields = [
-        ("sv", "2019-02-02"),
-        ("ss", "t"),
-        ("srt", "sco"),
-        ("sp", "rwdlacu"),
-        ("se", "2099-01-01T00:00:00Z"),
-    ];
-    let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    sas::signed(&fields, ACCOUNT, KEY)
 }
 
 // Without the waits for a live account.
@@ -112,9 +101,8 @@ async fn emulator_of_cosmos_has_no_difference() {
 #[tokio::test]
 async fn emulator_has_no_difference_by_signature() {
     let emulator = emulator();
-    let sas = sas_of_account();
-    let given = Given::ConnectionString(format!("TableEndpoint={STORAGE};SharedAccessSignature={sas}"));
-    let ran = verify(Options::new(given), emulator.clone()).await;
+    let sas = account_sas("t", "sco", "rwdlacu");
+    let ran = verify(Options::new(by_sas(&sas)), emulator.clone()).await;
     assert_alike(&ran, &emulator);
     assert!(!ran.output.contains(sas::signature(&sas)));
     let by_key = (

@@ -8,7 +8,7 @@ use http::{HeaderValue, Request, Response, StatusCode};
 
 use crate::options::Options;
 use crate::run::Exit;
-use crate::service::{STORAGE, by_key, emulator, verify};
+use crate::service::{FOREIGN, STORAGE, add_foreign_table, by_key, emulator, tables, verify};
 
 /// A change of a response, or of the service's state.
 #[derive(Clone, Copy, Debug)]
@@ -283,6 +283,15 @@ const PLANTS: &[Difference] = &[
         shown: "body service",
     },
     Difference {
+        name: "table missing in the list",
+        only: "tables_are_listed",
+        change: Plant::Response("GET", "/Tables", |r| {
+            body(r, |text| text.replace("\"verify", "\"other"))
+        }),
+        places: &["test tables::tables_are_listed"],
+        shown: "tests/src/tables.rs:",
+    },
+    Difference {
         name: "lost delete",
         only: "a_missing_entity_is_none",
         change: Plant::Lost("DELETE", "RowKey="),
@@ -317,6 +326,7 @@ async fn every_planted_difference_is_found_at_its_place() {
         let mut options = Options::new(by_key(STORAGE));
         options.only = only.to_lowercase();
         let emulator = emulator();
+        add_foreign_table(&emulator);
         let planted = Planted {
             behind: emulator.clone(),
             plants: vec![*change],
@@ -326,7 +336,8 @@ async fn every_planted_difference_is_found_at_its_place() {
         assert_eq!(lines, *places, "{name}:\n{}", ran.output);
         assert!(ran.output.contains(shown), "{name}: {shown} is not in\n{}", ran.output);
         assert_eq!(ran.exit, Exit::Difference, "{name}");
-        assert_eq!(emulator.tables(), [], "{name}");
+        assert_eq!(tables(&emulator), [FOREIGN], "{name}");
+        assert!(!ran.output.contains(FOREIGN), "{name}: {}", ran.output);
     }
 }
 

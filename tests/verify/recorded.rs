@@ -12,12 +12,20 @@ mod session;
 
 use std::collections::BTreeSet;
 
+use azure_table::service::{CorsRule, ServiceProperties};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{Emulator, TableServiceClient};
+use bytes::Bytes;
 use compare::Seen;
+use http::header::WWW_AUTHENTICATE;
+use http::{Method, Request, Response};
 use repeated_session::Replay;
 
-use crate::options::Options;
+use crate::options::{Given, Options};
 use crate::run::Exit;
-use crate::service::{Folder, STORAGE, by_key, emulator, verify};
+use crate::service::{
+    COSMOS, FOREIGN, Folder, STORAGE, add_foreign_table, by_key, emulator, emulator_of_cosmos, recordings, verify,
+};
 
 /// Exchanges that a replay cannot repeat, by a part of the name of their session or of their URL, with the reason.
 const LEFT_OUT: &[(&str, &str)] = &[
@@ -44,8 +52,13 @@ async fn recorded_exchanges_can_be_added_to_the_recordings() {
     let folder = Folder::new();
     let mut options = Options::new(by_key(STORAGE));
     options.record = Some(folder.path().to_owned());
-    let ran = verify(options, emulator()).await;
+    let emulator = emulator();
+    add_foreign_table(&emulator);
+    let ran = verify(options, emulator).await;
     assert_eq!(ran.exit, Exit::NoDifference, "{}", ran.output);
+    for text in [&ran.output, &ran.log, &recordings(&folder, "storage")] {
+        assert!(!text.contains(FOREIGN), "a table of the account's owner is named");
+    }
 
     let sessions = session::sessions(&folder.path().join("storage"));
     let (mut equal, mut different, mut used) = (0, Vec::new(), BTreeSet::new());
@@ -71,4 +84,104 @@ async fn recorded_exchanges_can_be_added_to_the_recordings() {
     assert!(different.is_empty(), "{number} differ:\n{}", different.join("\n"));
     assert!(equal > 1_700, "{equal}");
     assert_eq!(used.len(), LEFT_OUT.len(), "only these differ: {used:?}");
+}
+
+/// An origin in the properties of the account.
+const ORIGIN: &str = "https://intranet.example";
+/// The tenant of the account.
+const TENANT: &str = "6c3f52f4-0f0e-4c5a-9a57-2f7f0f1f3c11";
+
+/// Applies no change of the properties, or names the tenant in its challenges.
+#[derive(Clone, Debug)]
+struct Live {
+    behind: Emulator,
+    keeps_properties: bool,
+}
+
+impl Transport for Live {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            let is_change = request.method() == Method::PUT
+                && request
+                    .uri()
+                    .query()
+                    .is_some_and(|query| query.contains("comp=properties"));
+            if self.keeps_properties && is_change {
+                let mut response = Response::new(Bytes::new());
+                *response.status_mut() = http::StatusCode::ACCEPTED;
+                return Ok(response);
+            }
+            let mut response = self.behind.send(request).await?;
+            if let Some(challenge) = response.headers_mut().get_mut(WWW_AUTHENTICATE) {
+                let text = challenge.to_str().unwrap();
+                let named = text.replace("00000000-0000-0000-0000-000000000000", TENANT);
+                assert_ne!(named, text);
+                *challenge = named.try_into().unwrap();
+            }
+            Ok(response)
+        })
+    }
+}
+
+// Without the waits for a live account.
+#[tokio::test(start_paused = true)]
+async fn properties_of_the_account_are_neither_recorded_nor_reported() {
+    for (only, keeps_properties) in [("propert", false), ("propert", true), ("`accept: */*`", false)] {
+        let (emulator, folder) = (emulator(), Folder::new());
+        let Given::ConnectionString(account) = by_key(STORAGE) else {
+            panic!("no connection string")
+        };
+        let service = TableServiceClient::from_connection_string(&account)
+            .unwrap()
+            .transport(emulator.clone());
+        let own = ServiceProperties::default().cors([CorsRule::new([ORIGIN], ["GET"])]);
+        service.set_properties(own).await.unwrap();
+        let mut options = Options::new(by_key(STORAGE));
+        options.only = only.to_owned();
+        options.change_properties = true;
+        options.record = Some(folder.path().to_owned());
+        let ran = verify(
+            options,
+            Live {
+                behind: emulator,
+                keeps_properties,
+            },
+        )
+        .await;
+        let is_failed = ran.output.contains("failed   service::properties_are_set_and_read");
+        assert_eq!(is_failed, keeps_properties, "{}", ran.output);
+        let recordings = recordings(&folder, "storage");
+        for text in [&ran.output, &ran.log, &recordings] {
+            for shown in [ORIGIN, "Logging", "CorsRule {"] {
+                assert!(!text.contains(shown), "{only}: {shown} is in {text}");
+            }
+        }
+        // The exchanges of the probes are kept.
+        assert!(recordings.contains("\"request\""), "{only}: {recordings}");
+    }
+}
+
+#[tokio::test]
+async fn tenant_in_a_challenge_is_neither_recorded_nor_reported() {
+    let folder = Folder::new();
+    let mut options = Options::new(by_key(COSMOS));
+    options.only = "without authorization".to_owned();
+    options.record = Some(folder.path().to_owned());
+    let behind = emulator_of_cosmos();
+    let ran = verify(
+        options,
+        Live {
+            behind,
+            keeps_properties: false,
+        },
+    )
+    .await;
+    let recordings = recordings(&folder, "cosmos");
+    assert!(
+        recordings.contains("www-authenticate") && recordings.contains("{guid}"),
+        "{recordings}"
+    );
+    for text in [&ran.output, &ran.log, &recordings] {
+        assert!(!text.contains(TENANT), "{text}");
+    }
 }

@@ -11,6 +11,7 @@ use crate::conformance;
 use crate::options::{Given, Options};
 use crate::report::Report;
 use crate::run::{self, Exit, Streams};
+use crate::sas;
 use crate::stop::Stop;
 
 /// The account of the services under test. It occurs in no output.
@@ -19,6 +20,9 @@ pub(crate) const KEY: &str = "a2V5IG9mIHRoZSBhY2NvdW50IGluIHRoZXNlIHRlc3Rz";
 pub(crate) const TOKEN: &str = "eyJ0b2tlbiI6InRlc3RzIn0.e30.x";
 pub(crate) const STORAGE: &str = "https://contoso.table.core.windows.net";
 pub(crate) const COSMOS: &str = "https://contoso.table.cosmos.azure.com";
+
+/// A table of the account's owner.
+pub(crate) const FOREIGN: &str = "Payroll";
 
 pub(crate) fn emulator() -> Emulator {
     Emulator::new().account(ACCOUNT, KEY).unwrap().token(TOKEN)
@@ -32,6 +36,42 @@ pub(crate) fn by_key(endpoint: &str) -> Given {
     Given::ConnectionString(format!(
         "AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint={endpoint}"
     ))
+}
+
+/// Returns a shared access signature of the account.
+pub(crate) fn account_sas(services: &str, types: &str, permissions: &str) -> String {
+    let fields = [
+        ("sv", "2019-02-02"),
+        ("ss", services),
+        ("srt", types),
+        ("sp", permissions),
+        ("se", "2099-01-01T00:00:00Z"),
+    ];
+    let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    sas::signed(&fields, ACCOUNT, KEY)
+}
+
+pub(crate) fn by_sas(token: &str) -> Given {
+    Given::ConnectionString(format!("TableEndpoint={STORAGE};SharedAccessSignature={token}"))
+}
+
+/// Adds a table of the account's owner, which no output names.
+pub(crate) fn add_foreign_table(emulator: &Emulator) {
+    emulator
+        .seed_lines(ACCOUNT, FOREIGN, r#"{"PartitionKey":"p","RowKey":"r"}"#)
+        .unwrap();
+}
+
+/// Returns the names of the tables of a service.
+pub(crate) fn tables(emulator: &Emulator) -> Vec<String> {
+    emulator.tables().into_iter().map(|table| table.name).collect()
+}
+
+/// Returns all recordings of a service in one text.
+pub(crate) fn recordings(folder: &Folder, service: &str) -> String {
+    let files = std::fs::read_dir(folder.path().join(service)).unwrap();
+    let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    texts.collect()
 }
 
 /// A folder that is removed when this is dropped.

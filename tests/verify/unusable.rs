@@ -10,9 +10,11 @@ use http::{Method, Request, Response, StatusCode};
 
 use crate::account::Account;
 use crate::options::{Given, Options};
-use crate::run::Exit;
-use crate::sas;
-use crate::service::{ACCOUNT, COSMOS, Folder, KEY, STORAGE, TOKEN, by_key, emulator, emulator_of_cosmos, run, verify};
+use crate::run::{Exit, Ran};
+use crate::service::{
+    ACCOUNT, COSMOS, Folder, KEY, STORAGE, TOKEN, account_sas, by_key, by_sas, emulator, emulator_of_cosmos, run,
+    verify,
+};
 use crate::stop::Stop;
 use crate::tables::Tables;
 
@@ -24,6 +26,12 @@ enum Reach {
     NoResponse,
     /// Tables cannot be deleted.
     NoDeletion,
+    /// The service creates tables, and responds with a failure.
+    Failed,
+    /// The service creates tables, and its responses are lost.
+    LostCreation,
+    /// The service creates no table.
+    Throttled,
 }
 
 /// Notes each request, and passes it on or not. Like a network, it does not know the service behind it.
@@ -53,27 +61,48 @@ impl Transport for Network {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         let line = format!("{} {}", request.method(), request.uri().path());
         self.requests.lock().unwrap().push(line);
-        match self.reach {
-            Reach::NoDeletion if request.method() == Method::DELETE => {
-                let body = r#"{"odata.error":{"code":"AuthorizationPermissionMismatch","message":{"lang":"en-US","value":"No."}}}"#;
-                let mut response = Response::new(Bytes::from_static(body.as_bytes()));
-                *response.status_mut() = StatusCode::FORBIDDEN;
-                Box::pin(std::future::ready(Ok(response)))
+        let is_creation = request.method() == Method::POST;
+        let is_deletion = request.method() == Method::DELETE;
+        Box::pin(async move {
+            match self.reach {
+                Reach::NoConnection => Err(TransportError::new(Delivery::NothingSent, "connection refused")),
+                Reach::NoResponse => std::future::pending().await,
+                Reach::NoDeletion if is_deletion => Ok(not_permitted()),
+                Reach::Throttled if is_creation => Ok(rejection(503, "ServerBusy")),
+                Reach::Failed if is_creation => {
+                    self.behind.send(request).await?;
+                    Ok(rejection(500, "InternalError"))
+                }
+                Reach::LostCreation if is_creation => {
+                    let response = self.behind.send(request).await?;
+                    let lost = TransportError::new(Delivery::MaybeSent, "connection reset");
+                    // The table exists at the second attempt.
+                    (!response.status().is_success()).then_some(response).ok_or(lost)
+                }
+                _ => self.behind.send(request).await,
             }
-            Reach::Reached | Reach::NoDeletion => self.behind.send(request),
-            Reach::NoConnection => {
-                let error = TransportError::new(Delivery::NothingSent, "connection refused");
-                Box::pin(std::future::ready(Err(error)))
-            }
-            Reach::NoResponse => Box::pin(std::future::pending()),
-        }
+        })
     }
 }
 
-/// Runs the program on an account that cannot be used. Returns the reason, the output, and the file of tables.
+fn not_permitted() -> Response<Bytes> {
+    rejection(403, "AuthorizationPermissionMismatch")
+}
+
+fn rejection(status: u16, code: &str) -> Response<Bytes> {
+    let message = serde_json::json!({"lang": "en-US", "value": "No."});
+    let error = serde_json::json!({"odata.error": {"code": code, "message": message}});
+    let mut response = Response::new(Bytes::from(error.to_string()));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap();
+    response
+}
+
+/// Runs the program on an account that cannot be used. Returns the reason, the output, and the file of tables, which
+/// the output names if it is left.
 async fn rejected(given: Given, network: &Network) -> (String, String, Option<String>) {
     let folder = Folder::new();
-    let file = folder.path().join("tables");
+    // An absolute path has no dot, so the output shows if it contains the path as it was given.
+    let file = folder.path().join(".").join("tables");
     let mut options = Options::new(given);
     options.yes = true;
     options.tables = Some(file.clone());
@@ -84,6 +113,8 @@ async fn rejected(given: Given, network: &Network) -> (String, String, Option<St
         assert!(!why.contains(secret), "{why}");
     }
     assert_eq!(why.lines().count(), 1, "{why}");
+    let remedy = format!("delete the rest with --cleanup {}\n", file.display());
+    assert_eq!(output.contains(&remedy), file.exists(), "{output}");
     (why, output, std::fs::read_to_string(file).ok())
 }
 
@@ -112,12 +143,27 @@ async fn unreachable_service_stops_the_run_within_a_minute() {
     for (reach, may_be_left) in [(Reach::NoConnection, false), (Reach::NoResponse, true)] {
         let network = Network::new(emulator(), reach);
         let started = tokio::time::Instant::now();
-        let (why, output, file) = rejected(by_key(STORAGE), &network).await;
+        let (why, _, file) = rejected(by_key(STORAGE), &network).await;
         assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
         assert!(why.contains("check the address of the account"), "{why}");
         // The service may have created the table of a request without a response.
         assert_eq!(file.is_some(), may_be_left, "{reach:?}: {file:?}");
-        assert_eq!(output.contains("--cleanup"), may_be_left, "{output}");
+    }
+}
+
+// The waits of the client take no time.
+#[tokio::test(start_paused = true)]
+async fn table_of_a_failed_check_is_deleted_if_the_service_responds() {
+    for (reach, remedy) in [
+        (Reach::Failed, "start the run again later"),
+        (Reach::LostCreation, "; start the run again"),
+        (Reach::Throttled, "start the run again later"),
+    ] {
+        let network = Network::new(emulator(), reach);
+        let (why, output, file) = rejected(by_key(STORAGE), &network).await;
+        assert!(why.ends_with(remedy), "{reach:?}: {why}");
+        assert!(output.ends_with("none is left\n"), "{reach:?}: {output}");
+        assert_eq!((file, network.behind.tables()), (None, Vec::new()), "{reach:?}");
     }
 }
 
@@ -127,26 +173,10 @@ async fn credential_that_cannot_delete_leaves_one_table_and_names_it() {
     let network = Network::new(emulator(), Reach::NoDeletion);
     let (why, output, file) = rejected(by_key(STORAGE), &network).await;
     assert!(why.contains("delete table") && why.contains("its permissions"), "{why}");
-    assert!(
-        output.contains("is not deleted: 403") && output.contains("--cleanup"),
-        "{output}"
-    );
+    assert!(output.contains("is not deleted: 403"), "{output}");
     let left: Vec<_> = network.behind.tables().into_iter().map(|table| table.name).collect();
     assert_eq!(left.len(), 1, "{left:?}");
     assert!(file.unwrap().contains(&left[0]));
-}
-
-fn account_sas(services: &str, types: &str, permissions: &str) -> Given {
-    let fields = [
-        ("sv", "2019-02-02"),
-        ("ss", services),
-        ("srt", types),
-        ("sp", permissions),
-        ("se", "2099-01-01T00:00:00Z"),
-    ];
-    let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let token = sas::signed(&fields, ACCOUNT, KEY);
-    Given::ConnectionString(format!("TableEndpoint={STORAGE};SharedAccessSignature={token}"))
 }
 
 #[tokio::test]
@@ -169,7 +199,8 @@ async fn signature_without_a_needed_permission_is_rejected_by_name() {
         ),
     ] {
         let network = Network::new(emulator(), Reach::Reached);
-        let (why, ..) = rejected(account_sas(services, types, permissions), &network).await;
+        let given = by_sas(&account_sas(services, types, permissions));
+        let (why, ..) = rejected(given, &network).await;
         assert!(why.contains(missing), "{missing}: {why}");
         assert_eq!(network.requests(), [""; 0]);
     }
@@ -178,7 +209,8 @@ async fn signature_without_a_needed_permission_is_rejected_by_name() {
 #[tokio::test]
 async fn signature_with_the_needed_permissions_is_sufficient() {
     for permissions in ["rdlacu", "rwdlau"] {
-        let ran = verify(Options::new(account_sas("t", "co", permissions)), emulator()).await;
+        let given = by_sas(&account_sas("t", "co", permissions));
+        let ran = verify(Options::new(given), emulator()).await;
         assert_eq!(ran.exit, Exit::NoDifference, "{permissions}: {}", ran.output);
     }
 }
@@ -260,20 +292,63 @@ async fn cleanup_counts_tables_that_do_not_exist_apart() {
     assert!(!file.exists());
 }
 
-/// Removes the folder of the file of tables at the first request of the cleanup.
+#[tokio::test]
+async fn account_is_the_same_in_every_spelling_of_its_address() {
+    const EMULATOR: &str = "http://azurite/contoso";
+    for (address, spelling) in [
+        (STORAGE, "https://contoso.table.core.windows.net/"),
+        (STORAGE, "https://contoso.table.core.windows.net:443/"),
+        (STORAGE, "https://CONTOSO.Table.Core.Windows.NET"),
+        (EMULATOR, "http://azurite:80/contoso"),
+        (EMULATOR, "http://AZURITE:80/contoso/"),
+        ("https://azurite/contoso", "https://azurite:443/contoso"),
+    ] {
+        let folder = Folder::new();
+        let file = folder.path().join("tables");
+        let account = |endpoint: &str| Account::new(&by_key(endpoint), false).unwrap();
+        Tables::create(&file, &account(address).base).unwrap();
+        let opened = Tables::open(&file, &account(spelling).base);
+        assert!(opened.is_ok(), "{spelling}: {opened:?}");
+        for other in [
+            "http://azurite/other",
+            "http://azurite:443/contoso",
+            "https://azurite:80/contoso",
+        ] {
+            assert!(Tables::open(&file, &account(other).base).is_err(), "{other}");
+        }
+    }
+}
+
+/// Removes the folder of the file of tables at a deletion of a table whose name contains a text.
 #[derive(Clone, Debug)]
 struct LostFolder {
     behind: Emulator,
     folder: Arc<Folder>,
+    table: &'static str,
 }
 
 impl Transport for LostFolder {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        if request.method() == Method::DELETE && request.uri().path().contains("probes") {
-            std::fs::remove_dir_all(self.folder.path()).unwrap();
+        if request.method() == Method::DELETE && request.uri().path().contains(self.table) {
+            let is_first = std::fs::remove_dir_all(self.folder.path()).is_ok();
+            if is_first && self.table == CHECK {
+                return Box::pin(std::future::ready(Ok(not_permitted())));
+            }
         }
         self.behind.send(request)
     }
+}
+
+/// The end of the name of the table of the check. The service rejects its first deletion.
+const CHECK: &str = "check";
+
+async fn in_lost_folder(service: LostFolder) -> (Ran, String) {
+    let mut options = Options::new(by_key(STORAGE));
+    options.only = "$select=*".to_owned();
+    options.yes = true;
+    options.tables = Some(service.folder.path().join("tables"));
+    let (ran, output, _) = run(&options, service, &Stop::default()).await;
+    (ran, output)
 }
 
 #[tokio::test]
@@ -281,14 +356,25 @@ async fn report_is_printed_before_a_cleanup_that_fails() {
     let service = LostFolder {
         behind: emulator(),
         folder: Arc::new(Folder::new()),
+        table: "probes",
     };
-    let mut options = Options::new(by_key(STORAGE));
-    options.only = "$select=*".to_owned();
-    options.yes = true;
-    options.tables = Some(service.folder.path().join("tables"));
-    let (ran, output, _) = run(&options, service, &Stop::default()).await;
-    assert!(ran.is_err());
+    let (ran, output) = in_lost_folder(service).await;
+    assert_eq!(Exit::of(&ran), Exit::NotFinished, "{output}");
     assert!(output.contains("Lines of unknowns.md: 1 confirmed"), "{output}");
+    assert!(output.contains("tables is not removed: "), "{output}");
+}
+
+#[tokio::test]
+async fn failed_check_keeps_its_reason_if_the_cleanup_fails_too() {
+    let service = LostFolder {
+        behind: emulator(),
+        folder: Arc::new(Folder::new()),
+        table: CHECK,
+    };
+    let (ran, output) = in_lost_folder(service).await;
+    assert!(output.contains("tables is not removed: "), "{output}");
+    let Err(why) = ran else { panic!("it ran: {output}") };
+    assert!(why.contains("delete table") && why.contains("its permissions"), "{why}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(crate) enum Identity {
 
 #[derive(Clone)]
 pub(crate) struct Account {
-    /// The base URL, without a slash at its end.
+    /// The base URL: the host in lower case, no default port, and no slash at its end.
     pub(crate) base: String,
     pub(crate) host: String,
     pub(crate) name: String,
@@ -72,10 +72,17 @@ impl Account {
                 (service, Identity::Token(token.trim().to_owned()))
             }
         };
-        let base = service.endpoint().trim_end_matches('/').to_owned();
-        let uri: http::Uri = base.parse().map_err(|_| "the endpoint is no URL".to_owned())?;
-        let host = uri.authority().map_or("", |authority| authority.as_str()).to_owned();
-        let bare = uri.host().unwrap_or_default();
+        let uri: http::Uri = service
+            .endpoint()
+            .parse()
+            .map_err(|_| "the endpoint is no URL".to_owned())?;
+        let bare = &uri.host().unwrap_or_default().to_ascii_lowercase();
+        let scheme = uri.scheme_str().unwrap_or_default();
+        let host = match (scheme, uri.port_u16()) {
+            (_, None) | ("http", Some(80)) | ("https", Some(443)) => bare.clone(),
+            (_, Some(port)) => format!("{bare}:{port}"),
+        };
+        let base = format!("{scheme}://{host}{}", uri.path().trim_end_matches('/'));
         let name = service
             .account()
             .unwrap_or_else(|| bare.split('.').next().unwrap_or_default());
@@ -126,9 +133,7 @@ impl Account {
             Identity::Key(secret) | Identity::Token(secret) => mask.secret(secret),
             Identity::Sas(token) => {
                 mask.secret(token);
-                let signature = sas::signature(token);
-                mask.secret(signature);
-                mask.secret(&crate::mask::decoded(signature));
+                mask.signature(token);
             }
         }
         mask

@@ -48,16 +48,24 @@ fn unusable(account: &Account, error: &Error) -> Unusable {
         Identity::Sas(_) => "the signature, its start and its expiry",
         Identity::Token(_) => "the token, its audience and its expiry",
     };
-    let remedy = match error.kind() {
+    // A creation in doubt has a last failure.
+    let last = error.last_failure();
+    let failure = last.as_ref().unwrap_or(error);
+    let is_network = matches!(failure.kind(), ErrorKind::Connection | ErrorKind::Timeout);
+    let has_response = failure.status().is_some() || !is_network;
+    let remedy = match failure.kind() {
         ErrorKind::Unauthenticated => format!("check {credential}, and the clock of this machine"),
         ErrorKind::Forbidden => format!("check {credential}, its permissions, and the firewall of the account"),
-        ErrorKind::Connection | ErrorKind::Timeout | ErrorKind::InDoubt => {
-            "check the address of the account, and that this machine reaches it".to_owned()
+        _ if !has_response => "check the address of the account, and that this machine reaches it".to_owned(),
+        ErrorKind::Throttled | ErrorKind::ServerFault | ErrorKind::Timeout => {
+            "the service is overloaded or failed: start the run again later".to_owned()
         }
+        // The name is new, so an earlier attempt created the table, and its response was lost.
+        ErrorKind::AlreadyExists => "start the run again".to_owned(),
         _ => "check that the address belongs to a Table service".to_owned(),
     };
     Unusable {
         why: format!("the check before the run failed: {error}; {remedy}"),
-        has_response: error.status().is_some(),
+        has_response,
     }
 }

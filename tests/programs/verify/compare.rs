@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::Response;
 
-use crate::mask::Mask;
+use crate::mask::{Mask, shows_properties};
 
 /// Headers of the connection, and with the time or id of a request.
 const ASIDE: [&str; 10] = [
@@ -67,7 +67,10 @@ impl Seen {
             code,
             message,
             headers: headers.collect(),
-            body: shortened(&normal(&text)),
+            body: match shows_properties(&text) {
+                true => "(the service properties)".to_owned(),
+                false => shortened(&normal(&text)),
+            },
         }
     }
 

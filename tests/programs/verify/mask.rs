@@ -43,10 +43,15 @@ impl Mask {
         if let Some((_, signature)) = authorization.and_then(|text| text.rsplit_once([':', ' '])) {
             mask.secret(signature);
         }
-        let signature = sas::signature(request.uri().query().unwrap_or_default());
-        mask.secret(signature);
-        mask.secret(&decoded(signature));
+        mask.signature(request.uri().query().unwrap_or_default());
         mask
+    }
+
+    /// Replaces the signature of a shared access signature, as it is in a URL and decoded.
+    pub(crate) fn signature(&mut self, token: &str) {
+        let signature = sas::signature(token);
+        self.secret(signature);
+        self.secret(&decoded(signature));
     }
 
     /// Replaces a secret, also percent-encoded and escaped in JSON.
@@ -99,6 +104,11 @@ impl Mask {
         shown.push_str(&text[from..]);
         shown
     }
+}
+
+/// Returns `true` for the properties of a service: they belong to the account, and no output contains them.
+pub(crate) fn shows_properties(body: &str) -> bool {
+    body.contains("<StorageServiceProperties")
 }
 
 /// Replaces the signature of any shared access signature: the probes sign some of their own.

@@ -5,12 +5,13 @@
 
 use std::path::Path;
 
+use azure_table::testing::mask_guids;
 use bytes::Bytes;
-use http::header::DATE;
+use http::header::{DATE, WWW_AUTHENTICATE};
 use http::{HeaderMap, Request, Response};
 use serde_json::{Map, Value, json};
 
-use crate::mask::Mask;
+use crate::mask::{Mask, shows_properties};
 
 /// Headers that a recording omits: the signature, and headers of the connection.
 const OMITTED: [&str; 5] = ["authorization", "connection", "host", "user-agent", "set-cookie"];
@@ -36,6 +37,7 @@ impl Exchange {
         let mask = &mask.of_request(&self.request);
         self.response.headers().get(DATE)?;
         let text = |body: &Bytes| std::str::from_utf8(body).map(|text| mask.hide(text)).ok();
+        let response = text(self.response.body()).filter(|text| !shows_properties(text))?;
         Some(json!({
             "request": {
                 "method": self.request.method().as_str(),
@@ -46,7 +48,7 @@ impl Exchange {
             "response": {
                 "status": self.response.status().as_u16(),
                 "headers": headers(self.response.headers(), mask),
-                "body": text(self.response.body())?,
+                "body": response,
             },
         }))
     }
@@ -55,14 +57,19 @@ impl Exchange {
 fn headers(headers: &HeaderMap, mask: &Mask) -> Value {
     let kept = headers.iter().filter(|(name, _)| !OMITTED.contains(&name.as_str()));
     let texts = kept.map(|(name, value)| {
-        let text = String::from_utf8_lossy(value.as_bytes());
-        (name.as_str().to_owned(), Value::from(mask.hide(&text)))
+        let text = mask.hide(&String::from_utf8_lossy(value.as_bytes()));
+        let text = match *name == WWW_AUTHENTICATE {
+            // The challenge of a live account names the tenant.
+            true => mask_guids(&text),
+            false => text,
+        };
+        (name.as_str().to_owned(), Value::from(text))
     });
     Value::Object(texts.collect::<Map<_, _>>())
 }
 
-/// Writes a session, and returns the number of its exchanges. Omits those with a body that is not text, and those
-/// without a date, at which a replay could not set its clock.
+/// Writes a session, and returns the number of its exchanges. Omits those with a body that is not text, those without a
+/// date, at which a replay could not set its clock, and those that read the properties of the service.
 pub(crate) fn write(folder: &Path, name: &str, session: &[Exchange], mask: &Mask) -> std::io::Result<usize> {
     let exchanges: Vec<Value> = session.iter().filter_map(|exchange| exchange.json(mask)).collect();
     if !exchanges.is_empty() {

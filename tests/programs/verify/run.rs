@@ -127,9 +127,12 @@ async fn exercise(
         let outcome = match obstacle.is_some() || skipped.contains(&index) {
             true => None,
             false => {
-                side.guard.start_session();
-                let outcome = with_properties(side, test.changes_properties(), test.run(&side.backend), results).await;
-                keep(side, record, &test.name.replace("::", "_"), results);
+                let changes = test.changes_properties();
+                // Such a function reads and restores the properties of the account.
+                let record = record.filter(|_| !changes);
+                let name = test.name.replace("::", "_");
+                let task = recorded(side, record, &name, results, test.run(&side.backend));
+                let outcome = with_properties(side, changes, task, results).await;
                 progress(side.guard.sent());
                 outcome
             }
@@ -148,10 +151,10 @@ async fn exercise(
         let observed = match obstacle.is_some() {
             true => None,
             false => {
-                side.guard.start_session();
                 let changes = probe.needs == Needs::Properties;
-                let observed = with_properties(side, changes, side.observe(*index, probe), results).await;
-                keep(side, record, &format!("probe_{index:03}"), results);
+                let name = format!("probe_{index:03}");
+                let task = recorded(side, record, &name, results, side.observe(*index, probe));
+                let observed = with_properties(side, changes, task, results).await;
                 progress(side.guard.sent());
                 observed
             }
@@ -179,13 +182,23 @@ async fn with_properties<T>(side: &Side, changes: bool, task: impl Future<Output
     Some(outcome)
 }
 
-fn keep(side: &Side, record: Option<&Path>, name: &str, results: &Shared) {
+/// Writes the exchanges of a task.
+async fn recorded<T>(
+    side: &Side,
+    record: Option<&Path>,
+    name: &str,
+    results: &Shared,
+    task: impl Future<Output = T>,
+) -> T {
+    side.guard.start_session();
+    let outcome = task.await;
     let session = side.guard.end_session();
     if let Some(folder) = record
         && let Err(e) = record::write(folder, name, &session, &side.mask)
     {
         lock(results).problems.push(format!("the recording of {name}: {e}"));
     }
+    outcome
 }
 
 /// The end of a run with a report, or the reason why it did not start.
@@ -206,7 +219,7 @@ pub(crate) async fn run(
     };
     if let Some(file) = &options.cleanup {
         let tables = Tables::open(file, &account.base).map_err(|e| format!("{}: {e}", file.display()))?;
-        return Ok((finish(&account, &transport, &tables, &mut output).await?, None));
+        return Ok((finish(&account, &transport, &tables, &mut output).await, None));
     }
     let id = Guid::random().to_string().replace('-', "");
     let prefix = format!("{PREFIX}{}", &id[..8]);
@@ -285,9 +298,9 @@ pub(crate) async fn run(
         Err(Unusable { why, has_response }) => {
             if has_response {
                 guard.settle().await;
-                finish(&account, &transport, tables, &mut output).await?;
-            } else if !tables.finish().map_err(|e| e.to_string())? {
-                output.line(&left(tables));
+                finish(&account, &transport, tables, &mut output).await;
+            } else {
+                remove_file(tables, &mut output);
             }
             return Err(account.mask().hide(&why));
         }
@@ -297,7 +310,7 @@ pub(crate) async fn run(
     let report = Report::new(&account, &plan, &expected, &found, &skipped, end, guard.sent());
     // Before the cleanup, which may fail.
     report.print(&mut output);
-    let cleaned = finish(&account, &transport, tables, &mut output).await?;
+    let cleaned = finish(&account, &transport, tables, &mut output).await;
     let exit = match cleaned {
         Exit::NoDifference => report.exit(),
         other => other,
@@ -306,24 +319,16 @@ pub(crate) async fn run(
 }
 
 /// Deletes the noted tables, and removes their file.
-async fn finish(
-    account: &Account,
-    transport: &Arc<dyn Transport>,
-    tables: &Tables,
-    output: &mut Output<'_>,
-) -> Result<Exit, String> {
+async fn finish(account: &Account, transport: &Arc<dyn Transport>, tables: &Tables, output: &mut Output<'_>) -> Exit {
     let cleaned = side::clean_up(account, transport, tables).await;
     for problem in &cleaned.problems {
         output.line(&format!("cleanup    {problem}"));
     }
-    let is_clean = tables
-        .finish()
-        .map_err(|e| format!("{}: {e}", tables.path().display()))?;
     let not_found = match cleaned.not_found {
         0 => String::new(),
         number => format!(", not found: {number}"),
     };
-    let end = match is_clean {
+    let end = match tables.is_clean() {
         true => "none is left",
         false => "some are left",
     };
@@ -331,17 +336,22 @@ async fn finish(
         "cleanup    tables deleted at the end: {}{not_found}; {end}",
         cleaned.deleted
     ));
-    if is_clean {
-        return Ok(Exit::NoDifference);
+    match remove_file(tables, output) {
+        true => Exit::NoDifference,
+        false => Exit::NotFinished,
     }
-    output.line(&left(tables));
-    Ok(Exit::NotFinished)
 }
 
-/// Returns a line about tables that may be left.
-fn left(tables: &Tables) -> String {
+/// Removes the file of tables if it names nothing. Prints the reason why it stays.
+fn remove_file(tables: &Tables, output: &mut Output<'_>) -> bool {
     let path = tables.path().display();
-    format!("cleanup    not complete: delete the rest with --cleanup {path}")
+    let why = match tables.finish() {
+        Ok(true) => return true,
+        Ok(false) => format!("not complete: delete the rest with --cleanup {path}"),
+        Err(e) => format!("{path} is not removed: {e}"),
+    };
+    output.line(&format!("cleanup    {why}"));
+    false
 }
 
 fn network(options: &Options) -> Result<Arc<dyn Transport>, String> {

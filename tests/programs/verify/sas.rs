@@ -31,10 +31,7 @@ const TYPES: [(&str, &str); 2] = [("c", "container, for tables"), ("o", "object,
 /// Checks that a signature is sufficient for a run.
 pub(crate) fn check(token: &str) -> Result<(), String> {
     let fields = fields(token);
-    let field = |name: &str| {
-        let found = fields.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str()).unwrap_or_default()
-    };
+    let field = |name: &str| value(&fields, name);
     let missing = |field: &str, needed: &[(&str, &str)]| -> Vec<String> {
         let missing = needed
             .iter()
@@ -68,10 +65,7 @@ pub(crate) fn check(token: &str) -> Result<(), String> {
 
 /// Returns the query of a signature with these fields. With `tn` it is for a table, otherwise for the account.
 pub(crate) fn signed(fields: &[(String, String)], account: &str, key: &str) -> String {
-    let field = |name: &str| {
-        let found = fields.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str()).unwrap_or_default()
-    };
+    let field = |name: &str| value(fields, name);
     let lines = |names: &[&str]| names.iter().map(|name| field(name)).collect::<Vec<_>>().join("\n");
     let version = field("sv");
     let to_sign = match field("tn") {
@@ -105,6 +99,12 @@ pub(crate) fn signed(fields: &[(String, String)], account: &str, key: &str) -> S
         .collect();
     query.push(format!("sig={}", encoded(&signature.unwrap_or_default())));
     query.join("&")
+}
+
+/// Returns the value of a field, which is empty if the field is missing.
+fn value<'a>(fields: &'a [(String, String)], name: &str) -> &'a str {
+    let found = fields.iter().find(|(known, _)| known == name);
+    found.map_or("", |(_, value)| value)
 }
 
 /// Returns the fields of a signature, without the signature itself.

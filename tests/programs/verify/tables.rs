@@ -50,7 +50,7 @@ impl Tables {
             _ => e,
         })?;
         let salt = Guid::random().to_string();
-        let tables = Self::at(path, hashed(&salt, address), Noted::default())?;
+        let tables = Self::at(path, hashed(&salt, address), Noted::default());
         tables.write(&Noted::default())?;
         Ok(tables)
     }
@@ -78,17 +78,18 @@ impl Tables {
                 noted.names.insert(serde_json::from_str(line)?);
             }
         }
-        Self::at(path, account.to_owned(), noted)
+        Ok(Self::at(path, account.to_owned(), noted))
     }
 
-    fn at(path: &Path, account: String, noted: Noted) -> io::Result<Self> {
-        Ok(Self {
-            path: std::path::absolute(path)?,
+    fn at(path: &Path, account: String, noted: Noted) -> Self {
+        Self {
+            path: path.to_owned(),
             account,
             noted: Mutex::new(noted),
-        })
+        }
     }
 
+    /// Returns the path as it was given: an absolute one may contain the name of the user.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -120,10 +121,15 @@ impl Tables {
         })
     }
 
+    /// Returns `true` if no table and no properties are noted.
+    pub(crate) fn is_clean(&self) -> bool {
+        let noted = self.noted();
+        noted.names.is_empty() && noted.properties.is_none()
+    }
+
     /// Removes the file if it names nothing.
     pub(crate) fn finish(&self) -> io::Result<bool> {
-        let noted = self.noted();
-        let is_clean = noted.names.is_empty() && noted.properties.is_none();
+        let is_clean = self.is_clean();
         if is_clean {
             fs::remove_file(&self.path)?;
         }
@@ -144,7 +150,7 @@ impl Tables {
         let json = |text: &String| serde_json::to_string(text).map_err(io::Error::from);
         let mut lines = vec![
             HEAD.to_owned(),
-            format!("{COMMAND}{:?}", self.path),
+            format!("{COMMAND}{:?}", std::path::absolute(&self.path)?),
             ACCOUNT_NEEDED.to_owned(),
             format!("{ACCOUNT}{}", self.account),
         ];
@@ -169,11 +175,6 @@ impl Tables {
 
 /// Returns a salt and the hash of an address with it.
 fn hashed(salt: &str, address: &str) -> String {
-    // The default port is the same address.
-    let address = match address.split_once("://") {
-        Some(("https", rest)) => rest.trim_end_matches(":443"),
-        _ => address,
-    };
     let hash = Sha256::digest(format!("{salt} {address}"));
     let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{salt} {hash}")

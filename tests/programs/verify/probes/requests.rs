@@ -42,7 +42,7 @@ pub(super) const PROBES: &[Probe] = &[
         &[
             get("<T>/<T>"),
             delete("<T>/<R:missing>").headers(&[("If-Match", "*")]),
-            get("<N>missing/Tables"),
+            get("<N>missing/Tables?$filter=TableName%20eq%20'<T>'"),
         ],
     ),
     Probe::of(
