@@ -16,7 +16,7 @@
 #[cfg(feature = "emulator")]
 #[doc(no_inline)]
 pub use crate::Emulator;
-pub use crate::client::query::TableQuery;
+pub use crate::client::query::table_query::TableQuery;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table_handle::TableClient;
 pub use azure_table_core::filter::projection::Projection;

@@ -13,11 +13,11 @@ use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::profile::ProfileInternals;
 
-use crate::client::query::TableQuery;
 use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_stream::{ChangeQuery, ChangeSettings, ChangeStream, Found, since};
 use crate::client::query::page_stream::Prefetch;
 use crate::client::query::query_plan::QueryPlan;
+use crate::client::query::table_query::TableQuery;
 use crate::client::sending_rate::SendingRate;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};

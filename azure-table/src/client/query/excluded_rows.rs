@@ -5,7 +5,7 @@ use azure_table_core::filter::typed::{self, Filter};
 use azure_table_core::model::entity::TableEntity;
 use azure_table_core::model::key::key_text_fault;
 
-use crate::client::query::TableQuery;
+use crate::client::query::table_query::TableQuery;
 
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Leaves out the rows whose RowKeys begin with `prefix`, such as those that a pattern stores beside the entities.

@@ -18,13 +18,13 @@ use azure_table_core::model::partition::{IntoPartitionKey, partition_key};
 use azure_table_core::model::prefix::{self, KeyPrefix};
 use futures_util::TryStreamExt as _;
 
-use crate::client::query::TableQuery;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::key_condition::{both, starts, under};
 use crate::client::query::page_stream::PreparedQuery;
 use crate::client::query::part_pages::Part;
 use crate::client::query::query_plan::QueryPlan;
+use crate::client::query::table_query::TableQuery;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::total_timeout;
 use crate::pipeline::options::call_options;

@@ -13,8 +13,8 @@ use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::variant::VariantOf;
 
-use crate::client::query::TableQuery;
 use crate::client::query::page_stream::Prefetch;
+use crate::client::query::table_query::TableQuery;
 
 pub(crate) mod families;
 

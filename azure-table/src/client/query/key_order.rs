@@ -13,9 +13,9 @@ use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::profile::ProfileInternals;
 
-use crate::client::query::TableQuery;
 use crate::client::query::cursor::{Between, Cursor};
 use crate::client::query::page_stream::Prefetch;
+use crate::client::query::table_query::TableQuery;
 
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Selects only the rows after the cursor, in the order of the keys.

@@ -12,12 +12,12 @@ use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::query::{List, QueryRequest};
 
-use crate::client::query::TableQuery;
 use crate::client::query::concurrent::Order;
 use crate::client::query::key_condition::both;
 use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
 use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::query_plan;
+use crate::client::query::table_query::TableQuery;
 
 /// The length of a filter from which its encoded URL may be too long.
 const LONG_FILTER: usize = 16_384;

@@ -6,9 +6,9 @@ use azure_table_core::model::entity::TableEntity;
 use azure_table_core::model::error::Result;
 use azure_table_core::protocol::query::QueryRequest;
 
-use crate::client::query::TableQuery;
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::page_stream::{PageStream, Prefetch};
+use crate::client::query::table_query::TableQuery;
 use crate::client::shape::Shape;
 
 impl<E: TableEntity, P> TableQuery<E, P> {

@@ -16,13 +16,13 @@ use azure_table_core::model::error::{Error, Result};
 use azure_table_core::protocol::profile::ProfileInternals;
 use futures_util::TryStreamExt as _;
 
-use crate::client::query::TableQuery;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::page_stream::{Prefetch, PreparedQuery};
 use crate::client::query::part_pages::Part;
 use crate::client::query::scan::scan_position::{Read, ScanPosition, ranges};
 use crate::client::query::scan::scan_ranges::ScanRanges;
 use crate::client::query::scan::scan_stream::{Finder, OnProgress, ScanProgress, ScanStream, part};
+use crate::client::query::table_query::TableQuery;
 use crate::client::shape::Shape;
 use crate::client::shape::key_mark::MarkedRows;
 use crate::client::total_timeout::total_timeout;

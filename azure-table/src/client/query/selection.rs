@@ -10,9 +10,9 @@ use azure_table_core::model::location::Location;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::continuation::{self, Continuation};
 
-use crate::client::query::TableQuery;
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::page_stream::Prefetch;
+use crate::client::query::table_query::TableQuery;
 use crate::client::shape::Shape;
 use crate::client::shape::bad_row::OnBadRow;
 use crate::client::table_handle::TableClient;

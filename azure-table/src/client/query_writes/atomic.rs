@@ -15,8 +15,8 @@ use futures_core::Stream as _;
 
 use crate::client::ops::operation::ended;
 use crate::client::ops::submit_batch::SubmitBatch;
-use crate::client::query::TableQuery;
 use crate::client::query::selection::Walk;
+use crate::client::query::table_query::TableQuery;
 use crate::client::query_writes::query_write::{AtomicRun, QueryWrite, State};
 use crate::client::query_writes::row_plan::{Plan, PlanRows, SelectedRow as _};
 

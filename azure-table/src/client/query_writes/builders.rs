@@ -15,7 +15,7 @@ use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
 use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
 
 use crate::client::ops::modify_entity::{Change, ModifyOutcome};
-use crate::client::query::TableQuery;
+use crate::client::query::table_query::TableQuery;
 use crate::client::query_writes::atomic::{Atomic, atomic};
 use crate::client::query_writes::current_form::{Form, has_older_names, rewrite};
 use crate::client::query_writes::query_write::{QueryWrite, query_write};

@@ -10,7 +10,7 @@ use azure_table_core::protocol::operation::TableOperation;
 use crate::client::batch::TableBatch;
 use crate::client::ops::get_entity::GetEntity;
 use crate::client::ops::write_entity::{DeleteEntity, ExecuteOperation, InsertEntityEcho, UpdateEntity, WriteEntity};
-use crate::client::query::TableQuery;
+use crate::client::query::table_query::TableQuery;
 use crate::client::table_handle::TableClient;
 
 impl<E> TableClient<E> {

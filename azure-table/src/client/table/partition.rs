@@ -17,7 +17,7 @@ use crate::client::batch::TableBatch;
 use crate::client::ops::get_entity::{EntityExists, GetEntity};
 use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 use crate::client::ops::write_entity::{DeleteEntity, DeleteEntityIfExists, UpdateEntity};
-use crate::client::query::TableQuery;
+use crate::client::query::table_query::TableQuery;
 use crate::client::table_handle::TableClient;
 
 /// A client for one partition of a table, whose rows are entities of type `E`. Clones are cheap.
