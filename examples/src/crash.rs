@@ -32,10 +32,13 @@ impl Crash {
         faults.remove(&crash);
         let log = faults.log();
         let hit = log.iter().find(|it| it.number() > earlier && it.fault().is_some());
+        assert!(
+            hit.is_none() || result.is_err(),
+            "the work succeeded without request {request}"
+        );
         let operation = match (hit, result) {
             (Some(hit), Err(_)) => hit.kind(),
-            (Some(hit), Ok(_)) => panic!("the work succeeded without request {}", hit.number()),
-            (None, result) => result.map(|_| None)?,
+            (_, result) => result.map(|_| None)?,
         };
         Ok(Self { request, operation })
     }
