@@ -258,6 +258,10 @@ impl<E> TableBatch<E> {
     /// The operation is sent as it was encoded. The handle of a [`variant`](crate::TableClient::variant) does not add a
     /// missing tag.
     ///
+    /// An operation may have been sent before. So after a lost response, its `write_id` does not show that this batch
+    /// was applied. For a row that has to show it, use [`insert`](Self::insert), [`replace`](Self::replace) or
+    /// [`merge`](Self::merge) of this batch.
+    ///
     /// # Errors
     /// See [`insert`](Self::insert).
     #[doc(alias = "add")]
