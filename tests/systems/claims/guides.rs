@@ -46,6 +46,17 @@ fn rows_of<const N: usize>(page: &str, wanted: [&str; N]) -> Vec<[String; N]> {
     rows
 }
 
+/// Compares the rows of a page's tables of claims with those of the tests.
+fn compare<const N: usize>(path: &str, columns: [&str; N], expected: &[[String; N]]) {
+    let text = fs::read_to_string(folder().join(path)).unwrap();
+    let table: Vec<String> = expected.iter().map(|row| format!("| {} |", row.join(" | "))).collect();
+    assert!(
+        rows_of(&text, columns) == expected,
+        "{path}, expected:\n{}",
+        table.join("\n")
+    );
+}
+
 /// Returns the number of mutants of these systems.
 fn mutants(systems: &[&str]) -> usize {
     let is_of = |name: &str| systems.iter().any(|system| name.starts_with(&format!("{system}-")));
@@ -76,9 +87,7 @@ fn check(page: &str, systems: &[&str], claims: &[&[Claim]], modules: &[&str]) {
         .flatten()
         .map(|claim| [claim.name.to_owned(), row(claim)[1].clone()])
         .collect();
-    let table: Vec<String> = expected.iter().map(|row| format!("| {} |", row.join(" | "))).collect();
-    let found = rows_of(&text, ["claim", "test"]);
-    assert!(found == expected, "{path}, expected:\n{}", table.join("\n"));
+    compare(&path, ["claim", "test"], &expected);
     let mutants = format!("{} mistakes", mutants(systems));
     assert!(text.contains(&mutants), "{path} lacks {mutants:?}");
     for module in modules {
@@ -103,10 +112,8 @@ fn readme_has_every_claim_with_its_numbers() {
         &queues::CLAIMS,
         &linearizability::CLAIMS,
     ];
-    let readme = fs::read_to_string(folder().join("tests/systems/README.md")).unwrap();
     let expected: Vec<Row> = claims.into_iter().flatten().map(row).collect();
-    let table: Vec<String> = expected.iter().map(|row| format!("| {} |", row.join(" | "))).collect();
-    assert!(rows_of(&readme, COLUMNS) == expected, "expected:\n{}", table.join("\n"));
+    compare("tests/systems/README.md", COLUMNS, &expected);
 }
 
 #[test]
