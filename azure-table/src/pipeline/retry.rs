@@ -113,7 +113,8 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
 
     /// Returns this policy, limited in time.
     ///
-    /// No attempt starts later than `elapsed` after the start of the call.
+    /// Sends no retry whose wait ends later than `elapsed` after the start of the call. Waits for a connection or a
+    /// credential come after this check: set a `timeout` to limit the whole call.
     fn limit_elapsed(self, elapsed: Duration) -> LimitElapsed<Self>
     where
         Self: Sized,

@@ -24,8 +24,8 @@ const LINGER: Duration = Duration::from_millis(200);
 
 /// A writer that receives operations one by one and sends them in batches, for logs and events.
 ///
-/// A batch is sent when it is full, or when its first operation has waited for [`linger`](Self::linger). Built by
-/// [`TableClient::writer`] or [`Bulk::writer`].
+/// A batch is sent when it is full. When the oldest waiting operation has waited for [`linger`](Self::linger), all
+/// waiting operations are sent. Built by [`TableClient::writer`] or [`Bulk::writer`].
 ///
 /// The caller drives the writer. It runs in `send`, [`flush`](Self::flush), [`run_pending`](Self::run_pending) and
 /// [`close`](Self::close), and spawns no task. A batch in flight that is not driven for the `attempt_timeout` (60 s by
