@@ -155,7 +155,8 @@ impl PageEnds {
 ///
 /// Clones share one clock. It runs with the system's time ([`system`](Self::system)) or is stopped
 /// ([`fixed`](Self::fixed)), and can be moved in either case. Timestamps of rows never go back and never repeat,
-/// whatever the clock does.
+/// whatever the clock does. The clock shows no time before 1970, which no `Date` header can express: an earlier time
+/// counts as 1970-01-01T00:00:00Z.
 ///
 /// Clients sign with the system's time. As in the service, a request older than 15 minutes by this clock is rejected.
 /// To test expiry, use a shared access signature, or set the clock close to the system's time.
@@ -181,6 +182,12 @@ enum Time {
     Standing(DateTime),
 }
 
+impl Time {
+    fn standing(at: DateTime) -> Self {
+        Self::Standing(at.max(DateTime::from_unix_seconds(0)))
+    }
+}
+
 impl EmulatorClock {
     /// Creates a clock that shows the system's time.
     pub fn system() -> Self {
@@ -189,7 +196,7 @@ impl EmulatorClock {
 
     /// Creates a clock that is stopped at `at`, and changes only when it is moved.
     pub fn fixed(at: DateTime) -> Self {
-        Self::of(Time::Standing(at))
+        Self::of(Time::standing(at))
     }
 
     fn of(time: Time) -> Self {
@@ -214,7 +221,7 @@ impl EmulatorClock {
 
     /// Moves the clock to `at`, forward or back, and stops it there.
     pub fn set(&self, at: DateTime) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Time::Standing(at);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Time::standing(at);
     }
 
     /// Moves the clock back to the system's time and lets it run.

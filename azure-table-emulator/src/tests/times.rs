@@ -30,6 +30,16 @@ async fn timestamps_etags_and_errors_use_the_clock() {
     assert!(header(&back, "etag").contains("2021-01-01"), "versions never go back");
 }
 
+#[tokio::test]
+async fn clock_before_1970_shows_1970_and_requests_are_answered() {
+    let clock = EmulatorClock::fixed(at("1601-01-01T00:00:00Z"));
+    let emulator = with_table().await.shared_clock(clock.clone());
+    clock.set(at("1969-12-31T23:59:59Z"));
+    let response = send(&emulator, "GET", "Blogs", &[], "").await;
+    assert_eq!(header(&response, "date"), "Thu, 01 Jan 1970 00:00:00 GMT");
+    assert_eq!(clock.now(), at("1970-01-01T00:00:00Z"));
+}
+
 /// Writes a row, and returns its ETag.
 pub(super) async fn written(emulator: &Emulator, text: &str) -> String {
     let row = format!("{{\"Text\":\"{text}\"}}");

@@ -252,9 +252,12 @@ async fn clock_is_set_advanced_and_reset() {
     // At the last time of all, rows would keep their ETags.
     let (status, error) = port.rejected("PUT /clock", "{\"now\":\"9999-12-31T23:59:59Z\"}");
     assert!(
-        status == 400 && error.contains("9999-12-31T23:59:59Z, later than the limit of 9000-01-01"),
+        status == 400 && error.contains("9999-12-31T23:59:59Z, it must be 1970-01-01T00:00:00Z to 9000-01-01"),
         "{error}"
     );
+    // No `Date` header has an earlier time.
+    let (status, error) = port.rejected("PUT /clock", "{\"now\":\"1969-12-31T23:59:59Z\"}");
+    assert!(status == 400 && error.contains("it must be 1970-01-01"), "{error}");
     port.ok("PUT /clock", "{\"now\":\"8999-12-31T23:59:59Z\"}");
     let (status, error) = port.rejected("POST /clock/advance", "{\"seconds\":2}");
     assert!(status == 400 && error.contains("9000-01-01T00:00:01Z"), "{error}");

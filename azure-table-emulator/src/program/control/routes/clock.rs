@@ -15,6 +15,8 @@ use crate::control::steered::Steered;
 
 /// The maximum number of seconds by which the clock is moved in one request: a hundred years.
 const MOST_SECONDS: f64 = 3_155_760_000.0;
+/// The earliest time of the clock. A `Date` header has no earlier one.
+const FIRST: DateTime = DateTime::from_unix_seconds(0);
 /// The latest time of the clock, in the year 9000. Each Timestamp is later than the previous one, which keeps them
 /// unique. Beyond the greatest possible time, all rows would have the same ETag.
 const LAST: DateTime = DateTime::from_unix_seconds(221_845_392_000);
@@ -77,10 +79,10 @@ fn current(steered: &Steered) -> Response {
     })
 }
 
-/// Rejects a time after [`LAST`].
+/// Rejects a time before [`FIRST`] or after [`LAST`].
 fn check(member: &str, time: DateTime) -> Result<(), Rejection> {
-    if time > LAST {
-        let why = format!("{member}: the clock would show {time}, later than the limit of {LAST}");
+    if !(FIRST..=LAST).contains(&time) {
+        let why = format!("{member}: the clock would show {time}, it must be {FIRST} to {LAST}");
         return Err(Rejection::bad_request(why));
     }
     Ok(())
