@@ -338,6 +338,20 @@ async fn environment_is_read_as_a_user_expects() {
     );
     let text = text.await.unwrap();
     assert!(text.contains("the scheme http, https, socks5 or socks5h"), "{text}");
+    // Each would lead to a direct connection.
+    for (name, url) in [
+        ("HTTP_PROXY", "ftp://127.0.0.1:1"),
+        ("http_proxy", " http://127.0.0.1:1"),
+        ("HTTPS_PROXY", "http://us er:pw@127.0.0.1:1"),
+        ("ALL_PROXY", "http://[::1:8080"),
+        ("all_proxy", "http://"),
+    ] {
+        let text = in_environment(Network::Hyper, &[(name, url)]).await.unwrap();
+        assert!(
+            text.contains(&format!("the proxy's address in {name} is not a URL")),
+            "{url}: {text}"
+        );
+    }
 }
 
 async fn environment_selects_proxy(network: Network) {

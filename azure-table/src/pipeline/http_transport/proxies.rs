@@ -55,9 +55,7 @@ impl Proxies {
             };
         }
         for url in urls {
-            let proxy = Self(Matcher::builder().all(url.as_str()).build());
-            let proxy = proxy.of(&Uri::from_static(ANY)).ok_or_else(invalid_proxy)?;
-            kind(proxy.uri()).ok_or_else(invalid_proxy)?;
+            check(url, "")?;
         }
         let texts = [all, http, https, no].map(|text| text.clone().unwrap_or_default());
         let [all, http, https, mut no] = texts;
@@ -75,11 +73,25 @@ impl Proxies {
     /// hyper-util. There `NO_PROXY=*` means names only.
     ///
     /// # Errors
-    /// - `InvalidInput`: a proxy is not supported. Without this check each call would fail after its retries.
+    /// - `InvalidInput`: a variable does not name a supported proxy. Without this check hyper-util would connect
+    ///   directly, or each call would fail after its retries.
     fn of_environment() -> Result<Self> {
-        let no_proxy = ["NO_PROXY", "no_proxy"]
-            .into_iter()
-            .find_map(|name| std::env::var(name).ok());
+        let variable = |names: [&'static str; 2]| {
+            let values = names.into_iter().map(|name| Some((name, std::env::var(name).ok()?)));
+            values.flatten().next()
+        };
+        let no_proxy = variable(["NO_PROXY", "no_proxy"]).map(|(_, hosts)| hosts);
+        // In a CGI program a request's header sets HTTP_PROXY, so hyper-util ignores it there.
+        let is_cgi = std::env::var_os("REQUEST_METHOD").is_some();
+        let http = variable(["HTTP_PROXY", "http_proxy"]).filter(|_| !is_cgi);
+        let urls = [
+            variable(["ALL_PROXY", "all_proxy"]),
+            http,
+            variable(["HTTPS_PROXY", "https_proxy"]),
+        ];
+        for (name, url) in urls.into_iter().flatten().filter(|(_, url)| !url.is_empty()) {
+            check(&url, &format!(" in {name}"))?;
+        }
         let proxies = Self(
             match (
                 no_proxy.is_some_and(|hosts| is_all(&hosts)),
@@ -92,7 +104,7 @@ impl Proxies {
         );
         for any in [ANY, "https://any/"] {
             if let Some(proxy) = proxies.of(&Uri::from_static(any)) {
-                kind(proxy.uri()).ok_or_else(invalid_proxy)?;
+                kind(proxy.uri()).ok_or_else(|| invalid_proxy(""))?;
             }
         }
         Ok(proxies)
@@ -126,9 +138,18 @@ fn is_all(hosts: &str) -> bool {
     hosts.split(',').any(|host| host.trim() == "*")
 }
 
+/// Rejects the URL of a proxy that is invalid or not supported.
+fn check(url: &str, place: &str) -> Result<()> {
+    let proxy = Proxies(Matcher::builder().all(url).build());
+    let proxy = proxy.of(&Uri::from_static(ANY));
+    let kind = proxy.and_then(|proxy| kind(proxy.uri()));
+    kind.map(drop).ok_or_else(|| invalid_proxy(place))
+}
+
 /// Returns the error for an invalid URL of a proxy. Does not show it, because it may contain a password.
-fn invalid_proxy() -> Error {
-    Error::invalid_input(
-        "the proxy's address is not a URL such as http://proxy:8080, with the scheme http, https, socks5 or socks5h",
-    )
+fn invalid_proxy(place: &str) -> Error {
+    Error::invalid_input(format!(
+        "the proxy's address{place} is not a URL such as http://proxy:8080, with the scheme http, https, socks5 or \
+         socks5h"
+    ))
 }

@@ -86,7 +86,12 @@ fn tenant(authorization_uri: &str) -> Option<String> {
     let uri: Uri = authorization_uri.parse().ok()?;
     let tenant = uri.path().split('/').nth(1)?;
     let is_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.');
-    let is_good = (1..=MAX_TENANT).contains(&tenant.len()) && tenant.bytes().all(is_name);
+    // `.` and `..` would be parts of the path of whoever puts the name into a URL.
+    let begins_and_ends = |c: char| c.is_ascii_alphanumeric();
+    let is_good = (1..=MAX_TENANT).contains(&tenant.len())
+        && tenant.bytes().all(is_name)
+        && tenant.starts_with(begins_and_ends)
+        && tenant.ends_with(begins_and_ends);
     is_good.then(|| tenant.to_owned())
 }
 
@@ -126,6 +131,10 @@ mod tests {
             "https://login.microsoftonline.com",
             "https://login.microsoftonline.com/",
             "https://login.microsoftonline.com/a%2Fb/oauth2",
+            "https://login.microsoftonline.com/../oauth2",
+            "https://login.microsoftonline.com/./oauth2",
+            "https://login.microsoftonline.com/-/oauth2",
+            "https://login.microsoftonline.com/contoso.com./oauth2",
             "https://login.microsoftonline.com/a?b",
             "not a uri",
         ] {
