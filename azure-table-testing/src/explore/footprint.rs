@@ -105,7 +105,7 @@ impl Rows {
             (Self::One(id), Self::Matching(filter)) | (Self::Matching(filter), Self::One(id)) => {
                 let range = KeyRange::of([filter]);
                 !range.is_empty()
-                    && (&*id.partition_key, &*id.row_key) >= range.start()
+                    && *id >= RowId::new(range.start().0, range.start().1)
                     && !range.is_past(&id.partition_key, &id.row_key)
             }
             (Self::All, _) | (_, Self::All) | (Self::Matching(_), Self::Matching(_)) => true,
@@ -210,6 +210,13 @@ mod tests {
         ] {
             assert!(!of(filter).conflicts(&put), "{filter}");
         }
+        let after_surrogates = footprint("PUT", "Blogs(PartitionKey='a',RowKey='%EE%80%80')", "{}");
+        assert!(of("PartitionKey eq 'a' and RowKey ge '%F0%9F%98%80'").conflicts(&after_surrogates));
+        assert!(of("PartitionKey ge '%F0%9F%98%80'").conflicts(&footprint(
+            "PUT",
+            "Blogs(PartitionKey='%EE%80%80',RowKey='5')",
+            "{}"
+        )));
         assert!(!of("N gt 5").conflicts(&of("N gt 5")));
         assert!(of("N gt 5 or not (Timestamp lt datetime'2026-01-01T00:00:00Z')").compares_timestamps());
         assert!(!of("N gt 5").compares_timestamps() && !put.compares_timestamps());
