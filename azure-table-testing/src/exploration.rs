@@ -8,6 +8,9 @@ use std::time::Duration;
 /// The result of `explore`: counts, and the first order in which the body failed.
 ///
 /// `Display` prints it: one line, and after a failure its message, its story and how to replay it.
+///
+/// The search runs all orders without faults, then with up to one fault, and so on. It also starts over if a run shows
+/// that requests do not commute. The counts are those of the last pass.
 #[derive(Clone, Debug, Default)]
 pub struct Exploration {
     pub(crate) schedules: u64,
@@ -31,7 +34,7 @@ impl Exploration {
         self.pruned
     }
 
-    /// Returns the number of requests in all runs.
+    /// Returns the number of requests in the runs of the last pass.
     pub fn requests(&self) -> u64 {
         self.requests
     }
@@ -41,7 +44,8 @@ impl Exploration {
         self.elapsed
     }
 
-    /// Returns `true` if every order was run, and the body never failed.
+    /// Returns `true` if every order was run, with the jumps of the clock in their given order, and the body never
+    /// failed.
     ///
     /// With `isolated`, this is no proof for a body that infers the order of writes to different rows from their ETags.
     /// The guide `explorations` lists all limits.
@@ -55,6 +59,8 @@ impl Exploration {
     }
 
     /// Returns the failed order with the fewest faults, and among those the one with the fewest switches between tasks.
+    ///
+    /// If the search for fewer switches takes more than 5,000 runs or 5 seconds, the order may have more of them.
     pub fn failure(&self) -> Option<&FailedSchedule> {
         self.failure.as_deref()
     }
