@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -62,6 +63,7 @@ struct State {
     chosen: HashMap<RequestId, usize>,
     sent: HashMap<Arc<str>, u32>,
     events: Vec<Event>,
+    cancelled: Vec<Cancelled>,
     /// The lines of the story, if it is recorded.
     story: Option<Vec<StoryLine>>,
     cause: Cause,
@@ -70,10 +72,19 @@ struct State {
     clock_is_chosen: bool,
 }
 
+/// A request whose future was dropped before it was polled with the response.
+#[derive(Clone, Debug)]
+pub struct Cancelled {
+    pub id: RequestId,
+    /// The number of events before the request, and before the end of its future.
+    pub during: Range<usize>,
+}
+
 /// The events of a run, and its end.
 #[derive(Debug)]
 pub struct Ran {
     pub events: Vec<Event>,
+    pub cancelled: Vec<Cancelled>,
     pub story: Vec<StoryLine>,
     pub end: Option<End>,
 }
@@ -139,8 +150,11 @@ impl Gate {
     /// Returns the record of the run, and resets the gate.
     pub fn finish(&self) -> Ran {
         let mut state = self.state();
+        // The waker holds the runtime, and the runtime holds the gate.
+        state.body = None;
         Ran {
             events: std::mem::take(&mut state.events),
+            cancelled: std::mem::take(&mut state.cancelled),
             story: state.story.take().unwrap_or_default(),
             end: state.end.take(),
         }
@@ -152,9 +166,13 @@ impl Gate {
 
     /// Waits until the request is chosen. Returns the number and the outcome of its event.
     async fn pass(&self, client: &Arc<str>, request: &Request<Bytes>) -> (usize, RequestOutcome) {
-        let pass = Pass {
-            gate: self,
-            id: self.state().arrive(client, request),
+        let pass = {
+            let mut state = self.state();
+            Pass {
+                gate: self,
+                id: state.arrive(client, request),
+                since: state.events.len(),
+            }
         };
         let (event, outcome) = poll_fn(|cx| {
             let mut state = self.state();
@@ -243,11 +261,19 @@ impl State {
 struct Pass<'g> {
     gate: &'g Gate,
     id: RequestId,
+    /// The number of events before it.
+    since: usize,
 }
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
         let mut state = self.gate.state();
+        let is_waiting = state.waiting.iter().any(|waiting| waiting.id == self.id);
+        // An early end of a run drops the futures of all requests: they are not cancelled.
+        if state.end.is_none() && (is_waiting || state.chosen.contains_key(&self.id)) {
+            let (id, during) = (self.id.clone(), self.since..state.events.len());
+            state.cancelled.push(Cancelled { id, during });
+        }
         state.waiting.retain(|waiting| waiting.id != self.id);
         state.wakers.remove(&self.id);
         state.chosen.remove(&self.id);

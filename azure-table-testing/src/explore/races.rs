@@ -9,6 +9,7 @@
 //!
 //! Source: Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial order reduction", POPL 2014, section 5.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use azure_table_core::model::timestamp_watch::DatedRows;
@@ -22,6 +23,8 @@ pub struct Dependence {
     pub is_isolated: bool,
     /// The rows whose Timestamps show the order of their writes to the program.
     pub dated: Arc<DatedRows>,
+    /// The clients of tasks that cancel each other: the end of one also depends on the requests of the others.
+    pub cancelling: Arc<BTreeSet<Arc<str>>>,
 }
 
 impl Dependence {
@@ -31,10 +34,15 @@ impl Dependence {
             // The clock advances for all tasks.
             return true;
         };
+        let is_dated = |footprint: &Footprint| footprint.writes_one_of(&self.dated);
+        self.orders(first, second) || a.1.conflicts(b.1) || is_dated(a.1) && is_dated(b.1)
+    }
+
+    /// Returns `true` if no two requests of these clients commute.
+    pub fn orders(&self, first: &Arc<str>, second: &Arc<str>) -> bool {
         // The body starts the tasks and waits for them: its own requests are ordered with all others.
         let is_ordered = !self.is_isolated || first == second || &**first == MAIN || &**second == MAIN;
-        let is_dated = |footprint: &Footprint| footprint.writes_one_of(&self.dated);
-        is_ordered || a.1.conflicts(b.1) || is_dated(a.1) && is_dated(b.1)
+        is_ordered || self.cancelling.contains(first) && self.cancelling.contains(second)
     }
 }
 

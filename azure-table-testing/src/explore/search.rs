@@ -1,9 +1,10 @@
 //! One exploration: runs until every order was tried, a bound is reached, or one fails.
 //!
 //! The search runs every order without faults, then with up to one fault, and so on. So the first failure has the
-//! fewest faults. A walk starts over when a run reads Timestamps, because they show the order of writes. The caller
-//! executes the runs.
+//! fewest faults. A walk starts over when a run reads Timestamps, because they show the order of writes, and when
+//! a task cancels a request of another. The caller executes the runs.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -59,7 +60,7 @@ pub fn search(runner: &mut impl Runner, mut bounds: Bounds) -> Exploration {
         // Each walk runs all orders with up to `faults` faults again, so only the last walk counts.
         let mut found = Exploration::default();
         match walk(runner, &bounds, allowance, started, &mut found) {
-            Walked::FoundDated(dated) => bounds.dependence.dated = Arc::new(dated),
+            Walked::FoundDependence(found) => bounds.dependence = found,
             Walked::All if faults < bounds.allowance.faults => faults += 1,
             Walked::All | Walked::Stopped => {
                 found.elapsed = started.elapsed();
@@ -88,8 +89,8 @@ enum Walked {
     All,
     /// A run failed, or a bound was reached.
     Stopped,
-    /// A run read Timestamps of rows whose writes commute in this walk.
-    FoundDated(DatedRows),
+    /// A run showed that requests do not commute that commute in this walk.
+    FoundDependence(Dependence),
 }
 
 fn walk(
@@ -118,10 +119,14 @@ fn walk(
             found.failure = Some(Box::new(failed(runner, bounds, allowance, &finished, why)));
             return Walked::Stopped;
         }
-        if let Some(dated) = newly_dated(&bounds.dependence, &finished) {
-            return Walked::FoundDated(dated);
+        if let Some(found) = learned(&bounds.dependence, &finished) {
+            return Walked::FoundDependence(found);
         }
-        if !tree.lock().unwrap_or_else(PoisonError::into_inner).advance(events) {
+        if !tree
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .advance(&finished.ran)
+        {
             return Walked::All;
         }
         found.stop_reason = match () {
@@ -135,10 +140,10 @@ fn walk(
     }
 }
 
-/// Returns all rows whose Timestamps were read in any run, if this run adds to them.
-fn newly_dated(dependence: &Dependence, finished: &Finished) -> Option<DatedRows> {
+/// Returns the rule with the rows whose Timestamps this run read and the tasks that it cancelled, if they are new.
+fn learned(dependence: &Dependence, finished: &Finished) -> Option<Dependence> {
     if !dependence.is_isolated {
-        // Without `isolated` no writes commute, so Timestamps show nothing new.
+        // Without `isolated` no requests commute, so a run shows nothing new.
         return None;
     }
     let mut dated = DatedRows::clone(&dependence.dated);
@@ -151,7 +156,22 @@ fn newly_dated(dependence: &Dependence, finished: &Finished) -> Option<DatedRows
     {
         is_new |= dated.extend(DatedRows::any());
     }
-    is_new.then_some(dated)
+    let mut cancelling = BTreeSet::clone(&dependence.cancelling);
+    for cancelled in &finished.ran.cancelled {
+        // Any of the events since the request may have cancelled it.
+        let events = &finished.ran.events[cancelled.during.clone()];
+        for by in events.iter().filter_map(Event::client) {
+            if !dependence.orders(by, &cancelled.id.client) {
+                cancelling.extend([Arc::clone(by), Arc::clone(&cancelled.id.client)]);
+                is_new = true;
+            }
+        }
+    }
+    is_new.then(|| Dependence {
+        dated: Arc::new(dated),
+        cancelling: Arc::new(cancelling),
+        ..*dependence
+    })
 }
 
 fn failure_of(finished: &Finished) -> Option<String> {

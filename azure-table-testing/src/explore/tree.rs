@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::explore::event::{Choice, Event, RequestOutcome, Step, Waiting};
 use crate::explore::footprint::Footprint;
-use crate::explore::gate::{Chooser, End};
+use crate::explore::gate::{Chooser, End, Ran};
 use crate::explore::races::{self, Dependence};
 
 /// The remaining faults and jumps of the clock of one run.
@@ -76,11 +76,20 @@ impl Tree {
         }
     }
 
-    /// Moves to the next run, after one with these events. Returns `false` after the last.
-    pub fn advance(&mut self, events: &[Event]) -> bool {
-        for reversal in races::reversals(events, &self.dependence) {
+    /// Moves to the next run, after this one. Returns `false` after the last.
+    pub fn advance(&mut self, ran: &Ran) -> bool {
+        for reversal in races::reversals(&ran.events, &self.dependence) {
             if let Some(node) = self.nodes.get_mut(reversal.at) {
                 node.want(&reversal.initials);
+            }
+        }
+        // A cancelled request may be no event, but it could have been one before the step that cancelled it.
+        for cancelled in &ran.cancelled {
+            let step = Step::Request(cancelled.id.clone());
+            let last = cancelled.during.end.checked_sub(1);
+            let node = last.and_then(|last| self.nodes.get_mut(last));
+            if let Some(node) = node.filter(|node| node.waiting.iter().any(|waiting| is(&step, waiting))) {
+                node.want(&[step]);
             }
         }
         while let Some(node) = self.nodes.last_mut() {
@@ -121,19 +130,20 @@ impl Chooser for Tree {
         let last = events.last().and_then(Event::client);
         let mut awake = waiting.iter().filter(is_awake);
         let first = awake.clone().find(|waiting| last == Some(&waiting.id.client));
-        let Some(chosen) = first.or_else(|| awake.next()) else {
-            return Err(End::Pruned);
-        };
-        let step = Step::Request(chosen.id.clone());
-        let mut wanted = vec![step.clone()];
+        let first = first.or_else(|| awake.next());
+        let mut wanted: Vec<Step> = first.map(|first| Step::Request(first.id.clone())).into_iter().collect();
+        // The clock commutes with no step, so it never sleeps here.
         if left.clock > 0 {
             wanted.push(Step::Clock);
         }
+        let Some(step) = wanted.first().cloned() else {
+            return Err(End::Pruned);
+        };
         let mut node = Node {
             waiting: waiting.to_vec(),
             wanted,
             asleep,
-            chosen: Choice::of(chosen, RequestOutcome::Delivered),
+            chosen: Choice::clock(),
             outcomes: Vec::new(),
             left,
         };

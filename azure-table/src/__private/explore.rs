@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_core::model::datetime::DateTime;
+use tokio::runtime::Handle;
 
 pub use crate::__private::explore::run::RunOutput;
 use crate::__private::explore::run::Runs;
@@ -124,13 +125,15 @@ impl<B> Explore<B> {
 
     /// Lets the clock jump by `time` once in a run, at any point, while requests wait.
     ///
-    /// Repeated calls add further jumps. By default, timers fire only when no request waits.
+    /// Repeated calls add further jumps, which happen in this order only. By default, timers fire only when no request waits.
     pub fn advance(mut self, time: Duration) -> Self {
         self.settings.advances.push(time);
         self
     }
 
     /// Sets the number of runs after which the exploration stops: 10,000 by default.
+    ///
+    /// The orders without faults, those with up to one fault, and so on are counted separately.
     pub fn max_schedules(mut self, most: u64) -> Self {
         self.settings.max_schedules = Some(most);
         self
@@ -163,11 +166,15 @@ impl<B> Explore<B> {
     where
         B: AsyncFn(Simulation) -> T,
     {
+        if Handle::try_current().is_ok() {
+            panic!("an exploration cannot run inside a tokio runtime: call `run` from a plain `#[test]` function");
+        }
         let settings = &self.settings;
         let bounds = Bounds {
             dependence: Dependence {
                 is_isolated: settings.is_isolated,
                 dated: Arc::default(),
+                cancelling: Arc::default(),
             },
             allowance: Allowance {
                 faults: settings.faults,

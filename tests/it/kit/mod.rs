@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 mod attribute;
 mod explorations;
 mod explore;
+mod explore_complete;
 mod explore_pruning;
 mod patterns;
 mod recordings;

@@ -154,3 +154,34 @@ fn said(panic: &PanicHookInfo<'_>) -> String {
         None => message.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use azure_table_testing::explore::races::Dependence;
+    use azure_table_testing::explore::tree::{Allowance, Tree};
+
+    use super::*;
+
+    #[test]
+    fn run_frees_its_runtime() {
+        let dependence = Dependence {
+            is_isolated: true,
+            dated: Arc::default(),
+            cancelling: Arc::default(),
+        };
+        let allowance = Allowance { faults: 0, clock: 0 };
+        let chooser = Arc::new(Mutex::new(Tree::new(dependence, allowance)));
+        let mut runs = Runs {
+            body: &async |simulation: Simulation| drop(simulation.service().list_tables().all().await),
+            is_cosmos: false,
+            advances: &[],
+            started: DateTime::now(),
+        };
+        let held = Arc::downgrade(&chooser);
+        assert_eq!(runs.run(chooser, false).ran.events.len(), 1);
+        assert!(
+            held.upgrade().is_none(),
+            "the runtime still holds the gate and its chooser"
+        );
+    }
+}
