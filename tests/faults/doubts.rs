@@ -114,8 +114,12 @@ impl Place {
     }
 
     async fn old(&self) -> azure_table::Versioned<Marked> {
+        self.truth_of("old").await
+    }
+
+    async fn truth_of(&self, id: &str) -> azure_table::Versioned<Marked> {
         let rows = self.truth.table::<Marked>("Rows").unwrap();
-        rows.get(("g", "old")).versioned().await.unwrap().unwrap()
+        rows.get(("g", id)).versioned().await.unwrap().unwrap()
     }
 }
 
@@ -344,6 +348,54 @@ async fn write_id_decides_after_a_patch_of_another_caller() {
     for doubt in doubts(&error) {
         assert_eq!(place.truth.resolve_doubt(&doubt).await.unwrap(), Resolution::Applied);
     }
+}
+
+/// An earlier call may have applied a pushed operation, with the same write id.
+#[tokio::test(start_paused = true)]
+async fn pushed_operation_does_not_show_that_its_batch_was_applied() {
+    let place = Place::new().await;
+    place.faults.add(FaultRule::new(Fault::LoseRequest).on_writes());
+    let mut batch = place.marked().batch();
+    batch.push(TableOperation::insert_or_replace(&marked("new", "s3cret"))).unwrap();
+    batch.insert(&marked("newer", "s3cret")).unwrap();
+    let error = batch.submit().await.unwrap_err();
+    let json = URL_SAFE_NO_PAD.decode(doubts(&error)[0].to_string()).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let id: Guid = json["rows"][0]["write_id"].as_str().unwrap().parse().unwrap();
+    let mut earlier = azure_table::DynamicEntity::new("g", "new");
+    earlier.insert("Write", id);
+    let rows = place.truth.dynamic_table("Rows").unwrap();
+    rows.insert(&earlier).await.unwrap();
+    for doubt in doubts(&error) {
+        let resolution = place.truth.resolve_doubt(&doubt).await.unwrap();
+        assert!(is_unknown(&resolution), "{resolution:?}");
+    }
+}
+
+/// Something between the client and the service may mix up responses.
+#[tokio::test(start_paused = true)]
+async fn row_with_another_key_than_requested_is_an_invalid_response() {
+    let place = Place::new().await;
+    let mut old = place.old().await;
+    let other = ResponseTemplate::row(&place.truth_of("other").await);
+    place
+        .faults
+        .add(FaultRule::new(Fault::Respond(other)).on(OperationKind::Get));
+    let rows = place.marked();
+    for error in [
+        rows.get(("g", "old")).await.unwrap_err(),
+        rows.exists(("g", "old")).await.unwrap_err(),
+        rows.modify(("g", "old"), |row| row.secret = "s3cret".into())
+            .await
+            .unwrap_err(),
+        rows.refresh(&mut old).await.unwrap_err(),
+        rows.get_many([("g", "old")]).all().await.unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
+        assert_eq!(error.entity(), Some(("g", "old")), "{error}");
+    }
+    assert_eq!(old.id, "old");
+    assert!(rows.get(("g", "other")).await.unwrap().is_some());
 }
 
 /// The retries of the call are over before the doubt exists: the read back has failed too.

@@ -22,7 +22,7 @@ use crate::model::operation_kind::OperationKind;
 use crate::protocol::doubt::parts::{DoubtParts, DoubtfulRow, doubtful, hash, is_plausible, seconds_ahead};
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::profile::ProfileInternals;
-use crate::protocol::read_back::{Evidence, evidence};
+use crate::protocol::read_back::{Evidence, evidence, is_proof};
 use crate::protocol::row_write::{RowWrite, WriteFacts};
 
 mod parts;
@@ -358,7 +358,7 @@ impl<'a> Judge<'a> {
             facts: WriteFacts {
                 is_echoed: false,
                 needs_write_id: row.needs_write_id || times.is_none(),
-                is_unshared: false,
+                is_unshared: row.is_unshared,
             },
         };
         let is_in_time = |stored: &DynamicEntity| {
@@ -379,7 +379,7 @@ impl<'a> Judge<'a> {
             (None, false) => evidence(&write, stored, DateTime::MIN, has_content),
         };
         match found {
-            Evidence::Ours(_) if row.write_id.is_some() => return Some(Resolution::Applied),
+            found if is_proof(&write, &found) => return Some(Resolution::Applied),
             Evidence::Ours(_) => self.ours += 1,
             Evidence::Untouched if times.as_ref().is_some_and(|times| times.is_over) => {
                 return Some(Resolution::NotApplied);

@@ -9,7 +9,8 @@ use crate::codec::json::read;
 use crate::codec::odata::path;
 use crate::codec::url;
 use crate::model::entity::MetadataLevel;
-use crate::model::error::{ErrorInternals, Result};
+use crate::model::error::{Error, ErrorInternals, Result};
+use crate::model::error_text::Shown;
 use crate::model::operation_kind::OperationKind;
 use crate::model::row::Row;
 use crate::protocol::endpoint::Endpoint;
@@ -35,8 +36,11 @@ pub fn call(
 }
 
 /// Returns the entity, or `None` if no entity has the key. A missing table is an error.
+///
+/// An entity with another key is an error too: something on the way may have mixed up two responses.
 pub fn read_response<P>(
     response: Response<Bytes>,
+    key: (&str, &str),
     metadata: MetadataLevel,
     read: impl FnOnce(&Row<'_>) -> Result<P>,
 ) -> Result<Option<P>> {
@@ -53,9 +57,32 @@ pub fn read_response<P>(
         response::json(&response)?,
         metadata,
         response::etag_text(&response),
-        read,
+        |row| match has_key(row, key) {
+            true => read(row),
+            false => Err(other_entity(row, key)),
+        },
     );
     entity
         .map(Some)
         .map_err(|e| e.with_request_id(response::request_id(&response)))
+}
+
+/// Compares the keys that the row has: a projection may lack them.
+fn has_key(row: &Row<'_>, (partition_key, row_key): (&str, &str)) -> bool {
+    row.partition_key
+        .as_deref()
+        .is_none_or(|stored| stored == partition_key)
+        && row.row_key.as_deref().is_none_or(|stored| stored == row_key)
+}
+
+#[cold]
+fn other_entity(row: &Row<'_>, (partition_key, row_key): (&str, &str)) -> Error {
+    let stored = (row.partition_key.as_deref(), row.row_key.as_deref());
+    Error::invalid_response(format!(
+        "the response has the entity ({}, {}), which was not requested: check the proxies between this client and the \
+         service",
+        Shown(stored.0.unwrap_or_default()),
+        Shown(stored.1.unwrap_or_default()),
+    ))
+    .at_entity(partition_key, row_key)
 }

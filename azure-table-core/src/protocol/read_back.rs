@@ -132,7 +132,7 @@ pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: Date
 }
 
 /// Returns `true` if this row alone shows that its batch was applied.
-fn is_proof(write: &RowWrite<'_>, evidence: &Evidence) -> bool {
+pub fn is_proof(write: &RowWrite<'_>, evidence: &Evidence) -> bool {
     write.facts.is_unshared && write.write_id.is_some() && matches!(evidence, Evidence::Ours(_))
 }
 

@@ -59,6 +59,9 @@ pub(super) struct DoubtfulRow {
     pub(super) if_match: Option<ETag>,
     /// Only the write id shows that it was applied.
     pub(super) needs_write_id: bool,
+    /// Its write id alone shows that its batch was applied. Absent: an earlier call may have sent the same id.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_unshared: bool,
     /// The hash of the written properties, unless it has a write id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) hash: Option<String>,
@@ -107,6 +110,7 @@ pub(super) fn doubtful(row: &RowWrite<'_>) -> DoubtfulRow {
         write_id: row.write_id,
         if_match: row.if_match.cloned(),
         needs_write_id: row.facts.needs_write_id,
+        is_unshared: row.facts.is_unshared,
         // A merge of nothing leaves no trace.
         hash: sent
             .filter(|sent| !(keeps_others && sent.properties.is_empty()))

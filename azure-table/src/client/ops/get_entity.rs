@@ -32,7 +32,7 @@ operation! {
 via_batch!(GetEntity[E, P], operation.options);
 
 struct GetSpec<E, P> {
-    /// Taken when the request is built.
+    /// An error is taken when the request is built.
     key: Option<Result<Key<E>>>,
     shape: Shape<P>,
 }
@@ -97,7 +97,9 @@ impl<E, P> Spec for GetSpec<E, P> {
     type Output = Option<P>;
 
     fn call(&mut self, endpoint: &Endpoint, table: &str) -> Result<Call> {
-        let key = self.key.take().unwrap_or_else(|| Err(ended()))?;
+        let Some(Ok(key)) = &self.key else {
+            return Err(self.key.take().and_then(Result::err).unwrap_or_else(ended));
+        };
         self.shape.check_select()?;
         get::call(
             endpoint,
@@ -118,7 +120,11 @@ impl<E, P> Spec for GetSpec<E, P> {
     }
 
     fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<Option<P>> {
-        get::read_response(response, self.shape.metadata, |row| self.shape.read(row))
+        let Some(Ok(key)) = &self.key else {
+            return Err(ended());
+        };
+        let key = (key.partition_key(), key.row_key());
+        get::read_response(response, key, self.shape.metadata, |row| self.shape.read(row))
     }
 }
 
@@ -129,8 +135,8 @@ operation! {
 via_batch!(EntityExists, operation.options);
 
 struct ExistsSpec {
-    /// PartitionKey and RowKey.
-    key: Result<(String, String)>,
+    /// PartitionKey and RowKey. An error is taken when the request is built.
+    key: Option<Result<(String, String)>>,
     /// The keys alone: the smallest possible response.
     shape: Shape<()>,
 }
@@ -138,7 +144,7 @@ struct ExistsSpec {
 impl EntityExists {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, key: Result<(String, String)>) -> Self {
         let spec = ExistsSpec {
-            key,
+            key: Some(key),
             shape: Shape::of_nothing().of_variant(pipeline.settings.variant),
         };
         Self {
@@ -151,11 +157,13 @@ impl Spec for ExistsSpec {
     type Output = bool;
 
     fn call(&mut self, endpoint: &Endpoint, table: &str) -> Result<Call> {
-        let (partition_key, row_key) = std::mem::replace(&mut self.key, Ok(Default::default()))?;
+        let Some(Ok((partition_key, row_key))) = &self.key else {
+            return Err(self.key.take().and_then(Result::err).unwrap_or_else(ended));
+        };
         get::call(
             endpoint,
             table,
-            (&partition_key, &row_key),
+            (partition_key, row_key),
             self.shape.select.as_deref(),
             self.shape.metadata,
         )
@@ -163,7 +171,11 @@ impl Spec for ExistsSpec {
 
     fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<bool> {
         // For the handle of a variant, a row of another variant does not exist.
-        let there = get::read_response(response, self.shape.metadata, |row| self.shape.read_or_skip(row))?;
+        let Some(Ok((partition_key, row_key))) = &self.key else {
+            return Err(ended());
+        };
+        let key = (partition_key.as_str(), row_key.as_str());
+        let there = get::read_response(response, key, self.shape.metadata, |row| self.shape.read_or_skip(row))?;
         Ok(there.flatten().is_some())
     }
 }

@@ -57,7 +57,7 @@ impl Arguments for Resolving {
                     own: clock::now(),
                     monotonic: Instant::now(),
                 };
-                let row = get::read_response(responded, MetadataLevel::Minimal, DynamicEntity::read)?;
+                let row = get::read_response(responded, key, MetadataLevel::Minimal, DynamicEntity::read)?;
                 Ok((row, time))
             };
             let (row, time) = steps.call(call, read).await?;
