@@ -271,6 +271,21 @@ async fn versioned_entity_is_its_own_key_in_an_operation() {
     assert!(!table.exists(&current).await.unwrap());
 }
 
+/// The caller who read the outcomes deletes the source only if nothing failed.
+#[tokio::test]
+async fn failures_that_the_outcomes_yielded_are_an_error_of_the_report() {
+    let (_, table, _) = readings().await;
+    table.insert(&reading("a", 7, 1)).await.unwrap();
+    let mut outcomes = table.bulk().insert((0..10).map(|at| reading("a", at, 1))).outcomes();
+    while outcomes.next().await.is_some() {}
+    let report = outcomes.finish().unwrap();
+    assert_eq!((counts(&report), report.leftovers().len()), ([9, 1, 0, 0], 0));
+    assert_eq!(
+        report.ensure_no_leftovers().unwrap_err().kind(),
+        ErrorKind::AlreadyExists
+    );
+}
+
 #[tokio::test]
 async fn too_many_failures_interrupt_a_bulk() {
     let (_, table, truth) = readings().await;

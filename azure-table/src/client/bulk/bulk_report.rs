@@ -181,6 +181,8 @@ pub struct BulkReport {
     ahead: VecDeque<bool>,
     /// The first operation in doubt or not attempted. No operation after it counts as settled.
     stays: Option<u64>,
+    /// The first operation that was rejected or is in doubt, and its error.
+    first_failure: Option<(u64, Arc<Error>)>,
 }
 
 impl BulkReport {
@@ -223,7 +225,8 @@ impl BulkReport {
 
     /// Returns the error of the first operation that was not applied or is in doubt, if any.
     ///
-    /// For writes that must all succeed:
+    /// It covers all operations that the report counts, those that the [outcomes](crate::bulk::BulkWrite::outcomes)
+    /// yielded included. For writes that must all succeed:
     /// ```
     /// # use azure_table::{DynamicEntity, Emulator, ErrorKind, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
@@ -242,21 +245,19 @@ impl BulkReport {
     /// ```
     ///
     /// # Errors
-    /// - The error of the first [leftover](Self::leftovers) that has one.
-    /// - `Timeout`: the leftovers have no error, because the bulk ended before they were sent.
+    /// - The error of the first operation in the source that was rejected or is in doubt.
+    /// - `Timeout`: no operation has an error, and the bulk ended before some were sent.
     pub fn ensure_no_leftovers(&self) -> Result<()> {
-        let Some(first) = self.leftovers.first() else {
-            return Ok(());
-        };
-        let error = self.leftovers.iter().find_map(|left| match &left.why {
-            LeftoverReason::Rejected(e) => Some(e.copy()),
-            LeftoverReason::InDoubt(e) => Some(e.copy().maybe_applied(true)),
-            LeftoverReason::NotAttempted => None,
-        });
-        Err(error.unwrap_or_else(|| {
-            let why = format!("the bulk ended before operation {} of its source was sent", first.index);
-            Error::new(ErrorKind::Timeout, why)
-        }))
+        if let Some((_, error)) = &self.first_failure {
+            return Err(error.copy());
+        }
+        match (self.counts.not_attempted, self.stays) {
+            (1.., Some(first)) => {
+                let why = format!("the bulk ended before operation {first} of its source was sent");
+                Err(Error::new(ErrorKind::Timeout, why))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the [`leftovers`](Self::leftovers), to send them again.
@@ -317,6 +318,11 @@ impl BulkReport {
 
     pub(crate) fn count(&mut self, index: u64, outcome: &WriteOutcome) {
         self.counts.count(outcome);
+        if let WriteOutcome::Rejected(error) | WriteOutcome::InDoubt(error) = outcome
+            && self.first_failure.as_ref().is_none_or(|(first, _)| index < *first)
+        {
+            self.first_failure = Some((index, Arc::clone(error)));
+        }
         if matches!(outcome, WriteOutcome::InDoubt(_) | WriteOutcome::NotAttempted) {
             self.stays = Some(self.stays.map_or(index, |first| first.min(index)));
             return;
