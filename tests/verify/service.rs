@@ -40,8 +40,13 @@ pub(crate) fn by_key(endpoint: &str) -> Given {
 
 /// Returns a shared access signature of the account.
 pub(crate) fn account_sas(services: &str, types: &str, permissions: &str) -> String {
+    account_sas_of("2019-02-02", services, types, permissions)
+}
+
+/// Returns a shared access signature of the account, of a version of the protocol.
+pub(crate) fn account_sas_of(version: &str, services: &str, types: &str, permissions: &str) -> String {
     let fields = [
-        ("sv", "2019-02-02"),
+        ("sv", version),
         ("ss", services),
         ("srt", types),
         ("sp", permissions),

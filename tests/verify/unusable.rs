@@ -12,8 +12,8 @@ use crate::account::Account;
 use crate::options::{Given, Options};
 use crate::run::{Exit, Ran};
 use crate::service::{
-    ACCOUNT, COSMOS, Folder, KEY, STORAGE, TOKEN, account_sas, by_key, by_sas, emulator, emulator_of_cosmos, run,
-    verify,
+    ACCOUNT, COSMOS, Folder, KEY, STORAGE, TOKEN, account_sas, account_sas_of, by_key, by_sas, emulator,
+    emulator_of_cosmos, run, verify,
 };
 use crate::stop::Stop;
 use crate::tables::Tables;
@@ -212,6 +212,58 @@ async fn signature_with_the_needed_permissions_is_sufficient() {
         let given = by_sas(&account_sas("t", "co", permissions));
         let ran = verify(Options::new(given), emulator()).await;
         assert_eq!(ran.exit, Exit::NoDifference, "{permissions}: {}", ran.output);
+    }
+}
+
+#[tokio::test]
+async fn signature_of_a_version_with_encryption_scope_is_compared() {
+    let token = account_sas_of("2022-11-02", "t", "co", "rdlacu");
+    let mut options = Options::new(by_sas(&token));
+    options.only = "$select=*".to_owned();
+    let ran = verify(options, emulator()).await;
+    assert_eq!(ran.exit, Exit::NoDifference, "{}", ran.output);
+    assert!(
+        ran.output.contains("Lines of unknowns.md: 1 confirmed"),
+        "{}",
+        ran.output
+    );
+}
+
+#[tokio::test]
+async fn run_without_anything_to_compare_is_not_started() {
+    let expired = account_sas("t", "co", "rdlacu");
+    let expired = crate::sas::fields(&expired)
+        .into_iter()
+        .map(|(name, value)| match name.as_str() {
+            "se" => (name, "2020-01-01T00:00:00Z".to_owned()),
+            _ => (name, value),
+        });
+    let expired = crate::sas::signed(&expired.collect::<Vec<_>>(), ACCOUNT, KEY);
+    for (given, only, reason) in [
+        (
+            by_key(STORAGE),
+            "a service property that does not exist",
+            "--change-properties",
+        ),
+        (by_sas(&expired), "$select=*", "the emulator beside the account"),
+    ] {
+        let network = Network::new(emulator(), Reach::Reached);
+        let mut options = Options::new(given);
+        options.only = only.to_owned();
+        options.yes = true;
+        let (ran, output, _) = run(&options, network.clone(), &Stop::default()).await;
+        let Err(why) = ran else { panic!("it ran: {output}") };
+        assert!(why.contains(reason), "{why}");
+        assert_eq!(network.requests(), [""; 0]);
+    }
+}
+
+#[test]
+fn secret_is_hidden_with_escapes_in_either_case() {
+    let mut mask = crate::mask::Mask::default();
+    mask.secret("MARK+one/Two=");
+    for text in ["MARK+one/Two=", "MARK%2Bone%2FTwo%3D", "MARK%2bone%2fTwo%3d"] {
+        assert_eq!(mask.hide(text), "(hidden)");
     }
 }
 

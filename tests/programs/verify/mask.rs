@@ -56,7 +56,11 @@ impl Mask {
 
     /// Replaces a secret, also percent-encoded and escaped in JSON.
     pub(crate) fn secret(&mut self, secret: &str) {
-        for text in [secret.to_owned(), encoded(secret), encoded(secret).to_ascii_lowercase()] {
+        for text in [
+            secret.to_owned(),
+            encoded(secret),
+            escaped(secret, |byte| format!("%{byte:02x}")),
+        ] {
             self.add(&text, HIDDEN);
         }
         self.add(&secret.replace('+', "\\u002B"), HIDDEN);
@@ -140,11 +144,16 @@ fn without_caller(text: &str) -> String {
 
 /// Encodes everything but letters and digits, byte by byte.
 pub(crate) fn encoded(text: &str) -> String {
+    escaped(text, |byte| format!("%{byte:02X}"))
+}
+
+/// Encodes the same bytes by `escape`: services and proxies write the digits in either case.
+fn escaped(text: &str, escape: impl Fn(u8) -> String) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(char::from(byte)),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
+            _ => encoded.push_str(&escape(byte)),
         }
     }
     encoded

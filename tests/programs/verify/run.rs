@@ -232,7 +232,16 @@ pub(crate) async fn run(
     }
 
     let (twin, emulator) = account.twin()?;
-    let guard = Guard::new(Arc::new(emulator), &prefix, u64::MAX, None);
+    let emulator: Arc<dyn Transport> = Arc::new(emulator);
+    let unlimited = || Guard::new(emulator.clone(), &prefix, u64::MAX, None);
+    // With a guard of its own: its requests are no part of the estimate.
+    let checked = check::check(&twin, &unlimited(), &prefix).await;
+    checked.map_err(|e| {
+        account
+            .mask()
+            .hide(&format!("the emulator beside the account: {}", e.why))
+    })?;
+    let guard = unlimited();
     let twin = Side::new(twin, guard, "emulator", &prefix)?;
     let expected = Shared::default();
     tokio::select! {
@@ -245,6 +254,14 @@ pub(crate) async fn run(
     let skipped: Vec<usize> = (0..expected.tests.len())
         .filter(|index| matches!(expected.tests[*index], Some(Err(_))))
         .collect();
+
+    if plan.number(&skipped) == 0 {
+        let mut reasons = plan.tests.iter().map(|(_, reason)| *reason);
+        let mut of_probes = plan.probes.iter().map(|(.., reason)| *reason);
+        let reason = reasons.find_map(|it| it).or(of_probes.find_map(|it| it));
+        let reason = reason.unwrap_or("the emulator of this service fails it too");
+        return Err(format!("no test and no probe can run: {reason}"));
+    }
 
     // Concurrent requests and retries are not the same in every run.
     let estimate = twin.guard.sent() + twin.guard.sent() / 10 + 10;

@@ -13,6 +13,8 @@ use crate::mask::{decoded, encoded};
 const SIGNS_ADDRESSES: &str = "2015-04-05";
 /// The first version that signs the service's name with the table's.
 const SIGNS_SERVICE: &str = "2015-02-21";
+/// The first version whose account signatures sign the encryption scope, which is empty if it is missing.
+const SIGNS_ENCRYPTION_SCOPE: &str = "2020-12-06";
 
 /// The permissions that a run needs, each with its name. Either of two letters is sufficient.
 ///
@@ -69,10 +71,14 @@ pub(crate) fn signed(fields: &[(String, String)], account: &str, key: &str) -> S
     let lines = |names: &[&str]| names.iter().map(|name| field(name)).collect::<Vec<_>>().join("\n");
     let version = field("sv");
     let to_sign = match field("tn") {
-        "" => format!(
-            "{account}\n{}\n",
-            lines(&["sp", "ss", "srt", "st", "se", "sip", "spr", "sv"])
-        ),
+        "" => {
+            let scope = match version < SIGNS_ENCRYPTION_SCOPE {
+                true => String::new(),
+                false => format!("{}\n", field("ses")),
+            };
+            let fields = lines(&["sp", "ss", "srt", "st", "se", "sip", "spr", "sv"]);
+            format!("{account}\n{fields}\n{scope}")
+        }
         table => {
             let service = if version < SIGNS_SERVICE { "" } else { "/table" };
             let resource = format!("{service}/{account}/{}", table.to_ascii_lowercase());
