@@ -125,7 +125,8 @@ impl<B> Explore<B> {
 
     /// Lets the clock jump by `time` once in a run, at any point, while requests wait.
     ///
-    /// Repeated calls add further jumps, which happen in this order only. By default, timers fire only when no request waits.
+    /// Repeated calls add further jumps, which happen in this order only. By default, timers fire only when no request
+    /// waits.
     pub fn advance(mut self, time: Duration) -> Self {
         self.settings.advances.push(time);
         self

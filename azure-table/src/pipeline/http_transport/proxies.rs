@@ -80,7 +80,9 @@ impl Proxies {
             let values = names.into_iter().map(|name| Some((name, std::env::var(name).ok()?)));
             values.flatten().next()
         };
-        let no_proxy = variable(["NO_PROXY", "no_proxy"]).map(|(_, hosts)| hosts);
+        if variable(["NO_PROXY", "no_proxy"]).is_some_and(|(_, hosts)| is_all(&hosts)) {
+            return Ok(Self(Matcher::builder().build()));
+        }
         // In a CGI program a request's header sets HTTP_PROXY, so hyper-util ignores it there.
         let is_cgi = std::env::var_os("REQUEST_METHOD").is_some();
         let http = variable(["HTTP_PROXY", "http_proxy"]).filter(|_| !is_cgi);
@@ -92,16 +94,10 @@ impl Proxies {
         for (name, url) in urls.into_iter().flatten().filter(|(_, url)| !url.is_empty()) {
             check(&url, &format!(" in {name}"))?;
         }
-        let proxies = Self(
-            match (
-                no_proxy.is_some_and(|hosts| is_all(&hosts)),
-                cfg!(feature = "system-proxy"),
-            ) {
-                (true, _) => Matcher::builder().build(),
-                (false, true) => Matcher::from_system(),
-                (false, false) => Matcher::from_env(),
-            },
-        );
+        let proxies = Self(match cfg!(feature = "system-proxy") {
+            true => Matcher::from_system(),
+            false => Matcher::from_env(),
+        });
         for any in [ANY, "https://any/"] {
             if let Some(proxy) = proxies.of(&Uri::from_static(any)) {
                 kind(proxy.uri()).ok_or_else(|| invalid_proxy(""))?;
