@@ -356,7 +356,9 @@ async fn pushed_operation_does_not_show_that_its_batch_was_applied() {
     let place = Place::new().await;
     place.faults.add(FaultRule::new(Fault::LoseRequest).on_writes());
     let mut batch = place.marked().batch();
-    batch.push(TableOperation::insert_or_replace(&marked("new", "s3cret"))).unwrap();
+    batch
+        .push(TableOperation::insert_or_replace(&marked("new", "s3cret")))
+        .unwrap();
     batch.insert(&marked("newer", "s3cret")).unwrap();
     let error = batch.submit().await.unwrap_err();
     let json = URL_SAFE_NO_PAD.decode(doubts(&error)[0].to_string()).unwrap();

@@ -28,7 +28,7 @@ use crate::model::property::Property;
 /// property ([`Stored`]) or one of the keys ([`InKey`]). A key column compares in the order of its field, even if the
 /// key text sorts in reverse ([`Descending`](crate::model::key::Descending)). A column of type `Option<T>` is compared
 /// with a `T`: absence cannot be queried. If the stored values do not sort as the type does, comparisons of order do
-/// not compile: see [`Property::SORTED`].
+/// not compile: see [`Property::SORTED`] and [`TableKey::SORTED`].
 ///
 /// No comparison matches a row whose property has another EDM type, or [is absent](Filter#rows-without-the-property).
 ///
@@ -64,7 +64,7 @@ pub trait ColumnRole<T> {
     #[doc(hidden)]
     const REVERSED: bool;
 
-    /// `true` if the stored values sort as the values do: see [`Property::SORTED`]. Key text always does.
+    /// `true` if the stored values sort as the values do: see [`Property::SORTED`] and [`TableKey::SORTED`].
     #[doc(hidden)]
     const SORTED: bool;
 
@@ -105,7 +105,7 @@ impl StartsWith for String {
 impl<T: TableKey> ColumnRole<T> for InKey {
     type Compared = T;
     const REVERSED: bool = T::REVERSED;
-    const SORTED: bool = true;
+    const SORTED: bool = T::SORTED;
 
     fn literal(value: &T) -> Result<EdmValue, ValueError> {
         let mut text = String::new();

@@ -25,7 +25,7 @@ pub const MAX_KEY_UNITS: usize = 1_024;
 
 /// A type whose values can be part of a PartitionKey or RowKey.
 ///
-/// Its text sorts in the service as its values do.
+/// Its text sorts in the service as its values do, unless [`SORTED`](Self::SORTED) is `false`.
 ///
 /// | Rust | text |
 /// |---|---|
@@ -99,6 +99,12 @@ pub trait TableKey {
     ///
     /// A key template may shorten it: `{n:04}` writes four digits, and a value with more digits is an error.
     const DIGITS: Option<usize> = None;
+
+    /// `true` if the key text sorts as the values do, or in reverse if [`REVERSED`](Self::REVERSED).
+    ///
+    /// Otherwise a comparison of order on a key column of the type, such as `ge`, does not compile, as for
+    /// [`Property::SORTED`](crate::model::property::Property::SORTED).
+    const SORTED: bool = true;
 
     /// Appends the key text.
     ///

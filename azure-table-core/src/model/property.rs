@@ -79,9 +79,9 @@ pub use crate::model::property::text::one_character;
 /// **Times and durations of other types lose digits below 100 ns, without an error**: reading does not return the exact
 /// value of `Utc::now()`. Round it beforehand by [`DateTime::truncate`], or use [`DateTime`] in the entity.
 ///
-/// The text of a `Decimal` or an `IpAddr` does not sort as its value does (`10` before `9`). Comparisons of order on
-/// such a column do not compile: see [`SORTED`](Self::SORTED). Equality compares the text: `1.5` and `1.50` are
-/// different, unless `Decimal::normalize` is applied before they are written.
+/// The text of a `Decimal` or an `IpAddr` does not sort as its value does (`10` before `9`), nor do the names of an
+/// enum's variants. Comparisons of order on such a column do not compile: see [`SORTED`](Self::SORTED). Equality
+/// compares the text: `1.5` and `1.50` are different, unless `Decimal::normalize` is applied before they are written.
 ///
 /// A value that the service sends as text is read by its text, whatever its EDM type: `2026-01-02T03:04:05Z` in an
 /// Edm.String reads into a [`DateTime`], and an Edm.Guid into a `String`. The reason is that a plain `get` or query

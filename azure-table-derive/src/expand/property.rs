@@ -41,6 +41,8 @@ pub(crate) fn choice(choice: &Choice<'_>) -> TokenStream {
     let items = quote! {
         type Compared = Self;
         const EDM_TYPE: #private::EdmType = #private::EdmType::#edm_type;
+        // Names do not sort as variants do.
+        const SORTED: bool = #integer;
         fn to_edm(&self) -> ::core::result::Result<::core::option::Option<#private::Edm<'_>>, #private::ValueError> {
             #written
         }
@@ -181,6 +183,7 @@ fn choice_key(choice: &Choice<'_>) -> TokenStream {
         implement(&quote!(#private::ReadTableKey), input, generics, &items)
     });
     let items = quote! {
+        const SORTED: bool = false;
         fn write_key(&self, #text: &mut ::std::string::String) -> ::core::result::Result<(), #private::ValueError> {
             #text.push_str(#value);
             ::core::result::Result::Ok(())
@@ -230,10 +233,12 @@ pub(crate) fn newtype(newtype: &Newtype<'_>) -> TokenStream {
     });
     let key = newtype.attrs.key.is_some().then(|| {
         let key = quote!(#private::TableKey);
-        let [reversed, digits, write_key] = ["REVERSED", "DIGITS", "write_key"].map(|name| item(&key, name));
+        let [reversed, digits, sorted, write_key] =
+            ["REVERSED", "DIGITS", "SORTED", "write_key"].map(|name| item(&key, name));
         let items = quote! {
             const REVERSED: bool = #reversed;
             const DIGITS: ::core::option::Option<usize> = #digits;
+            const SORTED: bool = #sorted;
             fn write_key(&self, #text: &mut ::std::string::String) -> ::core::result::Result<(), #private::ValueError> {
                 #write_key(&self.#member, #text)
             }

@@ -37,6 +37,8 @@ impl<T> From<T> for Base64Url<T> {
 }
 
 impl<T: AsRef<[u8]>> TableKey for Base64Url<T> {
+    const SORTED: bool = false;
+
     fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
         URL_SAFE_NO_PAD.encode_string(&self.0, text);
         Ok(())

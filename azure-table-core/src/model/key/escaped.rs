@@ -21,6 +21,7 @@ macro_rules! escaped {
 
         impl<T: TableKey> TableKey for $name<T> {
             const REVERSED: bool = T::REVERSED;
+            const SORTED: bool = T::SORTED;
 
             fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
                 let start = text.len();

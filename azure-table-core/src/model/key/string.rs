@@ -53,6 +53,7 @@ impl ReadTableKey for Box<str> {
 impl<T: TableKey + ?Sized> TableKey for &T {
     const REVERSED: bool = T::REVERSED;
     const DIGITS: Option<usize> = T::DIGITS;
+    const SORTED: bool = T::SORTED;
 
     fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
         T::write_key(self, text)
@@ -62,6 +63,7 @@ impl<T: TableKey + ?Sized> TableKey for &T {
 impl<T: TableKey + ?Sized> TableKey for Box<T> {
     const REVERSED: bool = T::REVERSED;
     const DIGITS: Option<usize> = T::DIGITS;
+    const SORTED: bool = T::SORTED;
 
     fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
         T::write_key(self, text)

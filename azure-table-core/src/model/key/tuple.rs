@@ -36,6 +36,8 @@ fn parts<const N: usize>(text: &str) -> Result<[&str; N], ValueError> {
 macro_rules! tuples {
     ($(($($part:ident $value:ident $n:tt $number:literal),+))*) => {$(
         impl<$($part: TableKey),+> TableKey for ($($part,)+) {
+            const SORTED: bool = $($part::SORTED)&&+;
+
             fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
                 $(write_part(&self.$n, $number, text)?;)+
                 Ok(())
