@@ -133,7 +133,21 @@ fn integer(value: i128, annotation: Option<EdmType>) -> Result<Token<'static>, V
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn every_finite_number_is_imported_exactly(bits in any::<u64>()) {
+            let number = f64::from_bits(bits);
+            prop_assume!(number.is_finite());
+            let json = format!(r#"{{"PartitionKey":"p","RowKey":"r","D":{}}}"#, double_text(number));
+            let entity: DynamicEntity = serde_json::from_str(&json).unwrap();
+            let Some(&EdmValue::Double(read)) = entity.get("D") else { panic!("{json}") };
+            prop_assert_eq!(read.to_bits(), bits);
+        }
+    }
 
     #[test]
     fn every_type_round_trips_through_serde() {

@@ -21,3 +21,30 @@ pub fn to_edm<T: Serialize + ?Sized>(value: &T) -> Result<Option<Edm<'static>>, 
 pub fn from_wire<T: DeserializeOwned>(value: WireValue<'_>) -> Result<T, ValueError> {
     serde_json::from_str(value.as_str()?).map_err(|e| ValueError::new(format!("its JSON does not fit: {e}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::edm::Token;
+
+    fn read<T: DeserializeOwned>(json: &str) -> T {
+        let token = Token::Text(json.into());
+        from_wire(WireValue {
+            annotation: None,
+            token,
+        })
+        .unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn every_finite_double_reads_back_exactly(bits in any::<u64>()) {
+            let number = f64::from_bits(bits);
+            prop_assume!(number.is_finite());
+            let Some(Edm::String(json)) = to_edm(&number).unwrap() else { unreachable!() };
+            prop_assert_eq!(read::<f64>(&json).to_bits(), bits);
+        }
+    }
+}
