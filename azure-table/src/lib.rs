@@ -40,7 +40,7 @@ pub use crate::client::bulk::bulk_builder::Bulk;
 pub use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
 pub use crate::client::bulk::writer::Writer;
 pub use crate::client::ops::modify_entity::Change;
-pub use crate::client::query::page_stream::Page;
+pub use crate::client::query::page::Page;
 pub use crate::client::query::table_query::TableQuery;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table_handle::TableClient;

@@ -90,6 +90,25 @@ async fn query_stays_in_its_location() {
     assert_eq!(hosts(&canned).last(), Some(&"secondary"));
 }
 
+/// The secondary may lack rows that the primary has.
+#[tokio::test(start_paused = true)]
+async fn continuation_made_without_a_location_mode_stays_on_the_primary() {
+    let next = [("x-ms-continuation-nextpartitionkey", "1!4!YQ--")];
+    let page = |next: &[(&str, &str)]| Step::response(200, next, r#"{"value":[{"PartitionKey":"p","RowKey":"r"}]}"#);
+    let canned = Canned::new([page(&next), page(&[]), page(&[])]);
+    let table = canned.service().dynamic_table("Things").unwrap();
+    let first = table.query().pages().try_next().await.unwrap().unwrap();
+    let stored = serde_json::to_string(first.continuation()).unwrap();
+    let without_location = stored.replace(r#","location":"Primary""#, "");
+    for stored in [stored, without_location] {
+        let continuation: Continuation = serde_json::from_str(&stored).unwrap();
+        let mode = CallOptions::new().location_mode(LocationMode::SecondaryThenPrimary);
+        let rest = table.query().with(&mode).resume_from(continuation);
+        assert_eq!(rest.all().await.unwrap().len(), 1);
+    }
+    assert_eq!(hosts(&canned), ["primary"; 3]);
+}
+
 #[tokio::test]
 async fn account_without_a_secondary_reads_the_primary() {
     let canned = Canned::new([entity()]);

@@ -66,7 +66,8 @@ pub struct Continuation {
     /// The identity of the query. Missing at the start, and in continuations that an earlier version stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) query: Option<u64>,
-    /// The location that returned the continuation, if the query may read from another one.
+    /// The location that returned the continuation. Earlier versions stored none for a query without a location mode,
+    /// which reads from the primary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) location: Option<Location>,
 }
@@ -183,15 +184,32 @@ pub fn after_start(continuation: Continuation) -> Option<Continuation> {
     (continuation.at != At::Start).then_some(continuation)
 }
 
-/// Returns the location that the continuation is valid in, if the query may read from another one.
+/// Returns the location that the continuation is valid in. The start and the end are valid in any.
 pub fn location(continuation: &Continuation) -> Option<Location> {
-    continuation.location
+    (continuation.at == At::Page).then(|| continuation.location.unwrap_or(Location::Primary))
 }
 
-/// Binds the continuation to its query, and to a location if the query may read from several.
-pub fn bind(continuation: &mut Continuation, query: u64, location: Option<Location>) {
+/// Binds the continuation to its query and its location.
+pub fn bind(continuation: &mut Continuation, query: u64, location: Location) {
     continuation.query = Some(query);
-    continuation.location = location;
+    continuation.location = Some(location);
+}
+
+/// Checks that an empty page, requested at `from`, continues at another position.
+///
+/// # Errors
+/// - `InvalidResponse`: it continues at its own position. A query would follow it for ever.
+pub fn check_progress(from: Option<&Continuation>, next: Option<&Continuation>) -> Result<()> {
+    match (from, next) {
+        (Some(from), Some(next)) if from.parameters().eq(next.parameters()) => {
+            let position: Vec<_> = next.parameters().map(|(name, key)| format!("{name}={key}")).collect();
+            Err(Error::invalid_response(format!(
+                "the page is empty and repeats its continuation, {}: resume from it later",
+                position.join("&")
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns a continuation header, or `None` if it is missing or empty. An unreadable one is an error: the listing would

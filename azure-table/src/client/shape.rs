@@ -21,7 +21,7 @@ use azure_table_core::model::name::{SYSTEM_PROPERTIES, property_name_fault};
 #[cfg(feature = "encryption")]
 use azure_table_core::model::row::decryption::with_opener;
 use azure_table_core::model::row::{Row, RowProperty};
-use azure_table_core::model::variant_mark::MarkedVariant;
+use azure_table_core::model::variant_mark::{MarkedVariant, VariantMark};
 use azure_table_core::model::versioned::{self, Versioned};
 use azure_table_core::protocol::query::TABLE_NAME;
 
@@ -193,6 +193,14 @@ impl<P> Shape<P> {
     pub(crate) fn marked(mut self, mark: &KeyMark) -> Self {
         self.mark = Some(mark.clone());
         self
+    }
+
+    /// Returns `true` if the client may drop rows that the filter selects.
+    ///
+    /// A filter selects exactly the rows of a tag or a prefix, but not those of a form of keys.
+    pub(crate) fn may_drop_rows(&self) -> bool {
+        let mark = self.variant.map(|variant| variant.mark);
+        self.on_bad_row.is_some() || matches!(mark, Some(VariantMark::KeyForm { .. }))
     }
 
     /// Returns the `$select` with these names added.

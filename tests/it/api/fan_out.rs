@@ -476,3 +476,32 @@ async fn denied_scan_is_rejected_before_it_is_sent() {
     assert_eq!(rows.by_ref().try_collect::<Vec<_>>().await.unwrap().len(), 7);
     assert!(rows.progress().ranges_done < 4);
 }
+
+/// A program stores the position in the callback, so the position must not be ahead of the rows that it processed.
+#[tokio::test]
+async fn progress_is_reported_after_the_rows_that_it_covers() {
+    let (_, blogs) = blogs(Duration::ZERO).await;
+    let reported = Arc::new(Mutex::new(0));
+    let log = Arc::clone(&reported);
+    let scan = || {
+        let log = Arc::clone(&log);
+        let scan = blogs.query().scan().ranges(["c"]);
+        scan.on_progress(move |progress, _| *log.lock().unwrap() = progress.rows)
+    };
+    let mut pages = scan().stream();
+    let mut processed = 0;
+    while let Some(page) = pages.try_next_page().await.unwrap() {
+        assert_eq!(*reported.lock().unwrap(), processed);
+        processed += page.len() as u64;
+    }
+    assert_eq!((*reported.lock().unwrap(), processed), (25, 25));
+
+    *reported.lock().unwrap() = 0;
+    let mut rows = scan().stream();
+    let mut processed = 0;
+    while rows.try_next().await.unwrap().is_some() {
+        assert!(*reported.lock().unwrap() <= processed);
+        processed += 1;
+    }
+    assert_eq!((*reported.lock().unwrap(), processed), (25, 25));
+}

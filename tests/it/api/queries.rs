@@ -220,6 +220,25 @@ async fn a_bad_row_does_not_end_a_stream() {
 }
 
 #[tokio::test]
+async fn skipped_row_keeps_its_types_in_any_shape() {
+    let (service, blogs) = blogs().await;
+    let mut bad = DynamicEntity::new("a", "0000000002");
+    bad.insert("rating", i64::MAX);
+    let all = service.dynamic_table("Blogs").unwrap();
+    all.insert_or_replace(&bad).await.unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&seen);
+    let skipping = blogs.query().skip_bad_rows(move |bad| {
+        let row = bad.row().unwrap();
+        log.lock().unwrap().push(row.get("rating").cloned());
+    });
+    assert_eq!(skipping.clone().select((Blog::RATING,)).all().await.unwrap().len(), 4);
+    let resolved = skipping.resolve(|row| row.property::<i32>("rating"));
+    assert_eq!(resolved.all().await.unwrap().len(), 4);
+    assert_eq!(*seen.lock().unwrap(), [Some(i64::MAX.into()), Some(i64::MAX.into())]);
+}
+
+#[tokio::test]
 async fn a_continuation_belongs_to_its_query() {
     let (_, blogs) = blogs().await;
     let query = || blogs.query().filter(Blog::RATING.ge(1));

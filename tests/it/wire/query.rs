@@ -180,3 +180,28 @@ async fn rejected_set_of_keys_names_the_alternative() {
         assert_eq!(advises, !words.is_empty(), "{text}");
     }
 }
+
+/// Such a service would be asked for ever.
+#[tokio::test]
+async fn empty_page_that_repeats_its_continuation_is_an_error() {
+    let server = Server::responding(page(&[], &[("NextPartitionKey", "again")])).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let error = table.query().all().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    assert!(error.to_string().contains("NextPartitionKey=again"), "{error}");
+    let tables = ResponseTemplate::new(200)
+        .set_body_string(r#"{"value":[]}"#)
+        .insert_header("x-ms-continuation-NextTableName", "again");
+    let server = Server::responding(tables).await;
+    let error = server.service().list_tables().await.unwrap_err();
+    assert!(error.to_string().contains("NextTableName=again"), "{error}");
+}
+
+/// With a page of one row, each dropped row would take a request.
+#[tokio::test]
+async fn limit_is_not_the_page_size_if_rows_may_be_dropped() {
+    let server = Server::responding(page(&["1"], &[])).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    table.query().skip_bad_rows(|_| ()).first().await.unwrap();
+    assert_eq!(line(&server.only_request().await), "GET /acct/Things()");
+}

@@ -16,7 +16,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use azure_table_core::model::datetime::DateTime;
 use azure_table_core::model::diagnostics;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::operation_kind::OperationKind;
@@ -29,6 +28,7 @@ use futures_core::stream::FusedStream;
 use http::StatusCode;
 
 use crate::client::ops::operation::start;
+use crate::client::query::page::Page;
 use crate::client::query::query_plan::too_much;
 use crate::client::shape::Shape;
 use crate::client::task::Running;
@@ -57,6 +57,8 @@ pub(crate) struct PreparedQuery {
     pub(crate) fault: Option<Arc<str>>,
     /// The number of rows still wanted.
     pub(crate) limit: Option<usize>,
+    /// The position of the page in flight.
+    pub(crate) from: Option<Continuation>,
     pub(crate) prefetch: Prefetch,
     /// Fetches pages in a task, because a reader of several streams may be busy with one of them.
     pub(crate) in_task: bool,
@@ -73,6 +75,7 @@ impl PreparedQuery {
             has_keys: false,
             fault: None,
             limit: None,
+            from: None,
             prefetch: Prefetch::Never,
             in_task: false,
             total: TotalTimeout::default(),
@@ -159,6 +162,7 @@ enum State {
 struct Arrived<P> {
     rows: PageRows<P>,
     call: CallHistory,
+    from: Option<Continuation>,
     next: Option<Continuation>,
     /// Pending until the request for the next page has been sent.
     pause: Option<BoxFuture<'static, ()>>,
@@ -288,6 +292,7 @@ impl<P> PageStream<P> {
                                 Ok(call) => State::Running(Running::new(call, self.query.in_task)),
                                 Err(e) => State::Rejected(e),
                             };
+                            self.query.from = from;
                             continue;
                         }
                         State::Rejected(e) => return Poll::Ready(Some(Err(e))),
@@ -320,6 +325,7 @@ impl<P> PageStream<P> {
 
     /// Prepares or prefetches the next page before this one is decoded. With a limit it waits: the rows may suffice.
     fn arrive(&mut self, received: CallResponse) -> Result<Arrived<P>> {
+        let from = self.query.from.take();
         let (response, call) = (&received.response, &received.call);
         let mut next = match response.status() {
             StatusCode::OK => continuation::of(response.headers())
@@ -328,8 +334,7 @@ impl<P> PageStream<P> {
         };
         if let Some(next) = &mut next {
             // A continuation is valid only in the location that returned it.
-            let location = self.options.get().location_mode.is_some().then_some(call.location);
-            continuation::bind(next, self.query.request.identity(), location);
+            continuation::bind(next, self.query.request.identity(), call.location);
         }
         if self.query.limit.is_none() {
             self.go_on(next.as_ref());
@@ -342,6 +347,7 @@ impl<P> PageStream<P> {
         Ok(Arrived {
             rows: PageRows::new(received.response),
             call: received.call,
+            from,
             next,
             pause,
         })
@@ -350,9 +356,16 @@ impl<P> PageStream<P> {
     /// Returns a page whose rows are decoded.
     fn page(&mut self, arrived: Arrived<P>) -> Result<Page<P>> {
         let Arrived {
-            rows, mut call, next, ..
+            rows,
+            mut call,
+            from,
+            next,
+            ..
         } = arrived;
         let rows = rows.into_rows();
+        if rows.is_empty() {
+            continuation::check_progress(from.as_ref(), next.as_ref()).map_err(|e| call.complete(e))?;
+        }
         if let Some(table) = self.query.request.table() {
             self.pipeline.observers.notify(&Event::Read {
                 operation: OperationKind::Query.name(),
@@ -390,7 +403,10 @@ impl<P> PageStream<P> {
         };
         self.state = if is_at_once {
             match self.call(Some(next)) {
-                Ok(call) => State::Running(Running::in_task(call)),
+                Ok(call) => {
+                    self.query.from = Some(next.clone());
+                    State::Running(Running::in_task(call))
+                }
                 Err(e) => State::Rejected(e),
             }
         } else {
@@ -422,56 +438,6 @@ impl<P> PageStream<P> {
             Some(what) => error.with_message(what),
             None => error,
         }
-    }
-}
-
-/// One page of a query.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Page<P> {
-    items: Vec<P>,
-    continuation: Continuation,
-    request_id: Option<String>,
-    request_charge: Option<f64>,
-    /// The service's time at which it was requested, or a little earlier.
-    pub(super) requested_at: Option<DateTime>,
-}
-
-impl<P> Page<P> {
-    /// Returns the rows.
-    ///
-    /// A page may be empty although others follow.
-    pub fn items(&self) -> &[P] {
-        &self.items
-    }
-
-    /// Returns the rows.
-    pub fn into_items(self) -> Vec<P> {
-        self.items
-    }
-
-    /// Returns the position after this page, the continuation token of the next one.
-    ///
-    /// It [is finished](Continuation::is_finished) after the last page, and after a page that
-    /// [`limit`](crate::TableQuery::limit) cut short.
-    pub fn continuation(&self) -> &Continuation {
-        &self.continuation
-    }
-
-    /// Returns the continuation of the next page, if any.
-    pub(crate) fn next(&self) -> Option<&Continuation> {
-        Some(&self.continuation).filter(|next| !next.is_finished())
-    }
-
-    /// Returns the request id that the service assigned.
-    pub fn request_id(&self) -> Option<&str> {
-        self.request_id.as_deref()
-    }
-
-    /// Returns the cost of the page in request units, all attempts included.
-    ///
-    /// Only Cosmos DB reports it.
-    pub fn request_charge(&self) -> Option<f64> {
-        self.request_charge
     }
 }
 

@@ -10,7 +10,8 @@ use azure_table_core::model::location::Location;
 use azure_table_core::protocol::continuation::Continuation;
 
 use crate::client::query::concurrent::{Concurrent, ItemSource, Order};
-use crate::client::query::page_stream::{Page, PageStream, PreparedQuery, TURN_BYTES};
+use crate::client::query::page::Page;
+use crate::client::query::page_stream::{PageStream, PreparedQuery, TURN_BYTES};
 use crate::client::shape::Shape;
 use crate::client::shape::key_mark::{KeyMark, MarkedRows, PageKeys};
 use crate::client::turn::Turn;

@@ -80,7 +80,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Prepares one chain of requests for the rows of a condition.
     pub(super) fn prepare_for(&self, filter: Option<&Expression>, prefetch: Prefetch) -> Result<PreparedQuery> {
-        let top = top(self.settings.page_size, self.settings.limit)?;
+        let limit = self.settings.limit.filter(|_| !self.shape.may_drop_rows());
+        let top = top(self.settings.page_size, limit)?;
         self.shape.check_select()?;
         let request = QueryRequest {
             list: List::Entities(self.settings.table.as_str().to_owned()),

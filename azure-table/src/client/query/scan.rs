@@ -142,6 +142,9 @@ impl<E: TableEntity, P> Scan<E, P> {
     }
 
     /// Calls `callback` after each page with the progress in numbers and the position to store.
+    ///
+    /// The call comes when the reader requests more than the rows of the page, or the end. A reader that has processed
+    /// each row before it requests the next has processed all rows before the position.
     pub fn on_progress(mut self, callback: impl FnMut(&ScanProgress, &ScanPosition) + Send + 'static) -> Self {
         self.callback = Some(Box::new(callback));
         self

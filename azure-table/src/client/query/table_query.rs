@@ -369,7 +369,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Skips rows that do not fit the row type, and calls `seen` with each of them.
     ///
-    /// Skipped rows do not count toward a limit.
+    /// Skipped rows do not count toward a limit. A count and a list of PartitionKeys read only keys, and include these
+    /// rows.
     pub fn skip_bad_rows(mut self, seen: impl Fn(&BadRow) + Send + Sync + 'static) -> Self {
         self.shape.on_bad_row = Some(Arc::new(seen));
         // Requests all types, so that a bad row can be shown unchanged.
@@ -380,6 +381,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     pub(super) fn shaped<Q>(self, shape: Shape<Q>) -> TableQuery<E, Q> {
         let mut shape = shape.of_variant(self.settings.pipeline.settings.variant);
         shape.on_bad_row = self.shape.on_bad_row;
+        if shape.on_bad_row.is_some() {
+            shape.metadata = MetadataLevel::Minimal;
+        }
         TableQuery {
             settings: self.settings,
             filter: self.filter,

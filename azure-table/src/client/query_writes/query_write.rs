@@ -30,7 +30,7 @@ use crate::client::bulk::running_batch::Settled;
 use crate::client::ops::operation::ended;
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::partition_writes::outcomes::WriteOutcome;
-use crate::client::query::page_stream::Page;
+use crate::client::query::page::Page;
 use crate::client::query::selection::Walk;
 use crate::client::query::table_query::TableQuery;
 use crate::client::query_writes::row_plan::{Plan, PlanRows, SelectedRow as _};

@@ -37,7 +37,10 @@ impl BadRow {
         self.error
     }
 
-    /// Returns the row with all its properties, or `None` if they cannot be read.
+    /// Returns the row with the properties that the query requests, or `None` if they cannot be read.
+    ///
+    /// A query of whole entities requests all properties. With a projection or a selection of columns, the others are
+    /// missing.
     pub fn row(&self) -> Option<&DynamicEntity> {
         self.row.as_ref()
     }

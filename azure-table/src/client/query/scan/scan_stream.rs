@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -60,6 +61,8 @@ pub struct ScanStream<P> {
     rows: vec::IntoIter<P>,
     wanted: usize,
     callback: Option<Box<OnProgress>>,
+    /// The callback is due: the reader was given the last row of a page, and has not asked for more.
+    is_due: bool,
 }
 
 /// The state of a range after a page.
@@ -183,6 +186,7 @@ impl<P> ScanStream<P> {
             rows: Vec::new().into_iter(),
             wanted: limit.unwrap_or(usize::MAX),
             callback,
+            is_due: false,
         }
     }
 
@@ -264,6 +268,11 @@ impl<P> ScanStream<P> {
     /// Waits until rows of a page are left. Returns `None` after the last page.
     fn poll_rows(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<()>>> {
         loop {
+            if mem::take(&mut self.is_due)
+                && let Some(callback) = &mut self.callback
+            {
+                callback(&self.progress, &self.position);
+            }
             if self.wanted == 0 {
                 self.pages.clear();
                 self.rows = Vec::new().into_iter();
@@ -351,9 +360,7 @@ impl<P> ScanStream<P> {
             }
             (Next::Ranges(_), None) => {}
         }
-        if let Some(callback) = &mut self.callback {
-            callback(&self.progress, &self.position);
-        }
+        self.is_due = true;
     }
 }
 
@@ -370,7 +377,8 @@ impl<P> Stream for ScanStream<P> {
 
 impl<P> FusedStream for ScanStream<P> {
     fn is_terminated(&self) -> bool {
-        self.wanted == 0 || self.rows.as_slice().is_empty() && self.pages.is_over()
+        let is_over = self.wanted == 0 || self.rows.as_slice().is_empty() && self.pages.is_over();
+        is_over && !(self.is_due && self.callback.is_some())
     }
 }
 

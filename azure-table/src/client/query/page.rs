@@ -1,0 +1,54 @@
+//! A page of a query.
+
+use azure_table_core::model::datetime::DateTime;
+use azure_table_core::protocol::continuation::Continuation;
+
+/// One page of a query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<P> {
+    pub(super) items: Vec<P>,
+    pub(super) continuation: Continuation,
+    pub(super) request_id: Option<String>,
+    pub(super) request_charge: Option<f64>,
+    /// The service's time at which it was requested, or a little earlier.
+    pub(super) requested_at: Option<DateTime>,
+}
+
+impl<P> Page<P> {
+    /// Returns the rows.
+    ///
+    /// A page may be empty although others follow.
+    pub fn items(&self) -> &[P] {
+        &self.items
+    }
+
+    /// Returns the rows.
+    pub fn into_items(self) -> Vec<P> {
+        self.items
+    }
+
+    /// Returns the position after this page, the continuation token of the next one.
+    ///
+    /// It [is finished](Continuation::is_finished) after the last page, and after a page that
+    /// [`limit`](crate::TableQuery::limit) cut short.
+    pub fn continuation(&self) -> &Continuation {
+        &self.continuation
+    }
+
+    /// Returns the continuation of the next page, if any.
+    pub(crate) fn next(&self) -> Option<&Continuation> {
+        Some(&self.continuation).filter(|next| !next.is_finished())
+    }
+
+    /// Returns the request id that the service assigned.
+    pub fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
+    }
+
+    /// Returns the cost of the page in request units, all attempts included.
+    ///
+    /// Only Cosmos DB reports it.
+    pub fn request_charge(&self) -> Option<f64> {
+        self.request_charge
+    }
+}
