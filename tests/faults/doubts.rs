@@ -415,6 +415,23 @@ async fn doubt_after_all_retries_is_resolved_once_the_service_is_back() {
     }
 }
 
+/// Throttling says nothing about the attempt before it, which may have been applied and overwritten since.
+#[tokio::test(start_paused = true)]
+async fn write_in_doubt_is_read_back_before_each_retry() {
+    let place = Place::new().await;
+    let busy = || ResponseTemplate::new(503).code("ServerBusy").message("Busy.");
+    place.faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
+    // The attempts of the first read-back.
+    place.faults.add(FaultRule::new(busy()).on_reads().first(4));
+    place.faults.add(FaultRule::new(busy()).on_writes().first(1));
+    let third = place.faults.add(FaultRule::new(Fault::LoseRequest).on_writes());
+    let service = place.service.retry(azure_table::ExponentialRetry::default());
+    let rows = service.table::<Marked>("Rows").unwrap();
+    rows.insert_or_replace(&marked("old", "mine")).await.unwrap();
+    assert_eq!(third.matched(), 0);
+    assert_eq!(place.old().await.secret, "mine");
+}
+
 #[tokio::test(start_paused = true)]
 async fn fault_while_resolving_is_an_error_and_never_an_answer() {
     let faults = losses().into_iter().map(|(fault, _)| fault);

@@ -116,7 +116,8 @@ pub(crate) fn classify(state: &CallState, failed: &FailedAttempt<'_>, is_renewed
 
 /// Returns the step after the decision of the policy on a failed attempt.
 pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Decision) -> Next {
-    let is_ambiguous = failed.is_ambiguous();
+    // A rejection of the last attempt says nothing about an earlier one.
+    let in_doubt = failed.is_ambiguous() || state.in_doubt;
     if let Decision::Retry { wait, location } = decision
         && let Some(wait) = effective_wait(wait, failed)
     {
@@ -125,11 +126,11 @@ pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Deci
             location: location
                 .filter(|location| state.mode.has(*location))
                 .unwrap_or_else(|| state.mode.after(state.location)),
-            reads_back: is_ambiguous,
+            reads_back: in_doubt,
         };
     }
     // A write that was never retried is not read back, so a policy without retries costs no reads.
-    if is_ambiguous && state.attempt > 1 {
+    if in_doubt && state.attempt > 1 {
         Next::ReadBack
     } else {
         Next::Fail

@@ -147,13 +147,13 @@ fn decision_of_the_policy_becomes_a_step() {
         (Insert,               one,        NOTHING_SENT,            retry, resend(false)),
         (Insert,               one,        code(503, "ServerBusy"), retry, resend(false)),
         (Insert,               one,        status(429),             retry, resend(false)),
-        (Insert,               in_doubt(), code(503, "ServerBusy"), retry, resend(false)),
         // Every write in doubt is read back first.
         (Insert,               one,        NO_RESPONSE,             retry, resend(true)),
         (Insert,               one,        CUT_RESPONSE,            retry, resend(true)),
         (Insert,               one,        status(500),             retry, resend(true)),
         (Insert,               one,        status(503),             retry, resend(true)),
         (Insert,               one,        status(408),             retry, resend(true)),
+        (Insert,               in_doubt(), code(503, "ServerBusy"), retry, resend(true)),
         (Replace,              one,        NO_RESPONSE,             retry, resend(true)),
         (Merge,                one,        NO_RESPONSE,             retry, resend(true)),
         (InsertOrMerge,        one,        NO_RESPONSE,             retry, resend(true)),
@@ -169,7 +169,7 @@ fn decision_of_the_policy_becomes_a_step() {
         (Insert,               one,        NO_RESPONSE,             stop,  Fail),
         (Insert,               second(),   NO_RESPONSE,             stop,  ReadBack),
         (Insert,               in_doubt(), status(500),             stop,  ReadBack),
-        (Insert,               in_doubt(), code(503, "ServerBusy"), stop,  Fail),
+        (Insert,               in_doubt(), code(503, "ServerBusy"), stop,  ReadBack),
         (Insert,               second(),   status(400),             stop,  Fail),
         (Insert,               one,        status(501),             stop,  Fail),
         // The mode decides the location of a retry, or the policy if the mode has its location.
