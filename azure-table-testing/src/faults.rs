@@ -68,6 +68,8 @@ pub struct Faults {
 #[derive(Default)]
 struct State {
     rules: Vec<Standing>,
+    /// The number of rules ever added, so that a new rule never repeats the draws of another, removed or not.
+    added: u64,
     requests: u64,
     log: VecDeque<FaultRecord>,
 }
@@ -114,7 +116,8 @@ impl Faults {
         // Each rule has its own generator, so that another rule does not change the draws of the others. The generator
         // mixes its seed: similar seeds yield different draws.
         let mut seeds = fastrand::Rng::with_seed(self.seed);
-        let seed = seeds.u64(..).wrapping_add(state.rules.len() as u64);
+        let seed = seeds.u64(..).wrapping_add(state.added);
+        state.added += 1;
         state.rules.push(Standing {
             rule: rule.into(),
             random: fastrand::Rng::with_seed(seed),

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::address::Address;
 use crate::exchange::{Exchange, Outcome};
 use crate::redaction::Redaction;
+use crate::secrets::in_texts;
 
 /// The replacement of the account's URL.
 const BASE: &str = "https://account.invalid";
@@ -176,7 +177,7 @@ impl RecordedBody {
             },
             Err(_) => Self {
                 body: None,
-                body_base64: Some(STANDARD.encode(body)),
+                body_base64: Some(STANDARD.encode(in_texts(body, clean))),
             },
         }
     }
@@ -224,10 +225,18 @@ fn texts(headers: &HeaderMap, clean: impl Fn(&str) -> String) -> BTreeMap<String
 }
 
 fn without_account(text: &str, address: &Address) -> String {
-    if !text.contains(&address.authority) {
+    let Address { base, authority, .. } = address;
+    // Responses name the host without the default port, even if the endpoint has it.
+    let port = if base.starts_with("https:") { ":443" } else { ":80" };
+    let host = authority.strip_suffix(port).unwrap_or(authority);
+    if !text.contains(host) {
         return text.to_owned();
     }
-    text.replace(&address.base, BASE).replace(&address.authority, HOST)
+    let short = base.replacen(authority, host, 1);
+    text.replace(base, BASE)
+        .replace(&short, BASE)
+        .replace(authority, HOST)
+        .replace(host, HOST)
 }
 
 /// Replaces the account's name with [`NAME`] unless a letter or digit is next to it.
@@ -313,6 +322,24 @@ mod tests {
             panic!()
         };
         assert_eq!(response.body(), "see http://127.0.0.1:10002/devstoreaccount1/$metadata");
+    }
+
+    #[test]
+    fn account_is_hidden_with_and_without_the_default_port_and_in_binary_bodies() {
+        let address = Address::of(&"https://contoso.table.cosmos.azure.com:443/T".parse().unwrap());
+        for url in [
+            "https://contoso.table.cosmos.azure.com:443/T",
+            "https://contoso.table.cosmos.azure.com/T",
+        ] {
+            assert_eq!(without_account(url, &address), "https://account.invalid/T");
+        }
+        let page = Bytes::from_static(b"caf\xe9 https://contoso.table.core.windows.net/Orders");
+        let recorded = recorded(Outcome::Responded(Response::new(page)));
+        let here = Address::of(&"http://h/a/T".parse().unwrap());
+        let Ok(Outcome::Responded(response)) = recorded.outcome(&here) else {
+            panic!()
+        };
+        assert_eq!(response.body().as_ref(), b"caf\xe9 https://account.invalid/(hidden)");
     }
 
     #[test]

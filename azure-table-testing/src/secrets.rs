@@ -117,7 +117,10 @@ impl Secrets {
     /// Returns a body without secrets. It is shared if it contains none.
     pub(crate) fn of_body(&self, body: &Bytes) -> Bytes {
         let Ok(text) = std::str::from_utf8(body) else {
-            return body.clone();
+            return in_texts(body, |text| match self.gives_key {
+                true => self.hide(&without_key(text)),
+                false => self.hide(text),
+            });
         };
         let text = match self.gives_key {
             true => without_key(text),
@@ -126,6 +129,16 @@ impl Secrets {
         };
         self.hide(&text).into()
     }
+}
+
+/// Cleans the texts of a body that is not UTF-8 as a whole, and keeps the bytes between them.
+pub(crate) fn in_texts(body: &[u8], clean: impl Fn(&str) -> String) -> Bytes {
+    let mut cleaned = Vec::with_capacity(body.len());
+    for chunk in body.utf8_chunks() {
+        cleaned.extend_from_slice(clean(chunk.valid()).as_bytes());
+        cleaned.extend_from_slice(chunk.invalid());
+    }
+    cleaned.into()
 }
 
 /// Replaces the value of a user delegation key.
@@ -175,6 +188,8 @@ mod tests {
         assert!(!shown.contains("SIGNATURE") && !shown.contains("COOKIE"), "{shown}");
         let body = Bytes::from_static(b"{}");
         assert_eq!(secrets.of_body(&body).as_ptr(), body.as_ptr(), "it is shared");
+        let page = Bytes::from_static(b"caf\xe9 ?sig=SIGNATURE%2Bone%3D\xff");
+        assert_eq!(secrets.of_body(&page).as_ref(), b"caf\xe9 ?sig=(hidden)\xff");
     }
 
     #[test]

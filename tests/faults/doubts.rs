@@ -420,7 +420,9 @@ async fn doubt_after_all_retries_is_resolved_once_the_service_is_back() {
 async fn write_in_doubt_is_read_back_before_each_retry() {
     let place = Place::new().await;
     let busy = || ResponseTemplate::new(503).code("ServerBusy").message("Busy.");
-    place.faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
+    place
+        .faults
+        .add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
     // The attempts of the first read-back.
     place.faults.add(FaultRule::new(busy()).on_reads().first(4));
     place.faults.add(FaultRule::new(busy()).on_writes().first(1));
@@ -428,7 +430,7 @@ async fn write_in_doubt_is_read_back_before_each_retry() {
     let service = place.service.retry(azure_table::ExponentialRetry::default());
     let rows = service.table::<Marked>("Rows").unwrap();
     rows.insert_or_replace(&marked("old", "mine")).await.unwrap();
-    assert_eq!(third.matched(), 0);
+    assert_eq!(third.hits(), 0);
     assert_eq!(place.old().await.secret, "mine");
 }
 

@@ -49,6 +49,28 @@ async fn fault_rule_selects_by_count_or_probability() {
 }
 
 #[tokio::test]
+async fn rule_added_after_a_removal_has_draws_of_its_own() {
+    let faults = Faults::new(Canned::new((0..64).map(|_| Step::status(200))));
+    let random = || FaultRule::new(Fault::Reset).probability(0.5);
+    let removed = faults.add(FaultRule::new(Fault::Reset).nth(0));
+    let older = faults.add(random());
+    faults.remove(&removed);
+    let newer = faults.add(random());
+    // The newer rule sees the requests that the older one did not choose.
+    newer.disable();
+    for _ in 0..32 {
+        let _ = faults.send(http::Request::new(Bytes::new())).await;
+    }
+    older.disable();
+    newer.enable();
+    for _ in 0..32 {
+        let _ = faults.send(http::Request::new(Bytes::new())).await;
+    }
+    let hit: Vec<bool> = faults.log().iter().map(|record| record.fault().is_some()).collect();
+    assert_ne!(hit[..32], hit[32..]);
+}
+
+#[tokio::test]
 async fn fault_rule_selects_by_kind_and_table_and_can_be_disabled() {
     let emulator = Emulator::new();
     let faults = Faults::new(emulator.clone());
