@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azure_table_core::model::clock;
+use azure_table_core::protocol::get::MaskedKeys;
 use azure_table_core::protocol::profile::{Profile, ProfileInternals};
 use azure_table_core::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
@@ -276,7 +277,11 @@ impl Transport for Replay {
                 }
             };
             match outcome {
-                Outcome::Responded(response) => Ok(of_today(response)),
+                Outcome::Responded(response) => {
+                    let mut response = of_today(response);
+                    response.extensions_mut().insert(MaskedKeys);
+                    Ok(response)
+                }
                 Outcome::Failed(reached) => Err(TransportError::new(reached, "a failure that was recorded")),
                 Outcome::NoResponse => std::future::pending().await,
             }

@@ -50,6 +50,13 @@ fn step(response: &Value) -> Step {
     Step::response(status, &headers, response["body"].as_str().unwrap_or_default())
 }
 
+/// Returns the key of an entity in a body, or any key: the client rejects an entity with another one than requested.
+fn key_of(body: &str) -> (String, String) {
+    let entity: Value = serde_json::from_str(body).unwrap_or_default();
+    let text = |name| entity[name].as_str().unwrap_or("any").to_owned();
+    (text("PartitionKey"), text("RowKey"))
+}
+
 fn client(response: &Value) -> TableServiceClient {
     let service = TableServiceClient::from_connection_string(CONTOSO)
         .unwrap()
@@ -132,6 +139,7 @@ async fn every_recorded_response_is_decoded_without_loss() {
             seen.documents += 1;
             continue;
         }
+        let key = key_of(body);
         match method {
             "GET" if path.contains("/Tables(") => {
                 let there = table.table_exists().await.unwrap();
@@ -157,7 +165,7 @@ async fn every_recorded_response_is_decoded_without_loss() {
                     seen.lists += 1;
                 }
             }
-            "GET" if is_entity => match table.get(("p", "r")).await {
+            "GET" if is_entity => match table.get((&*key.0, &*key.1)).await {
                 Ok(Some(entity)) => {
                     assert_complete(name, &serde_json::from_str(body).unwrap(), &complete(entity, body));
                     seen.entities += 1;

@@ -6,7 +6,7 @@ use azure_table::{DynamicEntity, ETag, ErrorKind, NoRetry, TableClient, TableOpe
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 use serde_json::{Map, Value};
 
-use super::exchanges;
+use super::{exchanges, key_of};
 use crate::emulator::percent_decoded;
 
 /// The intended differences, by their reason.
@@ -76,7 +76,8 @@ fn header(headers: &Value, name: &str) -> Option<String> {
 async fn entity(body: &str) -> azure_table::Result<DynamicEntity> {
     let canned = Canned::new([Step::response(200, &[], body)]);
     let table = canned.service().dynamic_table("Things").unwrap();
-    Ok(table.get(("p", "r")).await?.unwrap())
+    let (partition_key, row_key) = key_of(body);
+    Ok(table.get((&*partition_key, &*row_key)).await?.unwrap())
 }
 
 /// Returns the meaning of a body. Annotations that only repeat the type of the JSON value, and nulls, are left out; so

@@ -19,8 +19,8 @@ const DELAY: Duration = Duration::from_millis(400);
 /// If the service requests a wait longer than `max`, the policy does not retry:
 /// [`Error::retry_after`](crate::Error::retry_after) has that wait.
 ///
-/// The wait before retry n, from 0: `min(min + U(0.8, 1.2) · min((2ⁿ − 1) · delta, max), max)`. The default also spreads
-/// `min` by ±20 %.
+/// The wait before retry n, from 0: `min(min + U(0.8, 1.2) · min((2ⁿ − 1) · delta, max), max)`. The default also
+/// spreads `min` by ±20 %.
 ///
 /// Source: the retry policies of the .NET storage client library.
 #[derive(Clone, Debug)]
