@@ -79,7 +79,7 @@ impl Canned {
         let response = Response::builder();
         let body = match *request.method() {
             Method::GET if path.contains("(PartitionKey") => {
-                let body = self.0.entity.lock().unwrap().clone();
+                let body = with_key(&self.0.entity.lock().unwrap(), path);
                 let response = response.header("etag", "W/\"1\"").status(200);
                 return response.body(body).unwrap();
             }
@@ -115,6 +115,18 @@ impl Canned {
         };
         response.status(200).body(body).unwrap()
     }
+}
+
+/// Returns the entity with the key of the request, which has the same length: the client rejects other keys.
+fn with_key(entity: &[u8], path: &str) -> Bytes {
+    let mut entity = entity.to_vec();
+    for (requested, stored) in [("PartitionKey='", "\"PartitionKey\":\""), ("RowKey='", "\"RowKey\":\"")] {
+        let (_, value) = path.split_once(requested).unwrap();
+        let (value, _) = value.split_once('\'').unwrap();
+        let at = memchr::memmem::find(&entity, stored.as_bytes()).unwrap() + stored.len();
+        entity[at..at + value.len()].copy_from_slice(value.as_bytes());
+    }
+    entity.into()
 }
 
 /// Returns the response to a batch whose operations were applied.

@@ -102,7 +102,7 @@ fn observers(sweep: &Sweep) -> Vec<Curve> {
     };
     let costs = sweep.measure(&[1, 3, 10, 30, 100], setup, async |table, _| {
         for _ in 0..100 {
-            table.get(("customer", "1")).await.unwrap();
+            table.get(("customer-0000000", "0000000001")).await.unwrap();
         }
         100
     });

@@ -8,6 +8,7 @@ use memchr::memmem;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+use work::ENTITY;
 use work::order::{page, row};
 
 /// The headers of every response.
@@ -30,7 +31,7 @@ struct Responses {
 pub async fn serve(listeners: [(TcpListener, Option<TlsAcceptor>); 2], pages: usize, latency: Duration) {
     let entity = |is_full| {
         let etag = format!("ETag: {ETAG}\r\n");
-        let mut body = row(7, is_full);
+        let mut body = row(ENTITY, is_full);
         if is_full {
             body.insert_str(
                 1,

@@ -15,6 +15,8 @@ use order::{Plain, plain};
 
 /// The rows of a page: the maximum of the service.
 pub const PAGE: usize = 1_000;
+/// The number of the entity that the server returns for each get.
+pub const ENTITY: usize = 7;
 /// The operations of a batch: the maximum of the service.
 pub const BATCH: usize = 100;
 /// The number of point reads in flight.
@@ -75,12 +77,12 @@ pub fn run<P: Peer>(create: impl FnOnce(&str, Vec<Plain>) -> P) {
 async fn execute(peer: &impl Peer, operation: &str, units: usize) -> bool {
     match operation {
         "get" => {
-            for n in 0..units {
-                peer.get(n).await;
+            for _ in 0..units {
+                peer.get(ENTITY).await;
             }
         }
         "get-in-flight" => {
-            let gets = stream::iter(0..units).map(|n| peer.get(n));
+            let gets = stream::iter(0..units).map(|_| peer.get(ENTITY));
             gets.buffer_unordered(IN_FLIGHT).collect::<()>().await;
         }
         "insert" => {
