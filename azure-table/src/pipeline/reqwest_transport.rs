@@ -30,6 +30,8 @@ use crate::pipeline::tls::TlsSettings;
 /// It is the default in a build without the feature `http`. Otherwise set it with
 /// [`TableServiceClient::transport`](crate::TableServiceClient::transport).
 ///
+/// reqwest reads the proxies of the environment itself: unlike `HttpTransport`, this transport does not check them.
+///
 /// ```no_run
 /// use azure_table::TableServiceClient;
 /// use azure_table::transport::ReqwestTransport;

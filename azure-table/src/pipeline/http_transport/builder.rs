@@ -118,7 +118,8 @@ impl HttpTransportBuilder {
     ///
     /// By default the environment selects the proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`); with the
     /// feature `system-proxy`, otherwise the proxies set by hand in Windows or macOS, but no scripts (PAC). This method
-    /// and the two below replace all of them.
+    /// and the two below replace all of them. In a CGI program, where `REQUEST_METHOD` is set, the environment selects
+    /// no proxy.
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         self.proxy.all = Some(url.into());
         self

@@ -76,19 +76,20 @@ impl Proxies {
     /// - `InvalidInput`: a variable does not name a supported proxy. Without this check hyper-util would connect
     ///   directly, or each call would fail after its retries.
     fn of_environment() -> Result<Self> {
+        // Text that is not UTF-8 is no URL either, but hyper-util would skip it.
         let variable = |names: [&'static str; 2]| {
-            let values = names.into_iter().map(|name| Some((name, std::env::var(name).ok()?)));
-            values.flatten().next()
+            let values = names.into_iter().map(|name| Some((name, std::env::var_os(name)?)));
+            let (name, value) = values.flatten().next()?;
+            Some((name, value.to_string_lossy().into_owned()))
         };
-        if variable(["NO_PROXY", "no_proxy"]).is_some_and(|(_, hosts)| is_all(&hosts)) {
+        // In a CGI program a request's header sets HTTP_PROXY, so hyper-util ignores all variables there.
+        let is_cgi = std::env::var_os("REQUEST_METHOD").is_some();
+        if is_cgi || variable(["NO_PROXY", "no_proxy"]).is_some_and(|(_, hosts)| is_all(&hosts)) {
             return Ok(Self(Matcher::builder().build()));
         }
-        // In a CGI program a request's header sets HTTP_PROXY, so hyper-util ignores it there.
-        let is_cgi = std::env::var_os("REQUEST_METHOD").is_some();
-        let http = variable(["HTTP_PROXY", "http_proxy"]).filter(|_| !is_cgi);
         let urls = [
             variable(["ALL_PROXY", "all_proxy"]),
-            http,
+            variable(["HTTP_PROXY", "http_proxy"]),
             variable(["HTTPS_PROXY", "https_proxy"]),
         ];
         for (name, url) in urls.into_iter().flatten().filter(|(_, url)| !url.is_empty()) {
