@@ -86,9 +86,12 @@ pub fn page(body: &[u8]) -> Result<Vec<DynamicEntity>> {
     on_runtime(async { things(&service).query().all().await })
 }
 
+/// The key of each requested entity.
+const REQUESTED: (&str, &str) = ("p", "r");
+
 fn entity(body: &[u8]) -> Result<Vec<DynamicEntity>> {
     let service = responded([response(200, &[], body)]);
-    on_runtime(async { things(&service).get(("p", "r")).await }).map(Vec::from_iter)
+    on_runtime(async { things(&service).get(REQUESTED).await }).map(Vec::from_iter)
 }
 
 /// Checks that a page is read as serde_json reads it.
@@ -96,9 +99,21 @@ pub fn check_page(body: &[u8]) {
     check(page(body), oracle::page(body));
 }
 
-/// Checks that an entity is read as serde_json reads it.
+/// Checks that an entity is read as serde_json reads it, and rejected if its key is not the requested one.
 pub fn check_entity(body: &[u8]) {
-    check(entity(body), oracle::entity(body));
+    let read = entity(body);
+    match oracle::entity(body) {
+        Verdict::Rows(rows) if rows.iter().any(|row| !is_requested(row)) => {
+            let error = read.expect_err("an entity that was not requested is not returned");
+            assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
+            assert_presentable(&error);
+        }
+        verdict => check(read, verdict),
+    }
+}
+
+fn is_requested(row: &DynamicEntity) -> bool {
+    (&*row.partition_key, &*row.row_key) == REQUESTED
 }
 
 /// Checks that a list of tables is read or rejected.
