@@ -49,6 +49,7 @@ mod azurite;
 mod emulators;
 mod planted;
 mod recorded;
+mod restored;
 mod service;
 mod stopped;
 mod unknowns;

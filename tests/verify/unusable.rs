@@ -286,7 +286,7 @@ async fn existing_file_of_tables_is_kept() {
 
 /// Writes the file of a killed run on the account of these tests: tables that exist, one that does not, and properties.
 fn killed_run(file: &Path, existing: &str) {
-    let tables = Tables::create(file, STORAGE).unwrap();
+    let tables = Tables::create(file, STORAGE, "verify0").unwrap();
     for name in [existing, "verify0missing"] {
         tables.add(name).unwrap();
     }
@@ -358,7 +358,7 @@ async fn account_is_the_same_in_every_spelling_of_its_address() {
         let folder = Folder::new();
         let file = folder.path().join("tables");
         let account = |endpoint: &str| Account::new(&by_key(endpoint), false).unwrap();
-        Tables::create(&file, &account(address).base).unwrap();
+        Tables::create(&file, &account(address).base, "verify0").unwrap();
         let opened = Tables::open(&file, &account(spelling).base);
         assert!(opened.is_ok(), "{spelling}: {opened:?}");
         for other in [

@@ -280,7 +280,7 @@ pub(crate) async fn run(
         .tables
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{prefix}.tables")));
-    let tables = Tables::create(&path, &account.base).map_err(|e| format!("{}: {e}", path.display()))?;
+    let tables = Tables::create(&path, &account.base, &prefix).map_err(|e| format!("{}: {e}", path.display()))?;
     stop.set_file(&path);
     output.line(&format!("tables     {prefix}…, noted in {}", path.display()));
     output.line("           Ctrl-C stops the run, and deletes them");
@@ -315,6 +315,8 @@ pub(crate) async fn run(
         Err(Unusable { why, has_response }) => {
             if has_response {
                 guard.settle().await;
+            }
+            if has_response && !tables.is_clean() {
                 finish(&account, &transport, tables, &mut output).await;
             } else {
                 remove_file(tables, &mut output);
@@ -345,9 +347,10 @@ async fn finish(account: &Account, transport: &Arc<dyn Transport>, tables: &Tabl
         0 => String::new(),
         number => format!(", not found: {number}"),
     };
-    let end = match tables.is_clean() {
-        true => "none is left",
-        false => "some are left",
+    let end = match (tables.is_clean(), cleaned.is_listed) {
+        (true, true) => "none is left",
+        (true, false) => "none is noted",
+        (false, _) => "some are left",
     };
     output.line(&format!(
         "cleanup    tables deleted at the end: {}{not_found}; {end}",

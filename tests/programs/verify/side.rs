@@ -17,6 +17,7 @@ use crate::mask::{Mask, encoded};
 use crate::probe::{Auth, Names, Needs, Probe, Step};
 use crate::sas;
 use crate::signer::Signer;
+use crate::tables::Tables;
 
 /// The time after which a live account applies policies and properties.
 const EFFECTIVE: Duration = Duration::from_secs(30);
@@ -132,8 +133,12 @@ impl Side {
         Ok(())
     }
 
-    /// Reads the properties, and notes them in the file of tables.
+    /// Reads the properties, and notes them in the file of tables. Properties that are noted were not restored yet: they
+    /// are the account's own, and the service may have others by now.
     pub(crate) async fn keep_properties(&self) -> Result<String, String> {
+        if let Some(properties) = self.guard.tables().and_then(Tables::properties) {
+            return Ok(properties);
+        }
         let response = self.request("GET", PROPERTIES, &[], Bytes::new()).await?;
         if response.status() != 200 {
             return Err(format!(
@@ -152,13 +157,13 @@ impl Side {
 
     /// Restores the properties.
     pub(crate) async fn restore_properties(&self, properties: String) -> Result<(), String> {
-        let response = self.request("PUT", PROPERTIES, &[], properties.into()).await?;
-        if !response.status().is_success() {
-            return Err(format!(
-                "restore the service properties: the service answers {}",
-                response.status()
-            ));
-        }
+        let put = async || {
+            let body = properties.clone().into();
+            let response = self.request("PUT", PROPERTIES, &[], body).await?;
+            Ok(response.status().as_u16())
+        };
+        let restored = repeated(put, |status| status < 300).await;
+        restored.map_err(|why| format!("restore the service properties: {why}"))?;
         match self.guard.tables() {
             Some(tables) => tables.set_properties(None).map(drop).map_err(|e| e.to_string()),
             None => Ok(()),
@@ -260,15 +265,33 @@ pub(crate) struct Cleaned {
     /// The numbers of tables.
     pub(crate) deleted: usize,
     pub(crate) not_found: usize,
+    /// The service listed the tables of the run at the end.
+    pub(crate) is_listed: bool,
     pub(crate) problems: Vec<String>,
 }
 
-/// Deletes the tables of a file, and restores the properties in it.
-pub(crate) async fn clean_up(
-    account: &Account,
-    transport: &Arc<dyn Transport>,
-    tables: &crate::tables::Tables,
-) -> Cleaned {
+/// Sends a request that the account depends on up to four times. Returns the status that is final, or the last failure.
+async fn repeated(
+    mut send: impl AsyncFnMut() -> Result<u16, String>,
+    is_final: impl Fn(u16) -> bool,
+) -> Result<u16, String> {
+    let mut last = String::new();
+    for attempt in 0..4 {
+        if attempt > 0 {
+            tokio::time::sleep(Duration::from_millis(500 << attempt)).await;
+        }
+        last = match send().await {
+            Ok(status) if is_final(status) => return Ok(status),
+            Ok(status) => status.to_string(),
+            Err(why) => why,
+        };
+    }
+    Err(last)
+}
+
+/// Deletes the tables of a file, and restores the properties in it. Tables of the run that the service still lists
+/// afterwards are noted again.
+pub(crate) async fn clean_up(account: &Account, transport: &Arc<dyn Transport>, tables: &Tables) -> Cleaned {
     let mask = account.mask();
     let mut cleaned = Cleaned::default();
     let signer = match account
@@ -290,44 +313,56 @@ pub(crate) async fn clean_up(
         Ok(response.map_err(|e| e.to_string())?.status().as_u16())
     };
     if let Some(properties) = tables.properties() {
-        match send("PUT", PROPERTIES, properties.into()).await {
-            Ok(status) if status < 300 => drop(tables.set_properties(None)),
-            Ok(status) => {
-                let why = format!("the service properties are not restored: {status}");
-                cleaned.problems.push(why);
-            }
-            Err(why) => {
-                let why = format!("the service properties are not restored: {}", mask.hide(&why));
-                cleaned.problems.push(why);
-            }
+        let put = async || send("PUT", PROPERTIES, properties.clone().into()).await;
+        match repeated(put, |status| status < 300).await {
+            Ok(_) => drop(tables.set_properties(None)),
+            Err(why) => cleaned.problems.push(format!(
+                "the service properties are not restored: {}; restore them with: {}",
+                mask.hide(&why),
+                tables.command()
+            )),
         }
     }
     for name in tables.names() {
         let path = format!("Tables('{}')", encoded(&name.replace('\'', "''")));
-        let mut last = String::new();
-        for attempt in 0..4 {
-            if attempt > 0 {
-                tokio::time::sleep(Duration::from_millis(500 << attempt)).await;
-            }
-            last = match send("DELETE", &path, Bytes::new()).await {
-                Ok(status @ (204 | 404)) => {
-                    last = tables.remove(&name).map_or_else(|e| e.to_string(), |_| String::new());
-                    match status {
-                        204 => cleaned.deleted += 1,
-                        _ => cleaned.not_found += 1,
-                    }
-                    break;
-                }
-                Ok(status) => status.to_string(),
-                Err(why) => why,
-            };
+        let delete = async || send("DELETE", &path, Bytes::new()).await;
+        let deleted = repeated(delete, |status| matches!(status, 204 | 404)).await;
+        match deleted {
+            Ok(204) => cleaned.deleted += 1,
+            Ok(_) => cleaned.not_found += 1,
+            Err(_) => {}
         }
-        if !last.is_empty() {
-            let why = format!("table {name:?} is not deleted: {last}");
+        let removed = deleted.and_then(|_| tables.remove(&name).map_err(|e| e.to_string()));
+        if let Err(why) = removed {
+            let why = format!("table {name:?} is not deleted: {why}");
             cleaned.problems.push(mask.hide(&why));
         }
     }
+    let Some(prefix) = tables.prefix() else { return cleaned };
+    match listed(account, transport, prefix).await {
+        Ok(left) => {
+            cleaned.is_listed = true;
+            for name in left {
+                if tables.add(&name).unwrap_or(true) {
+                    let why = "the service still lists it after its deletion";
+                    cleaned.problems.push(format!("table {name:?} is left: {why}"));
+                }
+            }
+        }
+        Err(why) => cleaned
+            .problems
+            .push(mask.hide(&format!("the tables of the run are not listed: {why}"))),
+    }
     cleaned
+}
+
+/// Returns the tables of an account whose names begin with a prefix.
+async fn listed(account: &Account, transport: &Arc<dyn Transport>, prefix: &str) -> Result<Vec<String>, String> {
+    let service = account.client(Guard::new(transport.clone(), prefix, u64::MAX, None))?;
+    let names = service.attempt_timeout(LIMIT).list_tables().starting_with(prefix).all();
+    let mut names = names.await.map_err(|e| e.to_string())?;
+    names.retain(|name| name.starts_with(prefix));
+    Ok(names)
 }
 
 /// Returns the reason why a probe cannot run on an account.

@@ -1,8 +1,8 @@
 //! The file that names the tables of a run: each before it is created, until it is deleted.
 //!
-//! It has the names, one per line, the properties of the service while they are changed, and a salted hash of the
-//! account's address: a cleanup of another account would find no table, and lose the names. The file is replaced as a
-//! whole, so that a kill leaves the old one or the new one.
+//! It has the names, one per line, their prefix, the properties of the service while they are changed, and a salted
+//! hash of the account's address: a cleanup of another account would find no table, and lose the names. The file is
+//! replaced as a whole, so that a kill leaves the old one or the new one.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -15,12 +15,13 @@ use sha2::{Digest as _, Sha256};
 
 /// The first line.
 const HEAD: &str = "# Tables of a run of verify, which deletes them at its end. If it was killed, this deletes them:";
-/// The command follows.
-const COMMAND: &str = "#   cargo run --release -p azure-table-tests --example verify -- --cleanup ";
+const COMMAND: &str = "cargo run --release -p azure-table-tests --example verify -- --cleanup ";
 const ACCOUNT_NEEDED: &str =
     "# with the account of the run: in AZURE_STORAGE_CONNECTION_STRING, or --endpoint and AZURE_TABLE_TOKEN";
 /// The beginning of the line with the salt and the hash of the account's address.
 const ACCOUNT: &str = "# account ";
+/// The beginning of the line with the beginning of every name of the run.
+const PREFIX: &str = "# prefix ";
 /// The beginning of the line with the properties to restore, as JSON text.
 const PROPERTIES: &str = "# properties ";
 
@@ -29,6 +30,7 @@ pub(crate) struct Tables {
     path: PathBuf,
     /// The salt and the hash of the account's address.
     account: String,
+    prefix: Option<String>,
     noted: Mutex<Noted>,
 }
 
@@ -39,9 +41,9 @@ struct Noted {
 }
 
 impl Tables {
-    /// Creates the file for a run on the account at this address. It must not exist, because it may name the tables of
-    /// another run.
-    pub(crate) fn create(path: &Path, address: &str) -> io::Result<Self> {
+    /// Creates the file for a run on the account at this address, whose tables have this prefix. It must not exist,
+    /// because it may name the tables of another run.
+    pub(crate) fn create(path: &Path, address: &str, prefix: &str) -> io::Result<Self> {
         File::create_new(path).map_err(|e| match e.kind() {
             io::ErrorKind::AlreadyExists => io::Error::other(
                 "the file exists, and may name tables of another run: choose another --tables, or delete them with \
@@ -50,7 +52,7 @@ impl Tables {
             _ => e,
         })?;
         let salt = Guid::random().to_string();
-        let tables = Self::at(path, hashed(&salt, address), Noted::default());
+        let tables = Self::at(path, hashed(&salt, address), Some(prefix), Noted::default());
         tables.write(&Noted::default())?;
         Ok(tables)
     }
@@ -78,13 +80,15 @@ impl Tables {
                 noted.names.insert(serde_json::from_str(line)?);
             }
         }
-        Ok(Self::at(path, account.to_owned(), noted))
+        let prefix = text.lines().find_map(|line| line.strip_prefix(PREFIX));
+        Ok(Self::at(path, account.to_owned(), prefix, noted))
     }
 
-    fn at(path: &Path, account: String, noted: Noted) -> Self {
+    fn at(path: &Path, account: String, prefix: Option<&str>, noted: Noted) -> Self {
         Self {
             path: path.to_owned(),
             account,
+            prefix: prefix.map(str::to_owned),
             noted: Mutex::new(noted),
         }
     }
@@ -92,6 +96,15 @@ impl Tables {
     /// Returns the path as it was given: an absolute one may contain the name of the user.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the command that deletes the tables and restores the properties of the file.
+    pub(crate) fn command(&self) -> String {
+        format!("{COMMAND}{:?}", self.path)
+    }
+
+    pub(crate) fn prefix(&self) -> Option<&str> {
+        self.prefix.as_deref()
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
@@ -150,10 +163,11 @@ impl Tables {
         let json = |text: &String| serde_json::to_string(text).map_err(io::Error::from);
         let mut lines = vec![
             HEAD.to_owned(),
-            format!("{COMMAND}{:?}", std::path::absolute(&self.path)?),
+            format!("#   {COMMAND}{:?}", std::path::absolute(&self.path)?),
             ACCOUNT_NEEDED.to_owned(),
             format!("{ACCOUNT}{}", self.account),
         ];
+        lines.extend(self.prefix().map(|prefix| format!("{PREFIX}{prefix}")));
         if let Some(properties) = &noted.properties {
             lines.push(format!("{PROPERTIES}{}", json(properties)?));
         }
