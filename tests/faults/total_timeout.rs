@@ -10,6 +10,7 @@ use azure_table::{
     Continuation, DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableOperation,
     TableServiceClient,
 };
+use azure_table_tests::errors::kind_in_doubt;
 use futures::StreamExt;
 use tokio::time::Instant;
 
@@ -222,6 +223,7 @@ async fn bulk_ends_at_its_total_timeout() {
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!(faults.requests(), requests, "nothing is sent afterwards");
     assert_eq!(truth.query().partition("new").count().await.unwrap(), 8);
+    assert_eq!(kind_in_doubt(&Error::from(interrupted)), Some(ErrorKind::Timeout));
 }
 
 /// A pending source, a throttled partition and a wait before a retry do not extend it.

@@ -320,6 +320,37 @@ async fn error_of_the_closure_ends_the_update() {
     assert!(matches!(rejected.unwrap_err().error(), Stop::Azure(e) if e.kind() == ErrorKind::InvalidInput));
 }
 
+/// Without the report, only the doubt says that rows of earlier pages were written.
+#[tokio::test]
+async fn error_of_a_later_page_is_in_doubt() {
+    let update = async |request| {
+        let table = filled(1_000).await;
+        let denied = ResponseTemplate::new(403).code("AuthorizationFailure");
+        table.faults.add(FaultRule::new(Fault::Respond(denied)).nth(request));
+        let raised = table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 1);
+        Error::from(raised.concurrency(1).await.unwrap_err())
+    };
+    let error = update(5).await;
+    assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Forbidden), "{error}");
+    for request in [1, 2] {
+        let error = update(request).await;
+        assert_eq!(error.kind(), ErrorKind::Forbidden, "nothing was written: {error}");
+    }
+}
+
+/// The doubt of one batch does not cover the others.
+#[tokio::test]
+async fn error_of_a_write_by_query_has_no_doubt_of_one_batch() {
+    let table = filled(1_000).await;
+    table
+        .faults
+        .add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch).nth(2));
+    let raised = table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 1);
+    let error = Error::from(raised.concurrency(1).await.unwrap_err());
+    assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Connection), "{error}");
+    assert!(error.doubt().is_none(), "{:?}", error.doubt());
+}
+
 /// If a batch fails because of some rows, the others are written.
 #[tokio::test]
 async fn changed_rows_are_reported_and_the_others_written() {

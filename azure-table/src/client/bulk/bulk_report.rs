@@ -13,6 +13,7 @@ use azure_table_core::model::key_texts::KeyTexts;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::operation::TableOperation;
 
+use crate::client::bulk::interrupted::Interrupted;
 use crate::client::partition_writes::outcomes::WriteOutcome;
 
 /// The number of leftovers in the `Debug` text of a report.
@@ -137,6 +138,16 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    /// Returns the error of all writes, which is in doubt if any of them was or may have been applied.
+    pub(crate) fn interrupt(&self, mut error: Error) -> Error {
+        if self.applied + self.gone + self.in_doubt > 0 {
+            error = error.maybe_applied(true);
+            // It covers the writes of one request only.
+            error.parts_mut().doubt = None;
+        }
+        error
+    }
+
     pub(crate) fn count(&mut self, outcome: &WriteOutcome) {
         *match outcome {
             WriteOutcome::Applied(_) => &mut self.applied,
@@ -345,6 +356,13 @@ impl BulkReport {
             self.ahead.pop_front();
             self.settled += 1;
         }
+    }
+}
+
+impl From<Interrupted<BulkReport>> for Error {
+    fn from(interrupted: Interrupted<BulkReport>) -> Self {
+        let (error, report) = interrupted.into_parts();
+        report.counts.interrupt(error)
     }
 }
 

@@ -7,8 +7,10 @@ use azure_table_core::model::error::Error;
 
 /// The error of bulk writes that ended early, with the report `R` of the writes until then.
 ///
-/// `?` converts it into an [`Error`] and drops the report, or into a `Box<dyn Error>` or `anyhow::Error` that holds it.
-/// Read the report first if you need the counts or the position:
+/// `?` converts it into a `Box<dyn Error>` or `anyhow::Error` that holds it, or into an [`Error`]. That drops the report,
+/// so the error is [in doubt](Error::may_have_applied) if the report counts writes that were or may have been applied.
+/// Its [`last_failure`](Error::last_failure) is the inner error. Read the report first if you need the counts or the
+/// position:
 /// ```
 /// # use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
@@ -45,7 +47,7 @@ impl<R, A> Interrupted<R, A> {
         &self.0.1
     }
 
-    /// Returns the error, and drops the report.
+    /// Returns the error, and drops the report. The error says nothing about the other writes.
     ///
     /// Use `.await.map_err(Interrupted::into_error)?` to return the error of a source or of a closure itself.
     pub fn into_error(self) -> A {
@@ -55,12 +57,6 @@ impl<R, A> Interrupted<R, A> {
     /// Returns the error and the report.
     pub fn into_parts(self) -> (A, R) {
         *self.0
-    }
-}
-
-impl<R> From<Interrupted<R>> for Error {
-    fn from(interrupted: Interrupted<R>) -> Self {
-        interrupted.0.0
     }
 }
 

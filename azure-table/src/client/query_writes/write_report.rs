@@ -200,6 +200,13 @@ impl<E, A> Interrupted<WriteReport<E>, A> {
     }
 }
 
+impl<E> From<Interrupted<WriteReport<E>>> for Error {
+    fn from(interrupted: Interrupted<WriteReport<E>>) -> Self {
+        let (error, report) = interrupted.into_parts();
+        report.counts.interrupt(error)
+    }
+}
+
 impl<E> fmt::Display for WriteReport<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.counts.fmt(f)

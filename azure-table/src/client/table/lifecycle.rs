@@ -82,9 +82,10 @@ impl<E> TableClient<E> {
     /// Requests: 1, then 1 every 5 s until the name is free. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
+    /// The table may be gone after any error but `InvalidInput`, not only after `InDoubt`.
     /// - `InvalidInput`: this call's timeout is below `total_timeout`. Nothing was deleted.
     /// - `Conflict`: the service was still deleting the table after `total_timeout`. The table is gone.
-    /// - `Timeout`, or the kind of the last failure: `total_timeout` has passed. The table may be gone.
+    /// - `Timeout`, or the kind of the last failure: `total_timeout` has passed.
     ///
     /// Source: REST "Delete Table".
     pub fn recreate_table(&self, total_timeout: Duration) -> RecreateTable {
