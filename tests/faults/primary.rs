@@ -249,6 +249,23 @@ async fn plain_reads_still_follow_the_location_mode() {
     assert!(account.spy.of(OperationKind::Get).iter().all(Exchange::is_secondary));
 }
 
+#[tokio::test(start_paused = true)]
+async fn old_state_of_the_secondary_is_not_written_under_its_etag() {
+    for mode in MODES {
+        let account = Account::new().await;
+        account.truth.insert_or_replace(&counter("a", 5)).await.unwrap();
+        let counters = account.counters(mode);
+        let mut read = counters.get(("visits", "a")).versioned().await.unwrap().unwrap();
+        assert_eq!(read.value, 1, "{mode:?}");
+        read.value += 1;
+        let rejected = counters.replace(&read).await.unwrap_err();
+        assert_eq!(rejected.kind(), ErrorKind::ConditionNotMet, "{mode:?}");
+        // Without the ETag, the write undoes a newer one.
+        counters.replace(&read.entity).unconditionally().await.unwrap();
+        assert_eq!(account.values().await, [2, 1], "{mode:?}");
+    }
+}
+
 /// A continuation of the secondary is not valid on the primary.
 #[tokio::test(start_paused = true)]
 async fn writes_over_a_query_reject_a_continuation_of_the_secondary() {

@@ -7,9 +7,13 @@ use azure_table_core::model::location::Location;
 /// Two rules hold in every mode:
 ///
 /// - Only a GET may leave the primary. Writes, reads inside a batch and user delegation keys are sent to the primary.
-/// - A read that a write depends on is sent to the primary. This applies to `modify`, `refresh`, `refresh_etag`,
-///   `delete_where`, `patch_where`, `update_where`, `upgrade_where`, `upgrade_all`, `ensure_tables` and the changes of
-///   access policies. It also applies when the client reads back a write in doubt.
+/// - A read that the client makes for a write is sent to the primary. This applies to `modify`, `refresh`,
+///   `refresh_etag`, `delete_where`, `patch_where`, `update_where`, `upgrade_where`, `upgrade_all`, `ensure_tables` and
+///   the changes of access policies. It also applies when the client reads back a write in doubt.
+///
+/// Your own `get` and queries follow the mode, and may return a state of minutes ago. A later replace without its ETag
+/// then undoes newer writes, without an error. Read with `versioned`: the primary rejects the ETag of an old state with
+/// [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet). Or read with [`PrimaryOnly`](Self::PrimaryOnly).
 ///
 /// The secondary lags behind the primary; [`statistics`](crate::TableServiceClient::statistics) returns the last
 /// synchronization time. If the secondary does not find an entity, a mode with both locations reads it from the
