@@ -1,6 +1,6 @@
 //! The etag field of an entity contains the stored ETag after a write.
 
-use azure_table::{DynamicEntity, ETag, Emulator, TableClient, TableEntity, TableServiceClient, Versioned};
+use azure_table::{DynamicEntity, ETag, Emulator, ErrorKind, TableClient, TableEntity, TableServiceClient, Versioned};
 
 #[derive(TableEntity, Debug, Clone, PartialEq)]
 #[table(row_key = "job_{id}")]
@@ -96,4 +96,46 @@ async fn refreshed_and_echoed_entities_hold_the_stored_etag() {
     let mut held = echoed;
     jobs.refresh(&mut held).await.unwrap();
     assert_eq!((&held.etag, held.entity.etag.as_ref()), (&stored, Some(&stored)));
+}
+
+/// As the guides for users of other SDKs say.
+#[tokio::test]
+async fn upserts_overwrite_a_newer_version_and_other_writes_do_not() {
+    let jobs = table::<Job>().await;
+    jobs.insert(&job()).await.unwrap();
+    let read = jobs.get(("q", 1)).versioned().await.unwrap().unwrap();
+    let changed = jobs.modify(("q", 1), |job| job.done = true).await.unwrap();
+
+    // Once with the ETag of `Versioned`, once with the field.
+    for (update, merge, delete) in [
+        (jobs.replace(&read), jobs.merge(&read), jobs.delete(&read)),
+        (
+            jobs.replace(&read.entity),
+            jobs.merge(&read.entity),
+            jobs.delete(&read.entity),
+        ),
+    ] {
+        for outcome in [update.await.map(drop), merge.await.map(drop), delete.await] {
+            assert_eq!(outcome.unwrap_err().kind(), ErrorKind::ConditionNotMet);
+        }
+    }
+    let mut batch = jobs.batch();
+    batch.replace(&read).unwrap();
+    assert_eq!(batch.submit().await.unwrap_err().kind(), ErrorKind::ConditionNotMet);
+    assert_eq!(jobs.get(("q", 1)).await.unwrap(), Some(changed.entity.clone()));
+
+    for upsert in [
+        jobs.insert_or_replace(&read),
+        jobs.insert_or_merge(&read),
+        jobs.insert_or_replace(&read.entity),
+    ] {
+        jobs.replace(&changed).unconditionally().await.unwrap();
+        upsert.await.unwrap();
+        assert!(!jobs.get(("q", 1)).await.unwrap().unwrap().done);
+    }
+    jobs.replace(&changed).unconditionally().await.unwrap();
+    let mut batch = jobs.batch();
+    batch.insert_or_replace(&read).unwrap();
+    batch.submit().await.unwrap();
+    assert!(!jobs.get(("q", 1)).await.unwrap().unwrap().done);
 }

@@ -93,6 +93,8 @@ impl<E> TableClient<E> {
 
     /// Inserts the entity, or replaces the stored one. Returns the new ETag.
     ///
+    /// An ETag of `entity` is not checked: changes that others made since it was read are lost.
+    ///
     /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// Source: REST "Insert Or Replace Entity".
@@ -104,7 +106,8 @@ impl<E> TableClient<E> {
 
     /// Inserts the entity, or merges its properties into the stored one. Returns the new ETag.
     ///
-    /// Stored properties that `entity` does not have, or has as `None`, keep their value.
+    /// Stored properties that `entity` does not have, or has as `None`, keep their value. An ETag of `entity` is not
+    /// checked.
     ///
     /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
