@@ -8,7 +8,7 @@ use azure_table::telemetry::{Event, Observer, OperationContext};
 use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
 use azure_table::{
-    DynamicEntity, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableOperation, TableServiceClient,
+    DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableOperation, TableServiceClient,
 };
 use azure_table_tests::errors::kind_in_doubt;
 use bytes::Bytes;
@@ -24,6 +24,8 @@ enum Fate {
     LoseResponse,
     /// The service applies it, another client replaces the lock `a`, and the response is lost.
     Supersede,
+    /// The service applies it, another client sets the column `Note` of the lock `a`, and the response is lost.
+    Patch,
     /// The service applies it, and answers 500.
     FailAfter,
 }
@@ -51,6 +53,14 @@ impl Transport for Lossy {
                     let response = self.emulator.send(request).await;
                     let locks = others.table("Things").unwrap();
                     locks.insert_or_replace(&Lock::of("a")).await.unwrap();
+                    response.and(Err(lost()))
+                }
+                Fate::Patch => {
+                    let response = self.emulator.send(request).await;
+                    let mut note = DynamicEntity::new("shard", "a");
+                    note.insert("Note", "theirs");
+                    let others = TableServiceClient::from_transport(self.emulator.clone());
+                    others.dynamic_table("Things").unwrap().merge(&note).await.unwrap();
                     response.and(Err(lost()))
                 }
                 Fate::FailAfter => {
@@ -304,6 +314,93 @@ async fn one_own_row_shows_that_its_batch_was_applied() {
         assert_eq!(written[0].etag(), None, "it has the ETag of another write");
         assert_eq!(written[1].etag(), Some(&own.etag));
     }
+}
+
+/// A patch keeps the write id and the values of a merge. A write under the ETag of that row would undo the patch.
+#[tokio::test(start_paused = true)]
+async fn row_that_others_have_patched_returns_no_etag_that_it_has() {
+    type Write = fn(TableClient<Lock>) -> futures::future::BoxFuture<'static, azure_table::Result<ETag>>;
+    let a = || Lock::of("a");
+    let writes: [(&str, bool, Write); 9] = [
+        ("insert", false, |locks| {
+            Box::pin(async move { locks.insert(&Lock::of("a")).await })
+        }),
+        ("insert_if_not_exists", false, |locks| {
+            Box::pin(async move { Ok(locks.insert_if_not_exists(&Lock::of("a")).await?.unwrap()) })
+        }),
+        ("replace", true, |locks| {
+            Box::pin(async move { locks.replace(&Lock::of("a")).await })
+        }),
+        ("merge", true, |locks| {
+            Box::pin(async move { locks.merge(&Lock::of("a")).await })
+        }),
+        ("insert_or_merge", false, |locks| {
+            Box::pin(async move { locks.insert_or_merge(&Lock::of("a")).await })
+        }),
+        ("save", true, |locks| {
+            Box::pin(async move {
+                let mut lock = locks.get(("shard", "a")).versioned().await?.unwrap();
+                locks.save(&mut lock).await?;
+                Ok(lock.etag)
+            })
+        }),
+        ("modify", true, |locks| {
+            Box::pin(async move { Ok(locks.modify(("shard", "a"), |_| ()).await?.etag) })
+        }),
+        ("or_insert", false, |locks| {
+            Box::pin(async move {
+                let modify = locks.modify(("shard", "a"), |_| ());
+                Ok(modify.or_insert(|| Lock::of("a")).await?.etag)
+            })
+        }),
+        ("a group", true, |locks| {
+            Box::pin(async move {
+                let group = locks.grouped();
+                let (a, b) = (Lock::of("a"), Lock::of("b"));
+                futures::join!(group.insert_or_replace(&a), group.insert_or_replace(&b)).0
+            })
+        }),
+    ];
+    for (name, exists, write) in writes {
+        let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::Patch]).await;
+        if exists {
+            truth.insert(&a()).await.unwrap();
+        }
+        let etag = write(lossy.clone()).await.unwrap_or_else(|e| panic!("{name}: {e}"));
+        let over = lossy.replace(&a()).if_match(etag).await;
+        assert_eq!(over.map_err(|e| e.kind()), Err(ErrorKind::ConditionNotMet), "{name}");
+    }
+
+    // Known by its values alone.
+    let Tables { lossy, truth, .. } = tables::<DynamicEntity>(&[Fate::Patch]).await;
+    let mut row = DynamicEntity::new("shard", "a");
+    row.insert("V", "x");
+    truth.insert(&row).await.unwrap();
+    let etag = lossy.merge(&row).await.unwrap();
+    let over = lossy.replace(&row).if_match(etag).await;
+    assert_eq!(over.map_err(|e| e.kind()), Err(ErrorKind::ConditionNotMet));
+}
+
+/// A result may have no ETag, and an echo is the stored row with its own.
+#[tokio::test(start_paused = true)]
+async fn patched_row_of_a_lost_batch_or_operation_has_no_etag() {
+    let a = || Lock::of("a");
+    let Tables { lossy, .. } = tables::<Lock>(&[Fate::Patch]).await;
+    let mut batch = lossy.batch();
+    batch.insert(&a()).unwrap().insert(&Lock::of("b")).unwrap();
+    let results = batch.submit().await.unwrap();
+    assert_eq!((results[0].etag(), results[1].etag().is_some()), (None, true));
+
+    let Tables { lossy, .. } = tables::<Lock>(&[Fate::Patch]).await;
+    let result = lossy.execute(TableOperation::insert(&a())).await.unwrap();
+    assert_eq!((result.status(), result.etag()), (204, None));
+
+    let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::Patch]).await;
+    let echo = lossy.insert_echo(&a()).await.unwrap();
+    assert_eq!(
+        echo.etag,
+        truth.get(("shard", "a")).versioned().await.unwrap().unwrap().etag
+    );
 }
 
 /// At most five requests read the rows of a batch. One own row among them suffices.

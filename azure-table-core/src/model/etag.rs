@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 /// An ETag is opaque: compare it, send it back, never build one from a Timestamp. The ETags of one batch response share
 /// memory. Keeping one keeps the text of all of them, at most 100.
 ///
+/// If the response to a write was lost and others may have changed the row since, the write returns an ETag that no row
+/// has. The next write under it fails with [`ConditionNotMet`](crate::model::error::ErrorKind::ConditionNotMet).
+///
 /// Source: REST "Insert Entity", header `ETag`; `odata.etag` in the JSON of reads.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(from = "Box<str>", into = "String")]
@@ -20,6 +23,16 @@ pub struct ETag {
     text: Arc<str>,
     from: u32,
     to: u32,
+}
+
+/// An ETag in the form of both services, of a time before either had tables. No row has it.
+///
+/// Source: REST "Table Service Error Codes": 412 for an ETag that differs, 400 for one of another form.
+const OF_NO_ROW: &str = "W/\"datetime'2000-01-01T00%3A00%3A00.0000000Z'\"";
+
+/// Returns an ETag that no row has: a write under it fails.
+pub fn of_no_row() -> ETag {
+    ETag::new(OF_NO_ROW)
 }
 
 impl ETag {

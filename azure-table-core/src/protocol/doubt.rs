@@ -380,7 +380,7 @@ impl<'a> Judge<'a> {
         };
         match found {
             found if is_proof(&write, &found) => return Some(Resolution::Applied),
-            Evidence::Ours(_) => self.ours += 1,
+            Evidence::Ours => self.ours += 1,
             Evidence::Untouched if times.as_ref().is_some_and(|times| times.is_over) => {
                 return Some(Resolution::NotApplied);
             }

@@ -52,7 +52,7 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Evidence {
     /// This write wrote the row.
-    Ours(WrittenRow),
+    Ours,
     /// The row was last written before our first attempt.
     Untouched,
     Nothing,
@@ -97,15 +97,13 @@ pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: Date
         .iter()
         .map(|write| {
             let row = of_write(write, stored);
-            (
-                write,
-                evidence(write, row, first_sent, |row| has_what_was_written(write, row)),
-            )
+            (write, evidence(write, row, first_sent, |row| has_content(write, row)))
         })
         .collect();
+    let applied = || Verdict::Applied(evidence.iter().map(|of_row| written(of_row, stored)).collect());
     // An id is stronger evidence than any clock.
     if evidence.iter().any(|(write, evidence)| is_proof(write, evidence)) {
-        return Verdict::Applied(rows(evidence));
+        return applied();
     }
     // A batch is atomic, so one unchanged row is enough. This check precedes the comparison of contents: an upsert with
     // content that another client wrote as well looks like ours.
@@ -125,26 +123,35 @@ pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: Date
     if !is_known_by_id && writes.iter().any(is_left) {
         return Verdict::Unknown;
     }
-    if has_all && has_written && written.all(|(_, evidence)| matches!(evidence, Evidence::Ours(_))) {
-        return Verdict::Applied(rows(evidence));
+    if has_all && has_written && written.all(|(_, evidence)| *evidence == Evidence::Ours) {
+        return applied();
     }
     Verdict::Unknown
 }
 
 /// Returns `true` if this row alone shows that its batch was applied.
 pub fn is_proof(write: &RowWrite<'_>, evidence: &Evidence) -> bool {
-    write.facts.is_unshared && write.write_id.is_some() && matches!(evidence, Evidence::Ours(_))
+    write.facts.is_unshared && write.write_id.is_some() && *evidence == Evidence::Ours
 }
 
-/// Returns the written rows. One that is not ours was deleted, or others have written it since.
-fn rows(evidence: Vec<(&RowWrite<'_>, Evidence)>) -> Vec<WrittenRow> {
-    evidence
-        .into_iter()
-        .map(|(_, evidence)| match evidence {
-            Evidence::Ours(row) => row,
-            Evidence::Untouched | Evidence::Nothing => WrittenRow::default(),
-        })
-        .collect()
+/// Returns the written row of an applied write. One that is not ours was deleted, or others have written it since.
+///
+/// A row that is ours may have been patched since, which keeps its id and the values of a merge. A later write under
+/// its ETag would then undo the patch, so only a row that has nothing else returns its ETag.
+fn written((write, evidence): &(&RowWrite<'_>, Evidence), stored: &[DynamicEntity]) -> WrittenRow {
+    let Some(row) = of_write(write, stored).filter(|_| *evidence == Evidence::Ours) else {
+        return WrittenRow::default();
+    };
+    let is_unchanged =
+        sent(write).is_some_and(|sent| row.properties.len() == sent.properties.len() && has_values(row, &sent));
+    let etag = row.etag.as_ref().filter(|_| is_unchanged);
+    WrittenRow {
+        etag: etag.map(|etag| etag.as_str().to_owned()),
+        entity: write
+            .facts
+            .is_echoed
+            .then(|| Bytes::from(serde_json::to_vec(row).unwrap_or_default())),
+    }
 }
 
 fn of_write<'a>(write: &RowWrite<'_>, stored: &'a [DynamicEntity]) -> Option<&'a DynamicEntity> {
@@ -164,17 +171,10 @@ pub fn evidence(
     let Some(row) = stored else {
         return Evidence::Nothing;
     };
-    let json = || Bytes::from(serde_json::to_vec(row).unwrap_or_default());
-    let ours = || {
-        Evidence::Ours(WrittenRow {
-            etag: row.etag.as_ref().map(|etag| etag.as_str().to_owned()),
-            entity: write.facts.is_echoed.then(json),
-        })
-    };
     if let Some(id) = write.write_id {
         let is_id = |value: &EdmValue| *value == EdmValue::Guid(id);
         if row.properties.values().any(is_id) {
-            return ours();
+            return Evidence::Ours;
         }
     }
     let is_older = row.timestamp.is_some_and(|written| written < first_sent);
@@ -187,26 +187,33 @@ pub fn evidence(
         // from the rows. This is inconclusive.
         (true, true) => Evidence::Nothing,
         (true, false) => Evidence::Untouched,
-        (false, true) if write.write_id.is_none() && !write.facts.needs_write_id => ours(),
+        (false, true) if write.write_id.is_none() && !write.facts.needs_write_id => Evidence::Ours,
         (false, _) => Evidence::Nothing,
     }
 }
 
-fn has_what_was_written(write: &RowWrite<'_>, row: &DynamicEntity) -> bool {
-    let Ok(sent) = read::entity(write.body, MetadataLevel::Minimal, None, DynamicEntity::read) else {
-        return false;
-    };
+/// Returns the written entity.
+fn sent(write: &RowWrite<'_>) -> Option<DynamicEntity> {
+    read::entity(write.body, MetadataLevel::Minimal, None, DynamicEntity::read).ok()
+}
+
+/// Returns `true` if the row has the content that a write leaves: a merge keeps other properties.
+fn has_content(write: &RowWrite<'_>, row: &DynamicEntity) -> bool {
+    let Some(sent) = sent(write) else { return false };
     let keeps_others = matches!(write.kind, OperationKind::Merge | OperationKind::InsertOrMerge);
-    let has_sent = sent
-        .properties
-        .iter()
-        .all(|(name, value)| row.properties.get(name).is_some_and(|stored| is_same(stored, value)));
     let is_whole = match keeps_others {
         // A merge of nothing leaves no trace.
         true => !sent.properties.is_empty(),
         false => row.properties.len() == sent.properties.len(),
     };
-    write.kind != OperationKind::Delete && has_sent && is_whole
+    write.kind != OperationKind::Delete && has_values(row, &sent) && is_whole
+}
+
+/// Returns `true` if the row has the values that were sent, and perhaps others.
+fn has_values(row: &DynamicEntity, sent: &DynamicEntity) -> bool {
+    sent.properties
+        .iter()
+        .all(|(name, value)| row.properties.get(name).is_some_and(|stored| is_same(stored, value)))
 }
 
 /// Compares two values. NaN equals NaN.
@@ -326,9 +333,10 @@ mod tests {
         let mut more = stored("r", "ours", AFTER);
         more.insert("Other", 1);
         let row = [more];
+        // Another write may have set it since.
         assert_eq!(
             judged(&[TableOperation::merge(&entity("r", "ours"))], &row),
-            applied(&[Some("ours")])
+            applied(&[None])
         );
         assert_eq!(
             judged(&[TableOperation::replace(&entity("r", "ours"))], &row),
@@ -354,9 +362,11 @@ mod tests {
     #[test]
     fn one_own_id_proves_a_batch_that_built_its_operations() {
         let id = Guid::random();
+        let mut marked = entity("b", "2");
+        marked.insert("Write", id);
         let batch = [
             TableOperation::replace(&entity("a", "1")),
-            TableOperation::insert(&entity("b", "2")),
+            TableOperation::insert(&marked),
         ];
         let judged = |is_unshared, rows: &[DynamicEntity], has_all| {
             let mut writes = writes(&batch);
@@ -374,6 +384,9 @@ mod tests {
         }
         assert_eq!(judged(true, &[own.clone()], true), proven, "deleted since");
         assert_eq!(judged(true, &[own.clone()], false), proven, "not read");
+        let mut patched = own.clone();
+        patched.insert("V", "theirs");
+        assert_eq!(judged(true, &[patched], true), applied(&[None, None]));
         // An earlier call may have written the row, and this batch may have failed.
         let theirs = stored("a", "theirs", AFTER);
         assert_eq!(judged(false, &[theirs.clone(), own], true), Verdict::Unknown);

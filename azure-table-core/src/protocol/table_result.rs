@@ -81,6 +81,8 @@ pub struct TableResult {
     kind: OperationKind,
     status: u16,
     etag: Option<ETag>,
+    /// The response was lost, and the stored row shows that the write was applied.
+    is_read_back: bool,
     /// The entity as JSON, at minimal metadata.
     entity: Option<Bytes>,
     /// The variant that the entity is read as.
@@ -102,6 +104,7 @@ impl TableResult {
             kind: requested.kind,
             status,
             etag,
+            is_read_back: false,
             entity,
             variant: None,
             #[cfg(feature = "encryption")]
@@ -115,6 +118,7 @@ impl TableResult {
             kind,
             status: StatusCode::NOT_FOUND.as_u16(),
             etag: None,
+            is_read_back: false,
             entity: None,
             variant: None,
             #[cfg(feature = "encryption")]
@@ -138,8 +142,9 @@ impl TableResult {
 
     /// Returns the ETag of the entity: the new one after a write, the stored one after a get.
     ///
-    /// `None` after a delete and when no entity was found. Also `None` in a batch whose response was lost, if others
-    /// have written or deleted this row since: the write ids of the other rows show that the batch was applied.
+    /// `None` after a delete and when no entity was found. Also `None` if the response was lost and the stored row,
+    /// which shows that the write was applied, has other content: others have written or deleted it since, or a merge
+    /// kept other properties.
     pub fn etag(&self) -> Option<&ETag> {
         self.etag.as_ref()
     }
@@ -186,6 +191,9 @@ pub trait ResultInternals: Sized {
     fn opened_by(self, opener: &Option<Arc<Opener>>) -> Self;
 
     fn into_etag(self) -> Option<ETag>;
+
+    /// Returns `true` if the response was lost, and the stored row shows that the write was applied.
+    fn is_read_back(&self) -> bool;
 }
 
 impl ResultInternals for TableResult {
@@ -199,6 +207,7 @@ impl ResultInternals for TableResult {
             kind,
             status: status.as_u16(),
             etag: row.etag.map(ETag::new),
+            is_read_back: true,
             entity: row.entity,
             variant: None,
             #[cfg(feature = "encryption")]
@@ -218,6 +227,10 @@ impl ResultInternals for TableResult {
 
     fn into_etag(self) -> Option<ETag> {
         self.etag
+    }
+
+    fn is_read_back(&self) -> bool {
+        self.is_read_back
     }
 }
 

@@ -20,6 +20,7 @@ struct Counter {
     #[table(row_key)]
     name: String,
     count: i64,
+    note: i64,
     #[table(write_id)]
     write: Option<Guid>,
 }
@@ -30,6 +31,7 @@ impl Counter {
             group: "g".into(),
             name: name.into(),
             count: 0,
+            note: 0,
             write: None,
         }
     }
@@ -38,7 +40,7 @@ impl Counter {
 const TABLE: &str = "Counters";
 
 /// Returns every operation that coordinates with others.
-pub const ALL: [Case; 12] = [
+pub const ALL: [Case; 13] = [
     Case {
         name: "`modify` by two tasks",
         explore: |faults| {
@@ -64,6 +66,10 @@ pub const ALL: [Case; 12] = [
     Case {
         name: "`modify(..).or_insert(..)` by two tasks",
         explore: |faults| explore(modify_or_insert).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`modify`, then `save`, beside a patch of another column",
+        explore: |faults| explore(save_after_modify).isolated().faults(faults).run(),
     },
     Case {
         name: "`insert_if_not_exists` by three tasks",
@@ -183,6 +189,21 @@ async fn modify_or_insert(simulation: Simulation) {
         table.modify(("g", "n"), change).or_insert(|| Counter::new("n")).await
     });
     Tally::of(join_all(done).await).check(count(&simulation, "n").await);
+}
+
+/// The patch keeps the id of the modified row. It may come between that write and its read-back.
+async fn save_after_modify(simulation: Simulation) {
+    let (_, clients) = start(&simulation, &["n"], &["a", "b"]);
+    let change = async {
+        let mut counter = clients[0].modify(("g", "n"), |counter| counter.count += 1).await?;
+        counter.count += 1;
+        clients[0].save(&mut counter).await
+    };
+    let (_, patched) = join(change, clients[1].patch(("g", "n"), [Counter::NOTE.set(1)])).await;
+    if patched.is_ok() {
+        let stored = stored(&simulation, "n").await.unwrap();
+        assert_eq!(stored.note, 1, "the patch succeeded, and the save undid it");
+    }
 }
 
 async fn insert_if_not_exists(simulation: Simulation) {

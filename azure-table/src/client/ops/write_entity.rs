@@ -6,7 +6,7 @@ use std::sync::Arc;
 use azure_table_core::model::encryption::{Opener, SealingKey};
 use azure_table_core::model::entity::ReadEntity;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::model::etag::ETag;
+use azure_table_core::model::etag::{self, ETag};
 use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::variant_mark::MarkedVariant;
@@ -157,11 +157,13 @@ write_operation! {
 conditions!(DeleteEntityIfExists);
 
 fn etag(result: TableResult) -> Result<ETag> {
-    // The error carries the status, because the write was applied.
-    result
-        .etag()
-        .cloned()
-        .ok_or_else(|| Error::invalid_response("the response has no ETag").with_status(result.status()))
+    match result.etag() {
+        Some(etag) => Ok(etag.clone()),
+        // Others may have changed the row since, and a write under its ETag would undo that.
+        None if result.is_read_back() => Ok(etag::of_no_row()),
+        // The error carries the status, because the write was applied.
+        None => Err(Error::invalid_response("the response has no ETag").with_status(result.status())),
+    }
 }
 
 /// A single write of any kind.
