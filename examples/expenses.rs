@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use azure_table::patterns::Log;
 use azure_table::testing::Faults;
-use azure_table::{Key, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table::{Guid, Key, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
 use azure_table_examples::crash::Crash;
 use azure_table_examples::expense::{Expense, ExpenseItem, expense};
 use azure_table_examples::{connect_with_faults, finish, on_own_tables};
@@ -22,6 +22,8 @@ use serde::{Deserialize, Serialize};
 /// An event of the log.
 #[derive(Serialize, Deserialize, Clone)]
 struct Saved {
+    /// Made by the caller of a save. A save that is repeated after an error has the same, a correction another.
+    id: Guid,
     expense: Expense,
     items: Vec<ExpenseItem>,
 }
@@ -70,7 +72,8 @@ async fn crashes(store: &Store, faults: &Faults) -> Result<(), Box<dyn Error>> {
     println!("  before            logged  expense  items    after recovery  expense  items");
     for request in 1_u8.. {
         let (expense, items) = expense(10 + request, "train");
-        let saved = Saved { expense, items };
+        let id = Guid::random();
+        let saved = Saved { id, expense, items };
         let crash = Crash::before(request.into(), faults, store.save(&saved)).await?;
         let before = store.count(&saved).await?;
 
@@ -93,10 +96,8 @@ impl Store {
     /// Saves an expense with its items: it is saved once the log has it.
     async fn save(&self, saved: &Saved) -> Result<()> {
         let mut log = Log::open(&self.log, "expenses").await?;
-        // A caller who saves again after an error uses the same key: the log takes it once.
-        let key = Key::of(&saved.expense)?;
-        let key = format!("{};{}", key.partition_key(), key.row_key());
-        log.append_once(&key, std::slice::from_ref(saved)).await?;
+        log.append_once(&saved.id.to_string(), std::slice::from_ref(saved))
+            .await?;
         self.catch_up().await?;
         Ok(())
     }
@@ -118,12 +119,9 @@ impl Store {
     /// Writes an expense and its items. Upserts: applied twice, they leave the same rows.
     async fn apply(&self, saved: &Saved) -> Result<()> {
         self.expenses.insert_or_replace(&saved.expense).await?;
-        let mut items = self.items.batch();
-        for item in &saved.items {
-            items.insert_or_replace(item)?;
-        }
-        items.submit().await?;
-        Ok(())
+        // A bulk and no batch: an expense may have no item, or more than 100.
+        let items = self.items.bulk().insert_or_replace(&saved.items).await?;
+        Ok(items.ensure_no_leftovers()?)
     }
 
     /// Counts the stored rows of an expense, and of its items.

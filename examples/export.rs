@@ -24,7 +24,7 @@ use serde::{Serialize, Serializer};
 
 const USAGE: &str = "usage: export [--columns A,B,…] [--filter ODATA] TABLE FILE.jsonl";
 
-/// A row as JSON for other tools: numbers are numbers, and no member names a type.
+/// A row as JSON for other tools: numbers are numbers, and no member names a type. JSON has no NaN: it is text.
 struct Plain<'a>(&'a DynamicEntity);
 
 impl Serialize for Plain<'_> {
@@ -37,7 +37,7 @@ impl Serialize for Plain<'_> {
                 EdmValue::Boolean(value) => map.serialize_entry(name, value)?,
                 EdmValue::Int32(value) => map.serialize_entry(name, value)?,
                 EdmValue::Int64(value) => map.serialize_entry(name, value)?,
-                EdmValue::Double(value) => map.serialize_entry(name, value)?,
+                EdmValue::Double(value) if value.is_finite() => map.serialize_entry(name, value)?,
                 text => map.serialize_entry(name, &text.to_string())?,
             }
         }
@@ -63,8 +63,12 @@ async fn run() -> Result<(), Box<dyn Error>> {
     };
     let path = Path::new(&path);
 
-    let file = PositionFile::new(path.with_extension("position"));
-    let mut position: PagePosition = file.load()?.unwrap_or_default();
+    let columns = arguments.list("columns");
+    let file = PositionFile::new(format!("{}.position", path.display()));
+    let (mut position, earlier) = file.load::<(PagePosition, Vec<String>)>()?.unwrap_or_default();
+    if position.rows > 0 && earlier != columns {
+        return Err(format!("the export that stopped has the columns {earlier:?}, not {columns:?}").into());
+    }
     if position.rows > 0 {
         println!("resume     after {} rows", position.rows);
     }
@@ -76,10 +80,9 @@ async fn run() -> Result<(), Box<dyn Error>> {
     if let Some(filter) = arguments.option("filter") {
         query = query.filter(Filter::raw(filter));
     }
-    let columns = arguments.list("columns");
     let mut pages = match columns.is_empty() {
         true => query.pages(),
-        false => query.select_names(columns).pages(),
+        false => query.select_names(columns.clone()).pages(),
     };
 
     let interrupt = Interrupt::listen();
@@ -95,7 +98,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         bar.set_message(format!("{} rows", position.rows));
         bar.tick();
         position.continuation = page.continuation().clone();
-        file.save(&position)?;
+        file.save(&(&position, &columns))?;
         if !position.continuation.is_finished() && interrupt.is_set() {
             return Err(format!("{} rows so far: the same command resumes", position.rows).into());
         }

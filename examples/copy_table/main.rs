@@ -3,7 +3,7 @@
 //! `cargo run -p azure-table-examples --example copy_table` copies between two emulators inside of this process, one
 //! of Azure Storage and one of Cosmos DB, with an interruption. On accounts each side is a table, or a file `*.jsonl`:
 //! `copy_table Quakes Quakes` copies, `copy_table Quakes q.jsonl` dumps, `copy_table q.jsonl Quakes` loads, and
-//! `copy_table --diff Quakes q.jsonl` compares. `AZURE_STORAGE_CONNECTION_STRING` is the account of the first side.
+//! `copy_table --diff Quakes q.jsonl` compares and fails if rows differ. `AZURE_STORAGE_CONNECTION_STRING` is the account of the first side.
 //! `AZURE_TABLE_TARGET` is the second side's account, if it differs. After Ctrl-C the same command resumes.
 //!
 //! Source: AzCopy 7, which exported and imported tables.
@@ -44,12 +44,19 @@ async fn run() -> Done<()> {
     };
     let position = format!("{}-to-{}.position", place(&source, &from), place(&target, &to));
     let position = PositionFile::new(position);
+    let is_same = place(&source, &from).eq_ignore_ascii_case(&place(&target, &to));
     let (from, to) = (Side::named(&from, &source)?, Side::named(&to, &target)?);
+    if is_same || from.is_same_file(&to) {
+        return Err("both sides are the same: set AZURE_TABLE_TARGET, or name another table or file".into());
+    }
     let interrupt = Interrupt::listen();
     if arguments.option("diff").is_none() && !copy(&from, &to, &position, || interrupt.is_set()).await? {
         return Err("interrupted: the same command resumes".into());
     }
-    diff(&from, &to).await
+    match diff(&from, &to).await? {
+        0 => Ok(()),
+        differences => Err(format!("{differences} rows differ").into()),
+    }
 }
 
 /// Copies from the stored position on. Returns whether the whole is copied, or `stop` ended it.
@@ -107,7 +114,7 @@ async fn demonstration() -> Done<()> {
     })
     .await?;
     copy(&from, &to, &position, || false).await?;
-    diff(&from, &to).await?;
+    assert_eq!(diff(&from, &to).await?, 0);
 
     println!("\nafter an update, an insert and a delete in the copy:");
     let mut row = copied.get(("network0", "00007")).await?.ok_or("the row is gone")?;
@@ -115,12 +122,12 @@ async fn demonstration() -> Done<()> {
     copied.replace(&row).await?;
     copied.insert(&DynamicEntity::new("network9", "00000")).await?;
     copied.delete(("network1", "00001")).await?;
-    diff(&from, &to).await?;
+    assert_eq!(diff(&from, &to).await?, 3);
 
     println!("\nto a file of JSON lines, and from the file to a table:");
     copy(&from, &dump, &position, || false).await?;
     copy(&dump, &loaded, &position, || false).await?;
-    diff(&from, &loaded).await?;
+    assert_eq!(diff(&from, &loaded).await?, 0);
     std::fs::remove_dir_all(folder)?;
     Ok(())
 }

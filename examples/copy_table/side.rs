@@ -27,6 +27,17 @@ impl Side {
         })
     }
 
+    /// Returns whether both sides are one file, under whatever paths.
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(one), Self::File(two)) => {
+                let paths = one.canonicalize().ok().zip(two.canonicalize().ok());
+                paths.is_some_and(|(one, two)| one == two)
+            }
+            _ => false,
+        }
+    }
+
     /// Writes a page. Returns the new length of the file.
     pub(crate) async fn write(&self, rows: Vec<DynamicEntity>, bytes: u64) -> Done<u64> {
         let path = match self {

@@ -1,5 +1,6 @@
 //! The columns of the file: their names and types, and the values of a row.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use azure_table::{DynamicEntity, EdmType, EdmValue};
@@ -38,7 +39,7 @@ pub(crate) fn guess(path: &Path, named: &[(&str, &str)]) -> Done<(Vec<Column>, u
         rows += 1;
         for (column, text) in record.iter().enumerate().filter(|(_, text)| !text.is_empty()) {
             values[column] += 1;
-            fitting[column].retain(|edm_type| parse(text, edm_type).is_some());
+            fitting[column].retain(|edm_type| parse(text, edm_type).is_some_and(|value| is_same(&value, text)));
         }
     }
     let column = |(index, header): (usize, &str)| {
@@ -58,16 +59,29 @@ pub(crate) fn guess(path: &Path, named: &[(&str, &str)]) -> Done<(Vec<Column>, u
             values: values[index],
         })
     };
-    let columns: Done<Vec<Column>> = headers.iter().enumerate().map(column).collect();
-    Ok((columns?, rows))
+    let columns = headers.iter().enumerate().map(column).collect::<Done<Vec<Column>>>()?;
+    let mut properties = HashMap::new();
+    for column in &columns {
+        if let Some(other) = properties.insert(&column.property, &column.header) {
+            return Err(format!("the columns {other:?} and {:?} become one property", column.header).into());
+        }
+    }
+    Ok((columns, rows))
 }
 
-/// Returns a text as a value of a type, if it is one. A code with leading zeros is no number.
+/// Returns whether a value is written like the text. A guess may not change what the file says: 0010, +49, 1.10 and a
+/// number of 20 digits stay text, unless the user names a type.
+fn is_same(value: &EdmValue, text: &str) -> bool {
+    match value {
+        // A column of prices may have 177 beside 454.1.
+        EdmValue::Double(number) if number.to_string() == text => true,
+        _ => value.to_string() == text,
+    }
+}
+
+/// Returns a text as a value of a type, if it is one.
 fn parse(text: &str, edm_type: &str) -> Option<EdmValue> {
-    let digits = text.trim_start_matches('-');
-    let is_code = digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.");
     match edm_type {
-        "Edm.Int32" | "Edm.Int64" | "Edm.Double" if is_code => None,
         "Edm.Int32" => text.parse().ok().map(EdmValue::Int32),
         "Edm.Int64" => text.parse().ok().map(EdmValue::Int64),
         "Edm.Double" => text
@@ -94,6 +108,20 @@ pub(crate) fn key_columns(columns: &[Column], names: &[String]) -> Done<(usize, 
         }
         _ => Err("the keys are two columns: --keys A,B".into()),
     }
+}
+
+/// Checks that no two rows have the same key, of which the later would replace the earlier. It holds all keys.
+pub(crate) fn check_keys(path: &Path, (partition, row): (usize, usize)) -> Done<()> {
+    let mut lines = HashMap::new();
+    for record in Reader::from_path(path)?.records() {
+        let record = record?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let key = (record[partition].to_owned(), record[row].to_owned());
+        if let Some(earlier) = lines.insert(key, line) {
+            return Err(format!("line {line} has the key of line {earlier}: name other columns with --keys").into());
+        }
+    }
+    Ok(())
 }
 
 /// Returns a row of the file as an entity. Empty cells are absent properties.

@@ -1,4 +1,4 @@
-//! Any CSV file into a table: types guessed or named, a progress bar, and a resume after Ctrl-C.
+//! Any CSV file into a table: types named, or guessed where no value changes, a progress bar, and a resume after Ctrl-C.
 //!
 //! `cargo run -p azure-table-examples --features csv --example import_csv` imports a few cities into an emulator inside
 //! of this process. `… --example import_csv -- --keys Country,City --type Postcode=Edm.String cities.csv Cities` is
@@ -20,7 +20,7 @@ use azure_table_examples::{Done, connect, finish, is_emulated};
 use csv::Reader;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::columns::{Column, entity, guess, key_columns};
+use crate::columns::{Column, check_keys, entity, guess, key_columns};
 
 const USAGE: &str = "usage: import_csv [--keys A,B] [--type COLUMN=Edm.TYPE]… FILE.csv TABLE";
 
@@ -41,6 +41,7 @@ async fn run() -> Done<()> {
     let path = PathBuf::from(file);
     let (columns, rows) = guess(&path, &named.ok_or(USAGE)?)?;
     let keys = key_columns(&columns, &arguments.list("keys"))?;
+    check_keys(&path, keys)?;
     println!(
         "\n{rows} rows, keys {} and {}",
         columns[keys.0].header, columns[keys.1].header
@@ -66,9 +67,9 @@ async fn import(
     let position = PositionFile::new(format!("{}-to-{}.position", path.display(), table.name()));
     // The number of rows belongs to this file as it is.
     let bytes = std::fs::metadata(path)?.len();
-    let before = match position.load::<(u64, u64)>()? {
-        None => 0,
-        Some((before, known)) if known == bytes => before,
+    let (before, rejected_before) = match position.load::<(u64, u64, u64)>()? {
+        None => (0, 0),
+        Some((before, known, rejected)) if known == bytes => (before, rejected),
         Some(_) => return Err(format!("the file has changed since {}", position.path().display()).into()),
     };
     if before > 0 {
@@ -97,7 +98,8 @@ async fn import(
         .insert_or_replace(source)
         .on_progress(|so_far| {
             bar.set_position(before + so_far.settled());
-            let saved = position.save(&(before + so_far.settled(), bytes));
+            let rejected = rejected_before + so_far.rejected();
+            let saved = position.save(&(before + so_far.settled(), bytes, rejected));
             unsaved = saved.err().or(unsaved.take());
         })
         .await?;
@@ -112,7 +114,7 @@ async fn import(
     match before + report.settled() {
         all if all == rows => {
             position.delete()?;
-            match report.rejected() {
+            match rejected_before + report.rejected() {
                 0 => Ok(()),
                 rejected => Err(format!("the service rejects {rejected} rows").into()),
             }

@@ -18,7 +18,7 @@ use azure_table::query::Families;
 use azure_table::{DateTime, Key, TableClient, TableOperation, TableServiceClient};
 use azure_table_examples::{connect, finish, on_own_tables};
 
-use crate::rows::{Address, Customer, ItemIndex, LatestOrder, Order, OrderLine, StoreRow, order};
+use crate::rows::{Address, Customer, ItemIndex, LatestOrder, MOST_LINES, Order, OrderLine, StoreRow, order};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -48,7 +48,7 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     place(
         &mut customer,
         "2026-11-21T12:15:00Z",
-        &[("tea", 450), ("honey", 700), ("spoon", 150)],
+        &[("tea", 450), ("honey", 700), ("spoon", 150), ("tea", 450)],
     )
     .await?;
 
@@ -58,6 +58,13 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
 
 /// Places an order: its rows, both indexes and the count of the customer are one transaction.
 async fn place(customer: &mut Fence<Customer>, time: &str, items: &[(&str, i64)]) -> Result<(), Box<dyn Error>> {
+    if items.len() > MOST_LINES {
+        return Err(format!(
+            "an order of {} lines, at most {MOST_LINES} fit a transaction",
+            items.len()
+        )
+        .into());
+    }
     let placed: DateTime = time.parse()?;
     // Runs again, on the customer as stored, if another order was placed meanwhile.
     let written = customer.transact(|header| {

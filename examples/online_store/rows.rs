@@ -1,5 +1,7 @@
 //! The kinds of rows in the table. Their PartitionKey is the customer, so one transaction can write every kind.
 
+use std::collections::BTreeSet;
+
 use azure_table::{DateTime, Descending, Guid, TableEntity};
 
 #[derive(TableEntity, Debug)]
@@ -22,7 +24,7 @@ pub(crate) struct Address {
 }
 
 #[derive(TableEntity)]
-#[table(partition_key = "{customer}", row_key = "order_{number:04}")]
+#[table(partition_key = "{customer}", row_key = "order_{number:08}")]
 pub(crate) struct Order {
     pub(crate) customer: String,
     pub(crate) number: u32,
@@ -32,7 +34,7 @@ pub(crate) struct Order {
 
 /// Its key extends the order's key.
 #[derive(TableEntity)]
-#[table(partition_key = "{customer}", row_key = "order_{number:04}_{line:02}")]
+#[table(partition_key = "{customer}", row_key = "order_{number:08}_{line:02}")]
 pub(crate) struct OrderLine {
     pub(crate) customer: String,
     pub(crate) number: u32,
@@ -43,7 +45,7 @@ pub(crate) struct OrderLine {
 
 /// The second copy of an order, under its time: the latest order comes first, and no second read is needed.
 #[derive(TableEntity)]
-#[table(partition_key = "{customer}", row_key = "latest_{placed}_{number:04}")]
+#[table(partition_key = "{customer}", row_key = "latest_{placed}_{number:08}")]
 pub(crate) struct LatestOrder {
     pub(crate) customer: String,
     pub(crate) placed: Descending<DateTime>,
@@ -53,7 +55,7 @@ pub(crate) struct LatestOrder {
 
 /// The slim index row: which orders have an item. It holds no more than the key of the order.
 #[derive(TableEntity)]
-#[table(partition_key = "{customer}", row_key = "item_{item}_{number:04}")]
+#[table(partition_key = "{customer}", row_key = "item_{item}_{number:08}")]
 pub(crate) struct ItemIndex {
     pub(crate) customer: String,
     pub(crate) item: String,
@@ -71,7 +73,11 @@ pub(crate) enum StoreRow {
     Item(ItemIndex),
 }
 
-/// Creates all rows of an order: itself and its lines, its second copy, and an index row for each item.
+/// The maximum number of lines of an order: each may need an index row too, and one transaction has 100 rows. The
+/// others are the customer, the order and its second copy.
+pub(crate) const MOST_LINES: usize = (100 - 3) / 2;
+
+/// Creates all rows of an order: itself and its lines, its second copy, and an index row for each different item.
 pub(crate) fn order(customer: &str, number: u32, placed: DateTime, items: &[(&str, i64)]) -> Vec<StoreRow> {
     let customer = || customer.to_owned();
     let cents = items.iter().map(|(_, cents)| cents).sum();
@@ -90,19 +96,22 @@ pub(crate) fn order(customer: &str, number: u32, placed: DateTime, items: &[(&st
         }),
     ];
     for (line, (item, cents)) in (1..).zip(items) {
-        let (item, cents) = (|| (*item).to_owned(), *cents);
+        let (item, cents) = ((*item).to_owned(), *cents);
         rows.push(StoreRow::Line(OrderLine {
             customer: customer(),
             number,
             line,
-            item: item(),
+            item,
             cents,
         }));
-        rows.push(StoreRow::Item(ItemIndex {
-            customer: customer(),
-            item: item(),
-            number,
-        }));
     }
+    let different: BTreeSet<&str> = items.iter().map(|(item, _)| *item).collect();
+    rows.extend(different.into_iter().map(|item| {
+        StoreRow::Item(ItemIndex {
+            customer: customer(),
+            item: item.to_owned(),
+            number,
+        })
+    }));
     rows
 }

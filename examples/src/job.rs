@@ -1,7 +1,7 @@
 //! Jobs that a person interrupts and resumes: Ctrl-C, and the position in a file.
 
 use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Result, Write as _};
+use std::io::{Error, ErrorKind, Result, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -80,8 +80,11 @@ impl PositionFile {
     /// # Errors
     /// The file cannot be written.
     pub fn save(&self, position: &impl Serialize) -> Result<()> {
-        let new = self.0.with_extension("new");
-        fs::write(&new, serde_json::to_vec(position)?)?;
+        let mut new = self.0.clone().into_os_string();
+        new.push(".new");
+        let mut file = fs::File::create(&new)?;
+        file.write_all(&serde_json::to_vec(position)?)?;
+        file.sync_all()?;
         fs::rename(new, &self.0)
     }
 
@@ -102,9 +105,16 @@ impl PositionFile {
 /// Cuts off the rest of a crash behind the stored position.
 ///
 /// # Errors
-/// The file cannot be written.
+/// The file cannot be written, or is shorter than `length`: it was moved or changed since the position was stored.
 pub fn append(path: &Path, length: u64, lines: &[u8]) -> Result<u64> {
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    let found = file.metadata()?.len();
+    if found < length {
+        let path = path.display();
+        let text =
+            format!("{path} has {found} bytes, its stored position is {length}: bring it back, or delete the position");
+        return Err(Error::other(text));
+    }
     file.set_len(length)?;
     file.write_all(lines)?;
     file.sync_data()?;

@@ -46,7 +46,7 @@ use crate::measured::Measured;
 use crate::options::{Command, HELP, Options};
 use crate::outcome::{Curve, Outcome, Point};
 use crate::post::readings;
-use crate::service::{Done, Place, Service};
+use crate::service::{Done, Place, Service, TABLE};
 use crate::verdict::Verdict;
 use crate::vm::Stop;
 
@@ -116,8 +116,12 @@ async fn run(options: &Options) -> Done<ExitCode> {
     println!("running on the {}", options.place.name());
 
     let (started, stop) = (Instant::now(), Stop::default());
-    stop_by_ctrl_c(stop.clone());
     let run = DateTime::now().unix_millis().to_string();
+    let left = match options.place {
+        Place::Account => format!("; the table {TABLE}{run} is left"),
+        _ => String::new(),
+    };
+    stop_by_ctrl_c(stop.clone(), left);
     let service = Service::open(options.place, run, stop.clone()).await?;
     let mut session = Session {
         service,
@@ -265,13 +269,14 @@ fn bar(figures: &[Figure]) -> ProgressBar {
 }
 
 /// The first Ctrl-C ends the run with what it has, the second one ends the process.
-fn stop_by_ctrl_c(stop: Stop) {
+fn stop_by_ctrl_c(stop: Stop, left: String) {
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
             eprintln!("\nending with what was measured; Ctrl-C again ends at once");
             stop.set();
         }
         if tokio::signal::ctrl_c().await.is_ok() {
+            eprintln!("\nended at once{left}");
             std::process::exit(130);
         }
     });

@@ -17,7 +17,7 @@ use crate::vm::{Stop, VmTask, prepared_rows, run};
 use crate::workload::Workload;
 
 /// The table of all points.
-const TABLE: &str = "Stress";
+pub(crate) const TABLE: &str = "Stress";
 
 pub(crate) type Done<T> = Result<T, Box<dyn Error>>;
 
@@ -187,7 +187,12 @@ impl Service {
         let mut prepared = 0;
         if task.workload.reads() {
             let table = client(account.clone(), &task)?;
-            prepared = prepare(&table, &task).await?;
+            prepared = prepare(&table, &task, &self.stop).await?;
+            if self.stop.is_set() {
+                let mut measured = Measured::new(task.workload.seconds);
+                measured.sent_requests += prepared;
+                return Ok(measured);
+            }
             task.max_requests = task.max_requests.saturating_sub(prepared);
         }
         let connection_string = std::env::var(CONNECTION_STRING)?;
@@ -209,11 +214,12 @@ async fn prepared(task: &VmTask) -> Done<Emulator> {
     Ok(emulator)
 }
 
-/// Writes the rows that are read, in batches of neighbors. Returns the number of requests, none above the limit.
-async fn prepare(table: &TableClient<DynamicEntity>, task: &VmTask) -> Done<u64> {
+/// Writes the rows that are read, in batches of neighbors, until a stop. Returns the number of requests, none above the
+/// limit.
+async fn prepare(table: &TableClient<DynamicEntity>, task: &VmTask, stop: &Stop) -> Done<u64> {
     let mut rows = prepared_rows(&task.workload, &task.job).peekable();
     let mut requests = 0;
-    while let Some(first) = rows.next().filter(|_| requests < task.max_requests) {
+    while let Some(first) = rows.next().filter(|_| requests < task.max_requests && !stop.is_set()) {
         let mut batch = table.batch();
         batch.insert(&first)?;
         let mut count = 1;

@@ -70,7 +70,11 @@ async fn list(State(blogs): Blogs, Query(position): Query<Position>) -> Result<M
         query = query.resume_from(after.map_err(|_| Problem::new(StatusCode::BAD_REQUEST, NO_POSITION))?);
     }
     let mut pages = query.pages();
-    let mut page = pages.try_next().await?;
+    // The position of another query is valid text; the client rejects it before it sends anything.
+    let mut page = pages.try_next().await.map_err(|error| match error.kind() {
+        ErrorKind::InvalidInput => Problem::new(StatusCode::BAD_REQUEST, NO_POSITION),
+        _ => error.into(),
+    })?;
     // A page may be empty although others follow.
     while page
         .as_ref()

@@ -1,6 +1,6 @@
 //! Copies of a table.
 
-use crate::output;
+use crate::{output, process, program};
 
 #[test]
 fn interrupted_copy_is_resumed_and_the_diff_finds_every_change() {
@@ -25,4 +25,17 @@ fn interrupted_copy_is_resumed_and_the_diff_finds_every_change() {
     }
     assert_eq!(dumped.matches("copied     3500 rows").count(), 2, "{text}");
     assert!(dumped.contains("3500 equal, 0 changed, 0 missing, 0 extra"), "{text}");
+}
+
+#[test]
+fn table_or_file_is_not_copied_onto_itself() {
+    for side in ["Quakes", "quakes.jsonl"] {
+        let mut copy = program("copy_table");
+        let said = process::output(copy.args([side, side]), "a copy");
+        let error = String::from_utf8_lossy(&said.stderr);
+        assert!(
+            !said.status.success() && error.contains("both sides are the same"),
+            "{error}"
+        );
+    }
 }

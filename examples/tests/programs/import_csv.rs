@@ -88,3 +88,29 @@ async fn import_resumes_after_ctrl_c() {
     assert!(!position.exists(), "{said}");
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn guessed_types_change_no_value_and_no_row_replaces_another() {
+    let folder = std::env::temp_dir().join(format!("import-kept-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("kept.csv");
+    let import = |csv: &str| {
+        std::fs::write(&file, csv).unwrap();
+        let mut import = program("import_csv");
+        import.arg(&file).arg("Kept");
+        text(&process::output(&mut import, "an import"))
+    };
+    let said = import("A,B,Id,Phone,Price,Grade,Share\nx,1,12345678901234567890,+4917,1.10,12E4,0.25\n");
+    for column in ["Id", "Phone", "Price", "Grade"] {
+        assert!(said.contains(&format!("{column:<16} Edm.String")), "{said}");
+    }
+    assert!(said.contains("Share            Edm.Double"), "{said}");
+    let said = import("A,B,N\nx,1,5\nx,1,6\n");
+    assert!(said.contains("line 3 has the key of line 2"), "{said}");
+    let said = import("A,B,Area km2,Areakm2\nx,1,5,6\n");
+    assert!(
+        said.contains("the columns \"Area km2\" and \"Areakm2\" become one property"),
+        "{said}"
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+}

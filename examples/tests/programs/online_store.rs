@@ -8,10 +8,10 @@ fn a_customer_is_read_with_addresses_orders_and_lines() {
     let (customer, _) = text.split_once("latest first").unwrap();
     assert!(customer.contains("customer   c7 Ada, 3 orders"), "{text}");
     assert_eq!(customer.matches("\naddress ").count(), 2, "{text}");
-    let order = "order      3        2026-11-21T12:15:00Z   13.00\n             1      tea                     4.50\n";
+    let order = "order      3        2026-11-21T12:15:00Z   17.50\n             1      tea                     4.50\n";
     assert!(customer.contains(order), "{text}");
     assert_eq!(customer.matches("\norder ").count(), 3, "{text}");
-    assert_eq!(customer.matches("\n             ").count(), 6, "{text}");
+    assert_eq!(customer.matches("\n             ").count(), 7, "{text}");
 }
 
 #[test]

@@ -206,21 +206,24 @@ impl Membership {
     /// The version stays, as the deleted rows decide nothing any more.
     ///
     /// # Errors
-    /// - The errors of [`delete_where`](TableClient::delete_where).
+    /// - The errors of [`delete_where`](TableClient::delete_where), and of a row that it left, such as one that was
+    ///   written meanwhile.
     pub async fn remove_defunct(&self, before: DateTime) -> Result<u64> {
         let is_defunct = Silo::STATUS.ne(Status::Active) & Column::timestamp().lt(before);
         let defunct = self.silos().without_row_keys(row::VERSION).filter(is_defunct);
         let report = self.table.typed::<Silo>().delete_where(defunct).await?;
+        report.ensure_no_leftovers()?;
         Ok(report.applied())
     }
 
     /// Deletes all rows of the cluster. Returns their number.
     ///
     /// # Errors
-    /// - The errors of [`delete_where`](TableClient::delete_where).
+    /// - The errors of [`delete_where`](TableClient::delete_where), and of a row that it left: call it again.
     pub async fn delete(&self) -> Result<u64> {
         let rows = self.rows();
         let report = rows.delete_where(rows.query().partition(self.cluster.as_str())).await?;
+        report.ensure_no_leftovers()?;
         Ok(report.applied())
     }
 

@@ -326,6 +326,8 @@ impl History {
                 }
                 Ok(Some(self))
             }
+            // Without its table nobody else has written first.
+            Err(e) if e.code() == Some("TableNotFound") => Err(e),
             Err(e) if matches!(e.kind(), ErrorKind::ConditionNotMet | ErrorKind::NotFound) => Ok(None),
             Err(e) => Err(e),
         }

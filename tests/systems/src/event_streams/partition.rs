@@ -67,6 +67,7 @@ impl Partition {
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): `from` or `count` is 0; the first version is 1.
+    /// - [`Other`](azure_table::ErrorKind::Other): an event is missing between others.
     /// - The errors of [`TableClient::get`] and [`azure_table::TableQuery`].
     pub async fn read<E: PropertyGroup + ReadPropertyGroup>(&self, from: u32, count: u32) -> Result<Option<Slice<E>>> {
         if from == 0 || count == 0 {
@@ -78,17 +79,21 @@ impl Partition {
         let rows = self.table.typed::<EventRow<E>>();
         let rows = rows.query().between(at(from)?, at(from.saturating_add(count - 1))?);
         let (header, rows) = try_join(self.header(), rows.all()).await?;
-        Ok(header.map(|header| {
-            let stream = Stream::stored(self, header);
-            // Events that were written after the header was read belong to a later slice.
-            let events = rows.into_iter().map(|row| (row.number, row.data));
-            let events: Vec<_> = events.take_while(|(version, _)| *version <= stream.version()).collect();
-            let next = events.last().map_or(from, |(version, _)| version + 1);
-            Slice {
-                is_end: next > stream.version(),
-                stream,
-                events,
-            }
+        let Some(header) = header else { return Ok(None) };
+        let stream = Stream::stored(self, header);
+        // Events that were written after the header was read belong to a later slice.
+        let events = rows.into_iter().map(|row| (row.number, row.data));
+        let events: Vec<_> = events.take_while(|(version, _)| *version <= stream.version()).collect();
+        if let Some((missing, (found, _))) = (from..).zip(&events).find(|(expected, (found, _))| expected != found) {
+            return Err(Error::other(format!(
+                "the stream has event {found}, and {missing} is missing"
+            )));
+        }
+        let next = events.last().map_or(from, |(version, _)| version + 1);
+        Ok(Some(Slice {
+            is_end: next > stream.version(),
+            stream,
+            events,
         }))
     }
 
