@@ -74,7 +74,7 @@ fn ready(ports: &Ports<'_>, options: &Options) -> serde_json::Result<String> {
 }
 
 /// Prints that the ports are open, and how to use them.
-pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Options, people: People) -> Result<()> {
+pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Options, people: &People) -> Result<()> {
     introduce_service(ports.server, options, people);
     introduce_accounts(ports.server, options, people);
     if let Some(path) = &options.snapshot {
@@ -89,6 +89,7 @@ pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Option
         people.tell(format_args!("control    {control}{token}"));
     }
     people.tell("Ctrl-C stops it.");
+    people.flush();
     if options.ready_json {
         print(ready(ports, options)?);
     }
@@ -98,7 +99,7 @@ pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Option
     Ok(())
 }
 
-fn introduce_service(server: &EmulatorServer, options: &Options, people: People) {
+fn introduce_service(server: &EmulatorServer, options: &Options, people: &People) {
     let service = match options.profile {
         Profile::Cosmos => "Azure Cosmos DB for Table",
         _ => "Azure Table storage",
@@ -120,7 +121,7 @@ fn introduce_service(server: &EmulatorServer, options: &Options, people: People)
     }
 }
 
-fn introduce_accounts(server: &EmulatorServer, options: &Options, people: People) {
+fn introduce_accounts(server: &EmulatorServer, options: &Options, people: &People) {
     let is_changed = options.has_own_development_key();
     let port = server.address().port();
     let also = match scheme(options) == "http" && !is_changed && port == DEVELOPMENT_PORT {
@@ -137,7 +138,7 @@ fn introduce_accounts(server: &EmulatorServer, options: &Options, people: People
     }
 }
 
-fn introduce_snapshot(snapshot: &EmulatorSnapshot, path: &Path, options: &Options, people: People) {
+fn introduce_snapshot(snapshot: &EmulatorSnapshot, path: &Path, options: &Options, people: &People) {
     people.tell(format_args!("snapshot   {}, {}", path.display(), of(snapshot)));
     let is_known = |name: &&str| *name != DEVELOPMENT_ACCOUNT && !options.accounts.iter().any(|a| a.name == **name);
     for name in snapshot.accounts().filter(is_known) {

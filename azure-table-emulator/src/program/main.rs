@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::options::{Arguments, Command};
-use crate::output::{Result, because};
+use crate::output::{Result, because, print_error};
 
 /// The exit code for invalid options, as clap's.
 const INVALID: u8 = 2;
@@ -56,7 +56,7 @@ async fn main() -> ExitCode {
     match run(command).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{}", because("error", &*error));
+            print_error(because("error", &*error));
             ExitCode::FAILURE
         }
     }

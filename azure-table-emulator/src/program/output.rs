@@ -3,6 +3,11 @@
 use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
 
 use azure_table_emulator::EmulatorSnapshot;
 
@@ -13,19 +18,83 @@ pub(crate) fn print(line: impl Display) {
     let _ = writeln!(io::stdout().lock(), "{line}");
 }
 
-/// The destination of lines for people: standard output, or standard error if standard output is for programs.
+/// The stream of lines for people: standard output, or standard error if standard output is for programs.
 #[derive(Clone, Copy)]
-pub(crate) enum People {
+pub(crate) enum Stream {
     Stdout,
     Stderr,
 }
 
+impl Stream {
+    /// Ignores the error if nobody reads the output.
+    fn write(self, line: &str) {
+        let _ = match self {
+            Self::Stdout => writeln!(io::stdout().lock(), "{line}"),
+            Self::Stderr => writeln!(io::stderr().lock(), "{line}"),
+        };
+    }
+}
+
+/// The lines that wait for a slow reader. Further ones are left out, and counted.
+const WAITING_LINES: usize = 10_000;
+/// The maximum wait for the last lines to be read.
+const LAST_LINES: Duration = Duration::from_millis(500);
+
+/// Lines for people. A thread of its own writes them: a pipe that is full and that nobody reads may not stop the server.
+#[derive(Clone)]
+pub(crate) struct People {
+    queue: SyncSender<Entry>,
+    left_out: Arc<AtomicU64>,
+}
+
+enum Entry {
+    Line(String),
+    /// Answered once all earlier lines are written.
+    Flush(SyncSender<()>),
+}
+
 impl People {
-    pub(crate) fn tell(self, line: impl Display) {
-        match self {
-            Self::Stdout => print(line),
-            Self::Stderr => drop(writeln!(io::stderr().lock(), "{line}")),
+    /// Starts the thread. It ends with the process: nothing waits for it.
+    pub(crate) fn on(stream: Stream) -> Result<Self> {
+        let (queue, entries) = sync_channel(WAITING_LINES);
+        let left_out = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&left_out);
+        thread::Builder::new().name("output".to_owned()).spawn(move || {
+            for entry in entries {
+                match entry {
+                    Entry::Line(line) => stream.write(&line),
+                    Entry::Flush(done) => drop(done.try_send(())),
+                }
+                match counted.swap(0, Ordering::Relaxed) {
+                    0 => {}
+                    lines => stream.write(&format!("({lines} lines are left out: they were not read fast enough)")),
+                }
+            }
+        })?;
+        Ok(Self { queue, left_out })
+    }
+
+    /// Never waits.
+    pub(crate) fn tell(&self, line: impl Display) {
+        if self.queue.try_send(Entry::Line(line.to_string())).is_err() {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Waits until the lines are written, for a limited time.
+    pub(crate) fn flush(&self) {
+        let (done, flushed) = sync_channel(1);
+        if self.queue.try_send(Entry::Flush(done)).is_ok() {
+            let _ = flushed.recv_timeout(LAST_LINES);
+        }
+    }
+}
+
+/// Prints the last line of the program to standard error, and waits for a limited time until it is read.
+pub(crate) fn print_error(line: impl Display) {
+    if let Ok(people) = People::on(Stream::Stderr) {
+        people.tell(line);
+        people.flush();
     }
 }
 

@@ -13,7 +13,7 @@ use crate::control::{Control, RequestLog};
 use crate::folder;
 use crate::introduction::{self, Ports};
 use crate::options::Options;
-use crate::output::{People, Result, because, of};
+use crate::output::{People, Result, Stream, because, of};
 use crate::preset::Preset;
 use crate::stop::Signals;
 
@@ -25,16 +25,16 @@ const SKEW_SEED: u64 = 0;
 
 /// Serves until a signal arrives, then stores the tables.
 pub(crate) async fn serve(options: Options) -> Result<()> {
-    let people = match options.ready_json {
-        true => People::Stderr,
-        false => People::Stdout,
-    };
+    let people = People::on(match options.ready_json {
+        true => Stream::Stderr,
+        false => Stream::Stdout,
+    })?;
     let signals = Signals::listen()?;
     let certificate = options.certificate.as_ref();
     let certificate = certificate.map(|(certificate, key)| read_certificate(certificate, key));
     let certificate = certificate.transpose()?;
     let log = RequestLog::default();
-    let emulator = emulator(&options, people, &log)?;
+    let emulator = emulator(&options, &people, &log)?;
     let address = SocketAddr::new(options.host, options.port);
     let server = EmulatorServer::bind(emulator.clone(), address).await;
     let server = server.map_err(|e| why_not(address, "--port", &e))?;
@@ -52,7 +52,7 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
         control: control.as_ref().map(Control::url),
         fingerprint,
     };
-    introduction::introduce(&emulator, &ports, &options, people)?;
+    introduction::introduce(&emulator, &ports, &options, &people)?;
     let (server, steering) = match control {
         Some(control) => {
             let (server, steering) = control.steer(emulator.clone(), server, options.model);
@@ -60,18 +60,19 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
         }
         None => (server, None),
     };
-    until_signal(server, signals, options.snapshot.is_some(), people).await;
+    until_signal(server, signals, options.snapshot.is_some(), &people).await;
     // Stops the control port first: it could still make changes that the snapshot would miss.
     if let Some(steering) = steering {
         steering.abort();
         let _ = steering.await;
     }
-    keep(&emulator, options.snapshot.as_deref(), people).await?;
+    keep(&emulator, options.snapshot.as_deref(), &people).await?;
     people.tell("stopped");
+    people.flush();
     Ok(())
 }
 
-fn emulator(options: &Options, people: People, log: &RequestLog) -> Result<Emulator> {
+fn emulator(options: &Options, people: &People, log: &RequestLog) -> Result<Emulator> {
     let opened = match &options.data {
         Some(folder) => folder::open(folder, options.sync, options.profile)?,
         None if options.profile == Profile::Cosmos => Emulator::cosmos(),
@@ -91,11 +92,11 @@ fn emulator(options: &Options, people: People, log: &RequestLog) -> Result<Emula
         .strict_versions(options.strict_versions)
         .timestamp_skew(options.timestamp_skew, SKEW_SEED);
     emulator = emulator.service_model(options.model.map(Preset::model));
-    let people = (!options.quiet).then_some(people);
+    let people = (!options.quiet).then(|| people.clone());
     let log = options.control.is_some().then(|| log.clone());
     if people.is_some() || log.is_some() {
         emulator = emulator.observer(move |request| {
-            if let Some(people) = people {
+            if let Some(people) = &people {
                 people.tell(request);
             }
             if let Some(log) = &log {
@@ -157,7 +158,7 @@ fn restore(emulator: &Emulator, path: &Path) -> Result<()> {
 
 /// Serves until a signal arrives, then answers requests in flight for at most `GRACE`. A second signal ends the
 /// process.
-async fn until_signal(server: EmulatorServer, mut signals: Signals, has_snapshot: bool, people: People) {
+async fn until_signal(server: EmulatorServer, mut signals: Signals, has_snapshot: bool, people: &People) {
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
     let at_once = match has_snapshot {
         true => "at once, without the snapshot",
@@ -182,7 +183,7 @@ async fn until_signal(server: EmulatorServer, mut signals: Signals, has_snapshot
 }
 
 /// Waits until all changes are in the folder, or writes the snapshot.
-async fn keep(emulator: &Emulator, snapshot: Option<&Path>, people: People) -> Result<()> {
+async fn keep(emulator: &Emulator, snapshot: Option<&Path>, people: &People) -> Result<()> {
     emulator.flush().await.map_err(|e| because("data", &e))?;
     let Some(path) = snapshot else {
         return Ok(());

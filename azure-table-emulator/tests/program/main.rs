@@ -484,3 +484,35 @@ async fn tables_in_a_folder_outlive_a_kill_and_can_be_checked_and_moved() {
         fs::remove_dir_all(folder).unwrap();
     }
 }
+
+#[tokio::test]
+async fn output_that_nobody_reads_stops_neither_requests_nor_the_end() {
+    const REQUESTS: usize = 10_000;
+    let file: PathBuf = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));
+    let snapshot = file.to_str().unwrap();
+    // Both streams are pipes, of which this process reads the ready line alone.
+    let mut child = emulator(&["--port", "0", "--ready-json", "--snapshot", snapshot])
+        .spawn()
+        .unwrap();
+    let id = child.id();
+    let stdout = child.stdout.take().unwrap();
+    let (ready, _unread) = wait_for(id, "the start", move || {
+        let (mut stdout, mut ready) = (BufReader::new(stdout), String::new());
+        stdout.read_line(&mut ready).unwrap();
+        (ready, stdout)
+    });
+    let ready: serde_json::Value = serde_json::from_str(&ready).unwrap();
+    let connection_string = ready["accounts"][0]["connectionString"].as_str().unwrap();
+    let service = TableServiceClient::from_connection_string(connection_string).unwrap();
+    let blogs = service.dynamic_table("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    for _ in 0..REQUESTS {
+        assert!(blogs.exists(("p", "r")).await.unwrap());
+    }
+    send("-TERM", id);
+    let code = wait_for(id, "the end by -TERM", move || child.wait().unwrap().code());
+    assert_eq!(code, Some(0));
+    assert_eq!(EmulatorSnapshot::read(&file).unwrap().entity_count(), 1);
+    fs::remove_file(file).unwrap();
+}
