@@ -173,6 +173,10 @@ impl PageEnds {
 #[derive(Clone)]
 pub struct EmulatorClock(Arc<Mutex<Time>>);
 
+/// The latest time of a clock and of a stored row, in the year 9000. Each Timestamp is later than the previous one, which
+/// keeps them unique. Beyond the greatest possible time, all rows would have the same ETag.
+pub(crate) const LATEST: DateTime = DateTime::from_unix_seconds(221_845_392_000);
+
 #[derive(Clone, Copy)]
 enum Time {
     /// The system's time plus `ahead`.
@@ -184,7 +188,7 @@ enum Time {
 
 impl Time {
     fn standing(at: DateTime) -> Self {
-        Self::Standing(at.max(DateTime::from_unix_seconds(0)))
+        Self::Standing(at.clamp(DateTime::from_unix_seconds(0), LATEST))
     }
 }
 
@@ -206,7 +210,7 @@ impl EmulatorClock {
     /// Returns the current time of the clock.
     pub fn now(&self) -> DateTime {
         match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Time::Running { ahead } => DateTime::now() + ahead,
+            Time::Running { ahead } => (DateTime::now() + ahead).min(LATEST),
             Time::Standing(at) => at,
         }
     }
@@ -215,7 +219,7 @@ impl EmulatorClock {
     pub fn advance(&self, by: Duration) {
         match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             Time::Running { ahead } => *ahead = ahead.saturating_add(by),
-            Time::Standing(at) => *at += by,
+            Time::Standing(at) => *at = (*at + by).min(LATEST),
         }
     }
 

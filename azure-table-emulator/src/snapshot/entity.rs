@@ -14,6 +14,7 @@ use bytes::Bytes;
 use crate::request::body;
 use crate::rules::service_error::ServiceError;
 use crate::rules::{MAX_PROPERTIES, ServiceRules};
+use crate::settings::LATEST;
 use crate::snapshot::line::Fault;
 use crate::store::members::Properties;
 use crate::store::row::{Row, RowId, check_limits, is_key};
@@ -70,7 +71,13 @@ fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
         match &*name {
             "Timestamp" => {
                 let value = unannotated(value);
-                timestamp = Some(value.as_datetime().map_err(|e| wrong(&e))?);
+                let time = value.as_datetime().map_err(|e| wrong(&e))?;
+                if time > LATEST {
+                    return Err(wrong(&format_args!(
+                        "{time} is later than {LATEST}, the emulator's latest time"
+                    )));
+                }
+                timestamp = Some(time);
             }
             "PartitionKey" | "RowKey" => drop(value.as_str().map_err(|e| wrong(&e))?.len()),
             // As in an insert, null means absence.

@@ -304,6 +304,11 @@ fn errors_name_line_column_and_property() {
             row(",\"Timestamp\":\"today\""),
             "line 4, column 46: property \"Timestamp\": ",
         ),
+        // Each later write would have its ETag.
+        (
+            row(",\"Timestamp\":\"9999-12-31T23:59:59.9999999Z\""),
+            "line 4, column 46: property \"Timestamp\": 9999-12-31T23:59:59.9999999Z is later than 9000-",
+        ),
         (
             format!("{head}{{\"PartitionKey\":5,\"RowKey\":\"r\"}}"),
             "line 4, column 17: property \"PartitionKey\": ",

@@ -17,8 +17,7 @@ use crate::control::steered::Steered;
 const MOST_SECONDS: f64 = 3_155_760_000.0;
 /// The earliest time of the clock. A `Date` header has no earlier one.
 const FIRST: DateTime = DateTime::from_unix_seconds(0);
-/// The latest time of the clock, in the year 9000. Each Timestamp is later than the previous one, which keeps them
-/// unique. Beyond the greatest possible time, all rows would have the same ETag.
+/// The latest time of the clock, in the year 9000: later ones would leave no room for unique Timestamps.
 const LAST: DateTime = DateTime::from_unix_seconds(221_845_392_000);
 
 #[derive(Serialize)]
