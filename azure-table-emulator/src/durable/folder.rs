@@ -208,7 +208,8 @@ fn tables(folder: &Path) -> io::Result<Option<PathBuf>> {
                 );
                 return Err(io::Error::new(io::ErrorKind::Unsupported, why));
             }
-            _ if name == LOCK || name.ends_with(NEW) => {}
+            // A mounted file system may have `lost+found` from the start.
+            _ if name == LOCK || name.ends_with(NEW) || name == "lost+found" => {}
             _ => other = Some(name),
         }
     }

@@ -196,13 +196,16 @@ fn bare(status: StatusCode) -> Response<Bytes> {
     response
 }
 
-/// Returns the URL with the host of the request.
+/// Returns the URL with the host of the request and the scheme of the connection, whichever scheme the URL names.
 ///
-/// `None` if the URL is absolute already, or the request names no host.
+/// `None` if the request names no host.
 fn absolute(uri: &Uri, host: Option<&str>, scheme: Scheme) -> Option<Uri> {
     let mut parts = Parts::default();
     parts.scheme = Some(scheme);
-    parts.authority = Some(host.filter(|_| uri.authority().is_none())?.parse().ok()?);
+    parts.authority = Some(match uri.authority() {
+        Some(authority) => authority.clone(),
+        None => host?.parse().ok()?,
+    });
     parts.path_and_query = uri.path_and_query().cloned();
     Uri::from_parts(parts).ok()
 }
@@ -271,5 +274,18 @@ impl Body for Outgoing {
 
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scheme_is_the_connections_whatever_the_request_line_says() {
+        let uri = |text: &str, host| absolute(&text.parse().unwrap(), host, Scheme::HTTP).map(|uri| uri.to_string());
+        assert_eq!(uri("https://h/a/T?x=1", None).as_deref(), Some("http://h/a/T?x=1"));
+        assert_eq!(uri("/a/T", Some("h:1")).as_deref(), Some("http://h:1/a/T"));
+        assert_eq!(uri("/a/T", None), None);
     }
 }

@@ -207,8 +207,16 @@ fn target(uri: &Uri) -> String {
 }
 
 /// Percent-decodes a text if the result is UTF-8, and escapes characters that would break the line.
+///
+/// A URL with a signature may be part of a path or of a value by mistake. The text ends before the signature.
 fn shown(text: &str) -> String {
-    on_one_line(&url::decode(text).unwrap_or_else(|| text.to_owned()))
+    let decoded = url::decode(text).unwrap_or_else(|| text.to_owned());
+    let lower = decoded.to_ascii_lowercase();
+    let signature = ["?sig=", "&sig="].iter().filter_map(|name| lower.find(name)).min();
+    match signature.and_then(|at| decoded.get(..at)) {
+        Some(before) => on_one_line(before) + "…",
+        None => on_one_line(&decoded),
+    }
 }
 
 fn on_one_line(text: &str) -> String {
@@ -235,6 +243,12 @@ mod tests {
             target(&uri.parse().unwrap()),
             "/acct/Blogs()?$filter=A eq '1\\n2'&$top=5&timeout=30&NextRowKey=1!4!cjE-"
         );
+        assert_eq!(
+            target(&"http://h/a/T()%3Fsv=1%26Sig=SECRET".parse().unwrap()),
+            "/a/T()?sv=1…"
+        );
+        let twice = "http://h/a/T()?$filter=A%20eq%201%26sig=SECRET&$top=5";
+        assert_eq!(target(&twice.parse().unwrap()), "/a/T()?$filter=A eq 1…&$top=5");
         assert_eq!(target(&"http://h/a/%FF?%24top=%FF".parse().unwrap()), "/a/%FF?$top=%FF");
     }
 

@@ -118,7 +118,10 @@ impl Rows {
     /// Registers a query that has more to read.
     pub(crate) fn register(&self) -> Arc<Reader> {
         let reader = Arc::default();
-        self.readers().push(Arc::downgrade(&reader));
+        let mut readers = self.readers();
+        // Finished queries: a table that is only read forgets them here.
+        readers.retain(|reader| reader.strong_count() > 0);
+        readers.push(Arc::downgrade(&reader));
         reader
     }
 
@@ -304,6 +307,17 @@ mod tests {
     /// Rows that differ by their time.
     fn row(version: usize) -> Row {
         Row::new(&Vec::new(), DateTime::from_ticks(version as i64).unwrap())
+    }
+
+    #[test]
+    fn finished_queries_of_a_table_that_is_only_read_are_forgotten() {
+        let rows = Rows::default();
+        let unfinished = rows.register();
+        for _ in 0..100 {
+            drop(rows.register());
+        }
+        assert!(rows.readers().len() <= 2, "{}", rows.readers().len());
+        assert!(rows.knows(&unfinished));
     }
 
     proptest! {

@@ -322,6 +322,16 @@ fn error_names_the_value_and_sets_the_exit_code() {
             "--account a: it is set twice",
         ),
         (&["--account", "a:@/no/key"], 2, "--account a: /no/key: "),
+        (
+            &["--account", "SECRET+SECRET==:contoso"],
+            2,
+            "--account: the text before the colon is not the name of an account",
+        ),
+        (
+            &["--account", "contoso-secondary:AAAA"],
+            2,
+            "not -secondary at the end, which stands for a secondary endpoint",
+        ),
         (&["--profile", "blob"], 2, "[possible values: storage, cosmos]"),
         (
             &["--max-connections", "0"],

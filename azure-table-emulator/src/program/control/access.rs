@@ -95,7 +95,7 @@ impl Access {
         };
         let name = authority.host();
         // A name of `--control-name` with a port stands for a forwarded port, whose number may differ.
-        if self.names.contains(&host) {
+        if authority.port().is_some() && self.names.contains(&host) {
             return true;
         }
         let is_named = self.names.iter().any(|own| own == name) || name == "localhost" || self.is_own_address(name);
@@ -147,7 +147,7 @@ mod tests {
         for own in ["192.168.0.1:8080", "emulator:8080", "host:9000", "localhost:8080"] {
             assert!(all.is_own(own), "{own}");
         }
-        for foreign in ["evil.example:8080", "emulator:9000", "host:8080"] {
+        for foreign in ["evil.example:8080", "emulator", "emulator:9000", "host:8080"] {
             assert!(!all.is_own(foreign), "{foreign}");
         }
         assert!(access("127.0.0.1:80", &[]).is_own("localhost"));

@@ -8,6 +8,14 @@ use azure_table_emulator::Emulator;
 const VARIABLE: &str = "AZURE_TABLE_EMULATOR_ACCOUNTS";
 const OPTION: &str = "--account";
 
+/// The maximum length of an account name, which is less than that of a key.
+const MAX_NAME: usize = 44;
+
+fn is_name(text: &str) -> bool {
+    let is_in_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(is_in_name) && !text.ends_with("-secondary")
+}
+
 /// An account besides the default one.
 pub(crate) struct Account {
     pub(crate) name: String,
@@ -37,6 +45,13 @@ impl Account {
         let (name, key) = text
             .split_once(':')
             .ok_or_else(|| format!("{source} needs NAME:@FILE, a file with the key in base64, or NAME:KEY"))?;
+        // The key may stand before the colon by mistake, so the text is not shown.
+        if !is_name(name) {
+            return Err(format!(
+                "{source}: the text before the colon is not the name of an account: 1 to {MAX_NAME} ASCII letters, \
+                 digits and hyphens, and not -secondary at the end, which stands for a secondary endpoint"
+            ));
+        }
         let file = key.strip_prefix('@');
         let key = match file {
             Some(file) => fs::read_to_string(file).map_err(|e| format!("{source} {name}: {file}: {e}"))?,

@@ -63,6 +63,13 @@ async fn folder_is_checked_and_counted() {
     assert!(missing.to_string().contains("not an emulator folder"), "{missing}");
 }
 
+#[test]
+fn mounted_volume_is_empty_in_spite_of_its_lost_and_found() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.0.join("lost+found")).unwrap();
+    open(&folder, SyncPolicy::Always);
+}
+
 #[tokio::test]
 async fn foreign_folders_and_files_are_rejected_unchanged() {
     let folder = Folder::new();
