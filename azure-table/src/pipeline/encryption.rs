@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use azure_table_core::model::clock::{self, Instant};
@@ -17,6 +17,7 @@ use azure_table_core::transport::BoxFuture;
 use futures_util::{StreamExt, stream};
 
 use crate::pipeline::history::CallResponse;
+use crate::pipeline::shared_fetch::SharedFetch;
 
 pub(crate) mod local_keys;
 
@@ -34,8 +35,9 @@ const CONCURRENCY: usize = 8;
 /// Wraps and unwraps the data keys that encrypt properties, for example by Azure Key Vault.
 ///
 /// The client calls [`wrap`](Self::wrap) once for each data key, and [`unwrap`](Self::unwrap) for each data key that a
-/// response has and the client does not know. Concurrent reads of new data keys may each call it. The client never
-/// retries a failed call. The call's timeout applies, or 60 seconds.
+/// response has and the client does not know. Concurrent writes share one `wrap`, which runs on a task, and its error.
+/// Concurrent reads of new data keys may each call `unwrap`. The client never retries a failed call. The call's timeout
+/// applies, or 60 seconds.
 ///
 /// ```
 /// use azure_table::encryption::{DataKey, KeyProvider, WrappedKey};
@@ -87,8 +89,9 @@ pub trait KeyProvider: fmt::Debug + Send + Sync + 'static {
 /// The data keys that all clones of a client share.
 pub(crate) struct DataKeys {
     provider: Box<dyn KeyProvider>,
-    /// Locked while the next data key is wrapped, so that all calls wait for the same one.
-    current: tokio::sync::Mutex<Option<Current>>,
+    current: Mutex<Option<Current>>,
+    /// The wrapping of the next data key.
+    next: SharedFetch<()>,
     known: Mutex<Known>,
 }
 
@@ -112,7 +115,8 @@ impl DataKeys {
     pub(crate) fn new(provider: impl KeyProvider) -> Self {
         Self {
             provider: Box::new(provider),
-            current: tokio::sync::Mutex::new(None),
+            current: Mutex::default(),
+            next: SharedFetch::new(),
             known: Mutex::default(),
         }
     }
@@ -121,20 +125,33 @@ impl DataKeys {
     ///
     /// # Errors
     /// The provider's error, or `Timeout`.
-    pub(crate) async fn sealing_key(&self, values: u64, timeout: Option<Duration>) -> Result<Arc<SealingKey>> {
+    pub(crate) async fn sealing_key(
+        self: &Arc<Self>,
+        values: u64,
+        timeout: Option<Duration>,
+    ) -> Result<Arc<SealingKey>> {
         let limit = timeout.unwrap_or(PATIENCE);
         let key = clock::within(limit, self.current_key(values)).await;
         key.unwrap_or_else(|| Err(no_response(limit)))
     }
 
-    async fn current_key(&self, values: u64) -> Result<Arc<SealingKey>> {
-        let mut current = self.current.lock().await;
-        if let Some(current) = current.as_mut()
-            && current.values >= values
-            && Instant::now() < current.until
-        {
-            current.values -= values;
-            return Ok(Arc::clone(&current.key));
+    async fn current_key(self: &Arc<Self>, values: u64) -> Result<Arc<SealingKey>> {
+        let values = values.min(MOST_VALUES);
+        loop {
+            if let Some(current) = &mut *self.current()
+                && current.has(values)
+            {
+                current.values -= values;
+                return Ok(Arc::clone(&current.key));
+            }
+            self.next.join(|| Arc::clone(self).wrap_next(values)).await?;
+        }
+    }
+
+    /// Replaces the current data key, unless another call has just done so.
+    async fn wrap_next(self: Arc<Self>, values: u64) -> Result<()> {
+        if self.current().as_ref().is_some_and(|current| current.has(values)) {
+            return Ok(());
         }
         // Its life begins before it is wrapped.
         let until = Instant::now() + LIFE;
@@ -143,12 +160,12 @@ impl DataKeys {
         let wrapped = wrapped.map_err(|e| provider_error(e, "the key provider did not wrap a data key".into()))?;
         let key = Arc::new(SealingKey::new(&data_key, wrapped.clone())?);
         self.known().insert(wrapped, OpeningKey::new(&data_key));
-        *current = Some(Current {
-            key: Arc::clone(&key),
+        *self.current() = Some(Current {
+            key,
             until,
-            values: MOST_VALUES.saturating_sub(values),
+            values: MOST_VALUES,
         });
-        Ok(key)
+        Ok(())
     }
 
     /// Adds the keys of the encrypted values in a response.
@@ -193,8 +210,19 @@ impl DataKeys {
         received.opener = Some(Arc::new(Opener::new(table, keys)));
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+    fn current(&self) -> MutexGuard<'_, Option<Current>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Current {
+    /// Returns `true` if the key may encrypt this number of values.
+    fn has(&self, values: u64) -> bool {
+        self.values >= values && Instant::now() < self.until
     }
 }
 

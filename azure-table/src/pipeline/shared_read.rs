@@ -5,13 +5,10 @@
 //! the request in flight, whose response may be older than the caller's own last write. So each read returns a state of
 //! the entity between its start and its end, like a separate request.
 //!
-//! A request runs on a task as long as a caller waits for it. If a caller drove it, a caller that stops polling would
-//! block every later read. The callers share the receiver of a channel. Once all of them are dropped, the task cancels
-//! the request.
+//! A request runs on a task as long as a caller waits for it: see `shared_fetch.rs`.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,12 +19,9 @@ use azure_table_core::model::key_texts::KeyTexts;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::request::Call;
 use azure_table_core::transport::deadline::Deadline;
-use futures_util::FutureExt as _;
-use futures_util::future::{Either, Shared, WeakShared, select};
 use http::Uri;
 use http::header::{ACCEPT, HeaderValue};
 use tokio::runtime::{self, Handle};
-use tokio::sync::oneshot;
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::context::OperationContext;
@@ -35,12 +29,10 @@ use crate::pipeline::hedge::HedgeIdentity;
 use crate::pipeline::history::CallResponse;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::options::{CallOptions, Headers, OptionValues};
-use crate::pipeline::trace::TraceSpan;
-
-type SharedResult = Arc<Result<CallResponse>>;
+use crate::pipeline::shared_fetch::{Outcome, Receiver, WeakReceiver, own};
 
 /// A request as one of its callers sees it: its outcome, and its attempts so far.
-type Joined = (Shared<oneshot::Receiver<SharedResult>>, OperationContext);
+type Joined = (Receiver<CallResponse>, OperationContext);
 
 /// The waiting reads of a client.
 ///
@@ -54,13 +46,11 @@ struct NextRead {
     pipeline: Arc<Pipeline>,
     call: Call,
     options: CallOptions,
-    /// The span of the caller that came first.
-    span: TraceSpan,
-    outcome: oneshot::Sender<SharedResult>,
+    outcome: Outcome<CallResponse>,
     /// Records the attempts for all callers.
     attempts: OperationContext,
     /// Lives as long as one of its callers.
-    receiver: Option<WeakShared<oneshot::Receiver<SharedResult>>>,
+    receiver: WeakReceiver<CallResponse>,
 }
 
 /// Reads with equal keys send the same request in the same way.
@@ -99,10 +89,7 @@ impl Pipeline {
         let deadline = Deadline::new(options.get().timeout);
         let (outcome, attempts) = self.shared_reads.join(self, &call, &options, &runtime);
         let result = match deadline.limit(outcome).await {
-            Some(Ok(outcome)) => match &*outcome {
-                Ok(received) => Ok(received.clone()),
-                Err(e) => Err(e.copy()),
-            },
+            Some(Ok(outcome)) => own(&outcome),
             // The runtime of the task has shut down, or the task panicked.
             Some(Err(_)) => return self.run(&mut call, &options.since(started)).await,
             None => Err(timed_out(&call, attempts.diagnostics())),
@@ -217,16 +204,13 @@ impl NextRead {
         // Timeout and context are each caller's own.
         let own = options.get_mut();
         (own.timeout, own.context) = (None, Some(attempts.clone()));
-        let (outcome, received) = oneshot::channel();
-        let received = received.shared();
+        let (outcome, received) = Outcome::channel();
         let next = Self {
             pipeline: Arc::clone(pipeline),
             call: call.clone(),
             options,
-            span: TraceSpan::current(),
             outcome,
             attempts: attempts.clone(),
-            // `None` only for a future that has ended.
             receiver: received.downgrade(),
         };
         (next, (received, attempts))
@@ -239,13 +223,8 @@ impl NextRead {
 
     /// Sends the request if a caller waits for it. Cancels it once no caller waits.
     async fn run(mut self) {
-        let reading = self.span.around(self.pipeline.run(&mut self.call, &self.options));
-        let outcome = match select(pin!(self.outcome.closed()), pin!(reading)).await {
-            Either::Left(_) => return,
-            Either::Right((outcome, _)) => outcome,
-        };
-        // The callers may be dropped meanwhile.
-        let _ = self.outcome.send(Arc::new(outcome));
+        let reading = self.pipeline.run(&mut self.call, &self.options);
+        self.outcome.run(reading).await;
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use azure_table::auth::{Anonymous, AuthorizationContext, RenewableSas, SharedKeyLite};
+use azure_table::emulator::EmulatorClock;
 use azure_table::transport::BoxFuture;
 use azure_table::{
-    AccountKey, Credential, DateTime, DynamicEntity, Emulator, ErrorKind, SasToken, TableName, TablePermissions,
-    TableSas, TableServiceClient,
+    AccountKey, Credential, DateTime, DynamicEntity, Emulator, ErrorKind, Result, SasToken, TableClient, TableName,
+    TablePermissions, TableSas, TableServiceClient,
 };
 use azure_table_tests::canned::{Canned, Step};
 
@@ -140,6 +141,63 @@ async fn renewable_signature_is_fetched_once_and_again_after_a_rejection() {
         insert.unwrap();
     }
     assert_eq!(fetches.load(Ordering::SeqCst), 2);
+}
+
+/// A table whose client fetches signatures from `source`, and the number of fetches. Each takes 50 ms. The clock of the
+/// service is a minute behind.
+async fn renewing(
+    source: impl Fn(&AccountKey) -> Result<SasToken> + Send + Sync + 'static,
+) -> (TableClient, Arc<AtomicUsize>) {
+    let behind = EmulatorClock::fixed(DateTime::now() - Duration::from_secs(60));
+    let emulator = emulator(KEY).shared_clock(behind);
+    let key = AccountKey::new("contoso", KEY).unwrap();
+    let owner = TableServiceClient::new(ENDPOINT, key.clone())
+        .unwrap()
+        .transport(emulator.clone());
+    owner.dynamic_table("Things").unwrap().create_table().await.unwrap();
+    let fetches = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&fetches);
+    let sas = RenewableSas::new(move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let token = source(&key);
+        async move {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            token
+        }
+    });
+    let service = TableServiceClient::new(ENDPOINT, sas).unwrap().transport(emulator);
+    (service.dynamic_table("Things").unwrap(), fetches)
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_that_is_not_polled_blocks_no_other() {
+    let (table, fetches) = renewing(|key| Ok(reading(key, DateTime::now() + Duration::from_secs(3_600)))).await;
+    let (one, two) = (DynamicEntity::new("p", "1"), DynamicEntity::new("p", "2"));
+    let mut unpolled = table.insert(&one).into_future();
+    assert!(futures::poll!(&mut unpolled).is_pending());
+    table.insert(&two).timeout(Duration::from_secs(1)).await.unwrap();
+    unpolled.await.unwrap();
+    assert_eq!(fetches.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_calls_share_the_error_of_a_token_source() {
+    let (table, fetches) = renewing(|_| SasToken::new("nonsense")).await;
+    let rows: Vec<_> = (0..100).map(|n| DynamicEntity::new("p", n.to_string())).collect();
+    let inserts = rows.iter().map(|row| table.insert(row).into_future());
+    for outcome in futures::future::join_all(inserts).await {
+        assert!(outcome.unwrap_err().to_string().contains("no `sig`"));
+    }
+    assert_eq!(fetches.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn signature_that_a_clock_ahead_calls_expired_is_fetched_once() {
+    let (table, fetches) = renewing(|key| Ok(reading(key, DateTime::now() - Duration::from_secs(30)))).await;
+    let rows: Vec<_> = (0..100).map(|n| DynamicEntity::new("p", n.to_string())).collect();
+    let inserts = rows.iter().map(|row| table.insert(row).into_future());
+    futures::future::try_join_all(inserts).await.unwrap();
+    assert_eq!(fetches.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

@@ -128,6 +128,33 @@ async fn timeouts_cover_the_provider() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test(start_paused = true)]
+async fn write_that_is_not_polled_blocks_no_other() -> Result<()> {
+    let clinic = Clinic::new().await;
+    clinic.keys.delay(Duration::from_millis(50));
+    let (one, two) = (patient(1), patient(2));
+    let mut unpolled = clinic.patients.insert(&one).into_future();
+    assert!(futures::poll!(&mut unpolled).is_pending());
+    clinic.patients.insert(&two).timeout(Duration::from_secs(1)).await?;
+    unpolled.await?;
+    assert_eq!(clinic.keys.calls().0, 1, "both waited for the same data key");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_writes_share_the_error_of_the_provider() {
+    let clinic = Clinic::new().await;
+    clinic.keys.delay(Duration::from_millis(50));
+    clinic.keys.fail(Some("the vault is closed"));
+    let rows: Vec<Patient> = (0..10).map(patient).collect();
+    let inserts = rows.iter().map(|row| clinic.patients.insert(row).into_future());
+    for outcome in futures::future::join_all(inserts).await {
+        let error = outcome.unwrap_err();
+        assert!(error.to_string().contains("the vault is closed"), "{error}");
+    }
+    assert_eq!(clinic.keys.calls().0, 1);
+}
+
 #[tokio::test]
 async fn client_without_provider_rejects_the_write_and_the_row() -> Result<()> {
     let clinic = Clinic::new().await;

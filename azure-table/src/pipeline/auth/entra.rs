@@ -39,7 +39,7 @@ const DEFAULT_SCOPE: &str = "/.default";
 ///
 /// It fetches a token when a call needs one, and keeps it until five minutes before it expires. If the service rejects
 /// the token, it fetches a new one. Clones share their tokens, also between accounts. Concurrent calls that need a
-/// token share one fetch.
+/// token share one fetch, which runs on a task, and its error.
 ///
 /// The scope fits the endpoint's cloud and service, such as `https://storage.azure.com/.default` or
 /// `https://cosmos.azure.com/.default`. If the service requests another scope, the credential accepts it if it is one
@@ -107,7 +107,7 @@ struct Shared {
 struct Tokens {
     source: Arc<dyn TokenCredential>,
     /// The value of the header, marked as sensitive.
-    present: Renewing<HeaderValue>,
+    present: Arc<Renewing<HeaderValue>>,
 }
 
 impl EntraCredential {
@@ -193,7 +193,7 @@ impl EntraCredential {
             })?,
         };
         let mut tokens = tokens.write().unwrap_or_else(PoisonError::into_inner);
-        let present = Renewing::new();
+        let present = Arc::new(Renewing::new());
         let entry = tokens.entry(audience.clone());
         Ok(Arc::clone(
             entry.or_insert_with(|| Arc::new(Tokens { source, present })),
@@ -206,7 +206,8 @@ impl EntraCredential {
             return Ok(());
         };
         let tokens = self.tokens(&audience)?;
-        let fetch = || fetch(&*tokens.source, &audience.scope);
+        let source = Arc::clone(&tokens.source);
+        let fetch = move || fetch(Arc::clone(&source), audience.scope.clone());
         let token = tokens.present.get(context.now, fetch).await?;
         request.headers_mut().insert(AUTHORIZATION, HeaderValue::clone(&token));
         Ok(())
@@ -335,9 +336,9 @@ impl fmt::Debug for EntraCredential {
 ///
 /// Errors of azure_core hide the bodies and headers that they contain, but the text of a token source may contain
 /// anything. Its error is therefore only attached as the error's source.
-async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<HeaderValue>> {
-    let AccessToken { token, expires_on } = source.get_token(&[scope], None).await.map_err(|e| {
-        let why = format!("no Entra ID token for {}: the token source failed", Shown(scope));
+async fn fetch(source: Arc<dyn TokenCredential>, scope: String) -> Result<Fetched<HeaderValue>> {
+    let AccessToken { token, expires_on } = source.get_token(&[&scope], None).await.map_err(|e| {
+        let why = format!("no Entra ID token for {}: the token source failed", Shown(&scope));
         Error::new(ErrorKind::Unauthenticated, why).with_source(e)
     })?;
     let mut value = header_value("the Entra ID token", format!("Bearer {}", token.secret()))?;

@@ -1,21 +1,24 @@
 //! A cached value that all calls share and that is fetched again before it expires.
 //!
-//! All waiting calls share one fetch, which starts early enough that none sees the value expire. A value that the
-//! service rejects is fetched again. The credential decides what to fetch, and how.
+//! All waiting calls share one fetch and its error. It starts early enough that none sees the value expire. A value that
+//! the service rejects is fetched again. The credential decides what to fetch, and how.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-use azure_table_core::model::clock;
+use azure_table_core::model::clock::{self, Instant};
 use azure_table_core::model::error::Result;
-use tokio::sync::Mutex;
+
+use crate::pipeline::shared_fetch::SharedFetch;
 
 /// The time before the expiry at which a new value is fetched, or half of the value's life if that is sooner.
 const AHEAD: Duration = Duration::from_secs(5 * 60);
 
 /// The maximum wait for a new value while the old one is valid.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The minimum time for which a new value is used. The clock of this machine may be ahead, and call it expired.
+const LEAST: Duration = Duration::from_secs(5);
 /// The pause after a failed fetch while the old value is valid.
 const PAUSE: Duration = Duration::from_secs(30);
 
@@ -39,16 +42,15 @@ struct Entry<T> {
 #[derive(Debug)]
 pub(crate) struct Renewing<T> {
     entry: RwLock<Option<Entry<T>>>,
-    /// Held by the call that fetches.
-    fetching: Mutex<()>,
+    fetches: SharedFetch<Arc<T>>,
     generation: AtomicU64,
 }
 
-impl<T> Renewing<T> {
+impl<T: Send + Sync + 'static> Renewing<T> {
     pub(crate) fn new() -> Self {
         Self {
             entry: RwLock::new(None),
-            fetching: Mutex::new(()),
+            fetches: SharedFetch::new(),
             generation: AtomicU64::new(0),
         }
     }
@@ -59,37 +61,43 @@ impl<T> Renewing<T> {
     }
 
     /// Returns the current value, or one from `fetch`.
-    pub(crate) async fn get<F: Future<Output = Result<Fetched<T>>>>(
-        &self,
+    ///
+    /// One call starts a fetch. While the old value is still valid, the others do not wait for it.
+    pub(crate) async fn get<F>(
+        self: &Arc<Self>,
         now: SystemTime,
-        fetch: impl FnOnce() -> F,
-    ) -> Result<Arc<T>> {
+        fetch: impl Fn() -> F + Clone + Send + 'static,
+    ) -> Result<Arc<T>>
+    where
+        F: Future<Output = Result<Fetched<T>>> + Send + 'static,
+    {
         let old = match self.present(now) {
             Some((value, false)) => return Ok(value),
             old => old.map(|(value, _)| value),
         };
-        // One call fetches. While the old value is still valid, the others do not wait for it.
-        let _fetching = match &old {
-            Some(old) => match self.fetching.try_lock() {
-                Ok(guard) => guard,
-                Err(_) => return Ok(Arc::clone(old)),
-            },
-            None => self.fetching.lock().await,
+        let renew = || Arc::clone(self).renew(now, fetch.clone());
+        let Some(old) = old else {
+            return self.fetches.join(renew).await;
         };
+        match clock::within(PATIENCE, self.fetches.start(renew)).await {
+            Some(Some(Ok(value))) => return Ok(value),
+            Some(None) => {}
+            Some(Some(Err(_))) | None => self.postpone(now),
+        }
+        Ok(old)
+    }
+
+    /// Fetches a value, unless another call has just fetched one.
+    async fn renew<F>(self: Arc<Self>, now: SystemTime, fetch: impl Fn() -> F) -> Result<Arc<T>>
+    where
+        F: Future<Output = Result<Fetched<T>>>,
+    {
         if let Some((value, false)) = self.present(now) {
             return Ok(value);
         }
-        let Some(old) = old else {
-            return Ok(self.put(now, fetch().await?));
-        };
-        // While the old value is still valid, the wait for a new one is short.
-        match clock::within(PATIENCE, fetch()).await {
-            Some(Ok(fetched)) => Ok(self.put(now, fetched)),
-            Some(Err(_)) | None => {
-                self.postpone(now);
-                Ok(old)
-            }
-        }
+        let started = Instant::now();
+        let fetched = fetch().await?;
+        Ok(self.put(now + started.elapsed(), fetched))
     }
 
     /// Pauses fetching: the source has just failed, and the value is still valid.
@@ -125,7 +133,8 @@ impl<T> Renewing<T> {
 
     fn put(&self, now: SystemTime, fetched: Fetched<T>) -> Arc<T> {
         let value = Arc::new(fetched.value);
-        let stale = fetched.expires.map(|expires| {
+        let expires = fetched.expires.map(|expires| expires.max(now + LEAST));
+        let stale = expires.map(|expires| {
             let life = expires.duration_since(now).unwrap_or_default();
             now + life.saturating_sub(AHEAD).max(life / 2)
         });
@@ -133,7 +142,7 @@ impl<T> Renewing<T> {
         *entry = Some(Entry {
             value: Arc::clone(&value),
             stale,
-            expires: fetched.expires,
+            expires,
         });
         self.generation.fetch_add(1, Ordering::Release);
         value
@@ -158,12 +167,15 @@ mod tests {
         let callers = (0..16).map(|_| {
             let (renewing, fetches) = (Arc::clone(&renewing), Arc::clone(&fetches));
             tokio::spawn(async move {
-                let fetch = || async {
-                    tokio::task::yield_now().await;
-                    Ok(Fetched {
-                        value: fetches.fetch_add(1, Ordering::SeqCst),
-                        expires: Some(now + HOUR),
-                    })
+                let fetch = move || {
+                    let fetches = Arc::clone(&fetches);
+                    async move {
+                        tokio::task::yield_now().await;
+                        Ok(Fetched {
+                            value: fetches.fetch_add(1, Ordering::SeqCst),
+                            expires: Some(now + HOUR),
+                        })
+                    }
                 };
                 *renewing.get(now, fetch).await.unwrap()
             })
@@ -176,15 +188,15 @@ mod tests {
 
     #[tokio::test]
     async fn value_is_fetched_before_it_expires_and_after_a_rejection() {
-        let renewing = Renewing::new();
+        let renewing = Arc::new(Renewing::new());
         let start = SystemTime::UNIX_EPOCH + HOUR;
-        let fetched = |value| Fetched {
+        let fetched = move |value| Fetched {
             value,
             expires: Some(start + HOUR),
         };
         let get = async |after: Duration, value| {
             *renewing
-                .get(start + after, || async { Ok(fetched(value)) })
+                .get(start + after, move || async move { Ok(fetched(value)) })
                 .await
                 .unwrap()
         };
@@ -201,9 +213,9 @@ mod tests {
 
     #[tokio::test]
     async fn failed_fetch_is_ignored_while_the_old_value_is_valid() {
-        let renewing = Renewing::new();
+        let renewing = Arc::new(Renewing::new());
         let start = SystemTime::UNIX_EPOCH + HOUR;
-        let good = || async {
+        let good = move || async move {
             Ok(Fetched {
                 value: 1,
                 expires: Some(start + HOUR),
@@ -220,9 +232,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn hanging_source_is_not_waited_for_while_the_old_value_is_valid() {
-        let renewing = Renewing::new();
+        let renewing = Arc::new(Renewing::new());
         let start = SystemTime::UNIX_EPOCH + HOUR;
-        let good = || async {
+        let good = move || async move {
             Ok(Fetched {
                 value: 1,
                 expires: Some(start + HOUR),

@@ -46,7 +46,7 @@ type Source = dyn Fn() -> BoxFuture<'static, Result<SasToken>> + Send + Sync;
 /// A shared access signature that is fetched from a source and renewed before it expires.
 ///
 /// The client keeps it until five minutes before it expires (`se`), and fetches a new one when the service rejects it.
-/// Clones share it. Concurrent calls that need a signature share one fetch.
+/// Clones share it. Concurrent calls that need a signature share one fetch, which runs on a task, and its error.
 ///
 /// ```
 /// use azure_table::{AccountKey, DateTime, TableName, TablePermissions, TableSas, TableServiceClient};
@@ -75,7 +75,7 @@ pub struct RenewableSas {
 impl RenewableSas {
     /// Creates a credential that fetches its signature from `source`.
     ///
-    /// An error of the source fails the call that needs a signature, unless the previous signature is still valid.
+    /// An error of the source fails the calls that wait for a signature, unless the previous signature is still valid.
     pub fn new<F>(source: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<SasToken>> + Send + 'static,
@@ -87,10 +87,14 @@ impl RenewableSas {
     }
 
     async fn put(&self, request: &mut Request<Bytes>, now: SystemTime) -> Result<()> {
-        let fetch = || async {
-            let value = (self.source)().await?;
-            let expires = value.expiry().and_then(|end| SystemTime::try_from(end).ok());
-            Ok(Fetched { value, expires })
+        let source = Arc::clone(&self.source);
+        let fetch = move || {
+            let signature = source();
+            async move {
+                let value = signature.await?;
+                let expires = value.expiry().and_then(|end| SystemTime::try_from(end).ok());
+                Ok(Fetched { value, expires })
+            }
         };
         let token = self.token.get(now, fetch).await?;
         put(&token, request)
