@@ -186,7 +186,12 @@ impl DataKeys {
             }
         }
         // Rows that others wrote must not decide how often the provider is called.
-        unknown.truncate(MOST_KEYS);
+        let count = unknown.len();
+        let rest = unknown.split_off(count.min(MOST_KEYS));
+        if !rest.is_empty() {
+            let failed = OpeningKey::Failed(Arc::new(too_many(count)));
+            keys.extend(rest.into_iter().map(|wrapped| (wrapped, failed.clone())));
+        }
         let limit = timeout.unwrap_or(PATIENCE);
         let until = Instant::now() + limit;
         let unwrapped = stream::iter(unknown).map(|wrapped| async move {
@@ -245,6 +250,12 @@ impl Known {
         }
         self.keys.insert(wrapped, (key, self.time));
     }
+}
+
+fn too_many(keys: usize) -> Error {
+    let why =
+        format!("the response has {keys} new data keys, more than the limit of {MOST_KEYS}: set a smaller `page_size`");
+    Error::new(ErrorKind::Other, why)
 }
 
 fn no_response(limit: Duration) -> Error {

@@ -156,6 +156,29 @@ async fn waiting_writes_share_the_error_of_the_provider() {
 }
 
 #[tokio::test]
+async fn page_with_too_many_data_keys_names_the_limit() -> Result<()> {
+    let clinic = Clinic::new().await;
+    for number in 0..501 {
+        let keys = || clinic.with(Keys::new("2026-11", 7));
+        keys().insert(&patient(number)).await?;
+        keys().patch(("north", number), Patient::SCAN.set(vec![1])).await?;
+    }
+    let keys = Keys::new("2026-11", 7);
+    let patients = clinic.with(keys.clone());
+    let error = patients.query().all().await.unwrap_err();
+    assert_eq!(keys.calls().1, 1_000);
+    let text = error.to_string();
+    assert!(
+        text.contains("1002 new data keys, more than the limit of 1000"),
+        "{text}"
+    );
+    assert!(text.contains("`page_size`"), "{text}");
+    let patients = clinic.with(keys);
+    assert_eq!(patients.query().page_size(500).all().await?.len(), 501);
+    Ok(())
+}
+
+#[tokio::test]
 async fn client_without_provider_rejects_the_write_and_the_row() -> Result<()> {
     let clinic = Clinic::new().await;
     clinic.insert(1..2).await;
