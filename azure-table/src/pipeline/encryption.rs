@@ -23,7 +23,7 @@ pub(crate) mod local_keys;
 
 /// The number of values for which a data key is used.
 const MOST_VALUES: u64 = 1 << 30;
-/// The time for which a data key is used.
+/// The time for which a data key encrypts, and for which an unwrapped one decrypts.
 const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The maximum wait for the provider if the call has no timeout.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -67,7 +67,9 @@ const CONCURRENCY: usize = 8;
 /// # impl Vault { async fn post(&self, _: &str, _: &str, body: &[u8]) -> Result<Vec<u8>> { Ok(body.to_vec()) } }
 /// ```
 ///
-/// The guide [`encryption`](crate::guide::encryption) describes when keys are fetched, and how they are rotated.
+/// The client keeps a data key for up to 24 hours, so it encrypts and decrypts after you revoke a wrapping key. Restart
+/// all clients to end that sooner. The guide [`encryption`](crate::guide::encryption) describes when keys are fetched, and
+/// how they are rotated.
 pub trait KeyProvider: fmt::Debug + Send + Sync + 'static {
     /// Wraps a new data key by the current wrapping key, and returns it with the id of that key.
     ///
@@ -106,9 +108,15 @@ struct Current {
 /// The keys that decrypt.
 #[derive(Default)]
 struct Known {
-    /// Each key, with the time of its last use.
-    keys: HashMap<WrappedKey, (OpeningKey, u64)>,
+    keys: HashMap<WrappedKey, KnownKey>,
     time: u64,
+}
+
+struct KnownKey {
+    key: OpeningKey,
+    until: Instant,
+    /// The time of its last use.
+    used: u64,
 }
 
 impl DataKeys {
@@ -159,7 +167,7 @@ impl DataKeys {
         let wrapped = self.provider.wrap(&data_key).await;
         let wrapped = wrapped.map_err(|e| provider_error(e, "the key provider did not wrap a data key".into()))?;
         let key = Arc::new(SealingKey::new(&data_key, wrapped.clone())?);
-        self.known().insert(wrapped, OpeningKey::new(&data_key));
+        self.known().insert(wrapped, OpeningKey::new(&data_key), until);
         *self.current() = Some(Current {
             key,
             until,
@@ -193,9 +201,9 @@ impl DataKeys {
             keys.extend(rest.into_iter().map(|wrapped| (wrapped, failed.clone())));
         }
         let limit = timeout.unwrap_or(PATIENCE);
-        let until = Instant::now() + limit;
+        let started = Instant::now();
         let unwrapped = stream::iter(unknown).map(|wrapped| async move {
-            let left = until.saturating_duration_since(Instant::now());
+            let left = limit.saturating_sub(started.elapsed());
             let unwrapped = clock::within(left, self.provider.unwrap(&wrapped)).await;
             let key = match unwrapped.unwrap_or_else(|| Err(no_response(limit))) {
                 Ok(key) => OpeningKey::new(&key),
@@ -207,7 +215,7 @@ impl DataKeys {
         while let Some((wrapped, key)) = unwrapped.next().await {
             // A failure is not kept: the provider may respond to the next call.
             if let OpeningKey::Known(_) = &key {
-                self.known().insert(wrapped.clone(), key.clone());
+                self.known().insert(wrapped.clone(), key.clone(), started + LIFE);
             }
             keys.insert(wrapped, key);
         }
@@ -234,21 +242,25 @@ impl Current {
 impl Known {
     fn get(&mut self, wrapped: &WrappedKey) -> Option<OpeningKey> {
         self.time += 1;
-        let (key, used) = self.keys.get_mut(wrapped)?;
-        *used = self.time;
-        Some(key.clone())
+        let known = self
+            .keys
+            .get_mut(wrapped)
+            .filter(|known| Instant::now() < known.until)?;
+        known.used = self.time;
+        Some(known.key.clone())
     }
 
     /// Adds a key. If there are too many, removes the least recently used one.
-    fn insert(&mut self, wrapped: WrappedKey, key: OpeningKey) {
+    fn insert(&mut self, wrapped: WrappedKey, key: OpeningKey, until: Instant) {
         self.time += 1;
         if self.keys.len() >= MOST_KEYS && !self.keys.contains_key(&wrapped) {
-            let oldest = self.keys.iter().min_by_key(|(_, (_, used))| *used);
+            let oldest = self.keys.iter().min_by_key(|(_, known)| known.used);
             if let Some(oldest) = oldest.map(|(wrapped, _)| wrapped.clone()) {
                 self.keys.remove(&oldest);
             }
         }
-        self.keys.insert(wrapped, (key, self.time));
+        let used = self.time;
+        self.keys.insert(wrapped, KnownKey { key, until, used });
     }
 }
 

@@ -63,6 +63,27 @@ async fn data_key_is_used_for_a_day() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test(start_paused = true)]
+async fn unwrapped_data_key_is_kept_for_a_day() -> Result<()> {
+    let clinic = Clinic::new().await;
+    let hour = Duration::from_secs(3_600);
+    clinic.insert(1..2).await;
+    let keys = Keys::new("2026-11", 7);
+    let patients = clinic.with(keys.clone());
+    for (hours, unwraps) in [(0, 1), (23, 1), (1, 2), (23, 2)] {
+        tokio::time::advance(hours * hour).await;
+        assert_eq!(patients.get(("north", 1)).await?, Some(patient(1)));
+        assert_eq!(keys.calls(), (0, unwraps));
+    }
+    tokio::time::advance(hour).await;
+    for (patients, keys) in [(patients, keys), (clinic.patients, clinic.keys)] {
+        keys.fail(Some("the key is revoked"));
+        let error = patients.get(("north", 1)).await.unwrap_err();
+        assert!(error.to_string().contains("the key is revoked"), "{error}");
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn concurrent_writes_share_one_data_key() -> Result<()> {
     let clinic = Clinic::new().await;
