@@ -1,7 +1,8 @@
 //! The number of connections that a transport may use concurrently.
 //!
 //! Attempts wait for a permit of the [`ConnectionLimit`]. An attempt holds it from before it sends until its response
-//! is read to the end. A connection that is idle in the pool needs none.
+//! is read to the end. A connection that is idle in the pool needs none. [`of_attempts`] limits the attempts of a client
+//! in the same way.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -26,6 +27,8 @@ pub struct ConnectionLimit(Arc<Slots>);
 
 struct Slots {
     limit: usize,
+    /// The permits and the setting to raise, for errors.
+    permits: &'static str,
     free: Semaphore,
     /// The number of permits released so far, which shows waiting calls whether there is progress.
     released: AtomicUsize,
@@ -34,9 +37,15 @@ struct Slots {
 impl ConnectionLimit {
     /// Creates a limit of this many connections, at least one.
     pub fn new(connections: usize) -> Self {
-        let limit = connections.clamp(1, Semaphore::MAX_PERMITS);
+        Self::of(connections, "connections; raise `max_connections` of the transport")
+    }
+
+    fn of(limit: usize, permits: &'static str) -> Self {
+        // A limit of 0 would never send anything.
+        let limit = limit.clamp(1, Semaphore::MAX_PERMITS);
         Self(Arc::new(Slots {
             limit,
+            permits,
             free: Semaphore::new(limit),
             released: AtomicUsize::new(0),
         }))
@@ -49,13 +58,18 @@ impl ConnectionLimit {
 
     fn waited(&self, what: &str, started: Instant) -> Error {
         let why = format!(
-            "{what} while the request waited {:.1?} for one of {} connections; raise `max_connections` of the transport, \
-             or run fewer calls concurrently",
+            "{what} while the request waited {:.1?} for one of {} {}, or run fewer calls concurrently",
             started.elapsed(),
-            self.get()
+            self.get(),
+            self.0.permits
         );
         Error::new(ErrorKind::Timeout, why)
     }
+}
+
+/// Returns a limit on the attempts of a client, over all its transports' connections.
+pub fn of_attempts(attempts: usize) -> ConnectionLimit {
+    ConnectionLimit::of(attempts, "permits; raise `max_in_flight` of the client")
 }
 
 /// Waits for a permit until the deadline.

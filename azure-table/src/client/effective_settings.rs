@@ -7,6 +7,7 @@ use std::fmt::{self, Display};
 use std::time::Duration;
 
 use azure_table_core::protocol::profile::Profile;
+use azure_table_core::transport::connection_limit::ConnectionLimit;
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::hedge::Hedge;
@@ -82,7 +83,7 @@ impl EffectiveSettings {
             attempt_timeout: settings.attempt_time(),
             timeout: defaults.timeout,
             retry: format!("{:?}", defaults.retry.as_ref().unwrap_or(&pipeline.retry)),
-            max_in_flight: settings.in_flight.as_ref().map(|slots| slots.limit),
+            max_in_flight: settings.in_flight.as_ref().map(ConnectionLimit::get),
             max_connections: pipeline
                 .transport
                 .as_ref()

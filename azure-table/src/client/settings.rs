@@ -6,7 +6,7 @@ use std::time::Duration;
 use azure_table_core::filter::access::AccessPath;
 use azure_table_core::model::error::{Error, Result};
 use azure_table_core::protocol::profile::Profile;
-use azure_table_core::transport::Transport;
+use azure_table_core::transport::{Transport, connection_limit};
 
 use crate::client::effective_settings::{EffectiveSettings, Scope};
 use crate::client::service::TableServiceClient;
@@ -18,7 +18,6 @@ use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::Observer;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::RetryPolicy;
-use crate::pipeline::settings::InFlight;
 
 /// Settings. Each setter returns a new client that shares connections and credential with this one.
 impl TableServiceClient {
@@ -78,10 +77,12 @@ impl TableServiceClient {
 
     /// Limits the number of attempts in flight, over all tables and clones of the new client. 0 counts as 1.
     ///
-    /// Further attempts wait, and the timeout of their calls keeps running.
+    /// Further attempts wait, and the timeout of their calls keeps running. If no attempt ends for twice the
+    /// `attempt_timeout`, for example because nothing polls the calls in flight, a waiting call fails with
+    /// [`Timeout`](crate::ErrorKind::Timeout).
     #[must_use]
     pub fn max_in_flight(&self, attempts: usize) -> Self {
-        self.changed(|pipeline| pipeline.settings.in_flight = Some(InFlight::new(attempts)))
+        self.changed(|pipeline| pipeline.settings.in_flight = Some(connection_limit::of_attempts(attempts)))
     }
 
     /// Sets the application name in front of this crate's name in the `User-Agent`, such as `orders/1.4`.

@@ -7,7 +7,6 @@
 //! which authorization it sent, and would misjudge its rejection.
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use azure_table_core::model::clock::{self, Instant};
@@ -20,7 +19,6 @@ use azure_table_core::transport::deadline::{Deadline, timed_out};
 use azure_table_core::transport::{Delivery, Transport, TransportError, into_source};
 use bytes::Bytes;
 use http::Request;
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
@@ -67,7 +65,7 @@ impl Pipeline {
     ) -> Result<Ready<'_>> {
         let transport = self.transport.as_ref().map_err(|error| error.copy())?;
         let request = &call.request;
-        let slot = self.slot(deadline).await?;
+        let slot = self.slot(deadline, *attempt_timeout).await?;
         let limit = deadline
             .remaining()
             .map_or(*attempt_timeout, |left| left.min(*attempt_timeout));
@@ -227,19 +225,13 @@ impl Pipeline {
     }
 
     /// Acquires one of the `max_in_flight` permits.
-    async fn slot(&self, deadline: &Deadline) -> Result<Option<OwnedSemaphorePermit>> {
+    async fn slot(&self, deadline: &Deadline, attempt_timeout: Duration) -> Result<Option<ConnectionPermit<'_>>> {
         let Some(in_flight) = &self.settings.in_flight else {
             return Ok(None);
         };
-        match deadline.limit(Arc::clone(&in_flight.slots).acquire_owned()).await {
-            // The semaphore is never closed.
-            Some(slot) => Ok(slot.ok()),
-            None => Err(Error::new(
-                ErrorKind::Timeout,
-                "the `timeout` of the call ended while it waited for one of `max_in_flight` permits: raise \
-                 `max_in_flight`, or run fewer calls concurrently",
-            )),
-        }
+        // The calls in flight may have the longer timeout. Each waits for a credential, then for its response.
+        let patience = attempt_timeout.max(self.settings.attempt_time()).saturating_mul(2);
+        connection_limit::acquire(in_flight, deadline, patience).await.map(Some)
     }
 }
 
@@ -270,7 +262,7 @@ pub(super) struct Ready<'a> {
     authorized: Authorized,
     location: Location,
     limit: Duration,
-    _permits: (Option<ConnectionPermit<'a>>, Option<OwnedSemaphorePermit>),
+    _permits: (Option<ConnectionPermit<'a>>, Option<ConnectionPermit<'a>>),
 }
 
 /// An authorized request.

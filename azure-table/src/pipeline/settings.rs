@@ -9,8 +9,8 @@ use azure_table_core::filter::access::AccessPath;
 use azure_table_core::model::error::Result;
 use azure_table_core::model::variant_mark::MarkedVariant;
 use azure_table_core::protocol::http_request::header_value;
+use azure_table_core::transport::connection_limit::ConnectionLimit;
 use http::HeaderValue;
-use tokio::sync::Semaphore;
 
 #[cfg(feature = "encryption")]
 use crate::pipeline::encryption::DataKeys;
@@ -38,7 +38,8 @@ pub(crate) struct ClientSettings {
     pub(crate) defaults: CallOptions,
     /// Signs requests with this machine's time even if the service's differs.
     pub(crate) keeps_clock: bool,
-    pub(crate) in_flight: Option<InFlight>,
+    /// The limit of concurrent attempts.
+    pub(crate) in_flight: Option<ConnectionLimit>,
     pub(crate) is_read_only: bool,
     /// The access path from which queries are rejected before they are sent.
     pub(crate) denied: Option<AccessPath>,
@@ -53,22 +54,6 @@ pub(crate) struct ClientSettings {
     /// The keys of encrypted properties.
     #[cfg(feature = "encryption")]
     pub(crate) data_keys: Option<Arc<DataKeys>>,
-}
-
-/// A limit of concurrent attempts.
-#[derive(Clone, Debug)]
-pub(crate) struct InFlight {
-    pub(crate) limit: usize,
-    pub(crate) slots: Arc<Semaphore>,
-}
-
-impl InFlight {
-    pub(crate) fn new(limit: usize) -> Self {
-        // A limit of 0 would never send anything.
-        let limit = limit.clamp(1, Semaphore::MAX_PERMITS);
-        let slots = Arc::new(Semaphore::new(limit));
-        Self { limit, slots }
-    }
 }
 
 impl ClientSettings {

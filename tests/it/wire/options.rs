@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use azure_table::emulator::ServiceModel;
 use azure_table::telemetry::OperationContext;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{CallOptions, DynamicEntity, Emulator, ErrorKind, NoRetry, TableEntity, TableServiceClient};
@@ -286,6 +287,35 @@ async fn wait_for_a_permit_ends_with_the_timeout() {
         (ErrorKind::Timeout, 0, false)
     );
     hanging.abort();
+}
+
+/// The bulk holds all permits, and the loop over its outcomes does not poll it.
+#[tokio::test(start_paused = true)]
+async fn wait_for_a_permit_ends_if_nothing_releases_one() {
+    let slow = ServiceModel::new().write_latency(Duration::from_millis(50));
+    let service = TableServiceClient::from_transport(Emulator::new().service_model(slow)).max_in_flight(16);
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    let rows = (0..32).map(|n| DynamicEntity::new(format!("p{n}"), "r"));
+    let mut outcomes = table.bulk().insert(rows).outcomes();
+    assert!(outcomes.next().await.is_some());
+    let started = tokio::time::Instant::now();
+    let insert = table.insert(&DynamicEntity::new("q", "r")).into_future();
+    let ended = tokio::time::timeout(Duration::from_secs(600), insert).await;
+    let error = ended.expect("it hangs").unwrap_err();
+    assert_eq!(
+        (error.kind(), started.elapsed()),
+        (ErrorKind::Timeout, Duration::from_secs(120))
+    );
+    assert_eq!((error.attempts(), error.may_have_applied()), (0, false));
+    assert!(
+        error
+            .to_string()
+            .contains("for one of 16 permits; raise `max_in_flight`"),
+        "{error}"
+    );
+    while outcomes.next().await.is_some() {}
+    assert_eq!(outcomes.finish().unwrap().applied(), 32);
 }
 
 #[tokio::test(start_paused = true)]

@@ -29,8 +29,8 @@ const LINGER: Duration = Duration::from_millis(200);
 ///
 /// The caller drives the writer. It runs in `send`, [`flush`](Self::flush), [`run_pending`](Self::run_pending) and
 /// [`close`](Self::close), and spawns no task. A batch in flight that is not driven for the `attempt_timeout` (60 s by
-/// default) ends in doubt. Call `close` for the report, even after an error: operations still pending when the writer
-/// is dropped are never sent.
+/// default) may end in doubt when the writer is driven again, and keeps its permit of `max_in_flight` until then. Call
+/// `close` for the report, even after an error: operations still pending when the writer is dropped are never sent.
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
 /// use std::time::Duration;

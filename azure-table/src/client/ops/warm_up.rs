@@ -44,7 +44,7 @@ fn within_limits(pipeline: &Pipeline, connections: usize) -> Result<usize> {
         return Ok(0);
     }
     let max_connections = transport.connection_limit().map(|limit| limit.get());
-    let max_in_flight = pipeline.settings.in_flight.as_ref().map(|slots| slots.limit);
+    let max_in_flight = pipeline.settings.in_flight.as_ref().map(|limit| limit.get());
     for (limit, setting) in [
         (max_connections, "`max_connections` of the transport"),
         (max_in_flight, "`max_in_flight` of the client"),
