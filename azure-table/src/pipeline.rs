@@ -51,6 +51,7 @@ pub(crate) mod observer;
 pub(crate) mod options;
 mod preparation;
 mod reconciliation;
+mod rejected_certificate;
 #[cfg(feature = "reqwest")]
 pub(crate) mod reqwest_transport;
 #[cfg(any(feature = "http", feature = "reqwest"))]

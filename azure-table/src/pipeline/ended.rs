@@ -16,6 +16,7 @@ use azure_table_core::transport::Delivery;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 
+use crate::pipeline::rejected_certificate::is_certificate_rejected;
 use crate::pipeline::retry::Failure;
 
 /// The end of a call that does not fail: a response, or the rows of a write that was read back and found applied.
@@ -49,6 +50,11 @@ impl Ended {
                 .map(|rejection| Failure::Response(rejection.status, rejection.code.as_deref())),
             (Err((reached, _)), _) => Some(Failure::Transport(*reached)),
         }
+    }
+
+    /// Returns `true` if the attempt failed because of a certificate, as each further one would.
+    pub(crate) fn is_certificate_rejected(&self) -> bool {
+        matches!(&self.outcome, Err((_, error)) if is_certificate_rejected(error))
     }
 
     /// Returns the end of a call that ends with this attempt.

@@ -24,6 +24,7 @@ use hyper_util::client::legacy::{Client, Error as ClientError};
 use crate::pipeline::http_transport::connector::Connector;
 use crate::pipeline::http_transport::open_connections::requested;
 use crate::pipeline::http_transport::proxies::Proxies;
+use crate::pipeline::rejected_certificate::is_certificate_rejected;
 use crate::pipeline::response_body::{ResponseBody, cut};
 
 pub(crate) mod builder;
@@ -105,7 +106,7 @@ async fn read(mut pieces: Incoming) -> Result<Bytes, TransportError> {
 /// Converts an error without a response.
 fn no_response(error: ClientError) -> TransportError {
     let has_connection = error.connect_info().is_some();
-    let reached = match has_connection && !is_canceled(&error) {
+    let reached = match has_connection && !is_canceled(&error) && !is_certificate_rejected(&error) {
         true => Delivery::MaybeSent,
         false => Delivery::NothingSent,
     };

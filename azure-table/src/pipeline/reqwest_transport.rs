@@ -22,6 +22,7 @@ use http::{Request, Response, Uri};
 use reqwest::Url;
 
 use crate::pipeline::connection_defaults::{CONNECT_TIMEOUT, MAX_CONNECTIONS, POOL_IDLE};
+use crate::pipeline::rejected_certificate::is_certificate_rejected;
 use crate::pipeline::response_body::{ResponseBody, cut};
 use crate::pipeline::tls::TlsSettings;
 
@@ -260,7 +261,7 @@ async fn read(response: &mut reqwest::Response) -> Result<Bytes, TransportError>
 
 /// Converts an error without a response. Removes its URL, because the query contains the filter.
 fn no_response(error: reqwest::Error) -> TransportError {
-    let reached = match error.is_connect() || error.is_builder() {
+    let reached = match error.is_connect() || error.is_builder() || is_certificate_rejected(&error) {
         true => Delivery::NothingSent,
         false => Delivery::MaybeSent,
     };

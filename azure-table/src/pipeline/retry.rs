@@ -39,6 +39,7 @@ pub(crate) mod linear;
 /// - A 404 of the secondary in a mode with both locations.
 /// - A 404, 409 or 412 of a write in doubt, which the client reads back.
 /// - A read whose response is longer than the transport's limit, which fails.
+/// - A certificate that the client or the server rejects, with rustls: the call fails.
 ///
 /// The client enforces these rules with every policy:
 ///

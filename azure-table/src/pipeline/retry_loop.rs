@@ -235,6 +235,7 @@ impl Attempts<'_, '_> {
             ..self.state.failed(self.call, failure)
         };
         let next = match classify(self.state, &failed, is_renewed) {
+            Next::AskPolicy if ended.is_certificate_rejected() => plan(self.state, &failed, Decision::Stop),
             Next::AskPolicy => self.retry.ask(self.state, &failed),
             next => next,
         };

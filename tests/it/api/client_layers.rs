@@ -68,6 +68,7 @@ fn imports_of_the_pipeline_go_downward() {
             "history",
             "observer",
             "ended",
+            "rejected_certificate",
             "skew",
             "retry",
             "context",

@@ -13,16 +13,48 @@ use azure_table_tests::canned::CONTOSO;
 use azure_table_tests::errors::kind_in_doubt;
 use azure_table_tests::{Network, on_both_networks};
 use http::Request;
+use rcgen::ExtendedKeyUsagePurpose;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::sleep;
 
 use super::sockets::{Sockets, WRITTEN, entity};
+use super::transport_settings::{Identity, TlsFront};
 
 on_both_networks! {
+    rejected_certificate_ends_the_call,
     connection_that_cannot_be_secured_in_time_sends_nothing,
     idle_connection_is_closed_after_its_timeout,
     second_request_of_a_hedged_read_has_another_connection,
     dropped_call_cancels_both_requests_of_a_hedged_read,
+}
+
+/// The same certificates fail again. With TLS 1.3, the server rejects the client's after the request was sent.
+async fn rejected_certificate_ends_the_call(network: Network) {
+    let service = ([127, 0, 0, 1], 1).into();
+    let clients = Identity::of(ExtendedKeyUsagePurpose::ClientAuth);
+    let valid = TlsFront::to(service, None).await;
+    let expired = Identity::until(ExtendedKeyUsagePurpose::ServerAuth, 2020);
+    let expired = TlsFront::with(expired, service, None).await;
+    let demanding = TlsFront::to(service, Some(&clients)).await;
+    for (front, host, trusted, why) in [
+        (&valid, "127.0.0.1", &demanding, "BadSignature"),
+        (&valid, "localhost", &valid, "not valid for name"),
+        (&expired, "127.0.0.1", &expired, "certificate expired"),
+        (&demanding, "127.0.0.1", &demanding, "CertificateRequired"),
+    ] {
+        let endpoint = format!("https://{host}:{}", front.address.port());
+        let service = TableServiceClient::from_connection_string(&format!("{CONTOSO};TableEndpoint={endpoint}"));
+        let transport = network.builder().root_certificates(&trusted.identity.certificate);
+        let service = service.unwrap().transport(transport.build().unwrap());
+        let table = service.dynamic_table("Things").unwrap();
+        let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.may_have_applied(), error.attempts()),
+            (ErrorKind::Connection, false, 1),
+            "{why}: {error:?}"
+        );
+        assert!(format!("{error:?}").contains(why), "{error:?}");
+    }
 }
 
 /// The server accepts connections and sends nothing: the TLS handshake does not begin.

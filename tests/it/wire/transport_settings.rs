@@ -31,8 +31,14 @@ pub(super) struct Identity {
 
 impl Identity {
     pub(super) fn of(usage: ExtendedKeyUsagePurpose) -> Self {
+        Self::until(usage, 4096)
+    }
+
+    /// An identity that is valid until the end of this year.
+    pub(super) fn until(usage: ExtendedKeyUsagePurpose, year: i32) -> Self {
         let mut params = CertificateParams::new(vec![HOST.to_owned(), "127.0.0.1".to_owned()]).unwrap();
         params.extended_key_usages = vec![usage];
+        params.not_after = rcgen::date_time_ymd(year, 12, 31);
         let key = KeyPair::generate().unwrap();
         Self {
             certificate: params.self_signed(&key).unwrap().pem(),
@@ -61,7 +67,10 @@ pub(super) struct TlsFront {
 
 impl TlsFront {
     pub(super) async fn to(service: SocketAddr, clients: Option<&Identity>) -> Self {
-        let identity = Identity::of(ExtendedKeyUsagePurpose::ServerAuth);
+        Self::with(Identity::of(ExtendedKeyUsagePurpose::ServerAuth), service, clients).await
+    }
+
+    pub(super) async fn with(identity: Identity, service: SocketAddr, clients: Option<&Identity>) -> Self {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -85,10 +94,14 @@ impl TlsFront {
                 let (stream, _) = listener.accept().await.unwrap();
                 let (acceptor, sender) = (acceptor.clone(), sender.clone());
                 tokio::spawn(async move {
-                    if let Ok(mut client) = acceptor.accept(stream).await {
-                        let _ = sender.send(client.get_ref().1.alpn_protocol().map(<[u8]>::to_vec));
-                        let mut service = TcpStream::connect(service).await.unwrap();
-                        let _ = copy_bidirectional(&mut client, &mut service).await;
+                    match acceptor.accept(stream).into_fallible().await {
+                        Ok(mut client) => {
+                            let _ = sender.send(client.get_ref().1.alpn_protocol().map(<[u8]>::to_vec));
+                            let mut service = TcpStream::connect(service).await.unwrap();
+                            let _ = copy_bidirectional(&mut client, &mut service).await;
+                        }
+                        // A reset would discard the alert, since unread bytes are left.
+                        Err((_, mut stream)) => drop(tokio::io::copy(&mut stream, &mut tokio::io::sink()).await),
                     }
                 });
             }
