@@ -6,6 +6,7 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
+use azure_table_core::filter::access::AccessPath;
 use azure_table_core::protocol::profile::Profile;
 use azure_table_core::transport::connection_limit::ConnectionLimit;
 
@@ -50,6 +51,8 @@ pub struct EffectiveSettings {
     shares_reads: bool,
     via_batch: bool,
     is_read_only: bool,
+    denied: Option<AccessPath>,
+    encrypts: bool,
     creates_missing_tables: bool,
     variant: Option<&'static str>,
     corrects_clock: bool,
@@ -94,6 +97,11 @@ impl EffectiveSettings {
             shares_reads: defaults.shared_reads.unwrap_or_default(),
             via_batch: defaults.via_batch,
             is_read_only: settings.is_read_only,
+            denied: settings.denied,
+            #[cfg(feature = "encryption")]
+            encrypts: settings.data_keys.is_some(),
+            #[cfg(not(feature = "encryption"))]
+            encrypts: false,
             creates_missing_tables: settings.creates_missing_tables,
             variant: settings.variant.map(|variant| variant.name),
             corrects_clock: !settings.keeps_clock,
@@ -183,16 +191,15 @@ impl EffectiveSettings {
 
     /// Returns a warning for each setting with a surprising effect, one sentence each.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        let may_lose_writes = self.attempt_timeout < WORKING_TIME && !self.is_read_only;
-        may_lose_writes
-            .then(|| {
-                format!(
-                    "the service may work on a write for {WORKING_TIME:?}, but an attempt ends after {:?}: a write may be applied \
-                     though its call failed",
-                    self.attempt_timeout
-                )
-            })
-            .into_iter()
+        let ends = [("an attempt", Some(self.attempt_timeout)), ("a call", self.timeout)];
+        let may_lose_writes = |end: &Duration| *end < WORKING_TIME && !self.is_read_only;
+        ends.into_iter().filter_map(move |(what, end)| {
+            let end = end.filter(may_lose_writes)?;
+            Some(format!(
+                "the service may work on a write for {WORKING_TIME:?}, but {what} ends after {end:?}: a write may be applied \
+                 though its call failed"
+            ))
+        })
     }
 }
 
@@ -227,6 +234,13 @@ impl Display for EffectiveSettings {
         let single = either(self.via_batch, "as batches", "as single requests");
         writeln!(f, "single operations: {single}")?;
         writeln!(f, "writes: {}", either(self.is_read_only, "rejected", "allowed"))?;
+        let denied = self.denied.map(|path| format!("{path} or wider"));
+        writeln!(f, "denied queries: {}", or(denied, "none"))?;
+        writeln!(
+            f,
+            "encryption: {}",
+            either(self.encrypts, "of marked properties", "none")
+        )?;
         let missing = either(self.creates_missing_tables, "created by the first write", "not created");
         writeln!(f, "missing tables: {missing}")?;
         writeln!(f, "rows: {}", or(rows, "all"))?;

@@ -120,7 +120,7 @@ impl ReqwestTransportBuilder {
     /// Connections are opened when they are needed.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the certificates are not PEM.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a certificate is not X.509 in PEM.
     /// - [`Unsupported`](crate::ErrorKind::Unsupported): without the feature `rustls`, the process has installed no
     ///   crypto provider, and `configure` sets no other TLS.
     /// - [`Connection`](crate::ErrorKind::Connection): TLS cannot be set up, or reqwest rejects its settings.

@@ -25,7 +25,7 @@ impl TlsSettings {
     /// Returns the configuration, for HTTP/1.1 only.
     ///
     /// # Errors
-    /// - `InvalidInput`: a text is not PEM, or `config` was combined with another setting.
+    /// - `InvalidInput`: a certificate is not X.509 in PEM, or `config` was combined with another setting.
     /// - `Unsupported`: there is no crypto provider.
     /// - `Connection`: the certificates of the platform cannot be read.
     pub(super) fn into_config(self) -> Result<ClientConfig> {
@@ -112,7 +112,12 @@ fn provider() -> Result<Arc<CryptoProvider>> {
 #[cfg(not(target_os = "android"))]
 fn verifier_with(roots: Vec<CertificateDer<'static>>, provider: &Arc<CryptoProvider>) -> Result<Arc<Verifier>> {
     let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(provider));
-    verifier.map(Arc::new).map_err(unusable)
+    verifier.map(Arc::new).map_err(|e| match e {
+        rustls::Error::InvalidCertificate(_) => {
+            Error::invalid_input("a root certificate is PEM, but no certificate of X.509").with_source(e)
+        }
+        e => unusable(e),
+    })
 }
 
 #[cfg(target_os = "android")]

@@ -22,6 +22,7 @@ use super::transport_settings::{Identity, TlsFront};
 
 on_both_networks! {
     rejected_certificate_ends_the_call,
+    certificate_that_is_no_x509_is_rejected_by_build,
     connection_that_cannot_be_secured_in_time_sends_nothing,
     idle_connection_is_closed_after_its_timeout,
     second_request_of_a_hedged_read_has_another_connection,
@@ -55,6 +56,13 @@ async fn rejected_certificate_ends_the_call(network: Network) {
         );
         assert!(format!("{error:?}").contains(why), "{error:?}");
     }
+}
+
+async fn certificate_that_is_no_x509_is_rejected_by_build(network: Network) {
+    let pem = "-----BEGIN CERTIFICATE-----\nbm8gY2VydGlmaWNhdGU=\n-----END CERTIFICATE-----\n";
+    let error = network.builder().root_certificates(pem).build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    assert!(error.to_string().contains("no certificate of X.509"), "{error}");
 }
 
 /// The server accepts connections and sends nothing: the TLS handshake does not begin.

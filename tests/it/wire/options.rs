@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::emulator::ServiceModel;
+use azure_table::filter::AccessPath;
 use azure_table::telemetry::OperationContext;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{CallOptions, DynamicEntity, Emulator, ErrorKind, NoRetry, TableEntity, TableServiceClient};
@@ -193,7 +194,9 @@ async fn settings_show_the_effective_values() {
         .transport(Canned::new([]));
     let settings = service
         .attempt_timeout(Duration::from_secs(5))
+        .timeout(Duration::from_secs(20))
         .max_in_flight(64)
+        .deny(AccessPath::PartitionRange)
         .prefixed("t42")
         .unwrap()
         .settings();
@@ -205,21 +208,33 @@ async fn settings_show_the_effective_values() {
         "credential: AccountKey(contoso)",
         "x-ms-version: 2019-02-02",
         "attempt timeout: 5s",
-        "timeout: none",
+        "timeout: 20s",
         "max in flight: 64",
         "writes: allowed",
+        "denied queries: a range of partitions or wider",
         "table name prefix: \"t42\"",
     ] {
         assert!(text.lines().any(|shown| shown == line), "{line} in:\n{text}");
     }
-    assert!(
-        settings
-            .warnings()
-            .next()
-            .unwrap()
-            .contains("may be applied though its call failed")
-    );
+    let warnings: Vec<_> = settings.warnings().collect();
+    for (warning, end) in warnings
+        .iter()
+        .zip(["an attempt ends after 5s", "a call ends after 20s"])
+    {
+        assert!(warning.contains(end), "{warning}");
+        assert!(warning.contains("may be applied though its call failed"), "{warning}");
+    }
+    assert_eq!(warnings.len(), 2);
     assert_eq!(service.settings().warnings().count(), 0);
+    assert!(service.settings().to_string().contains("\ndenied queries: none\n"));
+    #[cfg(feature = "full")]
+    {
+        use azure_table::encryption::{DataKey, LocalKeys};
+
+        let keys = LocalKeys::new("key", DataKey::from_bytes([7; 32]));
+        let text = service.encryption(keys).settings().to_string();
+        assert!(text.contains("\nencryption: of marked properties\n"), "{text}");
+    }
     assert!(!text.contains("AAECAw"), "{text}");
 }
 

@@ -247,8 +247,8 @@ impl HttpTransportBuilder {
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a proxy of the settings or the environment is invalid or not
-    ///   supported; `no_proxy` has no proxy; a certificate is not PEM; `tls_config` is combined with another setting of
-    ///   TLS.
+    ///   supported; `no_proxy` has no proxy; a certificate is not X.509 in PEM; `tls_config` is combined with another
+    ///   setting of TLS.
     /// - [`Unsupported`](crate::ErrorKind::Unsupported): with `rustls-no-provider` alone, the process has installed no
     ///   crypto provider.
     ///
