@@ -1,8 +1,8 @@
 //! The default transport: a connection pool on hyper, without the layers of a general HTTP client.
 //!
 //! It follows no redirects, because a request carries its signature. It speaks HTTP/1.1 only, since the service was
-//! never seen to offer HTTP/2. It owns the pool and reports the progress of a failed request. `builder` has the
-//! settings. `connector` opens the connections, to addresses from `resolver`, through `proxies`, with TLS from
+//! never seen to offer HTTP/2. It reports the progress of a failed request. `builder` has the settings, and `pools` one
+//! pool per runtime. `connector` opens the connections, to addresses from `resolver`, through `proxies`, with TLS from
 //! `secure`.
 //!
 //! hyper returns a request if its connection closed before the first byte was written. The pool then sends it on
@@ -19,10 +19,10 @@ use http::header::PROXY_AUTHORIZATION;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Incoming};
-use hyper_util::client::legacy::{Client, Error as ClientError};
+use hyper_util::client::legacy::Error as ClientError;
 
-use crate::pipeline::http_transport::connector::Connector;
 use crate::pipeline::http_transport::open_connections::requested;
+use crate::pipeline::http_transport::pools::Pools;
 use crate::pipeline::http_transport::proxies::Proxies;
 use crate::pipeline::rejected_certificate::is_certificate_rejected;
 use crate::pipeline::response_body::{ResponseBody, cut};
@@ -30,6 +30,7 @@ use crate::pipeline::response_body::{ResponseBody, cut};
 pub(crate) mod builder;
 mod connector;
 mod open_connections;
+mod pools;
 mod proxies;
 mod resolver;
 mod secure;
@@ -37,6 +38,7 @@ mod secure;
 /// The default [`Transport`]: a connection pool on hyper. Clones share it.
 ///
 /// A client creates its own pool. Build one here to change its settings or to share it between clients.
+/// Each tokio runtime has connections of its own, because it drives the connections that it opens.
 /// The first pool with HTTPS reads the certificates that the platform trusts; later pools of the process share them.
 ///
 /// HTTPS needs the feature `rustls`, or `rustls-no-provider` and a crypto provider that the process has installed.
@@ -57,7 +59,7 @@ mod secure;
 /// ```
 #[derive(Clone)]
 pub struct HttpTransport {
-    client: Client<Connector, Full<Bytes>>,
+    pools: Arc<Pools>,
     proxies: Arc<Proxies>,
     limit: Option<ConnectionLimit>,
 }
@@ -79,7 +81,7 @@ impl Transport for HttpTransport {
                 .entry(PROXY_AUTHORIZATION)
                 .or_insert(authorization);
         }
-        let response = requested(self.client.request(request));
+        let response = requested(self.pools.request(request));
         Box::pin(async move {
             let (head, body) = response.await.map_err(no_response)?.into_parts();
             let body = read(body).await?;

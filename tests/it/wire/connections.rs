@@ -15,6 +15,7 @@ use azure_table_tests::{Network, on_both_networks};
 use http::Request;
 use rcgen::ExtendedKeyUsagePurpose;
 use tokio::io::AsyncReadExt as _;
+use tokio::runtime::Builder;
 use tokio::time::sleep;
 
 use super::sockets::{Sockets, WRITTEN, entity};
@@ -174,6 +175,31 @@ async fn dropped_call_cancels_both_requests_of_a_hedged_read(network: Network) {
         sleep(Duration::from_millis(5)).await;
     }
     assert_eq!((requests.load(Ordering::SeqCst), server.connections()), (3, 2));
+}
+
+/// A runtime that does not run drives no connection.
+#[test]
+fn runtimes_that_take_turns_do_not_share_connections() {
+    let runtime = |builder: &mut Builder| builder.enable_all().build().unwrap();
+    let of_server = runtime(Builder::new_multi_thread().worker_threads(1));
+    let mut server = of_server.block_on(Sockets::doing(Network::Hyper, |mut connection| async move {
+        while connection.request().await {
+            connection.write(WRITTEN).await;
+        }
+    }));
+    let runtimes = [(); 3].map(|()| runtime(&mut Builder::new_current_thread()));
+    for (limit, connections) in [(Some(1), 3), (None, 6)] {
+        let transport = HttpTransport::builder().max_connections(limit).build().unwrap();
+        server.service = server
+            .service
+            .transport(transport)
+            .attempt_timeout(Duration::from_secs(3));
+        for runtime in runtimes.iter().chain(&runtimes) {
+            let insert = server.table().insert(&DynamicEntity::new("p", "r"));
+            runtime.block_on(insert.retry(NoRetry)).unwrap();
+        }
+        assert_eq!(server.connections(), connections);
+    }
 }
 
 #[tokio::test]

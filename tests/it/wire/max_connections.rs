@@ -6,13 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use azure_table::transport::{BoxFuture, HttpTransport, Transport, TransportError};
 use azure_table::{
     DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, TableClient, TableServiceClient,
 };
 use azure_table_tests::canned::CONTOSO;
 use azure_table_tests::{Network, NetworkBuilder, on_both_networks};
+use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::future::join_all;
+use http::{Request, Response};
 use tokio::time::{sleep, timeout};
 
 use super::sockets::{Sockets, WRITTEN};
@@ -120,6 +123,58 @@ async fn requests_beyond_the_limit_wait_in_order(network: Network) {
     let seen = seen.lock().unwrap();
     assert_eq!(seen.len(), 20);
     assert!(seen.is_sorted(), "{seen:#?}");
+}
+
+/// A transport of a program, without the limit of the one inside.
+#[derive(Debug)]
+struct Wrapper(HttpTransport);
+
+impl Transport for Wrapper {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        self.0.send(request)
+    }
+}
+
+/// Each request takes longer than opening a connection may take.
+#[tokio::test]
+async fn wait_for_a_connection_is_no_failure_to_connect() {
+    let mut server = Sockets::doing(Network::Hyper, |mut connection| async move {
+        while connection.request().await {
+            sleep(Duration::from_millis(300)).await;
+            connection.write(WRITTEN).await;
+        }
+    })
+    .await;
+    let transport = HttpTransport::builder().max_connections(4);
+    let transport = transport.connect_timeout(Duration::from_millis(200)).build().unwrap();
+    server.service = server.service.transport(Wrapper(transport)).retry(NoRetry);
+    burst(&server.table(), 16).await;
+    assert_eq!(server.connections(), 4);
+}
+
+#[tokio::test]
+async fn long_wait_for_a_connection_names_the_limit() {
+    let mut server = silent(Network::Hyper).await;
+    let transport = HttpTransport::builder().max_connections(1).build().unwrap();
+    server.service = server.service.transport(Wrapper(transport)).retry(NoRetry);
+    let table = server.table();
+    let first = tokio::spawn(table.insert(&DynamicEntity::new("p", "1")));
+    while server.connections() == 0 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    tokio::time::pause();
+    let error = table.insert(&DynamicEntity::new("p", "2")).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.may_have_applied()),
+        (ErrorKind::Connection, false),
+        "{error}"
+    );
+    let text = format!("{error:?}");
+    assert!(
+        text.contains("none of 1 connections was free within 30s: raise `max_connections`"),
+        "{text}"
+    );
+    first.abort();
 }
 
 /// A server that never answers.

@@ -15,6 +15,7 @@ use crate::pipeline::connection_defaults::{CONNECT_TIMEOUT, MAX_CONNECTIONS, POO
 use crate::pipeline::http_transport::HttpTransport;
 use crate::pipeline::http_transport::connector::{Connector, SocketSettings};
 use crate::pipeline::http_transport::open_connections::OpenConnections;
+use crate::pipeline::http_transport::pools::Pools;
 use crate::pipeline::http_transport::proxies::{Proxies, ProxySettings};
 use crate::pipeline::http_transport::secure::{TlsSettings, tls};
 
@@ -63,7 +64,7 @@ impl HttpTransportBuilder {
     /// of a call. The `attempt_timeout` starts after the wait, because it measures only the service. A call fails with
     /// [`Timeout`](crate::ErrorKind::Timeout) if no request in flight ends within one attempt timeout.
     ///
-    /// The limit also applies to the open connections to each host, including idle ones.
+    /// The limit also applies to the open connections of each runtime to each host, including idle ones.
     pub fn max_connections(mut self, connections: impl Into<Option<usize>>) -> Self {
         self.max_connections = connections.into();
         self
@@ -262,14 +263,15 @@ impl HttpTransportBuilder {
         let tls = tls(https || proxies.need_tls(), self.tls)?;
         let limit = self.max_connections.map(ConnectionLimit::new);
         let open = limit.as_ref().map(|limit| OpenConnections::new(limit.get()));
-        let connector = Connector::new(Arc::clone(&proxies), &tls, self.sockets, open);
+        let connector = Connector::new(Arc::clone(&proxies), tls, self.sockets, open);
         let max_idle = self.max_idle_per_host.or(limit.as_ref().map(ConnectionLimit::get));
-        let client = Client::builder(TokioExecutor::new())
+        let mut settings = Client::builder(TokioExecutor::new());
+        settings
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(self.pool_idle_timeout)
-            .pool_max_idle_per_host(max_idle.unwrap_or(usize::MAX))
-            .build(connector);
-        Ok(HttpTransport { client, proxies, limit })
+            .pool_max_idle_per_host(max_idle.unwrap_or(usize::MAX));
+        let pools = Arc::new(Pools::new(settings, connector));
+        Ok(HttpTransport { pools, proxies, limit })
     }
 }
 

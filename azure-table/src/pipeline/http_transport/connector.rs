@@ -98,17 +98,21 @@ impl SocketSettings {
 
 /// Opens connections within a timeout. Clones are cheap: the pool clones it for each request.
 #[derive(Clone)]
-pub(super) struct Connector(Arc<Timed>);
+pub(super) struct Connector {
+    opening: Arc<Opening>,
+    open: Option<Arc<OpenConnections>>,
+}
 
-struct Timed {
-    connector: Secure<Route>,
+struct Opening {
+    route: Route,
+    tls: Tls,
     timeout: Duration,
 }
 
 impl Connector {
     pub(super) fn new(
         proxies: Arc<Proxies>,
-        tls: &Tls,
+        tls: Tls,
         mut settings: SocketSettings,
         open: Option<OpenConnections>,
     ) -> Self {
@@ -116,16 +120,25 @@ impl Connector {
         let resolver = Arc::new(std::mem::take(&mut settings.resolver));
         let tcp = settings.connector(Resolving(Arc::clone(&resolver)));
         let route = Route {
-            to_proxy: Secure::new(tcp.clone(), tls),
+            to_proxy: Secure::new(tcp.clone(), &tls),
             tcp,
             resolver,
             proxies,
-            open: open.map(Arc::new),
+            permit: None,
         };
-        Self(Arc::new(Timed {
-            connector: Secure::new(route, tls),
-            timeout,
-        }))
+        let opening = Opening { route, tls, timeout };
+        Self {
+            opening: Arc::new(opening),
+            open: open.map(Arc::new),
+        }
+    }
+
+    /// Returns the connector of another pool, whose connections count separately.
+    pub(super) fn with_own_limit(&self) -> Self {
+        Self {
+            opening: Arc::clone(&self.opening),
+            open: self.open.as_ref().map(|open| Arc::new(open.of_same_number())),
+        }
     }
 }
 
@@ -139,9 +152,19 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, endpoint: Uri) -> Self::Future {
-        let timeout = self.0.timeout;
-        let connecting = self.0.connector.clone().call(endpoint);
+        let Self { opening, open } = self.clone();
         Box::pin(async move {
+            let permit = match open {
+                // The wait for other requests says nothing about the network, so it has its own limit.
+                Some(open) => Some(Arc::new(open.permit(&endpoint).await?)),
+                None => None,
+            };
+            let route = Route {
+                permit,
+                ..opening.route.clone()
+            };
+            let timeout = opening.timeout;
+            let connecting = Secure::new(route, &opening.tls).call(endpoint);
             match tokio::time::timeout(timeout, connecting).await {
                 Ok(connected) => connected,
                 Err(_) => {
@@ -160,8 +183,11 @@ struct Route {
     to_proxy: Secure<TcpConnector>,
     resolver: Arc<Resolver>,
     proxies: Arc<Proxies>,
-    open: Option<Arc<OpenConnections>>,
+    /// Of the connection.
+    permit: Option<Permit>,
 }
+
+type Permit = Arc<OwnedSemaphorePermit>;
 
 impl Service<Uri> for Route {
     type Response = Routed;
@@ -175,14 +201,7 @@ impl Service<Uri> for Route {
     fn call(&mut self, endpoint: Uri) -> Self::Future {
         let mut route = self.clone();
         Box::pin(async move {
-            let permit = match &route.open {
-                Some(open) => Some(
-                    open.permit(&endpoint)
-                        .await
-                        .ok_or("the request has another connection")?,
-                ),
-                None => None,
-            };
+            let permit = route.permit.take();
             let routed = match route.proxies.of(&endpoint) {
                 Some(proxy) => route.through(&proxy, endpoint).await?,
                 None => Routed::tunnel(plain(route.tcp.call(endpoint).await?)),
@@ -271,7 +290,7 @@ pub(super) struct Routed {
     stream: SecureStream<Tcp>,
     /// The other side is a proxy that accepts complete requests with absolute URLs.
     forwards_requests: bool,
-    _permit: Option<OwnedSemaphorePermit>,
+    _permit: Option<Permit>,
 }
 
 impl Routed {

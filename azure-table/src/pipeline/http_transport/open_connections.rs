@@ -6,13 +6,22 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
+use std::time::Duration;
 
 use http::Uri;
 use http::uri::Authority;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::pipeline::http_transport::secure::BoxError;
+
+/// The maximum wait for a connection: less than the default timeout of an attempt, after which a write is in doubt.
+///
+/// Requests wait here only if the client does not see the transport's limit of requests.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 tokio::task_local! {
     static IS_REQUESTED: ();
@@ -37,11 +46,17 @@ impl OpenConnections {
         }
     }
 
+    /// Returns a limit of the same number.
+    pub(super) fn of_same_number(&self) -> Self {
+        Self::new(self.limit)
+    }
+
     /// Waits until the host may have one more connection. The permit lives as long as the connection.
     ///
-    /// Returns `None` if the request has obtained another connection: the pool then polls this future on a separate
-    /// task.
-    pub(super) async fn permit(&self, host: &Uri) -> Option<OwnedSemaphorePermit> {
+    /// # Errors
+    /// - The request has obtained another connection: the pool then polls this future on a separate task.
+    /// - No connection was closed in time.
+    pub(super) async fn permit(&self, host: &Uri) -> Result<OwnedSemaphorePermit, BoxError> {
         let host = host.authority().cloned();
         let slots = {
             let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,10 +66,17 @@ impl OpenConnections {
             Arc::clone(slots)
         };
         let mut turn = pin!(slots.acquire_owned());
-        poll_fn(|cx| match IS_REQUESTED.try_with(|()| ()) {
-            Ok(()) => turn.as_mut().poll(cx).map(Result::ok),
-            Err(_) => Poll::Ready(None),
+        let turn = poll_fn(|cx| match IS_REQUESTED.try_with(|()| ()) {
+            Ok(()) => turn.as_mut().poll(cx).map_err(Into::into),
+            Err(_) => Poll::Ready(Err("the request has another connection".into())),
+        });
+        tokio::time::timeout(PATIENCE, turn).await.unwrap_or_else(|_| {
+            let why = format!(
+                "none of {} connections was free within {PATIENCE:?}: raise `max_connections`, run fewer calls \
+                 concurrently, or forward `connection_limit` in the transport that wraps this one",
+                self.limit
+            );
+            Err(io::Error::new(io::ErrorKind::TimedOut, why).into())
         })
-        .await
     }
 }
