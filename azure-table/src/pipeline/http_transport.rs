@@ -34,6 +34,7 @@ mod pools;
 mod proxies;
 mod resolver;
 mod secure;
+mod tunnel;
 
 /// The default [`Transport`]: a connection pool on hyper. Clones share it.
 ///

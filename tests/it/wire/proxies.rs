@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use azure_table::emulator::ServerCertificate;
 use azure_table::{DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, RunningEmulator, TableServiceClient};
+use azure_table_tests::canned::CONTOSO;
 use azure_table_tests::network::NetworkBuilder;
 use azure_table_tests::process::output;
 use azure_table_tests::{Network, on_both_networks};
@@ -297,6 +298,36 @@ async fn failing_proxy_leaves_no_write_in_doubt(network: Network) {
         assert!(!format!("{error} {error:?}").contains("SECRET"), "{error:?}");
     }
     task.abort();
+}
+
+#[tokio::test]
+async fn failed_tunnel_names_the_proxy_and_its_status() {
+    let answering = |response: &'static str| async move {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let task = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            head(&mut stream).await;
+            stream.write_all(response.as_bytes()).await.unwrap();
+        });
+        (address, task)
+    };
+    for (response, why) in [
+        ("HTTP/1.1 403 Forbidden\r\n\r\n", "it responded with the status 403"),
+        ("HTTP/1.0 502 Bad\nVia: x\n\n", "it responded with the status 502"),
+        ("HTTP/1.1 200 OK\r\n", "it sent no complete response"),
+        ("SSH-2.0\r\n\r\n", "its response is not HTTP/1.1"),
+    ] {
+        let (address, task) = answering(response).await;
+        let endpoint = format!("{CONTOSO};TableEndpoint=https://{HOST}");
+        let service = TableServiceClient::from_connection_string(&endpoint).unwrap();
+        let transport = Network::Hyper.builder().proxy(format!("http://user:SECRET@{address}"));
+        let service = service.transport(transport.build().unwrap()).retry(NoRetry);
+        let error = format!("{:?}", service.ping().await.unwrap_err());
+        let expected = format!("no tunnel through the proxy {address}: {why}");
+        assert!(error.contains(&expected) && !error.contains("SECRET"), "{error}");
+        task.await.unwrap();
+    }
 }
 
 /// A separate test, which [`environment_selects_proxy`] runs with another environment.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use http::Uri;
 use http::uri::Scheme;
 use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
+use hyper_util::client::legacy::connect::proxy::SocksV5;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::client::proxy::matcher::Intercept;
 use hyper_util::rt::TokioIo;
@@ -22,6 +22,7 @@ use crate::pipeline::http_transport::open_connections::OpenConnections;
 use crate::pipeline::http_transport::proxies::{Proxies, ProxyKind, kind};
 use crate::pipeline::http_transport::resolver::{Resolver, Resolving};
 use crate::pipeline::http_transport::secure::{BoxError, Connecting, Secure, SecureStream, Tls, plain};
+use crate::pipeline::http_transport::tunnel;
 
 type Tcp = TokioIo<TcpStream>;
 type TcpConnector = HttpConnector<Resolving>;
@@ -219,11 +220,8 @@ impl Route {
         let address = proxy.uri().clone();
         match kind(&address) {
             Some(ProxyKind::Http) if endpoint.scheme() == Some(&Scheme::HTTPS) => {
-                let mut tunnel = Tunnel::new(address, self.to_proxy);
-                if let Some(authorization) = proxy.basic_auth() {
-                    tunnel = tunnel.with_auth(authorization.clone());
-                }
-                Ok(Routed::tunnel(tunnel.call(endpoint).await?))
+                let stream = tunnel::open(self.to_proxy.call(address), proxy, &endpoint).await?;
+                Ok(Routed::tunnel(stream))
             }
             Some(ProxyKind::Http) => Ok(Routed {
                 stream: self.to_proxy.call(address).await?,
