@@ -105,6 +105,16 @@ async fn token_that_is_always_rejected_ends_the_call() {
 }
 
 #[tokio::test]
+async fn token_for_another_audience_is_sent_once() {
+    let challenges = (0..3).map(|_| challenge("https://vault.azure.net"));
+    let (tokens, canned) = (FakeTokens::default(), Canned::new(challenges));
+    let error = things(&tokens, &canned).insert(&row()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated);
+    assert_eq!((canned.sent().len(), tokens.requested().len()), (1, 1));
+    assert!(error.to_string().contains("`EntraCredential::scope`"), "{error}");
+}
+
+#[tokio::test]
 async fn missing_role_does_not_renew_the_token() {
     let body = r#"{"odata.error":{"code":"AuthorizationPermissionMismatch","message":{"lang":"en-US","value":"Not authorized."}}}"#;
     let (tokens, canned) = (FakeTokens::default(), Canned::new([Step::response(403, &[], body)]));

@@ -267,7 +267,9 @@ impl EntraCredential {
             return None;
         }
         let used = self.audience(endpoint);
-        if let Some(audience) = &used {
+        // A new token for the same audience would not help if the service requests another one.
+        let is_of_another = requested.is_some() && trusted.is_none() && self.scope.is_none();
+        if let Some(audience) = used.as_ref().filter(|_| !is_of_another) {
             self.forget(audience, failure);
         }
         Some(match (requested, used) {
