@@ -47,7 +47,7 @@ pub struct CostMeter {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Cost {
-    /// The number of requests sent; a batch counts as one.
+    /// The number of requests sent, including those of dropped calls; a batch counts as one.
     ///
     /// An estimate of the transactions on the bill of Storage: see [`CostMeter`].
     pub requests: u64,
@@ -113,11 +113,14 @@ impl Observer for CostMeter {
     fn on_event(&self, event: &Event<'_>) {
         let size = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX);
         match event {
-            Event::Received(attempt) => self.add(attempt.operation(), |cost| {
+            // A call that is dropped receives nothing, but its request may be billed.
+            Event::Sending(sending) => self.add(sending.operation, |cost| {
                 cost.requests += 1;
-                cost.hedges += u64::from(attempt.is_hedge());
+                cost.hedges += u64::from(sending.is_hedge);
+                cost.bytes_sent += size(sending.bytes);
+            }),
+            Event::Received(attempt) => self.add(attempt.operation(), |cost| {
                 cost.throttled += u64::from(matches!(attempt.status(), Some(429 | 503)));
-                cost.bytes_sent += size(attempt.bytes_sent());
                 cost.bytes_received += size(attempt.bytes_received());
                 cost.request_charge += attempt.request_charge().unwrap_or_default();
             }),

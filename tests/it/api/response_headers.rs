@@ -1,7 +1,9 @@
 //! The headers of responses, also of calls that succeed, and the cost that Cosmos DB reports in them.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use azure_table::emulator::ServiceModel;
 use azure_table::telemetry::{CostMeter, Event, Observer, OperationContext};
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{DynamicEntity, Emulator, Profile, TableClient, TableServiceClient};
@@ -147,6 +149,19 @@ impl Transport for Charging {
     fn profile(&self) -> Option<Profile> {
         self.0.profile()
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn cost_meter_counts_the_request_of_a_dropped_call() {
+    let meter = CostMeter::new();
+    let slow = ServiceModel::new().write_latency(Duration::from_millis(100));
+    let service = TableServiceClient::from_transport(Emulator::new().service_model(slow)).observer(meter.clone());
+    let table = service.dynamic_table("Things").unwrap();
+    let insert = table.insert(&DynamicEntity::new("p", "r"));
+    assert!(tokio::time::timeout(Duration::from_millis(50), insert).await.is_err());
+    let cost = meter.of("insert");
+    assert_eq!((cost.requests, cost.entities, cost.bytes_received), (1, 0, 0));
+    assert!(cost.bytes_sent > 0);
 }
 
 #[tokio::test]
