@@ -1,5 +1,6 @@
 //! Bulk writes: the outcome of each operation, the order, and the leftovers.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -53,6 +54,25 @@ fn counts(report: &BulkReport) -> [u64; 4] {
         report.in_doubt(),
         report.not_attempted(),
     ]
+}
+
+/// A process that dies between two outcomes must record the rejections that its successor skips.
+#[tokio::test]
+async fn settled_operations_are_saved_after_their_outcomes_were_processed() {
+    let (_, table, truth) = readings().await;
+    truth.insert(&reading("s", 3, 0)).await.unwrap();
+    let saved = AtomicU64::new(0);
+    let rows = (0..10).map(|at| reading("s", at, 1));
+    let write = table.bulk().batch_size(4).max_failures(10).insert(rows);
+    let mut outcomes = write
+        .on_progress(|report| saved.store(report.settled(), Ordering::Relaxed))
+        .outcomes();
+    let mut processed = 0;
+    while let Some(outcome) = outcomes.next().await {
+        assert!(saved.load(Ordering::Relaxed) <= processed, "{outcome:?}");
+        processed += 1;
+    }
+    assert_eq!((saved.load(Ordering::Relaxed), processed), (10, 10));
 }
 
 #[tokio::test]

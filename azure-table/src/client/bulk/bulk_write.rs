@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::future::poll_fn;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -76,6 +77,8 @@ pub struct BulkWrite<'h, S, X = Error> {
     /// The error that ended the source early.
     source_error: Option<X>,
     callback: Option<Box<Hear<'h>>>,
+    /// The reader of the outcomes was given one, and has not requested another.
+    is_due: bool,
 }
 
 type Hear<'h> = dyn FnMut(&BulkReport) + Send + 'h;
@@ -92,6 +95,7 @@ impl<S, X> BulkWrite<'_, S, X> {
             push_next,
             source_error: None,
             callback: None,
+            is_due: false,
         }
     }
 }
@@ -120,6 +124,9 @@ where
     X: From<Error>,
 {
     /// Calls `callback` with the report so far after each batch.
+    ///
+    /// A reader of the [`outcomes`](Self::outcomes) is called once it requests more than those of the batch, or the end:
+    /// the report covers only outcomes that it has processed.
     ///
     /// The closure may borrow from the caller.
     pub fn on_progress(mut self, callback: impl FnMut(&BulkReport) + Send + 'h) -> Self {
@@ -311,8 +318,14 @@ where
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
+        if mem::take(&mut self.0.is_due) {
+            self.0.report_progress();
+        }
         let outcome = ready!(self.0.poll_outcome(cx, BulkRun::poll_outcome));
-        self.0.report_progress();
+        match outcome {
+            Some(_) => self.0.is_due = self.0.callback.is_some(),
+            None => self.0.report_progress(),
+        }
         Poll::Ready(outcome)
     }
 
@@ -354,7 +367,7 @@ where
     X: From<Error>,
 {
     fn is_terminated(&self) -> bool {
-        self.0.run.as_ref().is_none_or(|run| run.engine.is_over())
+        !self.0.is_due && self.0.run.as_ref().is_none_or(|run| run.engine.is_over())
     }
 }
 
