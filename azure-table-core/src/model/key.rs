@@ -153,7 +153,8 @@ pub fn key_text_fault(text: &str) -> Option<String> {
         .find(|(_, c)| matches!(c, '/' | '\\' | '#' | '?') || c.is_control())
     {
         return Some(format!(
-            "{wrong:?} at position {at} is forbidden in a key (no / \\ # ? and no control characters)"
+            "{wrong:?} at position {at} is forbidden in a key (no / \\ # ? and no control characters); a field of the type \
+             `Escaped` may have it"
         ));
     }
     if text.len() > MAX_KEY_UNITS && utf16_len(text) > MAX_KEY_UNITS {

@@ -216,7 +216,9 @@ fn shorten<T: TableKey + ?Sized>(text: &mut String, start: usize, width: usize) 
     let surplus = digits.saturating_sub(width);
     if text[start..].bytes().take(surplus).any(|digit| digit != b'0') {
         let number = text[start..].trim_start_matches('0');
-        return Err(ValueError::new(format!("{number} has more than {width} digits")));
+        return Err(ValueError::new(format!(
+            "{number} has more than {width} digits, the width that the key declares"
+        )));
     }
     text.replace_range(start..start + surplus, "");
     text.insert_str(start, &"0".repeat(width.saturating_sub(digits)));

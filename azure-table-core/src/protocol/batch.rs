@@ -238,7 +238,9 @@ impl ChangeSet {
         operation.check().map_err(|e| self.invalid(e))?;
         self.kept.check(operation).map_err(|e| self.invalid(e))?;
         if self.len() == MAX_BATCH_OPERATIONS {
-            let why = format!("the batch is full: it can have {MAX_BATCH_OPERATIONS} operations");
+            let why = format!(
+                "the batch is full: it can have {MAX_BATCH_OPERATIONS} operations; `bulk` makes several batches"
+            );
             return Err(self.rejected(BatchRule::Operations, why, operation));
         }
         operation
@@ -408,7 +410,7 @@ impl ChangeSet {
         row: Option<RowHash>,
     ) -> Option<(BatchRule, String)> {
         let of_other_partition = |first: &str| {
-            let why = format!("all operations of a batch have one PartitionKey, this batch has {first:?}");
+            let why = format!("all operations of a batch have one PartitionKey, this batch has {first:?}; use `bulk`");
             (BatchRule::OnePartition, why)
         };
         if self.len() == 0 {

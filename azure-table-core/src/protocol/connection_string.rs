@@ -75,6 +75,11 @@ struct Settings<'a>(HashMap<String, &'a str>);
 
 impl<'a> Settings<'a> {
     fn parse(text: &'a str) -> Result<Self> {
+        if text.trim_start().starts_with("http://") || text.trim_start().starts_with("https://") {
+            return Err(fault(
+                "it is a URL, not settings: pass an endpoint to `new`, and one with a signature to `from_sas_url`",
+            ));
+        }
         let mut settings = HashMap::new();
         for (n, part) in text
             .split(';')

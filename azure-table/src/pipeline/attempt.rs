@@ -236,10 +236,15 @@ impl Pipeline {
 }
 
 /// Returns the message of a request without a complete response. It names the setting to change if the process has
-/// too many open files.
+/// too many open files, and the program to start if an emulator does not listen.
 fn failure(error: &TransportError, base: &str, transport: &dyn Transport) -> String {
     if !is_out_of_handles(error) {
-        return format!("{error} at {base}");
+        // The address of `UseDevelopmentStorage=true`.
+        let nobody = match error.delivery() == Delivery::NothingSent && base.starts_with("http://127.0.0.1:10002/") {
+            true => ", where `azure-table-emulator` or Azurite must have been started",
+            false => "",
+        };
+        return format!("{error} at {base}{nobody}");
     }
     let limit = transport.connection_limit();
     let limit = limit.map_or_else(|| "no limit".to_owned(), |limit| limit.get().to_string());

@@ -97,3 +97,28 @@ async fn five_rejections_have_five_messages() {
         assert_eq!(reported_so, 1, "{words}");
     }
 }
+
+#[tokio::test]
+async fn errors_of_a_rule_name_the_way() {
+    let service = TableServiceClient::from_transport(Emulator::new());
+    let things = service.dynamic_table("Things").unwrap();
+    let row = |partition_key: &str| DynamicEntity::new(partition_key, "r");
+    let missing = things.insert(&row("p")).await.unwrap_err();
+    let slash = things.insert(&row("a/b")).await.unwrap_err();
+    let mut long = row("p");
+    long.insert("Text", "x".repeat(40_000));
+    let long = things.insert(&long).await.unwrap_err();
+    let mut batch = things.batch();
+    batch.insert(&row("p")).unwrap();
+    let second_partition = batch.insert(&row("q")).map(drop).unwrap_err();
+    let url = TableServiceClient::from_connection_string("https://contoso.table.core.windows.net/?sig=SECRET");
+    for (error, way) in [
+        (missing.to_string(), "`create_table_if_not_exists`"),
+        (slash.to_string(), "`Escaped`"),
+        (long.to_string(), "`#[table(chunked)]`"),
+        (second_partition.to_string(), "`bulk`"),
+        (url.unwrap_err().to_string(), "`from_sas_url`"),
+    ] {
+        assert!(error.contains(way) && !error.contains("SECRET"), "{error}");
+    }
+}

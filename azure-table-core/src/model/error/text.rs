@@ -39,6 +39,9 @@ impl fmt::Display for Error {
         if let Some(message) = &inner.service_message {
             parts.add(format_args!("{}", OneLine(message)))?;
         }
+        if inner.code.as_deref() == Some("TableNotFound") {
+            parts.add(format_args!("`create_table_if_not_exists` creates it"))?;
+        }
         if let Some(request_id) = &inner.request_id {
             write!(f, " (request {})", OneLine(request_id))?;
         }
