@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::__private::value::{json_absent, json_to_edm, pieces, read, read_json, required, required_pieces};
+use crate::codec::json::embedded as json;
 use crate::model::chunked::{self, Chunked};
 use crate::model::edm::{Edm, EdmType};
 use crate::model::error::{Result, ValueError};
@@ -270,7 +271,7 @@ impl<T: TableKey + ?Sized> WrittenKeyField for T {
     note = "add #[derive(serde::Serialize, serde::Deserialize)] to the type, or remove #[table(json)]"
 )]
 pub trait JsonField: Sized {
-    /// Returns the JSON as text, or `None` for `null`.
+    /// Returns the JSON as text that reads back, or `None` for `null`.
     fn to_edm(&self) -> std::result::Result<Option<Edm<'static>>, ValueError>;
 
     /// Reads the value into `place`.
@@ -283,7 +284,12 @@ pub trait JsonField: Sized {
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned> JsonField for T {
     fn to_edm(&self) -> std::result::Result<Option<Edm<'static>>, ValueError> {
-        json_to_edm(self)
+        let json = json_to_edm(self)?;
+        json::check::<T>(match &json {
+            Some(Edm::String(text)) => text,
+            _ => "null",
+        })?;
+        Ok(json)
     }
 
     fn read(property: &RowProperty<'_>, place: &mut Option<T>) -> Result<()> {

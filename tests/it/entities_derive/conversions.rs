@@ -209,6 +209,39 @@ async fn a_module_converts_and_json_is_text() {
     );
 }
 
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "p", row_key = "r")]
+struct Measured {
+    #[table(json)]
+    levels: Vec<f64>,
+    #[table(json)]
+    mean: f64,
+    #[table(json)]
+    peaks: Option<Vec<Option<f64>>>,
+}
+
+#[tokio::test]
+async fn json_that_does_not_read_back_is_an_error_of_the_write() {
+    let table = table::<Measured>().await;
+    let measured = |levels: &[f64], mean| Measured {
+        levels: levels.to_vec(),
+        mean,
+        peaks: Some(vec![None, Some(1.5)]),
+    };
+    for (wrong, property) in [
+        (measured(&[1.0, f64::NAN], 1.0), "property `levels`: "),
+        (measured(&[], f64::INFINITY), "property `mean`: "),
+    ] {
+        let error = table.insert(&wrong).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let why = "its JSON could not be read back: invalid type: null, expected f64";
+        assert!(error.to_string().contains(&format!("{property}{why}")), "{error}");
+    }
+    let right = measured(&[1.0, f64::MAX], -0.5);
+    table.insert(&right).await.unwrap();
+    assert_eq!(table.get(()).await.unwrap(), Some(right));
+}
+
 /// A number, by a module for the option: `None` and 0 are absent.
 mod positive {
     use azure_table::entity::WireValue;

@@ -17,6 +17,13 @@ pub fn to_edm<T: Serialize + ?Sized>(value: &T) -> Result<Option<Edm<'static>>, 
     }
 }
 
+/// Checks that JSON text reads back as a `T`: serde_json writes NaN and infinities as `null`, for example.
+pub fn check<T: DeserializeOwned>(json: &str) -> Result<(), ValueError> {
+    let read = serde_json::from_str::<T>(json);
+    read.map(drop)
+        .map_err(|e| ValueError::new(format!("its JSON could not be read back: {e}")))
+}
+
 /// Deserializes the value from JSON text.
 pub fn from_wire<T: DeserializeOwned>(value: WireValue<'_>) -> Result<T, ValueError> {
     serde_json::from_str(value.as_str()?).map_err(|e| ValueError::new(format!("its JSON does not fit: {e}")))
