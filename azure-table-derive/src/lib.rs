@@ -19,6 +19,7 @@ mod ctxt;
 mod derive;
 mod expand;
 mod fallback;
+mod identifier;
 mod key;
 mod place;
 mod template;

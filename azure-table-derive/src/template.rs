@@ -3,6 +3,8 @@
 //! Parses the grammar: `{field}`, `{field:04}` for four digits, text between the fields, `{{` and `}}` for braces. Two
 //! fields are never adjacent, because reading a key splits it into its fields again. `ast/key.rs` resolves the fields.
 
+use crate::identifier::continues_name;
+
 /// The maximum length of a key, in UTF-16 code units; the same limit as `azure_table`'s `MAX_KEY_UNITS`.
 const MAX_KEY_UNITS: usize = 1_024;
 /// The maximum number of digits of a field: the digits of a `u128`.
@@ -161,7 +163,7 @@ fn digits(width: &str) -> Option<usize> {
 fn identifier(text: &str) -> String {
     let text = text.trim_start();
     let letters = text.strip_prefix("r#").unwrap_or(text).chars();
-    letters.take_while(|c| *c == '_' || c.is_alphanumeric()).collect()
+    letters.take_while(|c| continues_name(*c)).collect()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::filter::literal::Literal;
 use crate::filter::typed::{self, Filter};
 use crate::model::edm::EdmValue;
 use crate::model::error_text::Shown;
+use crate::model::name::continues_name;
 
 impl<E> Filter<E> {
     /// Creates a filter of OData text in which `@name` stands for a value.
@@ -54,9 +55,7 @@ fn substitute(text: &str, parameters: &[(&str, &EdmValue)]) -> Result<String, St
         let mut pieces = part.split('@');
         written.push_str(pieces.next().unwrap_or_default());
         for piece in pieces {
-            let end = piece
-                .find(|c: char| c != '_' && !c.is_alphanumeric())
-                .unwrap_or(piece.len());
+            let end = piece.find(|c: char| !continues_name(c)).unwrap_or(piece.len());
             let (name, rest) = piece.split_at(end);
             let place = parameters.iter().position(|(known, _)| *known == name);
             let place = place.ok_or_else(|| format!("parameter @{name} has no value"))?;

@@ -23,6 +23,7 @@ use crate::filter::expression::{Comparison, Expression, MAX_DEPTH};
 use crate::model::datetime::{self};
 use crate::model::edm::EdmValue;
 use crate::model::error_text::Shown;
+use crate::model::name::{begins_name, continues_name};
 
 /// The reason that text is not a filter. Its `Display` is the service's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -298,7 +299,7 @@ impl<'a> Parser<'a> {
             }
             '\'' => self.quoted().map(|text| Token::Literal(EdmValue::from(text))),
             '0'..='9' | '-' => self.number().map(Token::Literal),
-            _ if first == '_' || first.is_alphabetic() => self.word(),
+            _ if begins_name(first) => self.word(),
             _ => Err(ParseError::Invalid),
         }
     }
@@ -316,9 +317,7 @@ impl<'a> Parser<'a> {
     /// Reads a name, a word of the language, a constant that is a word, or a constant in quotes after its type prefix.
     fn word(&mut self) -> Result<Token<'a>> {
         let rest = self.rest();
-        let end = rest
-            .find(|c: char| c != '_' && !c.is_alphanumeric())
-            .unwrap_or(rest.len());
+        let end = rest.find(|c: char| !continues_name(c)).unwrap_or(rest.len());
         let word = &rest[..end];
         self.at += end;
         if rest[end..].starts_with('\'') {

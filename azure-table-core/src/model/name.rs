@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use unicode_general_category::{GeneralCategory, get_general_category};
+
 use crate::model::error::{Error, Result};
 use crate::model::error_text::Shown;
 use crate::model::ordinal::utf16_len;
@@ -135,6 +137,40 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
+/// Returns `true` if a property name can begin with the character: the letters of C#'s identifiers, and `_`.
+///
+/// Not confirmed for characters beyond U+FFFF.
+pub fn begins_name(character: char) -> bool {
+    use GeneralCategory::{
+        LetterNumber, LowercaseLetter, ModifierLetter, OtherLetter, TitlecaseLetter, UppercaseLetter,
+    };
+    if character.is_ascii() {
+        return character.is_ascii_alphabetic() || character == '_';
+    }
+    matches!(
+        get_general_category(character),
+        UppercaseLetter | LowercaseLetter | TitlecaseLetter | ModifierLetter | OtherLetter | LetterNumber
+    )
+}
+
+/// Returns `true` if the character can follow the first one of a property name: the letters, digits, marks, connectors
+/// and format characters of C#'s identifiers.
+pub fn continues_name(character: char) -> bool {
+    use GeneralCategory::{ConnectorPunctuation, DecimalNumber, Format, NonspacingMark, SpacingMark};
+    if let Ok(byte) = u8::try_from(character)
+        && byte.is_ascii()
+    {
+        return PLAIN[usize::from(byte)];
+    }
+    let is_mark = || {
+        matches!(
+            get_general_category(character),
+            NonspacingMark | SpacingMark | DecimalNumber | ConnectorPunctuation | Format
+        )
+    };
+    begins_name(character) || is_mark()
+}
+
 /// Returns the fault in a property name, if any: it must be a C# identifier of at most 255 UTF-16 units.
 ///
 /// Source: REST "Understanding the Table service data model", property names.
@@ -158,12 +194,12 @@ fn unusual_name_fault(name: &str) -> Option<String> {
     let mut chars = name.chars();
     match chars.next() {
         None => return Some("it is empty".into()),
-        Some(first) if first != '_' && !first.is_alphabetic() => {
+        Some(first) if !begins_name(first) => {
             return Some(format!("it starts with {first:?}, not with a letter or `_`"));
         }
         Some(_) => {}
     }
-    if let Some(wrong) = chars.find(|c| *c != '_' && !c.is_alphanumeric()) {
+    if let Some(wrong) = chars.find(|c| !continues_name(*c)) {
         return Some(format!("it contains {wrong:?} (letters, digits and `_` are allowed)"));
     }
     if SYSTEM_PROPERTIES.contains(&name) {
@@ -244,10 +280,35 @@ mod tests {
 
     #[test]
     fn property_names_follow_the_service() {
-        for good in ["a", "_x", "Größe", "rtg2", &"x".repeat(255)] {
+        for good in [
+            "a",
+            "_x",
+            "Größe",
+            "rtg2",
+            "हिन्दी",
+            "ก่อน",
+            "e\u{301}",
+            "a‿b",
+            "Ⅷ",
+            "a\u{200d}٣",
+            &"x".repeat(255),
+        ] {
             assert_eq!(property_name_fault(good), None, "{good}");
         }
-        for bad in ["", "1a", "a-b", "a b", "RowKey", "odata.etag", &"x".repeat(256)] {
+        for bad in [
+            "",
+            "1a",
+            "a-b",
+            "a b",
+            "m²",
+            "Ⓐ",
+            "‿a",
+            "\u{301}e",
+            "٣a",
+            "RowKey",
+            "odata.etag",
+            &"x".repeat(256),
+        ] {
             assert!(property_name_fault(bad).is_some(), "{bad}");
         }
     }

@@ -5,6 +5,7 @@ use proc_macro2::Ident;
 use crate::ast::{Field, Role};
 use crate::attr::{ContainerAttrs, FieldAttrs};
 use crate::ctxt::Ctxt;
+use crate::identifier::{begins_name, continues_name};
 use crate::key::KeyName;
 
 /// Checks a field of an entity or a group.
@@ -159,8 +160,7 @@ fn check_prefix(ctxt: &Ctxt, field: &Field<'_>) {
         return;
     }
     let text = prefix.value.value();
-    let letters = |c: char| c == '_' || c.is_alphanumeric();
-    if text.is_empty() || !text.starts_with(|c: char| c == '_' || c.is_alphabetic()) || !text.chars().all(letters) {
+    if !text.starts_with(begins_name) || !text.chars().all(continues_name) {
         ctxt.error(
             &prefix.value,
             format!(

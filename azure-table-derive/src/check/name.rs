@@ -8,6 +8,7 @@ use syn::LitStr;
 
 use crate::ast::{Field, Form, Struct};
 use crate::ctxt::Ctxt;
+use crate::identifier::{begins_name, continues_name};
 
 /// The maximum number of properties besides PartitionKey, RowKey and Timestamp.
 ///
@@ -132,18 +133,17 @@ fn reserved(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Checks that a property's name is a C# identifier, by the same rules as the core's `model/name.rs`, which no
-/// macro crate can import.
+/// Checks that a property's name is a C# identifier, by the same rules as the core.
 pub(crate) fn property_name_fault(name: &str) -> Option<String> {
     let mut chars = name.chars();
     match chars.next() {
         None => return Some("it is empty".to_owned()),
-        Some(first) if first != '_' && !first.is_alphabetic() => {
+        Some(first) if !begins_name(first) => {
             return Some(format!("it starts with {first:?}, not with a letter or `_`"));
         }
         Some(_) => {}
     }
-    if let Some(wrong) = chars.find(|c| *c != '_' && !c.is_alphanumeric()) {
+    if let Some(wrong) = chars.find(|c| !continues_name(*c)) {
         return Some(format!("it contains {wrong:?}, which is not a letter, digit or `_`"));
     }
     let units = name.encode_utf16().count();

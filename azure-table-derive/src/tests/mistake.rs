@@ -239,12 +239,19 @@ fn property_name_must_be_an_identifier() {
         ("", "it is empty"),
         ("1st", "it starts with '1', not with a letter or `_`"),
         ("odata.etag", "it contains '.', which is not a letter, digit or `_`"),
+        ("m²", "it contains '²', which is not a letter, digit or `_`"),
     ] {
         assert_eq!(
             field(&format!("rename = {name:?}")),
             format!(
                 "{name:?} cannot be the name of a property, {fault}: write another with #[table(rename = \"Name\")]"
             )
+        );
+    }
+    for name in ["हिन्दी", "ก่อน", "e\u{301}", "a‿b"] {
+        assert!(
+            mistakes(&with("", &format!("#[table(rename = {name:?})] x: i32"))).is_empty(),
+            "{name}"
         );
     }
     let long = "é".repeat(256);

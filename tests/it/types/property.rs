@@ -4,10 +4,36 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_table::{DateTime, DynamicEntity, EdmType, Filter, Guid, TableEntity};
+use azure_table::{Column, DateTime, DynamicEntity, EdmType, Filter, Guid, TableEntity};
 use bytes::Bytes;
 
 use super::fresh_table;
+
+/// Names that .NET writes, whose letters have marks, and one that it does not write.
+#[tokio::test]
+async fn property_names_are_identifiers_of_dotnet() {
+    let table = fresh_table::<DynamicEntity>().await;
+    let names = ["हिन्दी", "ก่อน", "e\u{301}", "a‿b", "_1"];
+    for (at, name) in names.into_iter().enumerate() {
+        let mut row = DynamicEntity::new("p", at.to_string());
+        row.insert(name, 7);
+        table.insert(&row).await.unwrap();
+        let filters: [Filter<DynamicEntity>; 3] = [
+            Column::named(name, EdmType::Int32).eq(7),
+            Filter::raw(format!("7 eq {name}")),
+            Filter::with_parameters(&format!("{name} eq @{name}"), [(name, 7.into())]),
+        ];
+        for filter in filters {
+            let found = table.query().filter(filter).all().await.unwrap();
+            assert_eq!(found.len(), 1, "{name}");
+            assert_eq!(found[0].get(name), Some(&7.into()), "{name}");
+        }
+    }
+    let mut row = DynamicEntity::new("p", "r");
+    row.insert("m²", 7);
+    let error = table.insert(&row).await.unwrap_err();
+    assert!(error.to_string().contains("it contains '²'"), "{error}");
+}
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 struct Everything {
