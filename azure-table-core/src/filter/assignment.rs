@@ -124,7 +124,7 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     where
         Self: Settable,
     {
-        Assignment::of_column(self.stored_name(), || R::literal(&value.into_operand()))
+        Assignment::of_column(self.stored_name(), || R::literal(&value.into_operand()?))
     }
 }
 

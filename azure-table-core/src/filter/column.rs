@@ -6,6 +6,7 @@
 //! and set, and how a value is read. Setting a key does not compile, and a column has the type of its field, including
 //! `Option`.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -70,6 +71,10 @@ pub trait ColumnRole<T> {
 
     #[doc(hidden)]
     fn literal(value: &Self::Compared) -> Result<EdmValue, ValueError>;
+
+    /// Returns `true` if the value is greater than its literal, which is rounded down.
+    #[doc(hidden)]
+    fn is_rounded(value: &Self::Compared) -> bool;
 }
 
 impl<T: Property> ColumnRole<T> for Stored {
@@ -82,6 +87,10 @@ impl<T: Property> ColumnRole<T> for Stored {
             Some(value) => Ok(value.into_owned()),
             None => Err(ValueError::new("the absence of a value cannot be queried or set")),
         }
+    }
+
+    fn is_rounded(value: &T::Compared) -> bool {
+        value.is_rounded()
     }
 }
 
@@ -111,6 +120,10 @@ impl<T: TableKey> ColumnRole<T> for InKey {
         let mut text = String::new();
         value.write_key(&mut text)?;
         Ok(EdmValue::from(text))
+    }
+
+    fn is_rounded(value: &T) -> bool {
+        value.is_rounded()
     }
 }
 
@@ -259,12 +272,24 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
         if let Some(fault) = self.name.fault() {
             return typed::fault(format!("column \"{}\": {fault}", self.name));
         }
-        match R::literal(&value.into_operand()) {
-            Ok(literal) => {
-                let operator = if R::REVERSED { operator.mirrored() } else { operator };
-                Filter::from(Expression::comparison(self.name.to_string(), operator, literal))
-            }
-            Err(e) => typed::fault(format!("column `{}`: {e}", self.name)),
+        let operand = value.into_nearest().and_then(|(value, order)| {
+            let is_rounded = R::is_rounded(&value);
+            let order = if is_rounded { Ordering::Greater } else { order };
+            Ok((R::literal(&value)?, order))
+        });
+        let (literal, order) = match operand {
+            Ok(operand) => operand,
+            Err(e) => return typed::fault(format!("column `{}`: {e}", self.name)),
+        };
+        let compare = |operator: Comparison, literal| {
+            let operator = if R::REVERSED { operator.mirrored() } else { operator };
+            Filter::from(Expression::comparison(self.name.to_string(), operator, literal))
+        };
+        // The exact value is between two literals: no stored value is equal to it.
+        match operator.beside(order) {
+            Some(operator) => compare(operator, literal),
+            None if operator == Comparison::Eq => typed::nothing(),
+            None => compare(Comparison::Le, literal.clone()) | compare(Comparison::Gt, literal),
         }
     }
 }

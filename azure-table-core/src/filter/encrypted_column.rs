@@ -59,7 +59,7 @@ impl<E, T: Property> EncryptedColumn<E, T> {
     /// Creates the assignment of a new value, for a patch. The client encrypts it when the patch is sent.
     pub fn set(self, value: impl Operand<T::Compared>) -> Assignment<E> {
         let literal = || {
-            let value = value.into_operand();
+            let value = value.into_operand()?;
             unsealed::to_edm(&value)?;
             <Stored as ColumnRole<T>>::literal(&value)
         };

@@ -4,6 +4,7 @@
 //! because the functions on a tree recurse, and so does its drop.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -69,6 +70,19 @@ impl Comparison {
             Self::Lt => Self::Gt,
             Self::Le => Self::Ge,
             same => same,
+        }
+    }
+
+    /// Returns the operator to compare stored values with a literal, in place of a value in this order to the literal.
+    /// No stored value is between the two. `None` for `eq` and `ne` if they differ.
+    pub const fn beside(self, order: Ordering) -> Option<Self> {
+        match (order, self) {
+            (Ordering::Equal, same) => Some(same),
+            (_, Self::Eq | Self::Ne) => None,
+            (Ordering::Less, Self::Lt | Self::Le) => Some(Self::Lt),
+            (Ordering::Less, Self::Gt | Self::Ge) => Some(Self::Ge),
+            (Ordering::Greater, Self::Lt | Self::Le) => Some(Self::Le),
+            (Ordering::Greater, Self::Gt | Self::Ge) => Some(Self::Gt),
         }
     }
 }

@@ -287,7 +287,7 @@ macro_rules! tuples {
             $($given: Operand<$field>, $field: TableKey,)+
         {
             fn write_fields(given: ($($given,)+), key: &mut KeyWriter) -> Result<()> {
-                $(key.field(&given.$n.into_operand())?;)+
+                $(key.field_from::<$field, _>(given.$n)?;)+
                 Ok(())
             }
         }

@@ -111,6 +111,12 @@ pub trait TableKey {
     /// # Errors
     /// The value has no key text.
     fn write_key(&self, text: &mut String) -> Result<(), ValueError>;
+
+    /// Returns `true` if the value is greater than the one that [`write_key`](Self::write_key) rounds it down to.
+    #[doc(hidden)]
+    fn is_rounded(&self) -> bool {
+        false
+    }
 }
 
 /// A key type that can be read back from its text.

@@ -15,6 +15,7 @@ use crate::model::error_text::Shown;
 use crate::model::key::{ReadTableKey, TableKey, key_text_fault};
 use crate::model::key_start::{KeyStart, Start};
 use crate::model::key_texts::{self, KeyTexts};
+use crate::model::operand::Operand;
 
 /// The pieces of an entity's two keys, from left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -143,6 +144,21 @@ impl KeyWriter {
             }
         }
         Ok(())
+    }
+
+    /// Adds the next field from a value that is accepted for it.
+    pub(crate) fn field_from<T: TableKey, G: Operand<T>>(&mut self, given: G) -> Result<()> {
+        given
+            .into_operand()
+            .map_err(|e| self.rejected(e))
+            .and_then(|value| self.field(&value))
+    }
+
+    fn rejected(&mut self, e: ValueError) -> Error {
+        match self.next_field() {
+            Ok(Some((key_name, name))) => Error::invalid_input(format!("{key_name}, field `{name}`: {e}")),
+            _ => Error::invalid_input(e.to_string()),
+        }
     }
 
     /// Returns the key and the name of the next field, after writing the literals before it; `None` after the last.

@@ -8,10 +8,12 @@
 //! `Property::Compared`, an associated type, so that aliases of `Option` work too.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::model::error::ValueError;
 use crate::model::key::base64url::Base64Url;
 use crate::model::key::descending::Descending;
 use crate::model::key::escaped::{Escaped, PercentEscaped};
@@ -30,8 +32,9 @@ use crate::model::key::escaped::{Escaped, PercentEscaped};
 /// | [`DateTime`][time], `Descending<DateTime>` | `SystemTime`; by feature, times of chrono, jiff and time |
 /// | [`Guid`](crate::model::guid::Guid) | with the feature `uuid-1`: `Uuid`, and the other way round |
 ///
-/// Times of other types are rounded down to 100 ns. A time outside the years 1 to 9999 becomes the nearest time within
-/// them.
+/// In keys and patches, times of other types are rounded down to 100 ns, and a time outside the years 1 to 9999 is an
+/// error. Filters compare the exact value: `lt` and `le` of a time between two steps of 100 ns both match the earlier
+/// step, and `eq` matches no row.
 ///
 /// Numbers must have the type of the field. The compiler infers it for a literal: `Blog::RATING.ge(3)`.
 ///
@@ -45,18 +48,30 @@ use crate::model::key::escaped::{Escaped, PercentEscaped};
 )]
 pub trait Operand<T> {
     /// Returns the value of the field's own type.
-    fn into_operand(self) -> T;
+    ///
+    /// # Errors
+    /// The field's type cannot represent the value.
+    fn into_operand(self) -> Result<T, ValueError>;
+
+    /// Returns the nearest value of the field's own type, and the order of this value relative to it, for a comparison.
+    #[doc(hidden)]
+    fn into_nearest(self) -> Result<(T, Ordering), ValueError>
+    where
+        Self: Sized,
+    {
+        Ok((self.into_operand()?, Ordering::Equal))
+    }
 }
 
 impl<T> Operand<T> for T {
-    fn into_operand(self) -> T {
-        self
+    fn into_operand(self) -> Result<T, ValueError> {
+        Ok(self)
     }
 }
 
 impl<T: Clone> Operand<T> for &T {
-    fn into_operand(self) -> T {
-        self.clone()
+    fn into_operand(self) -> Result<T, ValueError> {
+        Ok(self.clone())
     }
 }
 
@@ -67,15 +82,15 @@ macro_rules! wrapped {
     ($($wrapper:ident),*) => {$(
         #[diagnostic::do_not_recommend]
         impl<T> Operand<$wrapper<T>> for T {
-            fn into_operand(self) -> $wrapper<T> {
-                $wrapper(self)
+            fn into_operand(self) -> Result<$wrapper<T>, ValueError> {
+                Ok($wrapper(self))
             }
         }
 
         #[diagnostic::do_not_recommend]
         impl<T: Clone> Operand<$wrapper<T>> for &T {
-            fn into_operand(self) -> $wrapper<T> {
-                $wrapper(self.clone())
+            fn into_operand(self) -> Result<$wrapper<T>, ValueError> {
+                Ok($wrapper(self.clone()))
             }
         }
     )*};
@@ -87,8 +102,8 @@ macro_rules! copied {
     ($slice:ty: $($target:ty = $($given:ty),+;)*) => {$($(
         #[diagnostic::do_not_recommend]
         impl Operand<$target> for $given {
-            fn into_operand(self) -> $target {
-                <$target>::from(AsRef::<$slice>::as_ref(&self).to_owned())
+            fn into_operand(self) -> Result<$target, ValueError> {
+                Ok(<$target>::from(AsRef::<$slice>::as_ref(&self).to_owned()))
             }
         }
     )+)*};
@@ -104,8 +119,8 @@ macro_rules! cow {
     ($($given:ty),+) => {$(
         #[diagnostic::do_not_recommend]
         impl<'a> Operand<Cow<'a, str>> for $given {
-            fn into_operand(self) -> Cow<'a, str> {
-                Cow::Owned(self.to_owned())
+            fn into_operand(self) -> Result<Cow<'a, str>, ValueError> {
+                Ok(Cow::Owned(self.to_owned()))
             }
         }
     )+};
@@ -119,8 +134,8 @@ macro_rules! arrays {
     ($($target:ty = $($given:ty),+;)*) => {$($(
         #[diagnostic::do_not_recommend]
         impl<const N: usize> Operand<$target> for $given {
-            fn into_operand(self) -> $target {
-                <$target>::from(self.to_vec())
+            fn into_operand(self) -> Result<$target, ValueError> {
+                Ok(<$target>::from(self.to_vec()))
             }
         }
     )+)*};
@@ -136,7 +151,7 @@ mod tests {
     use crate::model::datetime::DateTime;
 
     fn given<T>(value: impl Operand<T>) -> T {
-        value.into_operand()
+        value.into_operand().unwrap()
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl IntoPartitionKey<()> for () {
 
 impl<K: TableKey, G: Operand<K>> IntoPartitionKey<(K,)> for G {
     fn write_partition(self, key: &mut KeyWriter) -> Result<()> {
-        key.field(&self.into_operand())
+        key.field_from::<K, _>(self)
     }
 }
 
@@ -40,7 +40,7 @@ macro_rules! tuples {
             $($given: Operand<$field>, $field: TableKey,)+
         {
             fn write_partition(self, key: &mut KeyWriter) -> Result<()> {
-                $(key.field(&self.$n.into_operand())?;)+
+                $(key.field_from::<$field, _>(self.$n)?;)+
                 Ok(())
             }
         }

@@ -226,8 +226,8 @@ macro_rules! prefixes {
             $of: TableKey,
         {
             fn write_prefix(fields: ($($given,)* $next,), key: &mut KeyWriter) -> Result<()> {
-                $(key.field(&fields.$n.into_operand())?;)*
-                key.field(&fields.$at.into_operand())
+                $(key.field_from::<$field, _>(fields.$n)?;)*
+                key.field_from::<$of, _>(fields.$at)
             }
         }
         prefixes!([$($all)+] [$($later)*] $(($given $field $n))* ($next $of $at));

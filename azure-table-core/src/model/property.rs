@@ -150,6 +150,12 @@ pub trait Property {
     /// # Errors
     /// The service cannot represent the value.
     fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError>;
+
+    /// Returns `true` if the value is greater than the one that [`to_edm`](Self::to_edm) rounds it down to.
+    #[doc(hidden)]
+    fn is_rounded(&self) -> bool {
+        false
+    }
 }
 
 /// A property type that can be read back.

@@ -40,7 +40,7 @@ macro_rules! splits {
     ([$($p:ident)*] [($r:ident $given:ident $value:ident)]) => {
         impl<$($p,)* $r: TableKey, $given: Operand<$r>> IntoRowKey<($($p,)*), ($($p,)* $r,)> for $given {
             fn write_row_key(self, key: &mut KeyWriter) -> Result<()> {
-                key.field(&self.into_operand())
+                key.field_from::<$r, _>(self)
             }
         }
         splits!([$($p)* $r] []);
@@ -57,7 +57,7 @@ macro_rules! splits {
         {
             fn write_row_key(self, key: &mut KeyWriter) -> Result<()> {
                 let ($($value,)+) = self;
-                $(key.field(&$value.into_operand())?;)+
+                $(key.field_from::<$r, _>($value)?;)+
                 Ok(())
             }
         }

@@ -208,13 +208,17 @@ pub(crate) fn newtype(newtype: &Newtype<'_>) -> TokenStream {
     let made = quote!(|#value| Self { #member: #value });
 
     let property = quote!(#private::Property);
-    let [edm_type, sorted, to_edm] = ["EDM_TYPE", "SORTED", "to_edm"].map(|name| item(&property, name));
+    let [edm_type, sorted, to_edm, is_rounded] =
+        ["EDM_TYPE", "SORTED", "to_edm", "is_rounded"].map(|name| item(&property, name));
     let items = quote! {
         type Compared = Self;
         const EDM_TYPE: #private::EdmType = #edm_type;
         const SORTED: bool = #sorted;
         fn to_edm(&self) -> ::core::result::Result<::core::option::Option<#private::Edm<'_>>, #private::ValueError> {
             #to_edm(&self.#member)
+        }
+        fn is_rounded(&self) -> bool {
+            #is_rounded(&self.#member)
         }
     };
     let write_property = implemented(&property, &property, &items);
@@ -233,14 +237,17 @@ pub(crate) fn newtype(newtype: &Newtype<'_>) -> TokenStream {
     });
     let key = newtype.attrs.key.is_some().then(|| {
         let key = quote!(#private::TableKey);
-        let [reversed, digits, sorted, write_key] =
-            ["REVERSED", "DIGITS", "SORTED", "write_key"].map(|name| item(&key, name));
+        let [reversed, digits, sorted, write_key, is_rounded] =
+            ["REVERSED", "DIGITS", "SORTED", "write_key", "is_rounded"].map(|name| item(&key, name));
         let items = quote! {
             const REVERSED: bool = #reversed;
             const DIGITS: ::core::option::Option<usize> = #digits;
             const SORTED: bool = #sorted;
             fn write_key(&self, #text: &mut ::std::string::String) -> ::core::result::Result<(), #private::ValueError> {
                 #write_key(&self.#member, #text)
+            }
+            fn is_rounded(&self) -> bool {
+                #is_rounded(&self.#member)
             }
         };
         let write = implemented(&key, &key, &items);

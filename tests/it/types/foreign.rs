@@ -1,8 +1,12 @@
 //! The types of chrono, jiff, time and uuid: as properties, as keys, as operands, and converted.
 
+use std::time::{Duration, SystemTime};
+
 use azure_table::filter::InKey;
 use azure_table::key::ReadTableKey;
-use azure_table::{Column, DateTime, Descending, DynamicEntity, EdmType, Guid, Key, TableEntity, TableKey};
+use azure_table::{
+    Column, DateTime, Descending, DynamicEntity, EdmType, Guid, Key, TableEntity, TableKey, TableProperty,
+};
 use chrono::Utc;
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -115,10 +119,41 @@ fn foreign_values_are_operands_of_our_own_types() {
     assert_eq!(key.lt(entity.time), key.lt(time));
     let column = Column::<DynamicEntity, Guid>::property("N");
     assert_eq!(column.eq(entity.uuid), column.eq(Guid([7; 16])));
-    // A value that cannot be stored compares like the limit of the range.
+    // A value that cannot be stored is beyond the limit of the range.
     let column = Column::<DynamicEntity, DateTime>::property("N");
-    assert_eq!(column.lt(chrono::DateTime::<Utc>::MAX_UTC), column.lt(DateTime::MAX));
-    assert_eq!(column.lt(Timestamp::MIN), column.lt(DateTime::MIN));
+    assert_eq!(column.lt(chrono::DateTime::<Utc>::MAX_UTC), column.le(DateTime::MAX));
+    assert_eq!(column.ge(chrono::DateTime::<Utc>::MAX_UTC), column.gt(DateTime::MAX));
+    assert_eq!(column.le(Timestamp::MIN), column.lt(DateTime::MIN));
+    assert_eq!(column.gt(Timestamp::MIN), column.ge(DateTime::MIN));
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+struct Log {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    at: DateTime,
+    read: Option<DateTime>,
+}
+
+/// Only a comparison may use the nearest time: a key or a patch would name or store another one.
+#[tokio::test]
+async fn time_that_cannot_be_stored_is_an_error_in_keys_and_patches() {
+    let table = fresh_table::<Log>().await;
+    let last = Log {
+        channel: "c".into(),
+        at: DateTime::MAX,
+        read: None,
+    };
+    table.insert(&last).await.unwrap();
+    let far = chrono::DateTime::<Utc>::MAX_UTC;
+    let why = "the time is outside of the years 1 to 9999";
+    let deleted = table.delete(("c", far)).await.unwrap_err().to_string();
+    assert!(deleted.contains(&format!("RowKey, field `at`: {why}")), "{deleted}");
+    let patched = table.patch(("c", DateTime::MAX), [Log::READ.set(far)]).await;
+    let patched = patched.unwrap_err().to_string();
+    assert!(patched.contains(&format!("property `read`: {why}")), "{patched}");
+    assert_eq!(table.query().filter(Log::AT.lt(far)).all().await.unwrap(), [last]);
 }
 
 #[tokio::test]
@@ -177,7 +212,76 @@ where
     Ok(())
 }
 
+#[derive(TableProperty, Clone, Copy, Debug, PartialEq, PartialOrd)]
+#[table(key)]
+struct Length(Duration);
+
+/// The types whose values have more digits than the service stores.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+struct Precise {
+    #[table(partition_key)]
+    from: Length,
+    #[table(row_key)]
+    at: Descending<SystemTime>,
+    time: DateTime,
+    system: SystemTime,
+    chrono: chrono::DateTime<Utc>,
+    jiff: Option<Timestamp>,
+    offset: OffsetDateTime,
+    length: Length,
+}
+
+/// Returns the filters of the six operators, and what Rust's comparison of the exact values says.
+macro_rules! six {
+    ($column:expr, $stored:expr, $operand:expr) => {{
+        let (stored, operand) = ($stored, $operand);
+        [
+            ($column.eq(operand), stored == operand),
+            ($column.ne(operand), stored != operand),
+            ($column.lt(operand), stored < operand),
+            ($column.le(operand), stored <= operand),
+            ($column.gt(operand), stored > operand),
+            ($column.ge(operand), stored >= operand),
+        ]
+    }};
+}
+
 proptest! {
+    #[test]
+    fn filters_compare_exact_values(
+        ticks in 0..10_u64,
+        nanos in 0..1_000_u64,
+        second in prop_oneof![Just(0), 0..200_000_000_000_u64],
+    ) {
+        let (stored, operand) = (Duration::from_nanos(ticks * 100), Duration::from_nanos(nanos));
+        let (stored, operand) = (stored + Duration::from_secs(second), operand + Duration::from_secs(second));
+        let [system, other] = [stored, operand].map(|since| SystemTime::UNIX_EPOCH + since);
+        let since = |at: Duration| (at.as_secs() as i64, at.subsec_nanos());
+        let [chrono, chrono_operand] = [stored, operand].map(since).map(|(seconds, nanos)| {
+            chrono::DateTime::<Utc>::from_timestamp(seconds, nanos).unwrap()
+        });
+        let [jiff, jiff_operand] = [stored, operand].map(since).map(|(seconds, nanos)| {
+            Timestamp::new(seconds, nanos as i32).unwrap()
+        });
+        let [offset, offset_operand] = [system, other].map(OffsetDateTime::from);
+        let [length, length_operand] = [stored, operand].map(Length);
+        let time = DateTime::try_from(system).unwrap();
+        let row = Precise { from: length, at: Descending(system), time, system, chrono, jiff: Some(jiff), offset, length };
+        for (filter, expected) in [
+            six!(Precise::FROM, length, length_operand),
+            six!(Precise::AT, system, other),
+            six!(Precise::TIME, system, other),
+            six!(Precise::TIME, chrono, chrono_operand),
+            six!(Precise::SYSTEM, system, other),
+            six!(Precise::CHRONO, chrono, chrono_operand),
+            six!(Precise::JIFF, jiff, jiff_operand),
+            six!(Precise::OFFSET, offset, offset_operand),
+            six!(Precise::LENGTH, length, length_operand),
+        ].into_iter().flatten() {
+            prop_assert_eq!(filter.matches(&row).unwrap(), expected, "{} of {:?}", filter, row);
+        }
+    }
+
     #[test]
     fn foreign_keys_have_the_text_of_our_own(
         ticks in DateTime::MIN.ticks()..=DateTime::MAX.ticks() - 26 * 36_000_000_000,

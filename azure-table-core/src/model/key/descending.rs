@@ -94,6 +94,10 @@ impl<T: DescendingKey> TableKey for Descending<T> {
     fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
         self.0.write_descending(text)
     }
+
+    fn is_rounded(&self) -> bool {
+        self.0.is_rounded()
+    }
 }
 
 impl<T: DescendingKey> ReadTableKey for Descending<T> {

@@ -62,6 +62,11 @@ macro_rules! numbered {
                 write::<Self>(self.number()?, text);
                 Ok(())
             }
+
+            fn is_rounded(&self) -> bool {
+                let stored = self.number().ok().and_then(Self::of_number);
+                stored.is_some_and(|stored| stored != *self)
+            }
         }
 
         impl ReadTableKey for $type {

@@ -58,6 +58,10 @@ impl<T: TableKey + ?Sized> TableKey for &T {
     fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
         T::write_key(self, text)
     }
+
+    fn is_rounded(&self) -> bool {
+        T::is_rounded(self)
+    }
 }
 
 impl<T: TableKey + ?Sized> TableKey for Box<T> {
@@ -67,6 +71,10 @@ impl<T: TableKey + ?Sized> TableKey for Box<T> {
 
     fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
         T::write_key(self, text)
+    }
+
+    fn is_rounded(&self) -> bool {
+        T::is_rounded(self)
     }
 }
 

@@ -32,6 +32,10 @@ impl Property for Duration {
     fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
         ticks(*self).map(|ticks| Some(Edm::Int64(ticks)))
     }
+
+    fn is_rounded(&self) -> bool {
+        self.subsec_nanos() % 100 > 0
+    }
 }
 
 impl ReadProperty for Duration {

@@ -4,6 +4,7 @@
 //! Contains the code that all of them share. A type needs `TryFrom` (or `From`) to and from the type that is stored:
 //! `SystemTime` has it in `datetime.rs`, the types of other crates in `chrono.rs`, `jiff.rs` and `time.rs`.
 
+use std::cmp::Ordering;
 use std::fmt::Display;
 use std::time::SystemTime;
 
@@ -29,6 +30,10 @@ macro_rules! stored_as {
             fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
                 Ok(<$stored>::try_from(*self)?.to_edm()?.map(Edm::into_owned))
             }
+
+            fn is_rounded(&self) -> bool {
+                is_rounded::<$stored, _>(*self)
+            }
         }
 
         $(#[$feature])?
@@ -43,6 +48,10 @@ macro_rules! stored_as {
         impl TableKey for $type {
             fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
                 <$stored>::try_from(*self)?.write_key(text)
+            }
+
+            fn is_rounded(&self) -> bool {
+                is_rounded::<$stored, _>(*self)
             }
         }
 
@@ -87,25 +96,34 @@ stored_as! { Day:
 /// Implements the operands for a time type, given its value of 1970-01-01.
 macro_rules! operand {
     ($type:ty, $epoch:expr) => {
-        /// Rounds down to 100 ns. A time before the year 1 or after the year 9999 becomes the nearest end, which
-        /// compares the same with every stored time.
+        /// Rounds down to 100 ns. A time before the year 1 or after the year 9999 is an error, except in a comparison:
+        /// the nearest end compares the same with every stored time.
         #[diagnostic::do_not_recommend]
         impl Operand<DateTime> for $type {
-            fn into_operand(self) -> DateTime {
-                let end = if self < $epoch {
-                    DateTime::MIN
-                } else {
-                    DateTime::MAX
-                };
-                DateTime::try_from(self).unwrap_or(end)
+            fn into_operand(self) -> Result<DateTime, ValueError> {
+                DateTime::try_from(self)
+            }
+
+            fn into_nearest(self) -> Result<(DateTime, Ordering), ValueError> {
+                Ok(match DateTime::try_from(self) {
+                    Ok(time) if is_rounded::<DateTime, _>(self) => (time, Ordering::Greater),
+                    Ok(time) => (time, Ordering::Equal),
+                    Err(_) if self < $epoch => (DateTime::MIN, Ordering::Less),
+                    Err(_) => (DateTime::MAX, Ordering::Greater),
+                })
             }
         }
 
         /// As for a `DateTime`.
         #[diagnostic::do_not_recommend]
         impl Operand<Descending<DateTime>> for $type {
-            fn into_operand(self) -> Descending<DateTime> {
-                Descending(self.into_operand())
+            fn into_operand(self) -> Result<Descending<DateTime>, ValueError> {
+                Operand::<DateTime>::into_operand(self).map(Descending)
+            }
+
+            fn into_nearest(self) -> Result<(Descending<DateTime>, Ordering), ValueError> {
+                let (time, order) = Operand::<DateTime>::into_nearest(self)?;
+                Ok((Descending(time), order))
             }
         }
     };
@@ -117,6 +135,12 @@ operand!(chrono::DateTime<chrono::Utc>, chrono::DateTime::UNIX_EPOCH);
 operand!(jiff::Timestamp, jiff::Timestamp::UNIX_EPOCH);
 #[cfg(feature = "time-03")]
 operand!(time::OffsetDateTime, time::OffsetDateTime::UNIX_EPOCH);
+
+/// Returns `true` if the value is not exactly one that is stored, and is rounded down.
+fn is_rounded<S: TryFrom<T>, T: TryFrom<S> + PartialEq + Copy>(value: T) -> bool {
+    let stored = S::try_from(value).ok().and_then(|stored| T::try_from(stored).ok());
+    stored.is_some_and(|stored| stored != value)
+}
 
 /// Converts a time or a date that came from the service to another type.
 fn reached<S: Copy + Display, T: TryFrom<S>>(stored: S) -> Result<T, ValueError> {
@@ -140,12 +164,16 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_time_beyond_the_year_9999_is_an_error_to_store_and_the_end_to_compare() {
+    fn a_time_beyond_the_year_9999_is_an_error_in_a_key_and_the_end_to_compare() {
         let far = SystemTime::try_from(DateTime::MAX).unwrap() + Duration::from_secs(1);
         assert_eq!(
             far.to_edm().unwrap_err().to_string(),
             "the time is outside of the years 1 to 9999"
         );
-        assert_eq!(Operand::<DateTime>::into_operand(far), DateTime::MAX);
+        assert!(Operand::<DateTime>::into_operand(far).is_err());
+        assert_eq!(
+            Operand::<DateTime>::into_nearest(far).unwrap(),
+            (DateTime::MAX, Ordering::Greater)
+        );
     }
 }

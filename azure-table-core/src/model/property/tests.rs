@@ -67,9 +67,12 @@ where
     let tick = Duration::from_nanos(100);
     for time in [DateTime::MIN_STORED, epoch - tick, epoch, epoch + tick, greatest] {
         survives::<T>(time);
-        assert_eq!(Operand::<DateTime>::into_operand(T::try_from(time).unwrap()), time);
         assert_eq!(
-            Operand::<Descending<DateTime>>::into_operand(T::try_from(time).unwrap()),
+            Operand::<DateTime>::into_operand(T::try_from(time).unwrap()).unwrap(),
+            time
+        );
+        assert_eq!(
+            Operand::<Descending<DateTime>>::into_operand(T::try_from(time).unwrap()).unwrap(),
             Descending(time)
         );
     }

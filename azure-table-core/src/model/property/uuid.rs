@@ -51,15 +51,15 @@ impl ReadTableKey for Uuid {
 
 #[diagnostic::do_not_recommend]
 impl Operand<Guid> for Uuid {
-    fn into_operand(self) -> Guid {
-        self.into()
+    fn into_operand(self) -> Result<Guid, ValueError> {
+        Ok(self.into())
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl Operand<Uuid> for Guid {
-    fn into_operand(self) -> Uuid {
-        self.into()
+    fn into_operand(self) -> Result<Uuid, ValueError> {
+        Ok(self.into())
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(Uuid::from_wire(wire).unwrap(), uuid);
         assert_eq!(key_text(&uuid), text);
         assert_eq!(Uuid::read_key(text).unwrap(), uuid);
-        let back: Uuid = Operand::<Uuid>::into_operand(Operand::<Guid>::into_operand(uuid));
+        let back: Uuid = Operand::<Uuid>::into_operand(Operand::<Guid>::into_operand(uuid).unwrap()).unwrap();
         assert_eq!(back, uuid);
     }
 }
